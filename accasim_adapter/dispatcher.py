@@ -15,10 +15,10 @@ from accasim_adapter.machine import check_seconds, system_of
 from accasim_adapter.mirror import Mirror
 from accasim_adapter.package import JobVerification, SchedulerBase
 from cpsched import systems
+from cpsched.base.spec import Spec, build
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
 from cpsched.model.validate import one_of
-from cpsched.spec import Spec, build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from accasim_adapter.mirror import Answer
     from accasim_adapter.package import Event
     from cpsched.dispatch.contract import Dispatcher
+    from cpsched.model.prediction import RuntimePredictor
     from cpsched.model.system import System
-    from cpsched.prediction import RuntimePredictor
 
 
 class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]

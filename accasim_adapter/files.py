@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accasim_adapter import text
+from cpsched.base.types import MISSING
 from cpsched.errors import RunError
-from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cpsched.base.types import IntArray
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import IntArray
     from cpsched.simulation.simulate import Run
 
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from cpsched.base.types import Status
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError, InfeasibleRequestError
-from cpsched.model.types import Status
 
 if TYPE_CHECKING:
     from accasim_adapter.package import Event
+    from cpsched.base.types import FloatArray, IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import FloatArray, IntArray
 
 #: Attribute of a job under which :class:`~accasim_adapter.predictor.CpschedPredictor` leaves a
 #: :class:`Predicted`.
@@ -22,7 +22,8 @@ class Predicted(NamedTuple):
     """
     A job's requested and predicted times, seconds.
 
-    In the order of :class:`~cpsched.prediction.Prediction`, whose quantiles and probabilities are
+    In the order of :class:`~cpsched.model.prediction.Prediction`, whose quantiles and
+    probabilities are
     None if the predictor gives none.
     """
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched import systems
+from cpsched.base.types import MAX_TIME
 from cpsched.errors import ConfigError
 from cpsched.model.system import Queue, System
 from cpsched.model.topology import Topology
-from cpsched.model.types import MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
 
 #: The expected wait of all queues if none is set; its value then changes nothing.
 DEFAULT_EXPECTED_WAIT = 3600

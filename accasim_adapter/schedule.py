@@ -10,10 +10,10 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
+from cpsched.base.types import MAX_AMOUNT, MISSING
 from cpsched.errors import ConfigError, TraceError
 from cpsched.mapping import Fitted, fit
 from cpsched.model.schedule import JobOutcome, Leaving, Schedule, Segments
-from cpsched.model.types import MAX_AMOUNT, MISSING
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Run, Settings
 from cpsched.traces.text import Place, decode, lines
@@ -21,8 +21,8 @@ from cpsched.traces.text import Place, decode, lines
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
 
 _DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 _LINE = re.compile(

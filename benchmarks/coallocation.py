@@ -29,9 +29,9 @@ import coallocation_printed as printed
 import measure
 import numpy as np
 
+from cpsched.base.spec import Spec, resolved
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics import placement
-from cpsched.spec import Spec, resolved
 from cpsched.study import load_run
 from cpsched.study.paired import Estimate, ratio
 

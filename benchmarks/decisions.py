@@ -23,11 +23,12 @@ import measure
 import numpy as np
 import views
 
-from cpsched import cpsat, systems, traces
+from cpsched import systems, traces
+from cpsched.base.spec import build
+from cpsched.cp import cpsat
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
-from cpsched.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -23,15 +23,15 @@ from time import process_time
 import numpy as np
 
 from cpsched import systems, traces
+from cpsched.base.tables import Column, Table
+from cpsched.base.types import MISSING
 from cpsched.forecast.calibration import Calibration
 from cpsched.forecast.forecaster import Forecaster
 from cpsched.forecast.prequential import Prequential
 from cpsched.forecast.starts import NEVER, Starts
 from cpsched.mapping import Fitted, fit
 from cpsched.model import columns as c
-from cpsched.model.types import MISSING
 from cpsched.simulation.simulate import Settings, simulate
-from cpsched.tables import Column, Table
 
 #: Log, its machine, and of how many of its jobs, the first ones.
 LOGS = (

@@ -26,7 +26,7 @@ import numpy as np
 import ratios
 
 from cpsched import traces
-from cpsched.dispatch.window import WINDOW_HALVED
+from cpsched.cp.window import WINDOW_HALVED
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.window import ended
 from cpsched.study import load_run

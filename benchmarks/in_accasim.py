@@ -35,8 +35,8 @@ def simulate(side: str, log: str, dispatcher: str, jobs: int, traces: Path, work
 
     from cpsched import systems
     from cpsched import traces as logs
-    from cpsched.check_sample import sample
-    from cpsched.model.types import MISSING
+    from cpsched.base.types import MISSING
+    from cpsched.checks.sample import sample
     from cpsched.simulation.simulate import Settings
     from cpsched.simulation.simulate import simulate as run
 

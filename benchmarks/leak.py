@@ -21,7 +21,7 @@ import numpy as np
 
 from cpsched import systems, traces
 from cpsched.mapping import Fitted, fit
-from cpsched.prediction import Outcome, Prediction
+from cpsched.model.prediction import Outcome, Prediction
 from cpsched.simulation.arrivals import Arrivals
 from predictors.evaluation import evaluate
 from predictors.replay import starts_of

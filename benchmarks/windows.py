@@ -20,10 +20,11 @@ from typing import TYPE_CHECKING, Any
 import measure
 import numpy as np
 
-from cpsched import registry, systems
+from cpsched import systems
+from cpsched.base import registry
+from cpsched.base.spec import build
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import Settings, simulate
-from cpsched.spec import build
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted

@@ -33,11 +33,12 @@ import numpy as np
 import pyarrow.parquet as pq
 from wla_paper import ALPHA, BETA, PAPER
 
-from cpsched import cpsat, systems, traces
+from cpsched import systems, traces
+from cpsched.base.spec import build
+from cpsched.cp import cpsat
 from cpsched.mapping import fit
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import simulate
-from cpsched.spec import build
 from cpsched.wla.branch_and_bound import branch_and_bound
 from cpsched.wla.greedy import greedy
 from cpsched.wla.knapsack import Knapsack

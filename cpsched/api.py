@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpsched.base.spec import build
+from cpsched.base.types import Status
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher, Reservation
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import frozen, start_in_order
+from cpsched.dispatch.priority import make_priority
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.errors import (
@@ -32,17 +35,14 @@ from cpsched.metrics.summary import summarize
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, PlannedStarts, Start
 from cpsched.model.jobtable import Job, JobTable, RunningTable
+from cpsched.model.prediction import Outcome, Prediction, RuntimePredictor
 from cpsched.model.schedule import JobOutcome, Schedule
 from cpsched.model.system import Queue, System
-from cpsched.model.types import Status
 from cpsched.model.view import View
 from cpsched.model.workload import Workload
-from cpsched.prediction import Outcome, Prediction, RuntimePredictor
-from cpsched.priority import make_priority
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, Run, Settings, simulate
 from cpsched.simulation.simulator import Simulator
-from cpsched.spec import build
 from cpsched.study import Comparison, SavedRun, compare, compare_runs, load_run, save_run
 from cpsched.systems import load as load_system
 from cpsched.systems import parse as parse_system
@@ -52,8 +52,8 @@ from cpsched.traces import write as write_log
 from cpsched.verification import verify
 
 if TYPE_CHECKING:
+    from cpsched.base.types import AnyArray
     from cpsched.dispatch.allocators import Allocator
-    from cpsched.model.types import AnyArray
 
 __all__ = [
     "Allocation",

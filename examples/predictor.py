@@ -5,7 +5,6 @@ from pathlib import Path
 
 import numpy as np
 
-from cpsched import resources
 from cpsched.api import (
     Prediction,
     RuntimePredictor,
@@ -15,6 +14,7 @@ from cpsched.api import (
     simulate,
     summarize,
 )
+from cpsched.base import resources
 from predictors.replay import starts_of
 from predictors.training import save, train
 

@@ -19,7 +19,7 @@ from predictors.forest import Forest
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.model.types import AnyArray, BoolArray, FloatArray, IntArray
+    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
     from predictors.shared_bins import SharedBins
 
 BACKENDS = ("auto", "sklearn", "lightgbm")

@@ -15,7 +15,7 @@ import numpy as np
 from cpsched.checks import CheckError, require
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore
 from cpsched.model.jobtable import JobTable
-from cpsched.prediction import Prediction, RuntimePredictor
+from cpsched.model.prediction import Prediction, RuntimePredictor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

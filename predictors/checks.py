@@ -22,11 +22,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import Status
 from cpsched.checks import require, through_a_file
 from cpsched.model.jobtable import JobTable
+from cpsched.model.prediction import Prediction, distribution_fault
 from cpsched.model.seeds import stream_seed
-from cpsched.model.types import Status
-from cpsched.prediction import Prediction, distribution_fault
 from predictors.check_tools import (
     AsksTwice,
     Raw,
@@ -44,9 +44,9 @@ from predictors.sample import sample
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cpsched.base.types import IntArray
     from cpsched.mapping import Fitted
-    from cpsched.model.types import IntArray
-    from cpsched.prediction import RuntimePredictor
+    from cpsched.model.prediction import RuntimePredictor
 
     Maker = Callable[[], RuntimePredictor]
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.prediction import HORIZONS, LEVELS
+from cpsched.model.prediction import HORIZONS, LEVELS
 from predictors.accuracy import ranks
 
 if TYPE_CHECKING:
-    from cpsched.model.types import BoolArray, FloatArray, IntArray
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
 
 #: Share of the jobs that go on for longer which may be taken for jobs that end.
 FALSE_ALARMS = 0.05
@@ -166,7 +166,7 @@ def distribution_score(
     Parameters
     ----------
     quantiles, ends_within
-        As in :class:`~cpsched.prediction.Prediction`; rows of -1 and NaN are left out.
+        As in :class:`~cpsched.model.prediction.Prediction`; rows of -1 and NaN are left out.
     runtime
         Seconds, cut at the requested time.
     requested_time
@@ -206,7 +206,7 @@ def crps(
     Parameters
     ----------
     quantiles, ends_within
-        As in :class:`~cpsched.prediction.Prediction`, shapes ``(n, L)`` and ``(n, H)``.
+        As in :class:`~cpsched.model.prediction.Prediction`, shapes ``(n, L)`` and ``(n, H)``.
     runtime
         Seconds, cut at the requested time; below 1 counts as 1.
     requested_time

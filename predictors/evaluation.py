@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.spec import Spec, build
+from cpsched.base.words import brief, counted, duration
 from cpsched.errors import ConfigError
 from cpsched.metrics.jobs import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT
 from cpsched.model.jobtable import JobTable
-from cpsched.prediction import HORIZONS, LEVELS
-from cpsched.spec import Spec, build
-from cpsched.words import brief, counted, duration
+from cpsched.model.prediction import HORIZONS, LEVELS
 from predictors.accuracy import Accuracy, accuracy
 from predictors.distribution_scores import (
     ChanceScore,
@@ -25,9 +25,9 @@ from predictors.replay import Replay, Starts, cost_of_looking
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.mapping import Fitted
-    from cpsched.model.types import AnyArray, FloatArray, IntArray
-    from cpsched.prediction import RuntimePredictor
+    from cpsched.model.prediction import RuntimePredictor
 
 #: Share of the jobs, the first by submit, that are predicted and learnt from but not scored.
 WARMUP = 0.1
@@ -47,7 +47,8 @@ class Evaluation:
     ranking_estimate, runtime_estimate, runtime_bound
         What was predicted for each, seconds.
     quantiles, ends_within
-        What was predicted besides (:class:`~cpsched.prediction.Prediction`), None where nothing.
+        What was predicted besides (:class:`~cpsched.model.prediction.Prediction`), None where
+        nothing.
     scored
         Index of the first of them that is scored; those before it only teach.
     overall
@@ -56,7 +57,8 @@ class Evaluation:
         The same for ``short`` (at most 1 h), ``medium`` (at most 12 h) and ``long`` jobs, by
         runtime.
     within
-        For each of :data:`~cpsched.prediction.HORIZONS`, how well jobs that end within it (their
+        For each of :data:`~cpsched.model.prediction.HORIZONS`, how well jobs that end within it
+        (their
         runtimes cut at the requested time) were told from others: by the chances, or where there
         are none by ``ranking_estimate``, shortest first.
     distribution
@@ -197,7 +199,7 @@ def to_columns(fitted: Fitted, evaluations: list[Evaluation]) -> dict[str, Any]:
     ``runtime_bound``; where some predictor gives them, ``quantile_10`` to ``quantile_90`` (percent)
     and ``ends_within_60`` to ``ends_within_3600`` (seconds), empty for those that give none.
     """
-    from cpsched import arrow
+    from cpsched.base import arrow
 
     workload = fitted.workload
     rows = np.concatenate([item.rows for item in evaluations])

@@ -21,9 +21,9 @@ from predictors.users import Activity, Codes, UserRecords
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.base.types import AnyArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
-    from cpsched.model.types import AnyArray
 
 UNKNOWN = -20.0
 _HOUR, _DAY = 3600, 86_400

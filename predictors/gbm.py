@@ -18,9 +18,9 @@ from predictors.learned import Answers, Learned, OpenJob
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.base.spec import File
+    from cpsched.base.types import AnyArray, FloatArray
     from cpsched.model.system import System
-    from cpsched.model.types import AnyArray, FloatArray
-    from cpsched.spec import File
     from predictors.window import Window
 
 REQUESTED = FEATURES.index("requested")

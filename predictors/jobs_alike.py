@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.likely import RuntimeHistory, facts_of
-from cpsched.prediction import HORIZONS, LEVELS, Outcome, Prediction, RuntimePredictor
+from cpsched.dispatch.likely import RuntimeHistory, facts_of
+from cpsched.model.prediction import HORIZONS, LEVELS, Outcome, Prediction, RuntimePredictor
 from predictors import kernels
 from predictors.history import LIMIT
 from predictors.job_records import JobReader
@@ -17,9 +17,9 @@ from predictors.job_records import JobReader
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.base.types import FloatArray, IntArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
-    from cpsched.model.types import FloatArray, IntArray
     from predictors.job_records import JobRecord
 
 _HORIZONS = np.array(HORIZONS, dtype=np.int64)
@@ -102,10 +102,10 @@ def distributions(
     requested_time
         Shape ``(n,)``.
     chances
-        To end within :data:`~cpsched.prediction.HORIZONS`, shape ``(n, H)``; rows of NaN, and
+        To end within :data:`~cpsched.model.prediction.HORIZONS`, shape ``(n, H)``; rows of NaN, and
         None, are what the likely runtimes say.
     asked
-        Levels of the likely runtimes taken for :data:`~cpsched.prediction.LEVELS`.
+        Levels of the likely runtimes taken for :data:`~cpsched.model.prediction.LEVELS`.
     """
     num = len(value)
     requested = np.maximum(requested_time, 1)

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.archive import flattened, read_arrays, unflattened
-from cpsched.atomic_files import replacing
-from cpsched.documents import read_json
+from cpsched.base.archive import flattened, read_arrays, unflattened
+from cpsched.base.atomic_files import replacing
+from cpsched.base.documents import read_json
+from cpsched.base.spec import Spec
+from cpsched.base.versions import versions
 from cpsched.errors import ConfigError
-from cpsched.spec import Spec
-from cpsched.versions import versions
 from predictors.features import FEATURES
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import numpy as np
 from cpsched.errors import ConfigError
 from cpsched.figures import style
 from cpsched.metrics.jobs import CLASSES
-from cpsched.prediction import HORIZONS
+from cpsched.model.prediction import HORIZONS
 from predictors.accuracy import BOUND
 from predictors.distribution_scores import reliability
 from predictors.tables import SPANS
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from cpsched.base.types import AnyArray, FloatArray
     from cpsched.mapping import Fitted
-    from cpsched.model.types import AnyArray, FloatArray
     from predictors.evaluation import Evaluation
 
 #: Names of the figures; each is written with every suffix.

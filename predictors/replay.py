@@ -14,23 +14,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MISSING, Status
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
+from cpsched.model.prediction import Outcome, answers_of, listens, write_down
 from cpsched.model.seeds import stream_seed
-from cpsched.model.types import MISSING, Status
-from cpsched.prediction import Outcome, answers_of, listens, write_down
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.simulate import Settings, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.mapping import Fitted
-    from cpsched.model.types import IntArray
+    from cpsched.model.prediction import Prediction, RuntimePredictor
     from cpsched.model.workload import Workload
-    from cpsched.prediction import Prediction, RuntimePredictor
     from cpsched.simulation.observers import Observer
 
 # Of one second, in this order; a job of runtime 0 ends where it starts.
@@ -131,7 +131,7 @@ class Replay:
         The A jobs that are shown; ``arrivals.workload_row`` says which.
     answers
         Runtimes predicted for each, int64, shape ``(A, 3)``; columns as the first fields of
-        :class:`~cpsched.prediction.Prediction`. Quantiles and chances are in ``store``.
+        :class:`~cpsched.model.prediction.Prediction`. Quantiles and chances are in ``store``.
     cpu
         Seconds of CPU time spent in the predictor so far, the cost of looking at the clock
         included.

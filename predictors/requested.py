@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.prediction import Prediction, RuntimePredictor
+from cpsched.model.prediction import Prediction, RuntimePredictor
 
 if TYPE_CHECKING:
     from cpsched.model.jobtable import JobTable

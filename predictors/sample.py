@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from cpsched.base.types import Status
 from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
 from cpsched.model.topology import Topology
-from cpsched.model.types import Status
 from cpsched.model.workload import Workload
 
 RESOURCES = ("core", "gpu", "mem")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.prediction import Prediction, RuntimePredictor
+from cpsched.model.prediction import Prediction, RuntimePredictor
 
 if TYPE_CHECKING:
     from cpsched.model.jobtable import JobTable

@@ -16,7 +16,7 @@ from predictors.learned import Answers
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.model.types import AnyArray, FloatArray, IntArray
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from predictors.forest import Forest
     from predictors.window import Window
 

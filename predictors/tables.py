@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpsched.base.tables import Column, Number, Table
 from cpsched.metrics.jobs import CLASSES
-from cpsched.prediction import HORIZONS
+from cpsched.model.prediction import HORIZONS
 from cpsched.report.run_tables import count_table
-from cpsched.tables import Column, Number, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched import registry
-from cpsched.atomic_files import check_new_file
+from cpsched.base import registry
+from cpsched.base.atomic_files import check_new_file
+from cpsched.base.model_files import with_models
 from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
 from cpsched.cli.output import echo, escaped, print_json
-from cpsched.model_files import with_models
 from predictors.evaluate_command import (
     ReplayDispatcher,
     ReplaySystem,

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError
 from cpsched.mapping import Fitted
 from cpsched.model.system import System
 from cpsched.model.topology import Topology
-from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
     from cpsched.model.workload import Workload

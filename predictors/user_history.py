@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.prediction import Outcome, Prediction, RuntimePredictor
+from cpsched.model.prediction import Outcome, Prediction, RuntimePredictor
 from predictors.history import LIMIT, History
 from predictors.job_records import JobReader
 

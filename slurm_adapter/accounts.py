@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from cpsched.base.quantities import duration, whole
 from cpsched.errors import ConfigError
-from cpsched.quantities import duration, whole
 from cpsched.slurm.policy import LIMITS, Association, Qos
 from cpsched.slurm.policy_file import limit
 from slurm_adapter.conf import Value, read_text

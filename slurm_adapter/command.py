@@ -158,8 +158,8 @@ def _read(site: Site) -> str:
 
 
 def _not_modelled(touched: Touched) -> str:
+    from cpsched.base.tables import Column, Table
     from cpsched.cli.report import width
-    from cpsched.tables import Column, Table
 
     if not touched.gaps:
         return "Everything in the files is modelled."

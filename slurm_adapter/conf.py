@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from cpsched import node_lists
+from cpsched.base import node_lists
 from cpsched.errors import ConfigError
 from cpsched.systems import slurm_lines
 from cpsched.systems.hostlist import expand

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched import systems
-from cpsched.atomic_files import check_new_file, write_all
+from cpsched.base.atomic_files import check_new_file, write_all
 from cpsched.errors import ConfigError
 from cpsched.slurm import policy_file
 from cpsched.slurm.parameters import PARAMETERS

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpsched.base.quantities import minutes
 from cpsched.errors import ConfigError
-from cpsched.quantities import minutes
 from cpsched.slurm.policy_file import clock
 from cpsched.systems.hostlist import compress, natural
 from slurm_adapter.conf import partition_nodes

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cpsched.quantities import instant
+from cpsched.base.quantities import instant
 from cpsched.slurm.parameters import PARAMETERS, weights
 from cpsched.slurm.policy import Association, Partition, Policy, Qos, Reservation
 

@@ -13,14 +13,14 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from cpsched.quantities import duration
+from cpsched.base.quantities import duration
+from cpsched.base.words import brief, counted
 from cpsched.slurm.parameters import PARAMETERS
 from cpsched.systems.hostlist import compress, expand
 from cpsched.systems.nodes import MAX_NODES
 from cpsched.traces.sacct_command import options
 from cpsched.traces.sacct_json import json_rows
 from cpsched.traces.sacct_lines import Lines
-from cpsched.words import brief, counted
 from slurm_adapter.machine import oversubscribe
 
 if TYPE_CHECKING:

@@ -27,7 +27,7 @@ SHARED = Path(__file__).resolve().parents[2] / "shared"
 COMPILING = ("easy", "conservative", "slurm-backfill")
 COMPILE = """\
 import sys
-from cpsched.check_sample import sample
+from cpsched.checks.sample import sample
 from cpsched.simulation.simulate import simulate
 simulate(sample(60), dispatcher=sys.argv[1])
 """

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from cpsched import registry
+from cpsched.base import registry
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 

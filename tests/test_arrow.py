@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched import arrow
+from cpsched.base import arrow
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpsched.atomic_files import check_new_file, replacing
+from cpsched.base.atomic_files import check_new_file, replacing
 from cpsched.errors import ConfigError
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpsched import systems
-from cpsched.documents import read_json, read_toml
+from cpsched.base.documents import read_json, read_toml
 from cpsched.errors import ConfigError
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cpsched import resources, traces
+from cpsched import traces
+from cpsched.base import resources
 from cpsched.cli.main import build, main
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from cpsched.dispatch.likely import Likely, RuntimeHistory, facts_of
 from cpsched.kernels import likely
-from cpsched.likely import Likely, RuntimeHistory, facts_of
-from cpsched.prediction import HORIZONS
+from cpsched.model.prediction import HORIZONS
 
 seconds = st.sampled_from([1, 7, 60, 61, 3600, 86400])
 jobs = st.tuples(st.integers(-1, 2), seconds, seconds, st.sampled_from([1, 2, 64]))

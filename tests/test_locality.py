@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched import systems
+from cpsched.base.types import Split
 from cpsched.mapping import fit
 from cpsched.model.topology import Topology, pack_box
-from cpsched.model.types import Split
 from cpsched.model.workload import Workload
 
 

@@ -10,12 +10,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched import systems, traces
+from cpsched.base.types import MISSING, UNBOUNDED, JobType, Split
 from cpsched.errors import ConfigError
 from cpsched.mapping import Fitted, fit
 from cpsched.mapping.constraint import Constraint, parse
 from cpsched.model.distinct import by_appearance, distinct
 from cpsched.model.topology import pack_box
-from cpsched.model.types import MISSING, UNBOUNDED, JobType, Split
 from cpsched.model.workload import Workload
 
 if TYPE_CHECKING:

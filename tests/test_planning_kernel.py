@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from numba import njit
 from tiny import jobs, machine, run, starts
 
+from cpsched.base.types import UNBOUNDED
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.passes import decision_of, frozen
 from cpsched.kernels import arrays, placing, planning, profile, rooms, sleep
 from cpsched.model import columns as c
-from cpsched.model.types import UNBOUNDED
 
 # Parts of kernels, compiled so that Python can call them.
 amount_on, shortage = njit(rooms.amount_on.py_func), njit(rooms.shortage.py_func)

@@ -7,10 +7,10 @@ import pytest
 from tiny import machine
 
 from cpsched.api import Cluster, ConfigError, DispatchError, Request, RunError, simulate
-from cpsched.prediction import HORIZONS, LEVELS, Prediction, RuntimePredictor
+from cpsched.base.spec import build
+from cpsched.model.prediction import HORIZONS, LEVELS, Prediction, RuntimePredictor
 from cpsched.simulation import checkpoint
 from cpsched.simulation.simulator import Simulator
-from cpsched.spec import build
 from predictors.sample import sample
 
 QUANTILES = np.array([[10, 20, 30, 40, 50, 60, 70, 80, 90]])

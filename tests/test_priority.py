@@ -9,12 +9,12 @@ import pytest
 from jobtables import job_table
 from tiny import machine
 
-from cpsched import registry
+from cpsched.base import registry
+from cpsched.dispatch.likely import RuntimeHistory
+from cpsched.dispatch.priority import ExpectedWait, Multifactor, Slowdown, Urgency
 from cpsched.errors import ConfigError
-from cpsched.likely import RuntimeHistory
 from cpsched.model.decision import Decision, Start
 from cpsched.model.system import Queue
-from cpsched.priority import ExpectedWait, Multifactor, Slowdown, Urgency
 
 NOW = 1000
 NAMES = registry.names("priorities")

@@ -9,7 +9,8 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from cpsched import api, resources
+from cpsched import api
+from cpsched.base import resources
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "run-folder.md"
 #: Columns that a run has only if something of the kind happened.

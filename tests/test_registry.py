@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from cpsched import registry
+from cpsched.base import registry
 from cpsched.dispatch.easy import Easy
 from cpsched.errors import ConfigError, UnknownNameError
 

@@ -7,11 +7,11 @@ from types import ModuleType
 
 import pytest
 
-from cpsched import registry
+from cpsched.base import registry
+from cpsched.base.registry import Entry
+from cpsched.base.spec import Spec, build, options_of
 from cpsched.dispatch.easy import Easy
 from cpsched.errors import ConfigError, CpschedError, UnknownNameError
-from cpsched.registry import Entry
-from cpsched.spec import Spec, build, options_of
 
 # --- text ----------------------------------------------------------------------------------------
 

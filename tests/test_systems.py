@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from cpsched import systems
+from cpsched.base.node_lists import listed
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import MemoryMapping, Preempt, ProcessorMapping, System
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched.node_lists import listed
 from cpsched.systems import parser
 from cpsched.systems.hostlist import named_nodes
 from cpsched.systems.lines import Lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpsched.words import (
+from cpsched.base.words import (
     amount,
     brief,
     cell,

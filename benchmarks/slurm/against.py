@@ -24,8 +24,8 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from cpsched import traces
+from cpsched.base.types import MISSING
 from cpsched.metrics.jobs import bounded_slowdown
-from cpsched.model.types import MISSING
 from cpsched.simulation.simulate import simulate
 from slurm_adapter.importer import Files, Site, read_site
 from slurm_adapter.live.plan import EXPECTED_WAIT

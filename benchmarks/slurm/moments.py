@@ -23,16 +23,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cpsched import traces
+from cpsched.base.spec import build
+from cpsched.base.types import MISSING
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING, Decision, Requeue, Start
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.types import MISSING
 from cpsched.simulation.simulator import Simulator
 from cpsched.slurm.dispatcher import Slurm
-from cpsched.spec import build
 from cpsched.systems.hostlist import expand
 from slurm_adapter.importer import Files, Site, read_site
 

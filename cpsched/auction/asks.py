@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.model.jobtable import JobTable
-    from cpsched.model.types import IntArray
 
 #: More steps than this of a range of generic resources are not bid for (on a node with more GPUs).
 MOST_LEVELS = 8

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from cpsched.auction.asks import Ask
     from cpsched.auction.bids import Bid, Offer, Spots
+    from cpsched.base.types import FloatArray
     from cpsched.model.system import System
-    from cpsched.model.types import FloatArray
     from cpsched.model.view import View
 
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from cpsched.auction.asks import Ask
     from cpsched.auction.bids import Bid
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

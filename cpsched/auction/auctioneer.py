@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from cpsched import cpsat
 from cpsched.auction.auction import Auction
 from cpsched.auction.bids import BidMaker
 from cpsched.auction.program import Program, places_of
 from cpsched.auction.search import best_greedy, search
-from cpsched.cp import stats
+from cpsched.cp import cpsat, stats
+from cpsched.cp.window import SIZE, WindowDispatcher
 from cpsched.dispatch.passes import fits_now, frozen
-from cpsched.dispatch.window import SIZE, WindowDispatcher
 from cpsched.errors import check_least
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, Start
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
 
     from cpsched.auction.asks import Ask
     from cpsched.auction.bids import Bid, Offer, Spots
+    from cpsched.base.types import IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 #: ``MAXBIDSPERJOB`` of the thesis.
@@ -56,7 +55,7 @@ class Auctioneer(WindowDispatcher):
     Parameters
     ----------
     priority, scale, interval, limit, wall
-        As for :class:`~cpsched.dispatch.window.WindowDispatcher`.
+        As for :class:`~cpsched.cp.window.WindowDispatcher`.
     window
         How many jobs may bid, first by priority of those that may fit now.
     bids_per_job, bids

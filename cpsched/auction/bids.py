@@ -20,15 +20,15 @@ import numpy as np
 from cpsched.auction.asks import asks_of
 from cpsched.auction.nodesets import Line
 from cpsched.auction.preference import BidClass
+from cpsched.base.types import MAX_AMOUNT
 from cpsched.mapping.room import unit_capacity
-from cpsched.model.types import MAX_AMOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from cpsched.auction.asks import Ask
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.jobtable import JobTable
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 #: Positions in a line: a window, or, where they are not consecutive, the positions in order.

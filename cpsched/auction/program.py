@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched import cpsat
 from cpsched.auction.bids import spread
+from cpsched.cp import cpsat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.auction.auction import Auction
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.base.types import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

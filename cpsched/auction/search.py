@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched import cpsat
 from cpsched.auction.program import Program
+from cpsched.cp import cpsat
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cpsched.auction.auction import Auction
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.base.types import BoolArray, IntArray
 
 #: Bids of the largest partial auction, and nodes of all its losers' bids together.
 _MOST_BIDS = 300

@@ -16,8 +16,8 @@ from cpsched.auction.bids import Spots, spot_of
 
 if TYPE_CHECKING:
     from cpsched.auction.bids import Offer, Spot
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.topology import Topology
-    from cpsched.model.types import BoolArray, IntArray
 
 #: Bids for all nodes of nodesets that one job makes, of one and of more nodesets each.
 _MOST_UNIONS = 2

@@ -42,7 +42,7 @@ def names_of(kind: str) -> list[str]:
         from cpsched import systems
 
         return list(systems.names())
-    from cpsched import registry
+    from cpsched.base import registry
 
     return list(registry.names(kind))
 

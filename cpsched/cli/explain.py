@@ -57,11 +57,11 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Simulate up to a given time and say why a job starts then, or why it does not."""
+    from cpsched.base.spec import Spec
     from cpsched.cli.progress import progress_bar
     from cpsched.cli.report import width
     from cpsched.explain import explain
     from cpsched.explain.text import text
-    from cpsched.spec import Spec
 
     settings = settings_of(rules, seed)
     dispatcher = baseline_of(policy, dispatcher)
@@ -93,8 +93,8 @@ def command(
 
 def _dump(path: Path, dispatcher: str) -> ModelDump:
     """Refuse a dispatcher without a model, or an impossible file, before anything is simulated."""
+    from cpsched.base.spec import build
     from cpsched.explain.dump import ModelDump
-    from cpsched.spec import build
 
     dump = ModelDump()
     dump.check(build("dispatchers", dispatcher), path)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from cpsched.base.words import clock, counted, duration
 from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import (
     AsJson,
@@ -27,14 +28,13 @@ from cpsched.cli.output import echo, escaped, print_json
 from cpsched.cli.progress import study_bars
 from cpsched.cli.report import width
 from cpsched.cli.what_if import baseline_of
-from cpsched.words import clock, counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cpsched.base.tables import Table
     from cpsched.fidelity import Fidelity, Measured
     from cpsched.fidelity.check import Check
-    from cpsched.tables import Table
 
 #: How many groups of a kind a table shows.
 _MOST = 8
@@ -175,7 +175,7 @@ def _groups(whole: Fidelity) -> Table:
 
 def measured_table(rows: list[tuple[str, str, Measured]]) -> Table:
     """Return a table of how closely groups of jobs are reproduced."""
-    from cpsched.tables import Column, Table
+    from cpsched.base.tables import Column, Table
 
     def times(header: str, name: str) -> Column:
         seconds = tuple(float(getattr(one, name)) for _, _, one in rows)

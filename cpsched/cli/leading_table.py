@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from cpsched.base.words import counted, escaped, estimate, ratio
 from cpsched.metrics.leading import LEADING, shown_figure
 from cpsched.study.leading import BEST, WORST
-from cpsched.words import counted, escaped, estimate, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -130,8 +130,8 @@ def _system(name: str, *, as_json: bool) -> None:
 
 def _meanings(kind: str, name: str) -> list[tuple[str, str]]:
     """Return what a docstring says about each option, with its default."""
-    from cpsched import registry
-    from cpsched.spec import options_of
+    from cpsched.base import registry
+    from cpsched.base.spec import options_of
 
     known = options_of(kind, name)
     sections = re.split(r"\n(\w[\w ]*)\n-{3,}\n", inspect.getdoc(registry.load(kind, name)) or "")
@@ -165,7 +165,7 @@ def _aligned(row: _Row, margin: int) -> list[str]:
 
 
 def _registered(kind: str) -> list[_Row]:
-    from cpsched import registry
+    from cpsched.base import registry
 
     rows = []
     for name in registry.names(kind):

@@ -107,8 +107,8 @@ def assumed_of(fitted: Fitted, dispatcher: str) -> list[str]:
 
 def _policy(specification: str) -> Policy | None:
     """Return the Slurm policy that a dispatcher follows; None if it follows none."""
+    from cpsched.base.spec import build
     from cpsched.slurm.dispatcher import Slurm
-    from cpsched.spec import build
 
     dispatcher = build("dispatchers", specification)
     return dispatcher.policy if isinstance(dispatcher, Slurm) else None

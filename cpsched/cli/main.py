@@ -87,7 +87,7 @@ def _common(
 
 def build(arguments: list[str]) -> Any:
     """Return the command group, with the commands that other distributions add."""
-    from cpsched import registry
+    from cpsched.base import registry
 
     for name in registry.names("commands"):
         try:

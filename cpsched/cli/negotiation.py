@@ -12,9 +12,9 @@ from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.errors import VerificationError
 
 if TYPE_CHECKING:
+    from cpsched.base.tables import Table
     from cpsched.malleable.dn_dbes.negotiation import Sent
     from cpsched.malleable.dn_dbes.record import Record
-    from cpsched.tables import Table
 
 app = typer.Typer(
     help="Inspect negotiations of dn-dbes written by simulate --log-negotiation.",
@@ -39,10 +39,10 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Draw a transaction as a sequence chart, or list them all."""
+    from cpsched.base.words import seconds
     from cpsched.cli.report import width
     from cpsched.malleable.dn_dbes.chart import chart
     from cpsched.malleable.dn_dbes.record import as_data, read
-    from cpsched.words import seconds
 
     record = read(file)
     if transaction is None:
@@ -130,7 +130,7 @@ def _rows(record: Record) -> list[dict[str, int]]:
 
 
 def _table(rows: list[dict[str, int]]) -> Table:
-    from cpsched.tables import Column, Table
+    from cpsched.base.tables import Column, Table
 
     names = ("transaction", "second", "offers", "started", "resized", "suspended_or_killed")
     return Table(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.atomic_files import check_new_file, replacing
+from cpsched.base.atomic_files import check_new_file, replacing
+from cpsched.base.spec import build
 from cpsched.errors import ConfigError
 from cpsched.simulation.observers import Observer
-from cpsched.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
+from cpsched.base.model_files import with_models
 from cpsched.cli.completion import (
     complete_allocator,
     complete_dispatcher,
@@ -18,7 +19,6 @@ from cpsched.cli.completion import (
     complete_system,
 )
 from cpsched.errors import ConfigError
-from cpsched.model_files import with_models
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted
@@ -384,8 +384,8 @@ def moment(option: str, text: str | None) -> int | str | None:
 
 def settings_of(rules: Rules, seed: int) -> Settings:
     """Return the settings that the options describe, with canonical specifications."""
+    from cpsched.base.spec import canonical
     from cpsched.simulation.simulate import Settings
-    from cpsched.spec import canonical
 
     settings = Settings(
         **{key: one for key, one in vars(rules).items() if one is not None}, seed=seed

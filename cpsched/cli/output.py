@@ -7,7 +7,7 @@ from typing import Any
 
 import typer
 
-from cpsched.words import counted, escaped
+from cpsched.base.words import counted, escaped
 
 __all__ = ["counted", "echo", "escaped", "print_json"]
 

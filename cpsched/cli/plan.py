@@ -52,13 +52,13 @@ def command(
 ) -> None:
     """Plan all jobs of a log at once on the empty machine, and compare with the list plan."""
     from cpsched import systems
-    from cpsched.atomic_files import check_new_file
+    from cpsched.base.atomic_files import check_new_file
+    from cpsched.base.spec import Spec
     from cpsched.cli.report import width
     from cpsched.mapping import fit
     from cpsched.planning import plan, write
     from cpsched.planning.report import report
     from cpsched.planning.write import SUFFIXES, figures
-    from cpsched.spec import Spec
 
     if out is not None:
         check_new_file(out, overwrite=overwrite, suffixes=SUFFIXES)

@@ -9,8 +9,8 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from cpsched.base.words import duration, escaped
 from cpsched.simulation.observers import Observer
-from cpsched.words import duration, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -18,9 +18,9 @@ from cpsched.cli.report import left_out, say, width
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cpsched.base.tables import Table
     from cpsched.study.results import RunResult
     from cpsched.study.tables import Tables
-    from cpsched.tables import Table
 
 #: Of ``run.json``, in JSON.
 _SAID = ("allocator", "deterministic", "decisions", "predictions", "provenance")

@@ -177,7 +177,7 @@ def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
 
 def _refuse_unfit(tasks: Sequence[Task], fitted: Fitted) -> None:
     """Refuse dispatchers that do not fit the machine, before anything is simulated."""
-    from cpsched.spec import build
+    from cpsched.base.spec import build
 
     for spec in dict.fromkeys(task.dispatcher for task in tasks):
         dispatcher = build("dispatchers", spec)
@@ -188,7 +188,7 @@ def _refuse_unfit(tasks: Sequence[Task], fitted: Fitted) -> None:
 
 def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[str]]:
     """Separate the format of the log from those to write; one option names both."""
-    from cpsched import registry
+    from cpsched.base import registry
     from cpsched.errors import UnknownNameError
 
     readers, writers = registry.names("traces"), registry.names("formats")

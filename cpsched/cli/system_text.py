@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpsched.base.words import brief, memory
 from cpsched.cli.output import counted, escaped
-from cpsched.words import brief, memory
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cpsched.base.tables import Table
     from cpsched.model.system import Queue, System
-    from cpsched.tables import Table
 
 #: What becomes of the memory that jobs ask for.
 _MEMORY = {"requested": "has to be free", "ignored": "is ignored"}
@@ -39,8 +39,8 @@ def _parts(system: System, width: int) -> Iterator[str]:
 
 def _nodes(system: System) -> Table:
     """Return what each node of a group holds."""
-    from cpsched.node_lists import fold
-    from cpsched.tables import Column, Table
+    from cpsched.base.node_lists import fold
+    from cpsched.base.tables import Column, Table
 
     lists = [fold(system.node_names, [(at, 1) for at in nodes]) for _, nodes in system.kinds()]
     group, *held = system.kinds_table().columns
@@ -50,7 +50,7 @@ def _nodes(system: System) -> Table:
 
 def _queues(queues: list[Queue]) -> Table:
     """Return the queues, with what at least one of them says."""
-    from cpsched.tables import Column, Table
+    from cpsched.base.tables import Column, Table
 
     times = {
         "longest time": [one.max_time for one in queues],

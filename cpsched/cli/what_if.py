@@ -204,7 +204,7 @@ def command(
 
 def baseline_of(policy: Path | None, base: str | None) -> str:
     """Return the dispatcher that a policy, or a specification, asks for."""
-    from cpsched.spec import Spec
+    from cpsched.base.spec import Spec
 
     if policy is None:
         return base or "easy"

@@ -78,12 +78,12 @@ def command(
     """
     Forecast when waiting jobs will start, how certain that is, and what would start a job earlier.
     """
+    from cpsched.base.spec import Spec
     from cpsched.cli.progress import steps
     from cpsched.cli.report import width
     from cpsched.forecast.text import text
     from cpsched.forecast.when import when
     from cpsched.mapping import append
-    from cpsched.spec import Spec
 
     settings = settings_of(rules, seed)
     dispatcher = baseline_of(policy, dispatcher)

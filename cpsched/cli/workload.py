@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.atomic_files import check_new_file
+from cpsched.base.atomic_files import check_new_file
 from cpsched.cli.errors import complain
 from cpsched.cli.options import AsJson, Log, Overwrite, grouped
 from cpsched.cli.output import counted, echo, escaped, print_json
@@ -87,7 +87,7 @@ def _say_written(target: Path, jobs: Workload, lost: Iterable[str], *, as_json: 
 
 def add_generators() -> None:
     """Make a command of every registered generator, with its options."""
-    from cpsched import registry
+    from cpsched.base import registry
 
     for name in registry.names("generators"):
         try:

@@ -10,8 +10,8 @@ from cpsched.cp.objective import whole_weights
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched import cpsat
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
+    from cpsched.cp import cpsat
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched import cpsat
+from cpsched.cp import cpsat
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.model.types import FloatArray, IntArray
+    from cpsched.base.types import FloatArray, IntArray
 
 #: Up to here a ratio times a level is off by less than 0.1 in floating point.
 _PRECISE = 2**46

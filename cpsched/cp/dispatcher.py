@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 
 import numpy as np
 
-from cpsched import cpsat
-from cpsched.cp import stats
+from cpsched.cp import cpsat, stats
 from cpsched.cp.objective import OBJECTIVES, make_objective
 from cpsched.cp.solve import Problem, answer
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import fits_now, frozen, start_in_order
 from cpsched.dispatch.pooled import free_now
+from cpsched.dispatch.priority import Urgency, make_priority
 from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import NOTHING, Decision
-from cpsched.priority import Urgency, make_priority
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.cp.objective import Objective
     from cpsched.cp.solve import BuiltModel, Candidate
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched import cpsat
-from cpsched.cp import stats
+from cpsched.cp import cpsat, stats
 from cpsched.cp.bounds import add_starts
 from cpsched.cp.dispatcher import PlanningDispatcher
 from cpsched.cp.pool import Pool, add_pool, pool_of
@@ -24,12 +23,12 @@ from cpsched.model.decision import Decision, PlannedStarts
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.base.types import BoolArray
     from cpsched.cp.objective import Objective
     from cpsched.cp.pool import Limit
     from cpsched.cp.solve import Candidate
     from cpsched.dispatch.contract import Reservation
     from cpsched.model.jobtable import JobTable
-    from cpsched.model.types import BoolArray
     from cpsched.model.view import View
 
 WINDOW = 100

@@ -17,8 +17,8 @@ from cpsched.kernels import planning
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cpsched import cpsat
+from cpsched.cp import cpsat
+from cpsched.dispatch.priority import ExpectedWait
 from cpsched.errors import ConfigError, check_choice
-from cpsched.priority import ExpectedWait
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
 
 #: Weights up to this keep ratios to one in a billion; larger ones only slow the solver down.
 MOST_WEIGHT = 2**30

@@ -21,10 +21,10 @@ from cpsched.kernels import pool
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched import cpsat
+    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.cp import cpsat
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobtable import JobTable
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 

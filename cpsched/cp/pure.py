@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched import cpsat
-from cpsched.cp import stats
+from cpsched.cp import cpsat, stats
 from cpsched.cp.bounds import add_starts, bounds
 from cpsched.cp.dispatcher import PlanningDispatcher, window_of
 from cpsched.cp.nodes import Timeline
@@ -29,8 +28,8 @@ from cpsched.model.decision import Decision, PlannedStarts, Start
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.model.jobtable import JobTable
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 #: Counts a model may have; a window whose jobs have more places to choose from is shortened.

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched import cpsat
-from cpsched.cp import stats
+from cpsched.cp import cpsat, stats
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.cp.bounds import Bounds
     from cpsched.model.jobtable import JobTable
-    from cpsched.model.types import IntArray
 
 
 class Candidate(NamedTuple):

@@ -7,7 +7,7 @@ run unless ``wall_limit_hits`` is above 0.
 
 from __future__ import annotations
 
-from cpsched import cpsat
+from cpsched.cp import cpsat
 
 #: Decisions that called the solver.
 SOLVER_CALLS = "solver_calls"

@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from cpsched.base.spec import build
+from cpsched.base.types import Split
 from cpsched.dispatch.memory import Memory
 from cpsched.errors import DispatchError
 from cpsched.kernels import parts, placing
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.topology import unpack_box
-from cpsched.model.types import Split
-from cpsched.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import AnyArray, IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import AnyArray, IntArray
     from cpsched.model.view import View
 
 

@@ -12,9 +12,9 @@ from cpsched.kernels.likely import NUM_FACTS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from cpsched.base.types import FloatArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobtable import JobTable
-    from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.view import View
 
 
@@ -29,7 +29,8 @@ class Arrivals(NamedTuple):
     demand
         Shape ``(n, R)``.
     facts
-        What their runtimes are judged by, see :func:`cpsched.likely.facts_of`; zeros if not asked
+        What their runtimes are judged by, see :func:`cpsched.dispatch.likely.facts_of`; zeros if
+        not asked
         for.
     """
 

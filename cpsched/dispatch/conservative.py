@@ -16,15 +16,15 @@ import numpy as np
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, frozen, plan_pass
+from cpsched.dispatch.priority import make_priority
 from cpsched.dispatch.reservation_view import PLAN, ReservationView
 from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import PlannedStarts
-from cpsched.priority import make_priority
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 _NO_LIMIT = 2**62

@@ -15,16 +15,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_c
 
 import numpy as np
 
-from cpsched.arguments import RemembersArguments
+from cpsched.base.arguments import RemembersArguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 

@@ -14,16 +14,16 @@ from typing import TYPE_CHECKING
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, easy_pass, frozen
+from cpsched.dispatch.priority import Fifo, make_priority
 from cpsched.dispatch.reservation_view import PLAN, ReservationView
 from cpsched.dispatch.static_order import StaticOrder
-from cpsched.priority import Fifo, make_priority
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
+    from cpsched.dispatch.priority import Priority
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
-    from cpsched.priority import Priority
 
 
 class Easy(LearningDispatcher):

@@ -11,19 +11,19 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
 from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.likely import RuntimeHistory
 from cpsched.errors import ConfigError
-from cpsched.likely import RuntimeHistory
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import IntArray
+    from cpsched.dispatch.priority import Priority
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
-    from cpsched.priority import Priority
 
 
 class LearningDispatcher(Dispatcher):

@@ -15,9 +15,9 @@ from cpsched.kernels.rooms import packed_places
 from cpsched.kernels.runs import packed_bits
 
 if TYPE_CHECKING:
+    from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.model.jobstore import JobStore
     from cpsched.model.topology import Topology
-    from cpsched.model.types import AnyArray, BoolArray, IntArray
     from cpsched.model.view import View
 
 _FEWEST_CLASSES = 256

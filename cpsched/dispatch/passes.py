@@ -11,11 +11,11 @@ from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, PlannedStarts, Start
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.memory import Memory
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.dispatch.priority import Priority
     from cpsched.model.view import View
-    from cpsched.priority import Priority
 
 
 def start_in_order(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -> Decision:

@@ -9,9 +9,9 @@ import numpy as np
 from cpsched.kernels import pool, rooms
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobtable import JobTable
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 

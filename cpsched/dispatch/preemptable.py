@@ -13,8 +13,8 @@ from cpsched.model.system import Preempt, Queue
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.model.jobtable import JobTable, RunningTable
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 #: Rules of jobs whose queue has none.

@@ -11,8 +11,8 @@ from cpsched.errors import check_choice
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.model.jobtable import JobTable
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 PLAN, BOUND, REQUESTED = "plan", "bound", "requested"

@@ -9,21 +9,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
-from cpsched import priority
+from cpsched.dispatch import priority
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import candidates, frozen, start_in_order
+from cpsched.dispatch.priority import make_priority
 from cpsched.dispatch.static_order import StaticOrder
 from cpsched.model.decision import NOTHING, Decision
 from cpsched.model.jobtable import JobTable
-from cpsched.priority import make_priority
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
+    from cpsched.dispatch.priority import Priority
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
-    from cpsched.priority import Priority
 
 
 class Fifo(Dispatcher):

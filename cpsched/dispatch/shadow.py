@@ -15,7 +15,7 @@ from cpsched.model.view import View
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
 
 
 class Shadow:

@@ -18,6 +18,7 @@ import numpy as np
 from cpsched.dispatch.contract import WaitReason
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, frozen, with_plan
+from cpsched.dispatch.priority import Basic, Fifo, make_priority
 from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.kernels import slurm
 from cpsched.kernels import slurm_records as r
@@ -25,14 +26,13 @@ from cpsched.kernels.parts import CONTIGUOUS, LOWEST_SWITCH
 from cpsched.kernels.rooms import packed_places
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
-from cpsched.priority import Basic, Fifo, make_priority
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 _NO_LIMIT = 2**60

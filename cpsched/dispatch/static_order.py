@@ -16,10 +16,10 @@ from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
+    from cpsched.base.types import AnyArray, BoolArray, IntArray
+    from cpsched.dispatch.priority import Priority
     from cpsched.model.system import System
-    from cpsched.model.types import AnyArray, BoolArray, IntArray
     from cpsched.model.view import View
-    from cpsched.priority import Priority
 
 
 class StaticOrder:

@@ -11,19 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.dispatch.likely import RuntimeHistory
+from cpsched.dispatch.priority import Fifo
 from cpsched.dispatch.shadow import Shadow
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import check_least, check_range
-from cpsched.likely import RuntimeHistory
 from cpsched.model import columns as c
 from cpsched.model.decision import Decision, Requeue, Start
-from cpsched.priority import Fifo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import BoolArray
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray
     from cpsched.model.view import View
 
 #: Of a job that is tried, none of these is longer than the try.

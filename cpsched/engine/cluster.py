@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from cpsched.base.spec import build
+from cpsched.base.types import MISSING, JobType, Status
 from cpsched.engine.encoder import JobEncoder, Request
 from cpsched.engine.machine import Machine
 from cpsched.engine.maintenance import Maintenance
@@ -28,21 +30,19 @@ from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
 from cpsched.model.decision import Decision, Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.jobtable import JobTable
+from cpsched.model.prediction import Outcome, RuntimePredictor, listens, write_down
 from cpsched.model.seeds import stream_seed
 from cpsched.model.speedup import parts_of_second, parts_per_second
-from cpsched.model.types import MISSING, JobType, Status
 from cpsched.model.validate import one_of
-from cpsched.prediction import Outcome, RuntimePredictor, listens, write_down
-from cpsched.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
+    from cpsched.base.types import BoolArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.allocation import Allocation
     from cpsched.model.schedule import Outages
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray
     from cpsched.model.view import View
 
 #: What a dispatcher does to running jobs, in messages.
@@ -171,7 +171,8 @@ class Cluster:
             Its name in messages.
         predicted
             The caller's prediction, in the order of
-            :class:`~cpsched.prediction.Prediction`: three runtimes in seconds, then, if known, its
+            :class:`~cpsched.model.prediction.Prediction`: three runtimes in seconds, then, if
+            known, its
             quantiles and its probabilities to end within each horizon. Then the predictor is not
             called.
         held
@@ -432,7 +433,7 @@ class Cluster:
         Parameters
         ----------
         status
-            How it ended, see :class:`~cpsched.model.types.Status`.
+            How it ended, see :class:`~cpsched.base.types.Status`.
         killed
             Whether it was ended at its requested time.
 

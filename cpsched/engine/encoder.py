@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobType, Split
 from cpsched.errors import ConfigError, InfeasibleRequestError, RunError
 from cpsched.mapping.constraint import Constraint, NodeFeatures, parse
 from cpsched.mapping.feasibility import infeasible
@@ -14,15 +15,14 @@ from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, submit_rows
 from cpsched.model.speedup import MILLION
 from cpsched.model.topology import MAX_SIDE, pack_box
-from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobType, Split
 from cpsched.model.workload import MAX_NICE, RESIZE_COST, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import Queue, System
-    from cpsched.model.types import BoolArray, IntArray
 
 _WHERE = "Request"
 _ONE_CORE = {"core": 1}

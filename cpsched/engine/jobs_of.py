@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MISSING, Status
 from cpsched.mapping import Fitted
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS
-from cpsched.model.types import MISSING, Status
 from cpsched.model.workload import Labels, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import IntArray
     from cpsched.engine.cluster import Cluster
-    from cpsched.model.types import IntArray
 
 #: Columns of a workload that a store has under the same name.
 _SAME = {

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MAX_TIME, UNBOUNDED
 from cpsched.errors import ConfigError, DispatchError, RunError
 from cpsched.kernels import event_loop, ledger
 from cpsched.model import columns as c
@@ -19,17 +20,16 @@ from cpsched.model.allocation import Allocation, AllocationArena
 from cpsched.model.arrays import immutable, shared
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable, RunningTable
+from cpsched.model.prediction import distribution_fault
 from cpsched.model.speedup import parts_per_second
 from cpsched.model.topology import unpack_box
-from cpsched.model.types import MAX_TIME, UNBOUNDED
 from cpsched.model.view import View
-from cpsched.prediction import distribution_fault
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
 
 
 _INT64 = np.dtype(np.int64)

@@ -13,7 +13,7 @@ from cpsched.model.arrays import immutable
 from cpsched.model.schedule import Outages
 
 if TYPE_CHECKING:
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 

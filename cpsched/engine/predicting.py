@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MAX_TIME
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
-from cpsched.model.speedup import seconds_on
-from cpsched.model.types import MAX_TIME
-from cpsched.prediction import (
+from cpsched.model.prediction import (
     HORIZONS,
     LEVELS,
     Prediction,
@@ -21,15 +20,16 @@ from cpsched.prediction import (
     listens,
     write_down,
 )
+from cpsched.model.speedup import seconds_on
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from cpsched.base.types import FloatArray, IntArray
     from cpsched.engine.machine import Machine
     from cpsched.model.jobstore import JobStore
     from cpsched.model.jobtable import JobTable
-    from cpsched.model.types import FloatArray, IntArray
-    from cpsched.prediction import RuntimePredictor
+    from cpsched.model.prediction import RuntimePredictor
 
 
 class Correction(StrEnum):
@@ -64,7 +64,8 @@ def checked_prediction(predicted: Sequence[Any]) -> Prediction:
     Parameters
     ----------
     predicted
-        In the order of :class:`~cpsched.prediction.Prediction`: three runtimes; then, where they
+        In the order of :class:`~cpsched.model.prediction.Prediction`: three runtimes; then, where
+        they
         are known, its quantiles and its chances.
 
     Raises

@@ -14,9 +14,9 @@ from cpsched.model.decision import Start
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Dispatcher, Reservation
     from cpsched.model.decision import Decision
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 

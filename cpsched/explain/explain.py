@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MISSING, UNBOUNDED, DependencyType, Split
+from cpsched.base.words import brief, clock, counted, duration
 from cpsched.errors import ConfigError
 from cpsched.explain.causes import why_waiting
 from cpsched.explain.context import DecisionContext
@@ -19,10 +21,8 @@ from cpsched.explain.sentences import summary_of, why_starting
 from cpsched.model import columns as c
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.topology import box_text, unpack_box
-from cpsched.model.types import MISSING, UNBOUNDED, DependencyType, Split
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Settings
-from cpsched.words import brief, clock, counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

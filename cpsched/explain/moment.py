@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.spec import build
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.simulation.simulate import simulator_of
-from cpsched.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -10,9 +10,9 @@ import numpy as np
 from cpsched.explain.model import NearestNode
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.explain.context import Holding
     from cpsched.explain.room import Fitting
-    from cpsched.model.types import IntArray
 
 
 def nearest_node(fitting: Fitting, free: IntArray, held: list[Holding]) -> NearestNode | None:

@@ -10,10 +10,10 @@ from cpsched.explain.room import Fitting
 from cpsched.kernels import placing
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.explain.context import DecisionContext
     from cpsched.explain.model import OtherJob
     from cpsched.model.allocation import Allocation
-    from cpsched.model.types import IntArray
 
 #: This many planned jobs are checked, the earliest first.
 _MOST_PLANNED = 64

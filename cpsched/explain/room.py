@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.node_lists import fold
+from cpsched.base.words import amount, counted
 from cpsched.dispatch.allocators import FirstFit
 from cpsched.explain.model import Demand, Place, Room
 from cpsched.mapping.room import unit_capacity
 from cpsched.model.jobtable import JobTable
 from cpsched.model.topology import box_text, unpack_box
-from cpsched.node_lists import fold
-from cpsched.words import amount, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.allocation import Allocation
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpsched.base.words import brief, clock, counted
 from cpsched.dispatch.contract import WaitReason
 from cpsched.explain.model import JobState
-from cpsched.words import brief, clock, counted
 
 if TYPE_CHECKING:
     from cpsched.explain.context import DecisionContext

@@ -5,9 +5,8 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from cpsched.explain.model import JobState
-from cpsched.tables import Column, Table
-from cpsched.words import (
+from cpsched.base.tables import Column, Table
+from cpsched.base.words import (
     amount,
     amounts,
     brief,
@@ -18,6 +17,7 @@ from cpsched.words import (
     memory,
     seconds,
 )
+from cpsched.explain.model import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.model.types import MISSING
-from cpsched.words import clock, counted, duration, quoted
+from cpsched.base.types import MISSING
+from cpsched.base.words import clock, counted, duration, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

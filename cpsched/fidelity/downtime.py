@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MISSING
+from cpsched.base.words import counted, duration
 from cpsched.metrics.steps import StepFunction, distinct
-from cpsched.model.types import MISSING
-from cpsched.words import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

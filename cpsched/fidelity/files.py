@@ -8,7 +8,7 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from cpsched.atomic_files import write_all
+from cpsched.base.atomic_files import write_all
 from cpsched.fidelity.downtime import as_csv, downtimes
 from cpsched.fidelity.statement import statement
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.spec import Spec, canonical
 from cpsched.errors import ConfigError
-from cpsched.spec import Spec, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MISSING
 from cpsched.metrics.groups import SIZES, job_size, labels
 from cpsched.metrics.jobs import JobClass, job_class
 from cpsched.metrics.steps import StepFunction
-from cpsched.model.types import MISSING
 from cpsched.study.workload_changes import asks_for_gpus
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import BoolArray, FloatArray, IntArray
     from cpsched.model.workload import Workload
 
 #: Errors up to these many seconds are counted: a minute, ten minutes, an hour.

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.spec import build
+from cpsched.base.types import MISSING, DependencyType
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.passes import frozen
 from cpsched.model.decision import Decision, Start
 from cpsched.model.jobtable import JobTable
-from cpsched.model.types import MISSING, DependencyType
 from cpsched.simulation.simulate import simulate
-from cpsched.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
     from cpsched.model.workload import Workload
     from cpsched.simulation.observers import Observer

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.words import duration
+from cpsched.base.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

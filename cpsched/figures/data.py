@@ -15,10 +15,10 @@ from cpsched.metrics.window import busy_window, finished
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.figures.looks import Look
     from cpsched.metrics.steps import StepFunction
     from cpsched.metrics.window import Window
-    from cpsched.model.types import AnyArray, FloatArray, IntArray
     from cpsched.study import SavedRun
     from cpsched.study.results import RunResult
 

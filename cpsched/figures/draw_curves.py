@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpsched.base.words import duration
 from cpsched.figures.draw_time import _in_order, _weight, wait_axis
 from cpsched.figures.labels import name_lines
 from cpsched.figures.style import canvas, number_marks, plain
-from cpsched.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence

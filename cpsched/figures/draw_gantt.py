@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.words import duration
 from cpsched.figures.lanes import Rows, place
 from cpsched.figures.style import SPANS, canvas, moments
-from cpsched.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -14,10 +14,10 @@ from cpsched.metrics.steps import used
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.figures.lanes import Rectangles, Rows
     from cpsched.metrics.window import Window
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import AnyArray, FloatArray, IntArray
 
 #: Neighbouring jobs get hues that are far apart: multiples of the golden ratio.
 _GOLDEN = 0.618034

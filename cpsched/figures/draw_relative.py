@@ -83,7 +83,7 @@ def _panel(
 ) -> None:
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    from cpsched.words import ratio as ratio_text
+    from cpsched.base.words import ratio as ratio_text
 
     for at, (look, one) in enumerate(zip(looks, ratios, strict=True)):
         if one is None:

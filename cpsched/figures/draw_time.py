@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from cpsched.base.types import FloatArray
     from cpsched.figures.data import RunData, Series
     from cpsched.figures.looks import Look
-    from cpsched.model.types import FloatArray
 
 _HEIGHT, _NARROW_HEIGHT, _NARROW = 3.1, 2.7, 5
 #: If the highest line is this multiple of a typical one, the axis is logarithmic.

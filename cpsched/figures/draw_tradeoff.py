@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
+from cpsched.base.words import duration
 from cpsched.figures.labels import name_points
 from cpsched.figures.style import (
     FAINT,
@@ -16,7 +17,6 @@ from cpsched.figures.style import (
     number_marks,
     plain,
 )
-from cpsched.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from cpsched.base.words import clock, counted, duration, ratio
 from cpsched.figures import (
     draw_curves,
     draw_gains,
@@ -20,7 +21,6 @@ from cpsched.figures.looks import MOST
 from cpsched.figures.style import NARROW, WIDE, save, styled
 from cpsched.model.topology import box_text
 from cpsched.study.names import slug
-from cpsched.words import clock, counted, duration, ratio
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -9,8 +9,8 @@ import warnings
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.words import duration
 from cpsched.errors import ConfigError
-from cpsched.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

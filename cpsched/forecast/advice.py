@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import UNBOUNDED
+from cpsched.base.words import counted, duration
 from cpsched.forecast.starts import NEVER
-from cpsched.model.types import UNBOUNDED
-from cpsched.words import counted, duration
 
 if TYPE_CHECKING:
     from cpsched.forecast.forecaster import Forecaster

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MISSING
+from cpsched.dispatch.likely import RuntimeHistory
 from cpsched.errors import check_range
 from cpsched.forecast.arrivals import PastDays
 from cpsched.forecast.starts import NEVER, Starts
-from cpsched.likely import RuntimeHistory
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
-from cpsched.model.types import MISSING
 from cpsched.simulation.present import Coming
 
 if TYPE_CHECKING:
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
     from cpsched.simulation.present import Present
     from cpsched.simulation.simulator import Simulator
 
@@ -33,7 +33,7 @@ class Forecaster:
     Forecasts when waiting jobs will start under the dispatcher in use.
 
     Runtimes are drawn for every job from those of similar jobs and, if the predictor gives one,
-    from its distribution (:mod:`cpsched.likely`). Past days are repeated
+    from its distribution (:mod:`cpsched.dispatch.likely`). Past days are repeated
     (:class:`~cpsched.forecast.arrivals.PastDays`). Known outages take place.
 
     Parameters

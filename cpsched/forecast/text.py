@@ -5,8 +5,8 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from cpsched.tables import Column, Table
-from cpsched.words import brief, clock, counted, duration
+from cpsched.base.tables import Column, Table
+from cpsched.base.words import brief, clock, counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

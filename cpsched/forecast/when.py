@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MISSING
+from cpsched.base.words import brief
 from cpsched.errors import ConfigError
 from cpsched.forecast.advice import Advice, advice_on
 from cpsched.forecast.forecaster import Forecaster
 from cpsched.forecast.prequential import Prequential
 from cpsched.forecast.starts import NEVER, Starts
 from cpsched.model import columns as c
-from cpsched.model.types import MISSING
 from cpsched.simulation.identity import Settings
-from cpsched.words import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cpsched.base.types import IntArray
     from cpsched.mapping import Fitted
-    from cpsched.model.types import IntArray
     from cpsched.model.workload import Labels, Workload
     from cpsched.simulation.present import Present
 

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import Status
 from cpsched.errors import ConfigError
 from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, header, option
 from cpsched.generators.sampling import log_normal, pick, stratified
-from cpsched.model.types import Status
 from cpsched.model.workload import Workload
 
 if TYPE_CHECKING:
-    from cpsched.model.types import FloatArray, IntArray
+    from cpsched.base.types import FloatArray, IntArray
 
 #: Counts up when equal options begin to give another workload.
 VERSION = 1

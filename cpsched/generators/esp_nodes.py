@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import Status
 from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, header, option
 from cpsched.generators.esp import FULL, FULL_SUBMITS, GAP
 from cpsched.generators.esp import JOBS as ESP_2
 from cpsched.generators.sampling import gaussian_arrivals
-from cpsched.model.types import Status
 from cpsched.model.workload import Workload
 
 if TYPE_CHECKING:
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
 
 #: Counts up when equal options begin to give another workload.
 VERSION = 1

@@ -23,10 +23,10 @@ from cpsched.generators.eurora_widths import draw_widths
 from cpsched.model.workload import Labels, Workload
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.generators.eurora_campaigns import Campaigns, Runs
     from cpsched.generators.eurora_people import People
     from cpsched.generators.eurora_widths import Widths
-    from cpsched.model.types import IntArray
 
 #: Counts up when equal options begin to give another workload.
 VERSION = 1

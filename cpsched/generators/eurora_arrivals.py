@@ -16,9 +16,9 @@ from cpsched.generators import eurora_tables as known
 from cpsched.generators.sampling import log_normal, persistent_normals, stratified
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.generators.eurora_campaigns import Campaigns, Runs
     from cpsched.generators.eurora_widths import Widths
-    from cpsched.model.types import BoolArray, FloatArray, IntArray
 
 #: Edges of the hours in seconds, and the working clock at each.
 Calendar: TypeAlias = "tuple[FloatArray, FloatArray]"

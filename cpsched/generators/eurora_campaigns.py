@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import Status
 from cpsched.generators import eurora_tables as known
 from cpsched.generators.sampling import heavy_sizes, log_normal, pick, stratified
-from cpsched.model.types import Status
 
 if TYPE_CHECKING:
-    from cpsched.model.types import BoolArray, FloatArray, IntArray
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
 
 #: Assumed: median and log deviation of a campaign's jobs, and its most jobs, by class.
 _SIZES = ((8.0, 1.6, 1000), (6.0, 1.1, 150), (2.0, 0.8, 12))

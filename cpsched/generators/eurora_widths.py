@@ -20,9 +20,9 @@ from cpsched.generators.sampling import pick, stratified
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cpsched.base.types import FloatArray, IntArray
     from cpsched.generators.eurora_campaigns import Campaigns
     from cpsched.generators.eurora_tables import Shape
-    from cpsched.model.types import FloatArray, IntArray
 
 # Columns of the shape arrays: units, cores, GPUs, MICs.
 _CORES, _GPUS = 1, 2

@@ -13,20 +13,20 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
+from cpsched.base.types import UNBOUNDED, Split, Status
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.generators import heterogeneous_tables as known
 from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, header, option
 from cpsched.generators.heterogeneous_jobs import draw_jobs
 from cpsched.generators.heterogeneous_tables import Machine, Preset
 from cpsched.generators.sampling import gaussian_arrivals
-from cpsched.model.types import UNBOUNDED, Split, Status
 from cpsched.model.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cpsched.base.types import IntArray
     from cpsched.generators.heterogeneous_jobs import Jobs
-    from cpsched.model.types import IntArray
 
 Number = TypeVar("Number", int, float)
 #: Counts up when equal options begin to give another workload.

@@ -12,8 +12,8 @@ from cpsched.generators import heterogeneous_tables as known
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.generators.heterogeneous_tables import Machine, Preset
-    from cpsched.model.types import IntArray
 
 #: Jobs drawn at a time: a longer workload begins with the jobs of a shorter one.
 _BLOCK = 1024

@@ -15,7 +15,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.model.types import AnyArray, FloatArray, IntArray
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
 
 
 def stratified(rng: np.random.Generator, weights: AnyArray) -> FloatArray:

@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MISSING, DependencyType, Status
 from cpsched.errors import ConfigError
 from cpsched.generators import site_tables as known
 from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, header, option
 from cpsched.generators.sampling import heavy_sizes, log_normal, pick, stratified
 from cpsched.generators.site_tables import KINDS
-from cpsched.model.types import MISSING, DependencyType, Status
 from cpsched.model.workload import Workload
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.model.types import BoolArray, FloatArray, IntArray
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
 
 #: Counts up when equal options begin to give another workload.
 VERSION = 1

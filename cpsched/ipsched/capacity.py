@@ -15,10 +15,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched import cpsat
+    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.cp import cpsat
     from cpsched.ipsched.parts import Part, Program
     from cpsched.ipsched.problem import Problem
-    from cpsched.model.types import BoolArray, IntArray
 
 #: Rounded capacity constraints, of each kind and class: one for each of the largest amounts.
 _DIVISORS = 6

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.cp import stats
+from cpsched.cp.window import WindowDispatcher
 from cpsched.dispatch.passes import decision_of, fits_now, frozen, list_pass
-from cpsched.dispatch.window import WindowDispatcher
 from cpsched.errors import check_choice
 from cpsched.ipsched.layout import Layout, layout_of
 from cpsched.ipsched.match import Matcher, density_order
@@ -27,8 +27,8 @@ from cpsched.model.decision import NOTHING, Decision, Start
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.ipsched.parts import Program
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 #: Value of a job in 3.1: ``P_j`` or ``P_j R_j``.
@@ -45,7 +45,7 @@ class Ipsched(WindowDispatcher):
     Parameters
     ----------
     priority, scale, window, interval, limit, wall
-        As for :class:`~cpsched.dispatch.window.WindowDispatcher`.
+        As for :class:`~cpsched.cp.window.WindowDispatcher`.
     objective
         ``priority``: ``sum P_j (s_j - c_j)``; ``priority-cores``: ``sum P_j R_j (s_j - c_j)``.
     node_bounds

@@ -20,8 +20,8 @@ from cpsched.mapping.room import unit_capacity
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import IntArray
     from cpsched.ipsched.problem import Problem
-    from cpsched.model.types import IntArray
 
 
 class Layout(NamedTuple):

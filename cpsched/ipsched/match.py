@@ -20,11 +20,11 @@ from cpsched.ipsched.layout import Layout, lay_out, shares_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from cpsched import cpsat
+    from cpsched.base.types import IntArray
+    from cpsched.cp import cpsat
     from cpsched.ipsched.parts import Program
     from cpsched.ipsched.problem import Problem
     from cpsched.ipsched.program import Answer
-    from cpsched.model.types import IntArray
 
 #: Jobs times nodes up to which a program is solved node by node.
 MOST_PAIRS = 1000

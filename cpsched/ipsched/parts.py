@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched import cpsat
+from cpsched.cp import cpsat
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
-from cpsched import cpsat
+from cpsched.cp import cpsat
 from cpsched.mapping.room import unit_capacity
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched import cpsat
+from cpsched.cp import cpsat
 from cpsched.ipsched import capacity
 from cpsched.ipsched.parts import Part, Program, Share
 

@@ -23,7 +23,7 @@ from cpsched.kernels.start_log import HEADER, amounts_in
 from cpsched.model.columns import NUM_SUBMIT, STATE, WAITING
 
 if TYPE_CHECKING:
-    from cpsched.model.types import BoolArray, FloatArray, IntArray
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
 
 #: Why the loop returns: nothing happens any more (or before ``until``); enough decisions for now;
 #: the classes of jobs that ``easy`` remembers need more room; what starts needs more room; a start

@@ -30,7 +30,7 @@ from cpsched.model.columns import (
 )
 
 if TYPE_CHECKING:
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.base.types import BoolArray, IntArray
 
 #: Positions in ``Profile.num``.
 SEGMENTS, GROUPS = 0, 1

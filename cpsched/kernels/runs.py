@@ -15,7 +15,7 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 from cpsched.kernels.inner import inner, leaf
 
 if TYPE_CHECKING:
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.base.types import BoolArray, IntArray
 
 
 def num_words(num_nodes: int) -> int:

@@ -68,7 +68,7 @@ from cpsched.kernels.windows import find_window, least_in
 from cpsched.model.columns import RUNTIME_ESTIMATE, SHAPE_REQUEST, UNITS
 
 if TYPE_CHECKING:
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
 
 
 #: Jobs that get nodes between checks whether others can still start.

@@ -24,7 +24,7 @@ from cpsched.model.columns import (
 )
 
 if TYPE_CHECKING:
-    from cpsched.model.types import AnyArray, BoolArray, IntArray
+    from cpsched.base.types import AnyArray, BoolArray, IntArray
 
 # Columns of records.
 #: Row of the job store, partition, row of the shapes, and template.

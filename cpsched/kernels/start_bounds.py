@@ -19,7 +19,7 @@ from cpsched.model.columns import (
 )
 
 if TYPE_CHECKING:
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
 
 #: Planned jobs of one request that are remembered.
 _SEEN = 8

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import JobType
 from cpsched.malleable.changing import expanded, may_change, shrunk, started
 from cpsched.model import columns as c
 from cpsched.model.decision import Resize, Start
-from cpsched.model.types import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Action
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 #: Statistics: jobs that gave up units, and that got more.

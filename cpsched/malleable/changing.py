@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import JobType, Split
 from cpsched.model import columns as c
-from cpsched.model.types import JobType, Split
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.allocation import Allocation
     from cpsched.model.jobtable import JobTable
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 

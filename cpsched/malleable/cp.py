@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched import cpsat
+from cpsched.base.types import JobType
+from cpsched.cp import cpsat
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError, check_least
 from cpsched.malleable.changes import GROWN, SHRUNK, Changes
@@ -17,15 +18,14 @@ from cpsched.malleable.dispatcher import grow, slower
 from cpsched.malleable.strategies import Strategy
 from cpsched.model.decision import Decision, Start
 from cpsched.model.speedup import parts_per_second
-from cpsched.model.types import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import IntArray
     from cpsched.malleable.cp_model import Choice
     from cpsched.model.jobtable import JobTable, RunningTable
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 #: Statistics.

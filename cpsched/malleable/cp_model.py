@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched import cpsat
+from cpsched.base.types import MAX_TIME
+from cpsched.cp import cpsat
 from cpsched.malleable.profile import Profile
-from cpsched.model.types import MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

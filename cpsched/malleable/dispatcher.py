@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import JobType
 from cpsched.dispatch.shadow import Shadow
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError, check_least
@@ -17,13 +18,12 @@ from cpsched.model import columns as c
 from cpsched.model.decision import Start
 from cpsched.model.jobtable import JobTable
 from cpsched.model.speedup import MILLION, seconds_on
-from cpsched.model.types import JobType
 from cpsched.model.validate import one_of
 
 if TYPE_CHECKING:
+    from cpsched.base.types import FloatArray, IntArray
     from cpsched.model.decision import Decision
     from cpsched.model.jobtable import RunningTable
-    from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.view import View
 
 #: Times of a job that are as much longer as it is slower.

@@ -13,7 +13,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.model.types import FloatArray, IntArray
+    from cpsched.base.types import FloatArray, IntArray
 
 #: Halvings of the range of levels: enough for a unit of any machine.
 _HALVINGS = 40

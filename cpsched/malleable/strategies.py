@@ -17,8 +17,8 @@ import numpy as np
 from cpsched.malleable.levels import Lines
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.model.jobtable import RunningTable
-    from cpsched.model.types import IntArray
 
 
 class Strategy(StrEnum):

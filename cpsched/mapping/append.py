@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import UNBOUNDED
 from cpsched.errors import InfeasibleRequestError
 from cpsched.mapping.fit import Fitted, fit
-from cpsched.model.types import UNBOUNDED
 from cpsched.model.workload import COLUMNS, Labels, Workload
 
 if TYPE_CHECKING:
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
 
 
 def append(fitted: Fitted, job: Workload, submit: int) -> Fitted:

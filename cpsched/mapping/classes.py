@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.words import quoted
 from cpsched.mapping.constraint import Constraint, NodeFeatures, parse
 from cpsched.model.distinct import distinct
-from cpsched.words import quoted
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import Queue, System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
 
 

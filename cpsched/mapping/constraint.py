@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.words import quoted
+from cpsched.base.words import quoted
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray
 
 #: Different kinds of nodes in one request, counts, groups: more than one set of nodes can say.
 _COMPOUND = re.compile(r"[+*()\[\]{}]")

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import Split
 from cpsched.mapping.locality import Locality, asks_for_locality
 from cpsched.mapping.room import unit_capacity
 from cpsched.model.distinct import distinct
-from cpsched.model.types import Split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
 
 #: Entries of the largest temporary array.

@@ -19,8 +19,8 @@ from cpsched.model.system import ProcessorMapping
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
 
 

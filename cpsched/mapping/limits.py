@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MISSING, UNBOUNDED
+from cpsched.base.words import quoted
 from cpsched.errors import ConfigError
-from cpsched.model.types import MISSING, UNBOUNDED
 from cpsched.model.workload import Labels
-from cpsched.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import Queue, System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
 
 

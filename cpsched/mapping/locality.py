@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cpsched.base.types import MISSING, Split
 from cpsched.model.topology import box_text, unpack_box
-from cpsched.model.types import MISSING, Split
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Self
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.topology import Topology
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
 
 

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cpsched.base.types import UNBOUNDED, JobType, Split
 from cpsched.errors import ConfigError, check_range
 from cpsched.mapping.feasibility import most_units
 from cpsched.mapping.settings import LONGEST, NONE, read_settings
 from cpsched.model.speedup import MILLION
-from cpsched.model.types import UNBOUNDED, JobType, Split
 from cpsched.model.workload import RESIZE_COST
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
 
 _KINDS = {kind.name.lower(): kind for kind in JobType if kind is not JobType.RIGID}

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import UNBOUNDED
 from cpsched.errors import ConfigError
 from cpsched.mapping.room import unit_capacity
 from cpsched.model.distinct import distinct
 from cpsched.model.system import MemoryMapping, ProcessorMapping
 from cpsched.model.topology import Topology
-from cpsched.model.types import UNBOUNDED
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
 
 _AMOUNTS = ("request", "per_node", "per_node_max")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.spec import Spec
 from cpsched.errors import ConfigError
-from cpsched.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

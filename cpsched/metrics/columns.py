@@ -7,21 +7,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched import arrow
+from cpsched.base import arrow
+from cpsched.base.node_lists import fold
+from cpsched.base.types import MISSING
 from cpsched.metrics.jobs import bounded_slowdown
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import StepFunction, distinct, used, waiting
 from cpsched.metrics.window import finished
 from cpsched.model.schedule import JobOutcome, Leaving
-from cpsched.model.types import MISSING
-from cpsched.node_lists import fold
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from cpsched.base.types import IntArray
     from cpsched.model.schedule import Schedule
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.workload import Labels
 
 #: Of a run of nodes: its first node and how many there are.

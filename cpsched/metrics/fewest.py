@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import Split
 from cpsched.mapping.classes import classify
 from cpsched.mapping.room import unit_capacity
 from cpsched.model.distinct import distinct
 from cpsched.model.topology import unpack_box
-from cpsched.model.types import Split
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
 
 #: Entries of the largest temporary array.

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from cpsched.base.types import FloatArray, IntArray
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.workload import Labels, Workload
 
 #: The largest shares of the machine of small, midsize and large jobs.

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cpsched.base.types import MISSING
 from cpsched.metrics.steps import released
 from cpsched.metrics.window import horizon
-from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import IntArray
 
 
 class Held(NamedTuple):

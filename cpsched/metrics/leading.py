@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from cpsched.tables import Better, Column, Table
-from cpsched.words import duration
+from cpsched.base.tables import Better, Column, Table
+from cpsched.base.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -16,8 +16,8 @@ from cpsched.model.schedule import JobOutcome, Leaving
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cpsched.base.types import IntArray
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import IntArray
 
 
 class Reason(StrEnum):

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.model.types import MISSING
+from cpsched.base.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import IntArray
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import IntArray
 
 
 class Nominal(NamedTuple):

@@ -20,8 +20,8 @@ from cpsched.metrics.window import finished
 from cpsched.model.node_sets import NodeSets
 
 if TYPE_CHECKING:
+    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

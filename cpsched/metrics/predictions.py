@@ -7,9 +7,9 @@ from hashlib import blake2b
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
-from cpsched import registry
+from cpsched.base import registry
+from cpsched.base.spec import Spec
 from cpsched.errors import ConfigError
-from cpsched.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -58,7 +58,8 @@ def not_a_forecast(provenance: Mapping[str, str], workload: Workload) -> str | N
     Parameters
     ----------
     provenance
-        Of a predictor, see :meth:`~cpsched.prediction.RuntimePredictor.provenance`. Looked at is
+        Of a predictor, see :meth:`~cpsched.model.prediction.RuntimePredictor.provenance`. Looked
+        at is
         ``trained_jobs_sample`` (see :func:`job_sample`), also of each entry of ``trained_before``,
         a list in JSON.
     """

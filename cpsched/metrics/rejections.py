@@ -11,7 +11,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
     from cpsched.model.workload import Workload
 
 _USER = re.compile(r"^user ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")

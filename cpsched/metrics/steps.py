@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cpsched.base.types import MISSING
 from cpsched.metrics.window import horizon
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import AnyArray, FloatArray, IntArray
 
 #: Products of integers below this fit in 64 bits with room to spare.
 _SAFE = float(1 << 62)

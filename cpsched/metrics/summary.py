@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MISSING
 from cpsched.metrics import groups as job_groups
 from cpsched.metrics import jobs, system
 from cpsched.metrics.lost import goodput, lost
@@ -18,12 +19,11 @@ from cpsched.metrics.rejections import reason_kind
 from cpsched.metrics.steps import exact_sum, waiting
 from cpsched.metrics.window import busy_window, finished, steady_window
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
+    from cpsched.base.types import AnyArray, BoolArray
     from cpsched.metrics.window import Window
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import AnyArray, BoolArray
 
 #: Quantiles of every per-job measure, by name.
 _QUANTILES = {"median": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}

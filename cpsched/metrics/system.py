@@ -11,9 +11,9 @@ from cpsched.metrics.steps import StepFunction, distinct, exact_dot, exact_sum, 
 from cpsched.metrics.window import busy_window, finished, steady_window
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.metrics.window import Window
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import IntArray
 
 _HOUR = 3600
 

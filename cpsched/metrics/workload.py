@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.model.types import MISSING, Status
+from cpsched.base.types import MISSING, Status
+from cpsched.base.words import duration, memory
 from cpsched.model.workload import SET_ASIDE
-from cpsched.words import duration, memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.model.types import AnyArray
+    from cpsched.base.types import AnyArray
     from cpsched.model.workload import Labels, Workload
 
 _DAY = 86400

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.model.types import AnyArray, IntArray
+    from cpsched.base.types import AnyArray, IntArray
 
 
 def shared(*shape: int) -> tuple[IntArray, IntArray]:

@@ -17,7 +17,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
 
 #: The orders there are; the first is the default.
 CURVES = ("hilbert", "snake")

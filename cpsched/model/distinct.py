@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.model.types import AnyArray, IntArray
+    from cpsched.base.types import AnyArray, IntArray
 
 #: Codes are renumbered before they could overflow.
 _ROOM = 1 << 62

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, overload
 
 import numpy as np
 
+from cpsched.base.types import MISSING, UNBOUNDED
 from cpsched.model import columns as c
 from cpsched.model.arrays import shared
 from cpsched.model.distinct import by_appearance
-from cpsched.model.types import MISSING, UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cpsched.model.types import AnyArray, FloatArray, IntArray
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
 
 #: Columns of strings a store keeps.
 LABELS = ("queue", "user", "name", "group", "qos", "reservation", "licenses", "array")
@@ -146,7 +146,8 @@ class JobStore:
     labels
         The strings seen so far for each label (:data:`LABELS`), by code.
     quantiles, ends_within
-        What predictions may carry besides (:class:`cpsched.prediction.Prediction`): one row for
+        What predictions may carry besides (:class:`cpsched.model.prediction.Prediction`): one row
+        for
         each of :attr:`columns`, -1 or NaN where nothing is known; None until a predictor gives
         some. They cannot be made writable either.
     """

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.model.types import MAX_TIME, MISSING, DependencyType, Status
+from cpsched.base.types import MAX_TIME, MISSING, DependencyType, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.workload import Workload
 
 

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.tables import Column, Table
+from cpsched.base.words import amount, brief, counted
 from cpsched.model.arrays import immutable
 from cpsched.model.topology import Topology
-from cpsched.tables import Column, Table
-from cpsched.words import amount, brief, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
 
 
 class ProcessorMapping(StrEnum):

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
-    from cpsched.model.types import BoolArray, FloatArray, IntArray
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
 
 #: Most sides of a torus, and of a box that a job may ask for.
 MAX_SIDES = 5

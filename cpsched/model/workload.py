@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
-from cpsched.model.distinct import by_appearance
-from cpsched.model.speedup import MILLION
-from cpsched.model.types import (
+from cpsched.base.types import (
     MISSING,
     UNBOUNDED,
     AnyArray,
@@ -31,7 +29,9 @@ from cpsched.model.types import (
     Status,
     StrArray,
 )
-from cpsched.words import brief, counted, duration
+from cpsched.base.words import brief, counted, duration
+from cpsched.model.distinct import by_appearance
+from cpsched.model.speedup import MILLION
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -122,7 +122,7 @@ class Workload:
     nodes_min, nodes_max
         Bounds on the number of nodes touched.
     split, contiguous, exclusive
-        :class:`~cpsched.model.types.Split`; consecutive nodes only; nobody else on its nodes.
+        :class:`~cpsched.base.types.Split`; consecutive nodes only; nobody else on its nodes.
     segment
         Nodes in one segment of the job: each segment lies inside one group of the topology's lowest
         level, and the job's nodes are a multiple of it. 0: no segments.
@@ -143,7 +143,7 @@ class Workload:
         Most tasks of its array that may run at once, 0 for any number; and what the user takes off
         the job's priority.
     job_type, units_min, units_max
-        :class:`~cpsched.model.types.JobType`: who may change the number of units, and within which
+        :class:`~cpsched.base.types.JobType`: who may change the number of units, and within which
         bounds; ``units`` is what the user would choose, and what runtime and requested time are of.
     serial, resize_cost
         Millionths of the job's work that its units cannot share (Amdahl; 0: linear speedup), and
@@ -161,9 +161,9 @@ class Workload:
         Second at which the job is cancelled, ``MISSING``: never.
     dependency, dependency_type
         Row of the job that this one waits for, or -1; and for what
-        (:class:`~cpsched.model.types.DependencyType`).
+        (:class:`~cpsched.base.types.DependencyType`).
     runtime, status, recorded_start
-        What really happened: seconds, :class:`~cpsched.model.types.Status`, second or ``MISSING``.
+        What really happened: seconds, :class:`~cpsched.base.types.Status`, second or ``MISSING``.
     header
         The log's own metadata, in file order.
     set_aside

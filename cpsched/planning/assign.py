@@ -11,10 +11,10 @@ from cpsched.dispatch.allocators import Allocator, FirstFit
 from cpsched.model.decision import Start
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Reservation
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
     from cpsched.planning.instance import Instance
 

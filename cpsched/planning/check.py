@@ -11,8 +11,8 @@ from cpsched.errors import DispatchError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.model.allocation import Allocation
-    from cpsched.model.types import IntArray
     from cpsched.planning.instance import Instance
 
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.spec import build
+from cpsched.base.types import MISSING
 from cpsched.dispatch.allocators import FirstFit
 from cpsched.dispatch.pooled import pooled_demand
 from cpsched.engine.cluster import Cluster
 from cpsched.errors import ConfigError
 from cpsched.kernels import pool
-from cpsched.model.types import MISSING
 from cpsched.simulation.arrivals import Arrivals
-from cpsched.spec import build
 
 if TYPE_CHECKING:
+    from cpsched.base.types import FloatArray, IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.mapping import Fitted
-    from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.view import View
 
 

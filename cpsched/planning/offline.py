@@ -8,28 +8,28 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from cpsched.base.node_lists import fold_units
+from cpsched.base.spec import Spec, build, may_be_none, options_of
+from cpsched.base.types import MISSING
+from cpsched.base.words import brief, counted
 from cpsched.cp.pure import MOST_COUNTS
 from cpsched.dispatch.contract import BuildsModel, Dispatcher
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.explain.room import node_list
 from cpsched.model.decision import NOTHING, Start
-from cpsched.model.types import MISSING
-from cpsched.node_lists import fold_units
 from cpsched.planning.assign import assign
 from cpsched.planning.check import check_nodes, check_pool
 from cpsched.planning.instance import instance_of
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Settings, simulate
-from cpsched.spec import Spec, build, may_be_none, options_of
-from cpsched.words import brief, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
-    from cpsched.model.types import IntArray
     from cpsched.planning.instance import Instance
 
 #: Deterministic time for one plan: a decision of a simulation gets a hundredth or less.

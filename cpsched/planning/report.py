@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.tables import Column, Table
-from cpsched.words import brief, counted, duration, estimate
+from cpsched.base.tables import Column, Table
+from cpsched.base.words import brief, counted, duration, estimate
 
 if TYPE_CHECKING:
+    from cpsched.base.tables import Number
     from cpsched.planning.offline import OfflinePlan
-    from cpsched.tables import Number
 
 _OBJECTIVES = {"slowdown": "mean slowdown", "expected-wait": "mean weighted wait [s]"}
 

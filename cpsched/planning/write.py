@@ -6,9 +6,9 @@ import csv
 import json
 from typing import TYPE_CHECKING, Any
 
-from cpsched.atomic_files import replacing
+from cpsched.base.atomic_files import replacing
+from cpsched.base.words import cell
 from cpsched.errors import ConfigError
-from cpsched.words import cell
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

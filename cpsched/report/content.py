@@ -7,12 +7,12 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.words import counted
 from cpsched.report import plot, reproduce
 from cpsched.report.page import colour_name, html_table, island, packed
 from cpsched.study.conclusion import conclusions
 from cpsched.study.readable import readable
 from cpsched.study.store import DESCRIPTION
-from cpsched.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.tables import Column, Number, Table
 from cpsched.report.run_tables import common_predictor
-from cpsched.tables import Column, Number, Table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.words import amount, counted
+from cpsched.base.words import amount, counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,6 +8,7 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from cpsched import figures
+from cpsched.base.words import ratio
 from cpsched.figures.draw_gains import Change
 from cpsched.figures.draw_relative import Ratio
 from cpsched.figures.draw_tradeoff import Point, Value
@@ -17,7 +18,6 @@ from cpsched.study.gains import gains
 from cpsched.study.leading import leading
 from cpsched.study.paired import difference
 from cpsched.study.tables import grouped
-from cpsched.words import ratio
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

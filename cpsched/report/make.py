@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.atomic_files import write_all
+from cpsched.base.atomic_files import write_all
 from cpsched.errors import ConfigError, RunError
 from cpsched.figures.style import FORMATS, styled
 from cpsched.report import plot

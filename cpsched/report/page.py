@@ -10,17 +10,17 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.words import visible
 from cpsched.errors import ConfigError
 from cpsched.figures.draw_gantt import EDGE, EMPTY
 from cpsched.figures.style import BAD, BEHIND, COLOURS, FAINT, GOOD, INK, PAPER, SOFT
-from cpsched.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.tables import Column
     from cpsched.figures import FigureFile
     from cpsched.study.readable import Titled
-    from cpsched.tables import Column
 
 _HERE = Path(__file__).resolve().parent
 #: Characters that end a script or a string in it, whatever surrounds them.

@@ -6,10 +6,10 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any
 
+from cpsched.base.tables import Column, Table, decimals_for
+from cpsched.base.words import estimate
 from cpsched.metrics.lost import Reason
 from cpsched.study.allocators import allocator_column
-from cpsched.tables import Column, Table, decimals_for
-from cpsched.words import estimate
 
 _HOUR = 3600
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MISSING
 from cpsched.figures.data import means
 from cpsched.figures.lanes import Rows, pieces, place
 from cpsched.metrics.columns import job_places
@@ -18,15 +19,14 @@ from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import waiting
 from cpsched.metrics.window import busy_window
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.types import MISSING
 from cpsched.model.workload import Labels
 from cpsched.report.page import packed
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.figures.lanes import Rectangles
     from cpsched.metrics.window import Window
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import BoolArray, FloatArray, IntArray
 
 #: Points of the line of the queue, and of the shade of the jobs not drawn, at most.
 _POINTS, _ACROSS, _DOWN = 800, 1200, 64

@@ -19,18 +19,18 @@ from cpsched.dispatch.arrivals import RecentArrivals
 from cpsched.dispatch.decision_state import DecisionState, highest_first
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, fits_now, start_in_order
+from cpsched.dispatch.priority import SHARE_POWER
 from cpsched.dispatch.reservation_view import REQUESTED, ReservationView
 from cpsched.errors import check_least, check_range
 from cpsched.model.decision import Decision
-from cpsched.priority import SHARE_POWER
 from cpsched.rollout.judge import Judge
 from cpsched.rollout.rules import proposals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 

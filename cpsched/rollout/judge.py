@@ -16,17 +16,17 @@ import numpy as np
 
 from cpsched.cp import stats
 from cpsched.dispatch.decision_state import share_of
+from cpsched.dispatch.priority import SHARE_POWER
 from cpsched.kernels import scenarios
 from cpsched.model import columns as c
-from cpsched.priority import SHARE_POWER
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.dispatch.arrivals import RecentArrivals
     from cpsched.dispatch.decision_state import DecisionState
-    from cpsched.likely import RuntimeHistory, Urgency
-    from cpsched.model.types import BoolArray, FloatArray, IntArray
+    from cpsched.dispatch.likely import RuntimeHistory, Urgency
     from cpsched.rollout.rules import Proposal
 
 #: Jobs of the queue that scenarios play, the most urgent; and all that a proposal starts.

@@ -10,9 +10,9 @@ from cpsched.dispatch.passes import easy_pass, frozen, list_pass
 from cpsched.kernels import start_log
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.decision_state import DecisionState
-    from cpsched.model.types import BoolArray, IntArray
 
 
 class Rule(NamedTuple):

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MISSING, JobType
 from cpsched.model import columns as c
 from cpsched.model.distinct import by_appearance
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore, distinct_shapes, submit_rows
-from cpsched.model.types import MISSING, JobType
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.mapping import Fitted
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
 
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.archive import flattened, read_arrays, unflattened
-from cpsched.atomic_files import replacing
-from cpsched.documents import read_json
+from cpsched.base.archive import flattened, read_arrays, unflattened
+from cpsched.base.atomic_files import replacing
+from cpsched.base.documents import read_json
 from cpsched.errors import RunError
 
 if TYPE_CHECKING:

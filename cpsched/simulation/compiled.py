@@ -21,9 +21,9 @@ from cpsched.kernels import event_loop
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cpsched.base.types import FloatArray, IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.engine.cluster import Cluster
-    from cpsched.model.types import FloatArray, IntArray
     from cpsched.simulation.arrivals import Arrivals
     from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 

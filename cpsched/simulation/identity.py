@@ -16,10 +16,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from cpsched import registry
+from cpsched.base import registry
+from cpsched.base.spec import Spec, files_of, resolved, spec_of
+from cpsched.base.versions import versions
 from cpsched.errors import ConfigError
-from cpsched.spec import Spec, files_of, resolved, spec_of
-from cpsched.versions import versions
 
 #: Parts of cpsched that only read runs: no run depends on them.
 _READERS = {"checks.py", "check_sample.py", "cli", "explain", "figures", "planning", "report"}

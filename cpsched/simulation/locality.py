@@ -19,9 +19,9 @@ from cpsched.simulation.runtime_models import refuse_other_sizes
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cpsched.base.types import IntArray
     from cpsched.model.allocation import Allocation
     from cpsched.model.topology import Topology
-    from cpsched.model.types import IntArray
     from cpsched.simulation.arrivals import Arrivals
     from cpsched.simulation.runtime_models import Parts
 

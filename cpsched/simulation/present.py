@@ -13,26 +13,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.spec import build
+from cpsched.base.types import MISSING, Status
 from cpsched.engine.jobs_of import jobs_of
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
 from cpsched.model.jobtable import JobTable
+from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.model.schedule import JobOutcome, Outages
-from cpsched.model.types import MISSING, Status
-from cpsched.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.simulator import Phase, Simulator
-from cpsched.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
+    from cpsched.base.types import IntArray
     from cpsched.engine.cluster import Cluster
     from cpsched.mapping import Fitted
     from cpsched.model.jobstore import JobStore
-    from cpsched.model.types import IntArray
     from cpsched.simulation.identity import Settings
     from cpsched.simulation.work import Work
 

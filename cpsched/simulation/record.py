@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched import cpsat
+from cpsched.base.types import MISSING
+from cpsched.cp import cpsat
 from cpsched.errors import RunError
 from cpsched.kernels import ledger
 from cpsched.model.decision import Start
 from cpsched.model.schedule import Leaving, Segments
-from cpsched.model.types import MISSING
 from cpsched.simulation.observers import Observer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import FloatArray, IntArray
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
-    from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.view import View
 
 #: Columns of a recorded run of nodes before its R amounts.

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MISSING
 from cpsched.model import columns as c
 from cpsched.model.schedule import JobOutcome, Schedule
-from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.mapping import Fitted
-    from cpsched.model.types import IntArray
     from cpsched.simulation.record import AllocationRecorder
     from cpsched.simulation.simulator import Simulator
 

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from cpsched.frames import data_frame
+from cpsched.base.frames import data_frame
+from cpsched.base.words import brief, counted, duration
 from cpsched.metrics.columns import job_columns, job_measures
 from cpsched.metrics.jobs import wait
 from cpsched.metrics.leading import Figures, leading_table
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.window import finished
-from cpsched.words import brief, counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

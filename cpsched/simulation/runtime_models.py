@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
+from cpsched.base.types import JobType
 from cpsched.errors import ConfigError, check_range
 from cpsched.model.speedup import MILLION, parts_of_second, parts_per_second
-from cpsched.model.types import JobType
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.model.allocation import Allocation
-    from cpsched.model.types import BoolArray, FloatArray, IntArray
     from cpsched.simulation.arrivals import Arrivals
 
 

@@ -9,6 +9,7 @@ from time import monotonic, perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 from cpsched import systems, traces
+from cpsched.base.spec import build, spec_of
 from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
@@ -19,14 +20,13 @@ from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.result import schedule_of
 from cpsched.simulation.run import Run as Run
 from cpsched.simulation.simulator import Simulator
-from cpsched.spec import build, spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Dispatcher
-    from cpsched.model.types import IntArray
-    from cpsched.prediction import RuntimePredictor
+    from cpsched.model.prediction import RuntimePredictor
     from cpsched.simulation.observers import Observer
 
 

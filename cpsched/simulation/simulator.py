@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from cpsched.base.spec import build
+from cpsched.base.types import MAX_TIME, MISSING, DependencyType, Status
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
 from cpsched.errors import ConfigError, DispatchError, RunError, taking_up
@@ -22,7 +24,6 @@ from cpsched.model import columns as c
 from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.seeds import stream_seed
-from cpsched.model.types import MAX_TIME, MISSING, DependencyType, Status
 from cpsched.model.validate import one_of
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.compiled import CompiledLoop, loop_of
@@ -31,18 +32,17 @@ from cpsched.simulation.outages import DownNodes
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.runtime_models import Recorded
 from cpsched.simulation.work import Work
-from cpsched.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Action
+    from cpsched.model.prediction import RuntimePredictor
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
-    from cpsched.prediction import RuntimePredictor
     from cpsched.simulation.outages import OutageModel
     from cpsched.simulation.runtime_models import RuntimeModel
 

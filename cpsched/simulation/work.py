@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.model.types import JobType
+from cpsched.base.types import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

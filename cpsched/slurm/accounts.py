@@ -12,7 +12,7 @@ from cpsched.slurm.policy import Association
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.model.types import FloatArray
+    from cpsched.base.types import FloatArray
     from cpsched.slurm.policy import Policy
 
 

@@ -19,11 +19,11 @@ from cpsched.slurm.policy import Policy
 from cpsched.slurm.preemption import make_rules
 
 if TYPE_CHECKING:
+    from cpsched.base.spec import File
     from cpsched.dispatch.preemptable import PreemptionRules
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View
-    from cpsched.spec import File
 
 
 class Slurm(Preemption):

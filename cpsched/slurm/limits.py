@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cpsched.base.words import amount
 from cpsched.kernels.slurm_records import Limits
-from cpsched.words import amount
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from cpsched.model.types import AnyArray
+    from cpsched.base.types import AnyArray
     from cpsched.slurm.policy import Association, Policy, Qos
 
 #: How reasons call a TRES in each kind of limit; {} is "Cpu" and so on.

@@ -10,8 +10,8 @@ from cpsched.model.arrays import immutable
 from cpsched.slurm.policy import Partition
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.slurm.policy import Policy
 
 #: Name of the partition of jobs that name none.

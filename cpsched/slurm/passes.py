@@ -30,10 +30,10 @@ from cpsched.slurm.usage import Calculations
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
+    from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.model.decision import Decision
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
-    from cpsched.model.types import AnyArray, BoolArray, IntArray
     from cpsched.model.view import View
     from cpsched.slurm.policy import Policy
 

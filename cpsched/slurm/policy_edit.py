@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.documents import read_toml
+from cpsched.base.documents import read_toml
 from cpsched.errors import ConfigError, did_you_mean
 from cpsched.slurm import policy_file
 from cpsched.slurm.policy import LIMITS

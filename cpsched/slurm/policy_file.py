@@ -13,9 +13,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.documents import read_toml
+from cpsched.base.documents import read_toml
+from cpsched.base.quantities import amount, duration, instant, whole
 from cpsched.errors import ConfigError, did_you_mean
-from cpsched.quantities import amount, duration, instant, whole
 from cpsched.slurm.parameters import PARAMETERS, weights
 from cpsched.slurm.policy import LIMITS, Association, Partition, Policy, Qos, Reservation
 from cpsched.systems.lines import Lines

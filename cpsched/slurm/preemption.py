@@ -13,9 +13,9 @@ from cpsched.model.system import Preempt
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.jobtable import JobTable, RunningTable
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.slurm.policy import Policy
 
 #: The effect of a mode; ``GANG`` and ``WITHIN`` are combined with others.

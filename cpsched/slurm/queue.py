@@ -11,7 +11,7 @@ from cpsched.kernels import slurm_records as r
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.model.types import FloatArray, IntArray
+    from cpsched.base.types import FloatArray, IntArray
     from cpsched.slurm.records import Records
 
 _FEWEST = 256

@@ -23,9 +23,9 @@ from cpsched.slurm.reservations import Reservations
 from cpsched.slurm.tres import Tres
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, FloatArray, IntArray
     from cpsched.model.view import View
     from cpsched.slurm.policy import Policy
 

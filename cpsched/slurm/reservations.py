@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.node_lists import listed
 from cpsched.errors import ConfigError
-from cpsched.node_lists import listed
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.slurm.policy import Policy
 
 

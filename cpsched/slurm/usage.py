@@ -12,7 +12,7 @@ from cpsched.slurm.fair_share import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.model.types import FloatArray
+    from cpsched.base.types import FloatArray
     from cpsched.slurm.accounts import Accounts
     from cpsched.slurm.policy import Policy
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpsched.base.spec import Spec, options_of, resolved
+from cpsched.base.tables import Column
 from cpsched.errors import ConfigError
-from cpsched.spec import Spec, options_of, resolved
-from cpsched.tables import Column
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

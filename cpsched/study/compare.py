@@ -14,9 +14,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched import systems, traces
-from cpsched.atomic_files import replacing
+from cpsched.base.atomic_files import replacing
+from cpsched.base.frames import data_frame
+from cpsched.base.tables import Column, Table
+from cpsched.base.words import brief, counted, estimate, ratio
 from cpsched.errors import ConfigError, RunError
-from cpsched.frames import data_frame
 from cpsched.metrics.leading import LEADING, shown_figure
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
@@ -32,8 +34,6 @@ from cpsched.study.store import Store
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.tables import make_tables
 from cpsched.study.writer import save_run
-from cpsched.tables import Column, Table
-from cpsched.words import brief, counted, estimate, ratio
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpsched.base.words import estimate
 from cpsched.metrics.leading import BY_COLUMN
 from cpsched.study.comparisons import EQUAL, HIGHER, LOWER, SEEDS_ONLY, UNKNOWN
 from cpsched.study.finding import (
@@ -20,7 +21,6 @@ from cpsched.study.finding import (
 )
 from cpsched.study.results import AREA
 from cpsched.study.scenario_finding import of_scenarios
-from cpsched.words import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from cpsched.model.types import JobType
-from cpsched.spec import build
+from cpsched.base.spec import build
+from cpsched.base.types import JobType
 
 if TYPE_CHECKING:
     from cpsched.dispatch.contract import Dispatcher

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cpsched.base.words import duration
 from cpsched.metrics.leading import BY_COLUMN, shown_figure
-from cpsched.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

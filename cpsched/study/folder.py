@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from cpsched.atomic_files import PARTIAL
+from cpsched.base.atomic_files import PARTIAL
 from cpsched.errors import RunError
 from cpsched.simulation.identity import file_digest
 

@@ -28,7 +28,7 @@ from cpsched.study.workload_changes import asks_for_gpus
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.model.types import BoolArray, FloatArray, IntArray
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.study.results import RunResult
     from cpsched.study.study import Baseline
 

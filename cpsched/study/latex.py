@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cpsched.tables import Table
+    from cpsched.base.tables import Table
 
 _ESCAPES = {
     "\\": r"\textbackslash{}",

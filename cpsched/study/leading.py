@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from cpsched.base.words import estimate
 from cpsched.metrics.leading import LEADING, shown_figure
 from cpsched.study.comparisons import EQUAL, HIGHER, LOWER, UNKNOWN, base_name
-from cpsched.words import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

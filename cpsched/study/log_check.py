@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.words import brief, counted
+from cpsched.base.words import brief, counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from cpsched.base.types import BoolArray
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray
     from cpsched.model.workload import Labels, Workload
     from cpsched.slurm.policy import Policy
 

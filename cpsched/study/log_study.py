@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.spec import Spec
 from cpsched.errors import ConfigError
-from cpsched.spec import Spec
 from cpsched.study.study import as_label, system_label
 from cpsched.study.study_file import log_name, parse_study
 

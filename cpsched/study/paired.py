@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.model.types import FloatArray
+    from cpsched.base.types import FloatArray
 
 #: Of all intervals here.
 LEVEL = 0.95

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from cpsched.base.tables import Better, Column, Number, Table, decimals_for
+from cpsched.base.words import duration
 from cpsched.metrics.groups import SIZES
 from cpsched.study.allocators import allocator_column
 from cpsched.study.comparisons import base_name
@@ -18,8 +20,6 @@ from cpsched.study.results import (
     USER_STATISTICS,
     column,
 )
-from cpsched.tables import Better, Column, Number, Table, decimals_for
-from cpsched.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

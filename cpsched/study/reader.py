@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched import traces
-from cpsched.arrow import read_file
+from cpsched.base.arrow import read_file
+from cpsched.base.types import MISSING
 from cpsched.errors import CpschedError, RunError
 from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
 from cpsched.model.system import System
-from cpsched.model.types import MISSING
 from cpsched.simulation.identity import Settings
 from cpsched.simulation.run import Run
 from cpsched.study.folder import MARK
@@ -26,7 +26,7 @@ from cpsched.study.writer import FORMAT, OUTAGES
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
 
 _T = TypeVar("_T")
 #: The remedy for any damage.

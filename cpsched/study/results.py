@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpsched.arrow import numbers, read_file
+from cpsched.base.arrow import numbers, read_file
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.groups import SIZES
@@ -30,7 +30,7 @@ from cpsched.study.writer import FORMAT as RUN_FORMAT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
 
 #: A figure; None where nothing was measured.
 Figure = int | float | None

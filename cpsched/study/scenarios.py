@@ -6,13 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched import registry
-from cpsched.atomic_files import replacing
+from cpsched.base import registry
+from cpsched.base.atomic_files import replacing
+from cpsched.base.quantities import duration
+from cpsched.base.spec import Spec, canonical, files_of
 from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.quantities import duration
 from cpsched.slurm import policy_file
 from cpsched.slurm.policy_edit import edited, elsewhere, is_edit
-from cpsched.spec import Spec, canonical, files_of
 from cpsched.study.study import Baseline, Study, as_label, in_utc
 from cpsched.study.study_file import choice
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MISSING, Status
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.types import MISSING, Status
 from cpsched.traces import sacct_write
 
 if TYPE_CHECKING:

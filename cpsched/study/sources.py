@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched import registry, systems, traces
+from cpsched import systems, traces
+from cpsched.base import registry
+from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, TraceError
 from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
-from cpsched.model.types import MISSING
 from cpsched.simulation.identity import file_digest
 from cpsched.study.changes import changed_system, changed_workload
 from cpsched.study.study import Generated, in_utc

@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from cpsched.atomic_files import PARTIAL, write_all
+from cpsched.base.atomic_files import PARTIAL, write_all
 from cpsched.errors import RunError
 from cpsched.simulation.identity import versions_here
 from cpsched.study.folder import put_in_place, read_mark

@@ -13,16 +13,17 @@ from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched import registry, resources, systems
-from cpsched.documents import read_toml
+from cpsched import systems
+from cpsched.base import registry, resources
+from cpsched.base.documents import read_toml
+from cpsched.base.model_files import absolute, with_model
+from cpsched.base.spec import Spec, build, canonical, files_of
 from cpsched.errors import ConfigError, CpschedError, UnknownNameError
 from cpsched.generators.contract import describe
 from cpsched.mapping.malleable import Malleable
 from cpsched.mapping.restarts import Restarts
 from cpsched.mapping.settings import NONE
-from cpsched.model_files import absolute, with_model
 from cpsched.simulation.simulate import Settings
-from cpsched.spec import Spec, build, canonical, files_of
 from cpsched.study.allocators import with_allocator
 from cpsched.study.study import (
     AXES,

@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from cpsched.base.quantities import duration
+from cpsched.base.spec import Spec, canonical
+from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, check_least, did_you_mean
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched.model.types import MISSING
-from cpsched.quantities import duration
-from cpsched.spec import Spec, canonical
 from cpsched.study.changes import Change
 from cpsched.systems.hostlist import named_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
     from cpsched.simulation.simulate import Settings
 

@@ -12,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpsched import arrow
-from cpsched.atomic_files import write_all
+from cpsched.base import arrow
+from cpsched.base.atomic_files import write_all
 from cpsched.errors import RunError
 from cpsched.study.latex import latex
 from cpsched.study.readable import Titled, readable

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING
 
+from cpsched.base.spec import Spec, files_of
 from cpsched.errors import ConfigError
 from cpsched.simulation.identity import describe
-from cpsched.spec import Spec, files_of
 from cpsched.study.changes import changed_settings
 from cpsched.study.names import plain
 from cpsched.study.sources import Input, machine_digest, source_of, system_source

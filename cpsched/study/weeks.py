@@ -27,7 +27,7 @@ import numpy as np
 from cpsched.study.paired import LEVEL, Estimate
 
 if TYPE_CHECKING:
-    from cpsched.model.types import AnyArray, FloatArray, IntArray
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
 
 WEEK = 7 * 86400
 #: Draws of the weeks, and the seed of their generator.

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from cpsched import registry
+from cpsched.base import registry
 from cpsched.errors import ConfigError
 from cpsched.simulation.identity import versions_here
 from cpsched.simulation.simulate import simulate

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from cpsched.base.quantities import duration
+from cpsched.base.types import MAX_TIME, MISSING
 from cpsched.errors import ConfigError, check_range, did_you_mean
-from cpsched.model.types import MAX_TIME, MISSING
 from cpsched.model.workload import COLUMNS, Labels
-from cpsched.quantities import duration
 from cpsched.study.changes import Change
 from cpsched.study.weeks import WEEK
 
 if TYPE_CHECKING:
     from typing import Any
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
 
 _DAY = 86400

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpsched import arrow, traces
+from cpsched import traces
+from cpsched.base import arrow
 from cpsched.metrics.columns import (
     allocation_columns,
     job_columns,

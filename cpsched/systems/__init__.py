@@ -12,9 +12,9 @@ import json
 import os
 from pathlib import Path
 
-from cpsched import registry, resources
-from cpsched.atomic_files import replacing
-from cpsched.documents import read_json
+from cpsched.base import registry, resources
+from cpsched.base.atomic_files import replacing
+from cpsched.base.documents import read_json
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import System
 from cpsched.systems.parser import parse

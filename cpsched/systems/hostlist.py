@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
+from cpsched.base.node_lists import listed
 from cpsched.errors import ConfigError
-from cpsched.node_lists import listed
 
 if TYPE_CHECKING:
     from collections.abc import Collection

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.model.types import MAX_AMOUNT
+from cpsched.base.types import MAX_AMOUNT
 from cpsched.systems.hostlist import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
     from cpsched.systems.section import Section
 
 #: More nodes than this are taken for a typing error.

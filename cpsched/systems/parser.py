@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.documents import read_toml
+from cpsched.base.documents import read_toml
 from cpsched.errors import ConfigError, did_you_mean
 from cpsched.model.system import LogMapping, MemoryMapping, Preempt, ProcessorMapping, Queue, System
 from cpsched.systems.lines import Lines

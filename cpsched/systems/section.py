@@ -6,9 +6,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.types import MAX_AMOUNT, MAX_TIME
+from cpsched.base.words import escaped
 from cpsched.errors import ConfigError, instead_of
-from cpsched.model.types import MAX_AMOUNT, MAX_TIME
-from cpsched.words import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping

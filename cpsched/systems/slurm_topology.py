@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
 
 
 def read_slurm_topology(

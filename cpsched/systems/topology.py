@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
     from cpsched.systems.section import Section
 
 #: The keys of each kind of topology; the first of each says which kind it is.

@@ -11,7 +11,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched import registry
+from cpsched.base import registry
 from cpsched.errors import ConfigError, TraceError
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
+from cpsched.base.quantities import minutes, whole
 from cpsched.errors import TraceError
-from cpsched.quantities import minutes, whole
 from cpsched.traces.collect import Jobs
 from cpsched.traces.sacct_command import options
 from cpsched.traces.sacct_job import job_of

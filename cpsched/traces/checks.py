@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MAX_AMOUNT
 from cpsched.errors import TraceError
-from cpsched.model.types import MAX_AMOUNT
 from cpsched.traces.limits import MAX_COLUMNS, MAX_ROWS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.model.types import AnyArray, BoolArray, IntArray
+    from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.traces.text import Place
 
 

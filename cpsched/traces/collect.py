@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Status
+from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Status
 from cpsched.model.workload import LABEL_COLUMNS, SET_ASIDE, Labels, Workload
 from cpsched.traces.checks import LogTooLargeError, no_jobs, too_many_rows
 from cpsched.traces.limits import MAX_ID, MAX_KINDS, MAX_ROWS
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
+    from cpsched.base.types import IntArray
     from cpsched.errors import TraceError
-    from cpsched.model.types import IntArray
     from cpsched.traces.text import Place
 
 #: Resource kinds every part of cpsched knows, in their order; others follow by name.

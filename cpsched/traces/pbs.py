@@ -29,9 +29,9 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
+from cpsched.base.quantities import duration, seconds_within, whole
+from cpsched.base.types import MISSING, Status
 from cpsched.errors import TraceError
-from cpsched.model.types import MISSING, Status
-from cpsched.quantities import duration, seconds_within, whole
 from cpsched.traces import pbs_request
 from cpsched.traces.collect import Job, Jobs, NotAJobError
 from cpsched.traces.text import Place, decode, lines

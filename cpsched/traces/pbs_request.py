@@ -21,8 +21,8 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cpsched.model.types import UNBOUNDED
-from cpsched.quantities import amount, whole
+from cpsched.base.quantities import amount, whole
+from cpsched.base.types import UNBOUNDED
 from cpsched.traces.collect import NotAJobError, Shape
 
 if TYPE_CHECKING:

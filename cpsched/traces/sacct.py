@@ -53,8 +53,8 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
+from cpsched.base.types import MISSING
 from cpsched.errors import TraceError
-from cpsched.model.types import MISSING
 from cpsched.traces.checks import LogTooLargeError
 from cpsched.traces.collect import Jobs, NotAJobError
 from cpsched.traces.sacct_job import job_of

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpsched.base.quantities import duration, instant, seconds_within, whole
+from cpsched.base.types import MISSING, Status
 from cpsched.errors import TraceError
-from cpsched.model.types import MISSING, Status
 from cpsched.model.workload import MAX_NICE
-from cpsched.quantities import duration, instant, seconds_within, whole
 from cpsched.traces.collect import Job, NotAJobError
 from cpsched.traces.sacct_command import may_be_requeued, options
 from cpsched.traces.sacct_waits import begin_of

@@ -33,8 +33,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.model.types import MISSING, UNBOUNDED
-from cpsched.quantities import amount, minutes, whole
+from cpsched.base.quantities import amount, minutes, whole
+from cpsched.base.types import MISSING, UNBOUNDED
 from cpsched.traces.collect import Shape
 
 if TYPE_CHECKING:

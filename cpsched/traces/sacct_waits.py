@@ -16,13 +16,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.model.types import MISSING, DependencyType, Status
-from cpsched.quantities import instant
+from cpsched.base.quantities import instant
+from cpsched.base.types import MISSING, DependencyType, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
     from cpsched.traces.collect import Jobs
 
 _TYPES = {

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MISSING, UNBOUNDED, DependencyType, Status
 from cpsched.errors import TraceError
 from cpsched.model.distinct import distinct
-from cpsched.model.types import MISSING, UNBOUNDED, DependencyType, Status
 from cpsched.model.workload import Labels, Workload
 from cpsched.traces.collect import ordered
 from cpsched.traces.text import written
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.base.types import BoolArray, IntArray
 
 HEADER = (
     "JobID|JobIDRaw|JobName|User|Account|Partition|QOS|State|Submit|Eligible|Start|End|ElapsedRaw"

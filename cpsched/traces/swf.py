@@ -29,9 +29,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, Status
 from cpsched.errors import TraceError
 from cpsched.model.distinct import by_appearance
-from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, Status
 from cpsched.model.workload import Labels, Workload
 from cpsched.traces.checks import RowChecks, counted, no_jobs, repeated
 from cpsched.traces.swf_lines import FIELDS, KEPT, Lines, read_lines
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from cpsched.model.types import AnyArray, BoolArray, IntArray
+    from cpsched.base.types import AnyArray, BoolArray, IntArray
 
 _COMMENT = re.compile(r"([A-Z]\w*):(?:\s+(.*))?", re.DOTALL)
 _UNIX_TIME = re.compile(r"-?[0-9]{1,13}(?!\S)")

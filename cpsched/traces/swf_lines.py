@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.quantities import whole
+from cpsched.base.types import MAX_AMOUNT, MAX_TIME, UNBOUNDED
 from cpsched.errors import TraceError
-from cpsched.model.types import MAX_AMOUNT, MAX_TIME, UNBOUNDED
-from cpsched.quantities import whole
 from cpsched.traces.checks import LogTooLargeError, too_many_rows
 from cpsched.traces.limits import MAX_COLUMNS, MAX_COMMENTS, MAX_ROWS
 from cpsched.traces.text import Place, chunks, decode
@@ -28,7 +28,7 @@ from cpsched.traces.text import Place, chunks, decode
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.model.types import AnyArray, IntArray
+    from cpsched.base.types import AnyArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MAX_AMOUNT, MISSING, Status
 from cpsched.errors import TraceError
-from cpsched.model.types import MAX_AMOUNT, MISSING, Status
 from cpsched.traces.text import written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.workload import Labels, Workload
 
 _NUMERAL = re.compile(r"0|[1-9][0-9]{0,15}")

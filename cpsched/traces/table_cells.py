@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
+from cpsched.base.types import MAX_TIME
 from cpsched.errors import TraceError, did_you_mean
 from cpsched.model.topology import MAX_SIDE, MAX_SIDES, pack_box
-from cpsched.model.types import MAX_TIME
 from cpsched.model.workload import Labels
 from cpsched.traces.checks import repeated
 from cpsched.traces.limits import MAX_ID
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from enum import IntEnum
     from pathlib import Path
 
-    from cpsched.model.types import BoolArray, IntArray, StrArray
+    from cpsched.base.types import BoolArray, IntArray, StrArray
     from cpsched.traces.checks import RowChecks
 
 _WHOLE = r"^-?[0-9]+$"

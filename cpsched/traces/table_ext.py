@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.model.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED
+from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED
 from cpsched.model.workload import Workload
 from cpsched.traces.checks import RowChecks, counted, no_jobs
 from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.text import title
 
 if TYPE_CHECKING:
-    from cpsched.model.types import BoolArray
+    from cpsched.base.types import BoolArray
     from cpsched.model.workload import Labels
     from cpsched.traces.table_cells import Table
 

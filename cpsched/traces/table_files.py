@@ -19,8 +19,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpsched import arrow
-from cpsched.documents import read_json
+from cpsched.base import arrow
+from cpsched.base.documents import read_json
 from cpsched.errors import TraceError
 from cpsched.traces.checks import check_header, too_many_rows
 from cpsched.traces.limits import MAX_COMMENTS, MAX_ROWS, MAX_UNPACKED

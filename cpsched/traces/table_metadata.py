@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.types import MAX_TIME
 from cpsched.errors import TraceError
-from cpsched.model.types import MAX_TIME
 from cpsched.traces.collect import ordered
 from cpsched.traces.limits import MAX_KINDS
 

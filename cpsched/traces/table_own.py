@@ -34,11 +34,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched import arrow
-from cpsched.errors import TraceError
-from cpsched.model.speedup import MILLION
-from cpsched.model.topology import box_text, unpack_box
-from cpsched.model.types import (
+from cpsched.base import arrow
+from cpsched.base.types import (
     MAX_AMOUNT,
     MAX_TIME,
     MISSING,
@@ -48,6 +45,9 @@ from cpsched.model.types import (
     Split,
     Status,
 )
+from cpsched.errors import TraceError
+from cpsched.model.speedup import MILLION
+from cpsched.model.topology import box_text, unpack_box
 from cpsched.model.workload import (
     COLUMNS,
     FLAG_COLUMNS,
@@ -68,7 +68,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from cpsched.model.types import AnyArray, IntArray
+    from cpsched.base.types import AnyArray, IntArray
     from cpsched.traces.table_cells import Table
 
 REQUIRED = ("job_id", "submit", "runtime", "requested_time")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
-from cpsched.atomic_files import replacing
+from cpsched.base.atomic_files import replacing
 from cpsched.errors import TraceError
 from cpsched.traces.limits import MAX_LINE, MAX_UNPACKED
 

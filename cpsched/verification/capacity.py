@@ -14,8 +14,8 @@ from cpsched.verification.phases import inside
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.schedule import Schedule, Segments
-    from cpsched.model.types import BoolArray, IntArray
 
 #: Events on cells that are looked at together; bounds memory to about a hundred bytes each.
 _CHUNK = 1 << 21

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.words import brief
+from cpsched.base.words import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.model.types import AnyArray, IntArray, StrArray
+    from cpsched.base.types import AnyArray, IntArray, StrArray
 
 
 class Rule(StrEnum):

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MISSING, DependencyType
 from cpsched.metrics.window import ended, horizon
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.types import MISSING, DependencyType
 from cpsched.verification.findings import Findings, Rule
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import BoolArray
     from cpsched.verification.restarts import Restarts
 
 _OVERRUN = ("kill", "extend")

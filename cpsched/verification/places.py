@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MISSING, JobType
 from cpsched.mapping.classes import classify
 from cpsched.metrics.window import horizon
 from cpsched.model.schedule import JobOutcome, Leaving
-from cpsched.model.types import MISSING, JobType
 from cpsched.verification.findings import Findings, Rule
 from cpsched.verification.phases import Phases, holding, inside, may_restart, node_name
 

@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MISSING, JobType, Split
 from cpsched.model.topology import unpack_box
-from cpsched.model.types import MISSING, JobType, Split
 from cpsched.verification.findings import Findings, Rule
 from cpsched.verification.phases import Phases, inside, node_name
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import BoolArray, IntArray
 
 #: Amounts beyond this are wrong whatever they are: their products do not fit in 64 bits.
 _MOST = float(1 << 62)

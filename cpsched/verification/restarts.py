@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MISSING, JobType
 from cpsched.model.schedule import Leaving
-from cpsched.model.types import MISSING, JobType
 from cpsched.verification.findings import Findings, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.schedule import Schedule
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.workload import Workload
     from cpsched.verification.phases import Phases
 

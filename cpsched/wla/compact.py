@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MAX_TIME
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
-from cpsched.model.types import MAX_TIME
 from cpsched.wla.machine_slots import MachineSlots, problem_of
 from cpsched.wla.sizes import OWN_PLACES
 from cpsched.wla.solvers import CP_SAT, Solver
@@ -24,9 +24,9 @@ from cpsched.wla.solvers import CP_SAT, Solver
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.decision import Action, Decision
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 #: Statistics: jobs that were put on a run of nodes, and that stayed where they were.

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MAX_TIME
 from cpsched.cp import stats
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import frozen
+from cpsched.dispatch.priority import make_priority
 from cpsched.errors import check_choice, check_least
 from cpsched.model import columns as c
 from cpsched.model.decision import Decision, PlannedStarts, Start
-from cpsched.model.types import MAX_TIME
-from cpsched.priority import make_priority
 from cpsched.wla.machine_slots import MachineSlots, Slots, problem_of
 from cpsched.wla.reservation import busy_until, earliest_run
 from cpsched.wla.sizes import Sizes
 from cpsched.wla.solvers import BRANCH_AND_BOUND, Solver
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 #: Whether a job that is bigger than every slot keeps its place in the window.

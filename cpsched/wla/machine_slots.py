@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cpsched.base.types import MAX_TIME
 from cpsched.errors import ConfigError
 from cpsched.model.distinct import distinct
-from cpsched.model.types import MAX_TIME
 from cpsched.wla.knapsack import LEFT_OUT, Knapsack
 from cpsched.wla.slots import SlotList, cut
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray, IntArray
     from cpsched.model.view import View
 
 

@@ -6,8 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched import cpsat
-from cpsched.cp import stats
+from cpsched.cp import cpsat, stats
 from cpsched.wla.greedy import greedy
 from cpsched.wla.knapsack import LEFT_OUT, upper_bound
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cpsched.base.types import MAX_TIME
 from cpsched.model import columns as c
-from cpsched.model.types import MAX_TIME
 from cpsched.wla.slots import cut, runs
 
 if TYPE_CHECKING:
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
     from cpsched.model.view import View
     from cpsched.wla.machine_slots import MachineSlots
 

@@ -9,9 +9,9 @@ import numpy as np
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobstore import JobStore
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
     from cpsched.wla.machine_slots import MachineSlots
 

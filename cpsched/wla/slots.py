@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.model.types import BoolArray, IntArray
+    from cpsched.base.types import BoolArray, IntArray
 
 
 class SlotList:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched import cpsat
+from cpsched.cp import cpsat
 from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.wla import program
 from cpsched.wla.branch_and_bound import branch_and_bound

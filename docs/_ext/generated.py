@@ -15,7 +15,8 @@ from commands import commands
 from numpydoc.docscrape import ClassDoc
 from sphinx.pycode import ModuleAnalyzer
 
-from cpsched import registry, systems
+from cpsched import systems
+from cpsched.base import registry
 from cpsched.verification.findings import Rule
 
 if TYPE_CHECKING:

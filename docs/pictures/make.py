@@ -16,7 +16,7 @@ from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
-from cpsched import words
+from cpsched.base import words
 from cpsched.figures.style import canvas, moments, save, styled
 from cpsched.metrics.steps import waiting
 from cpsched.report.make import make_report

@@ -261,9 +261,9 @@ def machine_of(name: str | None, backend: Backend) -> System:
 
 def _table(plan: Plan) -> Iterator[str]:
     """Yield the lines of a plan as a table."""
+    from cpsched.base.tables import Column, Table
     from cpsched.cli.report import width
     from cpsched.systems.hostlist import compress
-    from cpsched.tables import Column, Table
 
     starting = [one for one in plan.jobs if one.nodes]
     yield (

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.words import brief
 from cpsched.errors import ConfigError
 from cpsched.explain.in_cluster import explain_in_cluster
-from cpsched.words import brief
 from slurm_adapter.live.mirror import Mirror
 from slurm_adapter.live.when import may_start, row_of
 

@@ -36,11 +36,11 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Say why a job of a live Slurm waits, when it will start, and what to change."""
+    from cpsched.base.spec import build
     from cpsched.cli.report import width
     from cpsched.explain.model import JobState
     from cpsched.explain.text import labelled, text
     from cpsched.forecast.text import changes, summary
-    from cpsched.spec import build
     from slurm_adapter.live.explain import explain, slurms_view
     from slurm_adapter.live.when import record_in, when
 

@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from cpsched.model.types import MISSING
+from cpsched.base.types import MISSING
 from slurm_adapter.live.backend import NotAllowedError, UnreachableError
 from slurm_adapter.live.fields import gres_of
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, Snapshot, in_order

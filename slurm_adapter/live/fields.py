@@ -12,8 +12,8 @@ import secrets
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.model.types import MISSING
-from cpsched.quantities import amount, duration
+from cpsched.base.quantities import amount, duration
+from cpsched.base.types import MISSING
 from cpsched.systems.hostlist import expand
 from cpsched.traces.sacct_request import COUNTS, MEMORY
 from slurm_adapter.live.backend import UnreadableError

@@ -14,17 +14,17 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from cpsched.atomic_files import replacing
+from cpsched.base.atomic_files import replacing
+from cpsched.base.types import MISSING
 from cpsched.errors import RunError
 from cpsched.forecast.calibration import Calibration
 from cpsched.forecast.starts import NEVER, Starts
-from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
     from slurm_adapter.live.record import Record
     from slurm_adapter.live.snapshot import LiveJob
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MISSING, JobType, Status
 from cpsched.engine.cluster import Cluster
 from cpsched.errors import CpschedError, DispatchError, InfeasibleRequestError, RunError, taking_up
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Requeue, Resize, Start
 from cpsched.model.schedule import Outages
-from cpsched.model.types import MISSING, JobType, Status
 from cpsched.simulation import checkpoint
 from slurm_adapter.live.fields import gres_of
 from slurm_adapter.live.placing import as_slurm_fills

@@ -10,7 +10,7 @@ from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 
 if TYPE_CHECKING:
-    from cpsched.model.types import IntArray
+    from cpsched.base.types import IntArray
 
 
 def as_slurm_fills(allocation: Allocation, shape: IntArray, free: IntArray) -> Allocation:

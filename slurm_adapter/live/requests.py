@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MISSING, UNBOUNDED, Split, Status
 from cpsched.engine.encoder import Request
 from cpsched.errors import InfeasibleRequestError
 from cpsched.model.system import MemoryMapping
-from cpsched.model.types import MISSING, UNBOUNDED, Split, Status
 from cpsched.traces.collect import Job, Jobs
 from cpsched.traces.sacct_request import shape
 from cpsched.traces.text import Place

@@ -32,7 +32,7 @@ def command(
     socket: Socket = None,
 ) -> None:
     """Show the queue with forecasts and reasons as a read-only web page on this machine."""
-    from cpsched.spec import build
+    from cpsched.base.spec import build
     from slurm_adapter.live.page.app import serve
     from slurm_adapter.live.page.watch import Watch
 

@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
+    from cpsched.base.types import IntArray
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
 
 #: All submitted jobs are held and marked; users cannot set an AdminComment themselves. Jobs
 #: submitted as held are left to their users.

@@ -15,7 +15,7 @@ import socket
 import time
 from typing import TYPE_CHECKING, Any
 
-from cpsched.model.types import MISSING
+from cpsched.base.types import MISSING
 from slurm_adapter.live.backend import NotAllowedError, UnreachableError, UnreadableError
 from slurm_adapter.live.fields import gres_of, hosts
 from slurm_adapter.live.scontrol import Scontrol

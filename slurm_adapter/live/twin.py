@@ -16,9 +16,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
 from cpsched import systems
+from cpsched.base.types import MISSING
+from cpsched.base.words import counted, duration
 from cpsched.errors import CpschedError, RunError
-from cpsched.model.types import MISSING
-from cpsched.words import counted, duration
 from slurm_adapter.live.backend import UnreachableError
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.log_of import lines, outages

@@ -71,7 +71,7 @@ def command(
     It may be stopped: start it again with the same folder.
     """
     from cpsched import systems
-    from cpsched.spec import build
+    from cpsched.base.spec import build
     from slurm_adapter.live.record import Record
     from slurm_adapter.live.twin import Twin
 

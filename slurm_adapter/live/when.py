@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import MISSING
+from cpsched.base.words import brief
 from cpsched.errors import ConfigError
 from cpsched.forecast.advice import Advice, advice_on
 from cpsched.forecast.calibration import Calibration
 from cpsched.forecast.forecaster import Forecaster
 from cpsched.forecast.when import Answer, forecasts
 from cpsched.model import columns as c
-from cpsched.model.types import MISSING
 from cpsched.simulation.present import Present
 from cpsched.simulation.simulate import Settings
-from cpsched.words import brief
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.mirror import Mirror, Stage
 from slurm_adapter.live.record import Record, live_job

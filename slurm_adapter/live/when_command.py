@@ -45,9 +45,9 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Forecast when waiting jobs of a live Slurm will start, and what would start a job earlier."""
+    from cpsched.base.spec import build
     from cpsched.cli.report import width
     from cpsched.forecast.text import text
-    from cpsched.spec import build
     from slurm_adapter.live.when import record_in, when
 
     slurm = backend_of(backend, socket)

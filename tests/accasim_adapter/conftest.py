@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpsched import systems, traces
-from cpsched.model.types import MISSING
+from cpsched.base.types import MISSING
 from cpsched.simulation.simulate import Settings, simulate
 
 SYSTEM = """

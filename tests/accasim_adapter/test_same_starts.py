@@ -10,7 +10,7 @@ import pytest
 from accasim_runs import accasim_starts, generated, in_process, needs_accasim
 
 from cpsched import systems
-from cpsched.model.types import MISSING
+from cpsched.base.types import MISSING
 from cpsched.model.workload import Workload
 
 pytestmark = [needs_accasim, pytest.mark.slow]

@@ -8,16 +8,17 @@ from auctions import gpu_view, jobs_of
 from jobtables import job_table
 from tiny import jobs, machine, run, starts
 
-from cpsched import registry, systems
+from cpsched import systems
+from cpsched.base import registry
+from cpsched.base.spec import build
 from cpsched.checks import CHECKS
 from cpsched.cp import stats
-from cpsched.dispatch.window import WINDOW_HALVED
+from cpsched.cp.window import WINDOW_HALVED
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model.decision import NOTHING
 from cpsched.model.topology import Topology
 from cpsched.model.view import View
-from cpsched.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

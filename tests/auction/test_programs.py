@@ -6,14 +6,13 @@ from auctions import best_compact, best_with_units, gpu_view
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from cpsched import cpsat
 from cpsched.auction.auction import Auction
 from cpsched.auction.auctioneer import numbers_of
 from cpsched.auction.bids import BidMaker
 from cpsched.auction.program import Program, UnitProgram, places_of
 from cpsched.auction.search import best_greedy, search
 from cpsched.auction.spots import line_spots
-from cpsched.cp import stats
+from cpsched.cp import cpsat, stats
 
 pytestmark = pytest.mark.slow
 

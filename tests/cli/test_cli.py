@@ -11,7 +11,7 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from cpsched import registry, resources
+from cpsched.base import registry, resources
 from cpsched.cli.main import main
 
 LOG = """\
@@ -389,7 +389,8 @@ def test_debug_shows_a_traceback(files):
 )
 def test_list_names_everything(cpsched, kind):
     """Each with a line on what it is."""
-    from cpsched import registry, systems
+    from cpsched import systems
+    from cpsched.base import registry
 
     code, out, _ = cpsched("list", kind)
     names = systems.names() if kind == "systems" else registry.names(kind)

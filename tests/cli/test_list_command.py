@@ -6,7 +6,8 @@ import json
 
 import pytest
 
-from cpsched import registry, systems
+from cpsched import systems
+from cpsched.base import registry
 from cpsched.model.system import System
 
 ADVICE = ("good for: ", "goes wrong when: ")

@@ -9,8 +9,8 @@ import threading
 
 import pytest
 
-from cpsched import cpsat
-from cpsched.cpsat import Limits, Status
+from cpsched.cp import cpsat
+from cpsched.cp.cpsat import Limits, Status
 from cpsched.errors import ConfigError, DispatchError
 
 ENOUGH = Limits(deterministic=1.0)
@@ -150,7 +150,7 @@ def test_or_tools_is_imported_by_the_first_model_only():
     """Whoever runs fifo, or asks for help, does not pay for it."""
     program = (
         "import sys; import cpsched.cp.hybrid, cpsched.cp.pure, cpsched.cli.main;"
-        "from cpsched.spec import build; build('dispatchers', 'cph-3');"
+        "from cpsched.base.spec import build; build('dispatchers', 'cph-3');"
         "assert 'ortools' not in sys.modules; from cpsched import cpsat; cpsat.new_model('x');"
         "assert 'ortools' in sys.modules"
     )

@@ -22,11 +22,11 @@ from planned import (
 )
 from tiny import jobs, machine, run
 
+from cpsched.base.spec import build, options_of
 from cpsched.cp import stats
 from cpsched.cp.objective import whole_weights
 from cpsched.errors import ConfigError
 from cpsched.model.system import Queue
-from cpsched.spec import build, options_of
 
 ONE = {"request": (1,), "per_node": (0,)}
 

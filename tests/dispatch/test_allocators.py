@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import reference as ref
 
-from cpsched import registry
+from cpsched.base import registry
 from cpsched.dispatch.allocators import make_allocator
 
 #    core 4 |#  .  #  #

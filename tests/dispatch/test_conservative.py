@@ -6,11 +6,11 @@ import pytest
 import reference as ref
 from tiny import jobs, machine, run, starts
 
+from cpsched.base.spec import build
 from cpsched.dispatch.conservative import Conservative
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import Queue
 from cpsched.simulation.observers import Observer
-from cpsched.spec import build
 
 
 def decide(dispatcher, state):

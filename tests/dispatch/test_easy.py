@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.dispatch.easy import Easy, _Queue
-from cpsched.priority import Fifo
+from cpsched.dispatch.priority import Fifo
 from cpsched.simulation.observers import Observer
 
 pytestmark = pytest.mark.slow

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run, starts
 
+from cpsched.base.spec import build
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.learning import LearningDispatcher
+from cpsched.dispatch.priority import make_priority
 from cpsched.errors import ConfigError, RunError
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.mapping import fit
-from cpsched.priority import make_priority
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
-from cpsched.spec import build
 from cpsched.systems import load
 
 #: One of every class that takes a priority, and the one that learns by itself.

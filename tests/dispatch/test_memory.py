@@ -9,15 +9,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, starts, workloads
 
+from cpsched.base.spec import build
+from cpsched.base.types import MISSING
 from cpsched.dispatch import memory, passes
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.rules import Prb
 from cpsched.model.jobtable import JobTable
-from cpsched.model.types import MISSING
 from cpsched.model.view import View
 from cpsched.simulation.observers import Observer
-from cpsched.spec import build
 
 pytestmark = pytest.mark.slow
 

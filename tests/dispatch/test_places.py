@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
+from cpsched.base.registry import names
 from cpsched.errors import ConfigError
 from cpsched.model.topology import Topology, TopologyKind, pack_box
-from cpsched.registry import names
 from cpsched.verification import verify
 
 NODES = 24

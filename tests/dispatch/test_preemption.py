@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, run
 
+from cpsched.base.spec import build
 from cpsched.dispatch.preemptable import Candidates, QueueRules, fewest
 from cpsched.dispatch.preemption import Preemption
 from cpsched.errors import ConfigError
@@ -20,7 +21,6 @@ from cpsched.model.schedule import JobOutcome, Leaving, Schedule
 from cpsched.model.system import Preempt, Queue, System
 from cpsched.model.view import View
 from cpsched.simulation.simulator import Simulator
-from cpsched.spec import build
 from cpsched.verification import verify
 
 

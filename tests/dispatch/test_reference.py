@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from jobtables import job_table
 from tiny import jobs, machine, machines, run, starts, workloads
 
-from cpsched import registry
+from cpsched.base import registry
+from cpsched.base.types import MISSING
 from cpsched.dispatch.conservative import Conservative
 from cpsched.dispatch.easy import Easy
+from cpsched.dispatch.priority import Priority
 from cpsched.dispatch.rules import Fifo, Prb
 from cpsched.dispatch.static_order import StaticOrder
-from cpsched.model.types import MISSING
-from cpsched.priority import Priority
 from cpsched.simulation.observers import Observer
 
 pytestmark = pytest.mark.slow

@@ -8,15 +8,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, starts, workloads
 
+from cpsched.base.spec import build
 from cpsched.checks import check_dispatcher
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.easy import Easy
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model import columns as c
-from cpsched.prediction import Prediction, RuntimePredictor
+from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.observers import Observer
-from cpsched.spec import build
 
 pytestmark = pytest.mark.slow
 

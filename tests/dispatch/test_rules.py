@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tiny import jobs, machine, starts
 
+from cpsched.base.spec import build
 from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.spec import build
 
 #   4 |
 #   3 |AAAA

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, starts, workloads
 
+from cpsched.base.spec import build
 from cpsched.checks import CHECKS, check_keeps_promises
 from cpsched.dispatch.slurm_backfill import SlurmBackfill
 from cpsched.errors import ConfigError, UnknownNameError
@@ -18,7 +19,6 @@ from cpsched.mapping import fit
 from cpsched.model.system import LogMapping, ProcessorMapping, Queue
 from cpsched.model.topology import Topology
 from cpsched.simulation.observers import Observer
-from cpsched.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

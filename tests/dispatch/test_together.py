@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 from jobtables import job_table
 from tiny import machine
 
+from cpsched.base.types import UNBOUNDED
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.model.allocation import AllocationArena
 from cpsched.model.jobtable import RunningTable
 from cpsched.model.topology import Topology, TopologyKind, pack_box
-from cpsched.model.types import UNBOUNDED
 from cpsched.model.view import View
 
 ALLOCATORS = (

@@ -21,8 +21,8 @@ from cpsched.api import (
     summarize,
     write_log,
 )
-from cpsched.model.types import MISSING
-from cpsched.words import duration
+from cpsched.base.types import MISSING
+from cpsched.base.words import duration
 
 
 def test_a_run_says_in_one_line_how_long_jobs_waited():

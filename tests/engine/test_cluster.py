@@ -21,8 +21,8 @@ from cpsched.api import (
     Request,
     Status,
 )
-from cpsched.archive import flattened, unflattened
-from cpsched.check_sample import sample
+from cpsched.base.archive import flattened, unflattened
+from cpsched.checks.sample import sample
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import RunError
 from cpsched.model import columns as c

@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import DISPATCHERS, jobs, machine, machines, run, workloads
 
+from cpsched.base.spec import build
+from cpsched.base.types import MISSING, DependencyType
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.errors import ConfigError
 from cpsched.explain import explain
@@ -16,10 +18,8 @@ from cpsched.explain.moment import halt
 from cpsched.explain.text import text
 from cpsched.mapping import fit
 from cpsched.model.decision import Decision, PlannedStarts
-from cpsched.model.types import MISSING, DependencyType
-from cpsched.prediction import Prediction, RuntimePredictor
+from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.simulate import Settings
-from cpsched.spec import build
 
 
 def ask(workload, system, job, time, dispatcher="easy", **more):

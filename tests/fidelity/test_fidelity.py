@@ -11,6 +11,7 @@ import pytest
 from tiny import jobs, machine, run
 
 from cpsched import systems, traces
+from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError
 from cpsched.fidelity import measure, statement
 from cpsched.fidelity.check import check, told
@@ -18,7 +19,6 @@ from cpsched.fidelity.differences import differences
 from cpsched.fidelity.downtime import as_csv, downtimes, told_of
 from cpsched.fidelity.files import write_files
 from cpsched.fidelity.fitting import combinations, grid
-from cpsched.model.types import MISSING
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import simulate
 from cpsched.study.study_file import parse_study

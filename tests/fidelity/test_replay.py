@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from cpsched import systems
+from cpsched.base.types import MISSING
 from cpsched.fidelity.replay import Agreement, replay
 from cpsched.mapping import fit
-from cpsched.model.types import MISSING
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Settings, simulate
 

@@ -10,12 +10,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tiny import DISPATCHERS, jobs, machine, machines, workloads
 
+from cpsched.base.types import MISSING
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.model.schedule import Outages
-from cpsched.model.types import MISSING
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.present import Coming, Present, _known_by
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder

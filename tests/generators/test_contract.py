@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpsched import registry
+from cpsched.base import registry
 from cpsched.generators.contract import Generator, describe, option
 
 

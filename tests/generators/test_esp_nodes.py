@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cpsched import registry, systems, traces
+from cpsched import systems, traces
+from cpsched.base import registry
 from cpsched.errors import ConfigError
 from cpsched.generators.esp_nodes import ESP_NODES, EspNodesOptions
 from cpsched.mapping import fit

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cpsched import registry
+from cpsched.base import registry
+from cpsched.base.types import Status
 from cpsched.errors import ConfigError
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.generators.eurora_tables import QUEUE_LIMITS, QUEUES
-from cpsched.model.types import Status
 
 if TYPE_CHECKING:
     from cpsched.model.workload import Workload

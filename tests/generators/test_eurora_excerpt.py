@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from cpsched.model.types import BoolArray
+    from cpsched.base.types import BoolArray
     from cpsched.model.workload import Workload
 
 HOUR = 3600

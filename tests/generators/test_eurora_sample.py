@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from cpsched import resources, traces
+from cpsched import traces
+from cpsched.base import resources
 from cpsched.generators.eurora import EURORA, EuroraOptions
 
 if TYPE_CHECKING:

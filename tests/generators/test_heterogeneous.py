@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cpsched import registry, systems, traces
+from cpsched import systems, traces
+from cpsched.base import registry
+from cpsched.base.types import UNBOUNDED, Split
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.generators.heterogeneous import HETEROGENEOUS, HeterogeneousOptions
 from cpsched.generators.heterogeneous_tables import ESP_1024, PRESETS, TREE_1024, TSUBAME
 from cpsched.mapping import fit
-from cpsched.model.types import UNBOUNDED, Split
 
 if TYPE_CHECKING:
     from pathlib import Path

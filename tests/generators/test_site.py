@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cpsched import resources, systems, traces
+from cpsched import systems, traces
+from cpsched.base import resources
+from cpsched.base.types import MISSING, DependencyType, Status
 from cpsched.errors import ConfigError
 from cpsched.generators import site_tables as known
 from cpsched.generators.site import SITE, SiteOptions
 from cpsched.mapping import fit
-from cpsched.model.types import MISSING, DependencyType, Status
 from cpsched.simulation.simulate import simulate
 from cpsched.slurm import policy_file
 from cpsched.study.slurm_log import as_recorded

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run, starts
 
-from cpsched import checks, cpsat
-from cpsched.cp import stats
-from cpsched.dispatch.window import WINDOW_HALVED
+from cpsched import checks
+from cpsched.base.spec import build
+from cpsched.cp import cpsat, stats
+from cpsched.cp.window import WINDOW_HALVED
 from cpsched.engine.machine import Machine
 from cpsched.errors import ConfigError
 from cpsched.ipsched import match
@@ -23,7 +24,6 @@ from cpsched.ipsched.program import build as build_program
 from cpsched.mapping import fit
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer
-from cpsched.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from sized import M, R, kinds, sizes, some
 from tiny import machine, run
 
-from cpsched import cpsat
+from cpsched.base.spec import build
+from cpsched.cp import cpsat
 from cpsched.errors import ConfigError
 from cpsched.malleable.cp_model import Choice, Option, Sizes, Task, cost, list_plan
 from cpsched.malleable.profile import Profile
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.workload import Workload
-from cpsched.spec import build
 from cpsched.verification import verify
 
 ENOUGH = cpsat.Limits(deterministic=1.0)

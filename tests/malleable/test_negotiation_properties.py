@@ -7,6 +7,7 @@ from dataclasses import replace
 from hypothesis import given
 from negotiations import transactions
 
+from cpsched.base.types import MAX_TIME
 from cpsched.malleable.dn_dbes.messages import (
     Offer,
     OfferResponse,
@@ -16,7 +17,6 @@ from cpsched.malleable.dn_dbes.messages import (
 )
 from cpsched.malleable.dn_dbes.negotiation import Negotiation
 from cpsched.malleable.dn_dbes.settings import UrgentPolicy
-from cpsched.model.types import MAX_TIME
 
 
 def outcome(settings, machine, queue):

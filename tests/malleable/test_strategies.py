@@ -11,13 +11,13 @@ from hypothesis import strategies as st
 from sized import M, R, kinds, sizes, some
 from tiny import machine, run
 
+from cpsched.base.spec import build
+from cpsched.base.types import Split
 from cpsched.errors import ConfigError
 from cpsched.malleable.levels import Lines, grown, shrunk
 from cpsched.malleable.strategies import Strategy
 from cpsched.model.schedule import JobOutcome, Schedule
-from cpsched.model.types import Split
 from cpsched.model.workload import Workload
-from cpsched.spec import build
 from cpsched.verification import verify
 
 

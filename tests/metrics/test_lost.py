@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
+from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
 from cpsched.metrics.lost import Reason, goodput, lost, lost_core_seconds
 from cpsched.metrics.system import restarts, utilization
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, Requeue, Resize, Suspend
 from cpsched.model.schedule import Schedule
-from cpsched.model.types import JobType
 from cpsched.model.view import View
 from cpsched.verification import verify
 

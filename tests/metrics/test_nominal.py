@@ -9,12 +9,12 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
+from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.summary import summarize
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, Requeue, Start
-from cpsched.model.types import JobType
 from cpsched.model.view import View
 from cpsched.study import save_run
 from cpsched.study.results import collect

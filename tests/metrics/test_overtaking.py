@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
+from cpsched.base.types import MISSING
 from cpsched.metrics.overtaking import later_and_below, overtaken
 from cpsched.metrics.steps import released
 from cpsched.metrics.window import ended
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule

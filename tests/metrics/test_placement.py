@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
+from cpsched.base.types import MISSING
 from cpsched.mapping import fit
 from cpsched.metrics.fewest import fewest_nodes
 from cpsched.metrics.placement import (
@@ -25,7 +26,6 @@ from cpsched.model.node_sets import NodeSets
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.system import LogMapping, ProcessorMapping
 from cpsched.model.topology import Topology, TopologyKind, pack_box
-from cpsched.model.types import MISSING
 
 
 def lying(system, *where, seconds=None, units=1, **columns):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
+from cpsched.base.types import MISSING, IntArray
 from cpsched.metrics.steps import (
     Distribution,
     StepFunction,
@@ -21,7 +22,6 @@ from cpsched.metrics.steps import (
 )
 from cpsched.metrics.window import busy_window, horizon
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
-from cpsched.model.types import MISSING, IntArray
 
 INTERVALS = st.lists(
     st.tuples(st.integers(0, 30), st.integers(0, 12), st.integers(0, 5)), max_size=15

@@ -12,9 +12,9 @@ from hypothesis import given
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched import systems, traces
+from cpsched.base.types import MISSING
 from cpsched.metrics.rejections import reason_kind, rejections
 from cpsched.metrics.summary import statistics, summarize
-from cpsched.model.types import MISSING
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule

@@ -11,11 +11,11 @@ import numba
 import numpy as np
 import pytest
 
-from cpsched import registry
+from cpsched.base import registry
+from cpsched.base.spec import build
 from cpsched.checks import CheckError
 from cpsched.model import columns as c
-from cpsched.prediction import Prediction, RuntimePredictor
-from cpsched.spec import build
+from cpsched.model.prediction import Prediction, RuntimePredictor
 from predictors import checks
 from predictors.checks import CHECKS, check_predictor
 from predictors.last import Last

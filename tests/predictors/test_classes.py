@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from cpsched.base.spec import build
 from cpsched.errors import ConfigError
+from cpsched.model.prediction import HORIZONS, LEVELS
 from cpsched.model.workload import Workload
-from cpsched.prediction import HORIZONS, LEVELS
-from cpsched.spec import build
 from predictors.calibration import Calibration
 from predictors.evaluation import evaluate
 from predictors.features import FEATURES

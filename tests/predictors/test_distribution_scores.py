@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cpsched.prediction import HORIZONS, LEVELS
+from cpsched.model.prediction import HORIZONS, LEVELS
 from predictors.distribution_scores import chance_score, crps, distribution_score, reliability
 
 

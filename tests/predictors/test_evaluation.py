@@ -7,10 +7,10 @@ import pytest
 from tiny import jobs, machine
 
 from cpsched import systems, traces
+from cpsched.base.types import MISSING, Status
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
-from cpsched.model.types import MISSING, Status
-from cpsched.prediction import Prediction, RuntimePredictor
+from cpsched.model.prediction import Prediction, RuntimePredictor
 from predictors.evaluation import evaluate, to_columns
 from predictors.replay import Replay, Starts, starts_of, that_ran
 from predictors.sample import sample

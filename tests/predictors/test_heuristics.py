@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from jobtables import job_table
 from tiny import jobs, machine, run
 
+from cpsched.base.spec import build
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model import columns
-from cpsched.prediction import Outcome
-from cpsched.spec import build
+from cpsched.model.prediction import Outcome
 from predictors.history import EIGHT_RULES, SIX_RULES
 from predictors.name_prefix import prefix_rule
 from predictors.recent_runtimes import RecentRuntimes
@@ -366,7 +366,7 @@ def test_recent_keeps_nested_keys():
 
 def test_a_cancelled_job_is_told_to_the_predictor():
     """So that what is kept of waiting jobs can be dropped; it is not observed."""
-    from cpsched.prediction import Prediction, RuntimePredictor
+    from cpsched.model.prediction import Prediction, RuntimePredictor
     from cpsched.simulation.simulator import Simulator
 
     class Listener(RuntimePredictor):

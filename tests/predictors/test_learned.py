@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cpsched import registry
+from cpsched.base import registry
+from cpsched.base.spec import build
 from cpsched.errors import ConfigError
 from cpsched.simulation.simulate import Checkpoint, simulate
-from cpsched.spec import build
 from predictors import boosting
 from predictors.boosting import choose
 from predictors.checks import CHECKS

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 
 from cpsched import traces
+from cpsched.base.model_files import with_models
+from cpsched.base.spec import build
 from cpsched.cli.main import main
 from cpsched.engine.cluster import Cluster
 from cpsched.errors import ConfigError
 from cpsched.metrics.predictions import job_sample, not_a_forecast
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
-from cpsched.model_files import with_models
 from cpsched.simulation.arrivals import Arrivals
-from cpsched.spec import build
 from predictors import model_file
 from predictors.evaluation import evaluate
 from predictors.features import FEATURES

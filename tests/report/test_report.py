@@ -16,6 +16,7 @@ pytest.importorskip("matplotlib")
 
 from tiny import jobs, machine, run
 
+from cpsched.base.tables import Column, Table
 from cpsched.errors import ConfigError, RunError
 from cpsched.figures import FigureFile
 from cpsched.report.facts import _other_ends
@@ -26,7 +27,6 @@ from cpsched.study import carry_out, load_run, load_study, make_tables, save_run
 from cpsched.study.readable import Titled
 from cpsched.study.results import COUNTS
 from cpsched.study.study_file import parse_study
-from cpsched.tables import Column, Table
 
 pytestmark = pytest.mark.slow
 

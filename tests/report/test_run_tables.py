@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from cpsched.base.tables import Better, Column, Table, decimals_for
 from cpsched.report.run_tables import machine_table
-from cpsched.tables import Better, Column, Table, decimals_for
 
 
 def summary(**changes: Any) -> dict[str, Any]:

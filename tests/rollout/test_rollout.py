@@ -7,6 +7,7 @@ import pytest
 from jobtables import job_table
 from tiny import jobs, machine, run, starts
 
+from cpsched.base.spec import build
 from cpsched.cp import stats
 from cpsched.engine.machine import Machine
 from cpsched.errors import ConfigError
@@ -15,7 +16,6 @@ from cpsched.kernels import scenarios
 from cpsched.mapping import fit
 from cpsched.rollout.dispatcher import Rollout, stretched
 from cpsched.rollout.rules import RULES, Proposal
-from cpsched.spec import build
 from cpsched.systems import load
 from cpsched.verification import verify
 

@@ -11,15 +11,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import DISPATCHERS, jobs, machine, machines, workloads
 
+from cpsched.base.spec import build
+from cpsched.base.types import MISSING
 from cpsched.errors import CpschedError, RunError
 from cpsched.mapping import fit
 from cpsched.model.topology import Topology
-from cpsched.model.types import MISSING
 from cpsched.simulation import checkpoint
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.result import schedule_of
 from cpsched.simulation.simulator import Simulator
-from cpsched.spec import build
 
 pytestmark = pytest.mark.slow
 

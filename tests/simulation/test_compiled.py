@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, machines, workloads
 
 from cpsched import systems
+from cpsched.base.spec import build
 from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.rules import Fifo
 from cpsched.generators.eurora import EURORA, EuroraOptions
@@ -19,7 +20,6 @@ from cpsched.simulation.observers import Observer
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.result import schedule_of
 from cpsched.simulation.simulator import Simulator
-from cpsched.spec import build
 
 pytestmark = pytest.mark.slow
 

@@ -9,6 +9,8 @@ import pytest
 from sized import sizes
 from tiny import jobs, machine, run
 
+from cpsched.base.spec import build
+from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
@@ -16,10 +18,8 @@ from cpsched.errors import ConfigError, DispatchError
 from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Requeue, Resize
-from cpsched.model.types import JobType
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulator import Simulator
-from cpsched.spec import build
 from cpsched.verification import verify
 
 if TYPE_CHECKING:

@@ -8,17 +8,17 @@ from dataclasses import replace
 import pytest
 from tiny import jobs, machine
 
-from cpsched import registry
+from cpsched.base import registry
+from cpsched.base.registry import Entry
+from cpsched.base.spec import build, spec_of
 from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, RunError
 from cpsched.mapping import fit
-from cpsched.registry import Entry
 from cpsched.simulation import identity as identities
 from cpsched.simulation.identity import describe, source_digest
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, Settings, simulate
-from cpsched.spec import build, spec_of
 
 
 def identity(dispatcher="easy", predictor="requested", settings=None, work="w", system="s"):

@@ -14,12 +14,12 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tiny import DISPATCHERS, machine, machines, run, workloads
 
-from cpsched import registry
+from cpsched.base import registry
+from cpsched.base.spec import build
+from cpsched.base.types import MISSING, Status
 from cpsched.mapping import fit
-from cpsched.model.types import MISSING, Status
 from cpsched.model.workload import Workload
 from cpsched.simulation.observers import Observer
-from cpsched.spec import build
 
 pytestmark = pytest.mark.slow
 

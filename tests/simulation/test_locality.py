@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
+from cpsched.base.spec import build
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.topology import Topology
-from cpsched.spec import build
 
 #: Eight nodes, two under a leaf switch, four under the next.
 TREE = Topology(8, (2, 4))

@@ -11,12 +11,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
+from cpsched.base.spec import build
 from cpsched.errors import ConfigError, CpschedError
 from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome, Outages
 from cpsched.simulation.outages import DrawnOutages, OutageTable
 from cpsched.simulation.simulator import Simulator
-from cpsched.spec import build
 from cpsched.study.reader import load_run
 from cpsched.study.writer import save_run
 from cpsched.verification import verify

@@ -11,11 +11,11 @@ import pytest
 from tiny import DISPATCHERS, jobs, machine, run
 
 from cpsched.api import Cluster, Request
+from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import CpschedError
 from cpsched.model.decision import Decision
 from cpsched.model.schedule import Leaving, Outages
-from cpsched.model.types import JobType
 from cpsched.model.view import View
 from cpsched.study.reader import load_run
 from cpsched.study.writer import save_run

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, run
 
+from cpsched.base.spec import build
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import DispatchError
 from cpsched.mapping import fit
@@ -18,7 +19,6 @@ from cpsched.model.decision import Decision, Kill, Requeue
 from cpsched.model.schedule import JobOutcome, Schedule
 from cpsched.model.view import View
 from cpsched.simulation.simulator import Simulator
-from cpsched.spec import build
 from cpsched.verification import verify
 from predictors.requested import Requested
 

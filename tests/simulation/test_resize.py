@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, run
 
+from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.schedule import JobOutcome, Leaving
-from cpsched.model.types import JobType
 from cpsched.model.workload import Workload
 from cpsched.verification import verify
 from predictors.requested import Requested

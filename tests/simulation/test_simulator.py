@@ -8,15 +8,15 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run, started, starts
 
+from cpsched.base.types import MISSING, DependencyType, Status
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, Start
+from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.types import MISSING, DependencyType, Status
-from cpsched.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
 from cpsched.verification import verify

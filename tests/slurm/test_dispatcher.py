@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run, starts
 
+from cpsched.base.spec import build
 from cpsched.checks import CHECKS
 from cpsched.errors import ConfigError
 from cpsched.explain import explain
@@ -18,7 +19,6 @@ from cpsched.model.system import Queue, System
 from cpsched.slurm import policy_file
 from cpsched.slurm.dispatcher import Slurm
 from cpsched.slurm.parameters import PARAMETERS
-from cpsched.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from cpsched.base.tables import Column
 from cpsched.errors import ConfigError
 from cpsched.study.allocators import allocator_column, allocator_of, unequal, with_allocator
-from cpsched.tables import Column
 
 TOP = """\
 systems = ["four.toml"]

@@ -12,10 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 from tiny import jobs, machine, run
 
+from cpsched.base.node_lists import fold
 from cpsched.errors import RunError
 from cpsched.metrics.columns import job_columns
 from cpsched.model.schedule import Schedule
-from cpsched.node_lists import fold
 from cpsched.report.reproduce import model_note
 from cpsched.study import load_run, save_run
 from cpsched.study.consistency import contradictions

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from cpsched import traces
+from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.model.types import MISSING
 from cpsched.model.workload import Workload
 from cpsched.slurm import policy_file
 from cpsched.slurm.policy_edit import edited, overridden

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from tiny import jobs
 
-from cpsched.model.types import MISSING
+from cpsched.base.types import MISSING
 from cpsched.study.paired import Estimate, difference, ratio
 from cpsched.study.sources import jittered
 from cpsched.study.weeks import DRAWS, FEWEST, WEEK, WeekSums, intervals, week_of

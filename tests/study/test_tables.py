@@ -13,12 +13,12 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from cpsched.base.tables import Column, Table
 from cpsched.errors import RunError
 from cpsched.study import Baseline, carry_out, load_run, make_tables, write_tables
 from cpsched.study.latex import escaped, latex
 from cpsched.study.readable import readable
 from cpsched.study.results import STATISTICS
-from cpsched.tables import Column, Table
 
 pytestmark = pytest.mark.slow
 

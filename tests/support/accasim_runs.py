@@ -40,7 +40,7 @@ _SIMULATE = """
 import json, sys
 import accasim_adapter
 from cpsched import systems, traces
-from cpsched.model.types import MISSING
+from cpsched.base.types import MISSING
 
 log, system, dispatchers, out, first = json.loads(sys.argv[1])
 workload = traces.read(log).select(first=first)

@@ -10,10 +10,10 @@ import numpy as np
 from jobtables import job_table
 from tiny import machine
 
+from cpsched.base.types import UNBOUNDED
 from cpsched.model.allocation import AllocationArena
 from cpsched.model.jobtable import JobTable, RunningTable
 from cpsched.model.topology import Topology
-from cpsched.model.types import UNBOUNDED
 from cpsched.model.view import View
 
 if TYPE_CHECKING:

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from tiny import machine
 
+from cpsched.base.types import MISSING, Split
 from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.system import Queue, System
-from cpsched.model.types import MISSING, Split
 from cpsched.model.workload import Workload
 
 #: Job, submit, units, runtime, requested time, and what is special about it.

@@ -20,12 +20,12 @@ import numpy as np
 from hypothesis import strategies as st
 from jobtables import job_table
 
+from cpsched.base.types import UNBOUNDED
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
 from cpsched.model.jobtable import JobTable, RunningTable
 from cpsched.model.system import System
 from cpsched.model.topology import Topology
-from cpsched.model.types import UNBOUNDED
 from cpsched.model.view import View
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ import numpy as np
 from hypothesis import strategies as st
 from tiny import jobs
 
+from cpsched.base.types import JobType
 from cpsched.model.schedule import Schedule
-from cpsched.model.types import JobType
 from cpsched.model.workload import Workload
 
 M, R = JobType.MALLEABLE, JobType.RIGID

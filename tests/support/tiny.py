@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from hypothesis import strategies as st
 
+from cpsched.base.types import MISSING
 from cpsched.mapping import Fitted, fit
 from cpsched.model.system import Queue, System
 from cpsched.model.topology import Topology
-from cpsched.model.types import MISSING
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Run, Settings, simulate
 

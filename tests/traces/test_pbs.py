@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from cpsched import traces
+from cpsched.base.types import MISSING, UNBOUNDED, Status
 from cpsched.errors import TraceError
-from cpsched.model.types import MISSING, UNBOUNDED, Status
 from cpsched.traces.collect import NotAJobError, Shape
 from cpsched.traces.pbs_request import shape
 from cpsched.traces.text import Place

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import pytest
 
 from cpsched import traces
+from cpsched.base.types import MISSING, UNBOUNDED, Status
 from cpsched.errors import TraceError
 from cpsched.metrics.workload import describe
-from cpsched.model.types import MISSING, UNBOUNDED, Status
 from cpsched.traces.sacct_request import shape
 from cpsched.traces.text import Place
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from cpsched import traces
+from cpsched.base.types import MISSING, DependencyType, Status
 from cpsched.errors import TraceError
-from cpsched.model.types import MISSING, DependencyType, Status
 from cpsched.traces.sacct_command import options
 
 NAMES = (

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from cpsched import traces
+from cpsched.base.types import MISSING, UNBOUNDED, DependencyType, Split, Status
 from cpsched.cli.main import app
 from cpsched.errors import TraceError
-from cpsched.model.types import MISSING, UNBOUNDED, DependencyType, Split, Status
 from cpsched.model.workload import Workload
 from cpsched.traces.sacct_lines import FORMAT
 from cpsched.traces.sacct_write import HEADER

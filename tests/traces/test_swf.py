@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched import traces
+from cpsched.base.types import MISSING, UNBOUNDED, Status
 from cpsched.errors import TraceError
-from cpsched.model.types import MISSING, UNBOUNDED, Status
 from cpsched.traces import swf_lines
 from cpsched.traces.swf import SWF
 from cpsched.traces.swf_lines import FIELDS, read_lines

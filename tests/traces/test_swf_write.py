@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched import traces
+from cpsched.base.types import MAX_TIME, MISSING, Status
 from cpsched.errors import TraceError
-from cpsched.model.types import MAX_TIME, MISSING, Status
 from cpsched.model.workload import Workload
 
 

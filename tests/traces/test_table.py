@@ -16,9 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched import traces
-from cpsched.errors import TraceError
-from cpsched.model.topology import pack_box
-from cpsched.model.types import (
+from cpsched.base.types import (
     MAX_AMOUNT,
     MAX_TIME,
     MISSING,
@@ -28,6 +26,8 @@ from cpsched.model.types import (
     Split,
     Status,
 )
+from cpsched.errors import TraceError
+from cpsched.model.topology import pack_box
 from cpsched.model.workload import LABEL_COLUMNS, MAX_NICE, Workload
 
 HEADER = "job_id,submit,runtime,units,requested_time"

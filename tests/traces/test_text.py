@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched import quantities
+from cpsched.base import quantities
+from cpsched.base.types import MAX_TIME
 from cpsched.errors import TraceError
-from cpsched.model.types import MAX_TIME
 from cpsched.traces import text
 from cpsched.traces.pbs_request import kilobytes
 from cpsched.traces.sacct_request import MEMORY

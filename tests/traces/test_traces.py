@@ -9,7 +9,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from cpsched import registry, traces
+from cpsched import traces
+from cpsched.base import registry
 from cpsched.errors import TraceError, UnknownNameError
 
 

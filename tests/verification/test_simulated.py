@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from tiny import DISPATCHERS, jobs, machine, machines, run, workloads
 
 from cpsched import systems, traces
+from cpsched.base.spec import build
 from cpsched.mapping import fit
 from cpsched.model.schedule import Segments
 from cpsched.simulation.record import AllocationRecorder
 from cpsched.simulation.result import schedule_of
 from cpsched.simulation.simulator import Simulator
-from cpsched.spec import build
 from cpsched.verification import Rule, verify
 from cpsched.verification import capacity as capacity_rules
 

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
+from cpsched.base.types import MISSING, JobType
 from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
 from cpsched.model.topology import Topology, TopologyKind, pack_box
-from cpsched.model.types import MISSING, JobType
 from cpsched.model.workload import Labels
 from cpsched.verification import Rule, Violation, verify
 

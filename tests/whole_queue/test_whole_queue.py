@@ -8,18 +8,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, run, starts
 
-from cpsched import cpsat
-from cpsched.cp import stats
+from cpsched.base.spec import build
+from cpsched.cp import cpsat, stats
+from cpsched.cp.whole_queue.neighbourhoods import improve
+from cpsched.cp.whole_queue.tasks import Tasks
 from cpsched.errors import ConfigError
 from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import pool, scenarios
 from cpsched.mapping import fit
 from cpsched.simulation.observers import Observer
-from cpsched.spec import build
 from cpsched.systems import load
 from cpsched.verification import verify
-from cpsched.whole_queue.neighbourhoods import improve
-from cpsched.whole_queue.tasks import Tasks
 
 pytestmark = pytest.mark.slow
 

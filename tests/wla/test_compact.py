@@ -9,10 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
+from cpsched.base.spec import build
 from cpsched.checks import CHECKS, check_keeps_promises
 from cpsched.errors import ConfigError
 from cpsched.simulation.observers import Observer
-from cpsched.spec import build
 from cpsched.verification import verify
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched import cpsat
+from cpsched.base.spec import build
+from cpsched.cp import cpsat
 from cpsched.errors import ConfigError
-from cpsched.spec import build
 from cpsched.wla import program
 from cpsched.wla.branch_and_bound import branch_and_bound
 from cpsched.wla.greedy import greedy

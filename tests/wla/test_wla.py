@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import FOUR_CORES, jobs, machine, machines, run, workloads
 
+from cpsched.base.spec import build
 from cpsched.checks import CHECKS, check_keeps_promises
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
@@ -18,7 +19,6 @@ from cpsched.errors import ConfigError
 from cpsched.mapping.requests import pooled
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.observers import Observer
-from cpsched.spec import build
 from cpsched.systems import parse
 from cpsched.verification import verify
 from cpsched.wla.slots import runs

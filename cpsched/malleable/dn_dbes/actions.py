@@ -12,11 +12,11 @@ from cpsched.model.decision import Kill, Resize, Start, Suspend
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.malleable.dn_dbes.messages import JobStatus
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Action
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 

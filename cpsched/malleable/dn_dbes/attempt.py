@@ -10,10 +10,10 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
+from cpsched.base.types import MAX_AMOUNT, MAX_TIME
 from cpsched.malleable.dn_dbes.messages import RESIZED, STARTED, JobReservation, JobStatus
 from cpsched.malleable.profile import Profile
 from cpsched.model.speedup import parts_per_second
-from cpsched.model.types import MAX_AMOUNT, MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -5,6 +5,8 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from cpsched.base.types import MAX_TIME
+from cpsched.base.words import brief, counted, seconds
 from cpsched.malleable.dn_dbes.messages import (
     STARTED,
     JobStatus,
@@ -22,8 +24,6 @@ from cpsched.malleable.dn_dbes.messages import (
     UrgentJobResponse,
 )
 from cpsched.malleable.dn_dbes.negotiation import Party
-from cpsched.model.types import MAX_TIME
-from cpsched.words import brief, counted, seconds
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

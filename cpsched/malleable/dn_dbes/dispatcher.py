@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import MAX_TIME, JobType
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.dispatch.passes import frozen
+from cpsched.dispatch.priority import make_priority
 from cpsched.errors import check_least
 from cpsched.malleable.dn_dbes.actions import Actions
 from cpsched.malleable.dn_dbes.messages import (
@@ -23,15 +25,13 @@ from cpsched.malleable.dn_dbes.settings import NegotiationSettings, UrgentPolicy
 from cpsched.malleable.dn_dbes.tables import Tables
 from cpsched.model import columns as c
 from cpsched.model.decision import Decision, PlannedStarts
-from cpsched.model.types import MAX_TIME, JobType
-from cpsched.priority import make_priority
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.malleable.dn_dbes.messages import Message
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 #: Statistics: negotiations, offers made in them, jobs resized, and starts and changes that were

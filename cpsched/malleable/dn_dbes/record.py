@@ -14,7 +14,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from cpsched.documents import read_json
+from cpsched.base.documents import read_json
 from cpsched.errors import ConfigError, DispatchError, TraceError
 from cpsched.malleable.dn_dbes import messages
 from cpsched.malleable.dn_dbes.batch import BatchSide

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.types import JobType
+from cpsched.dispatch.priority import Fifo
 from cpsched.malleable.changing import may_change
 from cpsched.malleable.dn_dbes.messages import RunningJob, WaitingJob
 from cpsched.model import columns as c
 from cpsched.model.speedup import parts_per_second
-from cpsched.model.types import JobType
-from cpsched.priority import Fifo
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import IntArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
 #: Priorities count down from here, as those of Slurm's ``priority/basic``: of two mappings the one

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, CpschedError
-from cpsched.model.types import MISSING
 from slurm_adapter.live.when import when
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from cpsched import systems
+from cpsched.base.types import MISSING
 from cpsched.errors import RunError
 from cpsched.model import columns as c
-from cpsched.model.types import MISSING
 from slurm_adapter.live import mirror as mirrors
 from slurm_adapter.live.backend import Begin, TakeBack
 from slurm_adapter.live.fake import FakeSlurm

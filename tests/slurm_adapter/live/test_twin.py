@@ -14,9 +14,9 @@ import pytest
 from pyarrow import parquet
 
 from cpsched import systems, traces
+from cpsched.base.types import MISSING, Status
 from cpsched.errors import RunError
 from cpsched.mapping import fit
-from cpsched.model.types import MISSING, Status
 from slurm_adapter.live import record as records
 from slurm_adapter.live import twin_command
 from slurm_adapter.live.fake import FakeSlurm

@@ -17,7 +17,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched import registry
+from cpsched.base import registry
 from cpsched.errors import ConfigError, UnknownNameError, instead_of
 
 if TYPE_CHECKING:

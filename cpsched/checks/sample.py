@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.mapping import Fitted, fit
+from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.model.workload import Workload
-from cpsched.prediction import Prediction, RuntimePredictor
 from cpsched.systems import parse
 
 if TYPE_CHECKING:

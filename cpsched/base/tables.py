@@ -8,7 +8,7 @@ from enum import StrEnum
 from html import escape
 from typing import TYPE_CHECKING
 
-from cpsched.words import duration
+from cpsched.base.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

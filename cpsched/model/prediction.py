@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from cpsched.arguments import RemembersArguments
+from cpsched.base.arguments import RemembersArguments
+from cpsched.base.types import MAX_TIME
 from cpsched.errors import DispatchError
 from cpsched.model import columns as c
-from cpsched.model.types import MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.model.jobstore import JobStore
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
-    from cpsched.model.types import AnyArray, FloatArray, IntArray
 
 
 #: Levels L of the quantiles a prediction may carry.
@@ -177,7 +177,7 @@ class Outcome(NamedTuple):
     runtime
         Seconds they ran, shape ``(n,)``.
     status
-        :class:`~cpsched.model.types.Status` codes.
+        :class:`~cpsched.base.types.Status` codes.
     killed
         Whether the job was ended at its requested time.
     """

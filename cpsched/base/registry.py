@@ -32,7 +32,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "slurm-backfill": "cpsched.dispatch.slurm_backfill:SlurmBackfill",
         "ipsched": "cpsched.ipsched.dispatcher:Ipsched",
         "cph": "cpsched.cp.hybrid:Cph",
-        "plan": "cpsched.whole_queue.dispatcher:WholeQueue",
+        "plan": "cpsched.cp.whole_queue.dispatcher:WholeQueue",
         "rollout": "cpsched.rollout.dispatcher:Rollout",
         "try": "cpsched.dispatch.try_runs:TryRuns",
         "preempt": "cpsched.dispatch.preemption:Preemption",
@@ -58,7 +58,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "box": "cpsched.dispatch.allocators:Box",
     },
     "priorities": {
-        name: f"cpsched.priority:{attribute}"
+        name: f"cpsched.dispatch.priority:{attribute}"
         for name, attribute in {
             "fifo": "Fifo",
             "basic": "Basic",

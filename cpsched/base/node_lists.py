@@ -6,7 +6,7 @@ import re
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from cpsched.words import brief
+from cpsched.base.words import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.model.types import AnyArray, BoolArray
+    from cpsched.base.types import AnyArray, BoolArray
 
 _TYPES = {
     "int64": pa.int64(),

@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched import cpsat
-from cpsched.cp import stats
+from cpsched.cp import cpsat, stats
+from cpsched.cp.whole_queue.neighbourhoods import first_model, improve
+from cpsched.cp.whole_queue.tasks import Tasks
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.arrivals import RecentArrivals
 from cpsched.dispatch.contract import Dispatcher
@@ -26,17 +27,15 @@ from cpsched.dispatch.decision_state import DecisionState, highest_first
 from cpsched.dispatch.passes import decision_of, fits_now, frozen, plan_pass, start_in_order
 from cpsched.errors import check_range
 from cpsched.model.decision import NOTHING, Decision, PlannedStarts
-from cpsched.whole_queue.neighbourhoods import first_model, improve
-from cpsched.whole_queue.tasks import Tasks
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from cpsched.base.types import BoolArray
     from cpsched.cp.solve import BuiltModel
+    from cpsched.cp.whole_queue.tasks import QueuePlan
     from cpsched.model.system import System
-    from cpsched.model.types import BoolArray
     from cpsched.model.view import View
-    from cpsched.whole_queue.tasks import QueuePlan
 
 #: As many reservations as there are jobs.
 _UNLIMITED = 2**62

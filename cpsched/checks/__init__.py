@@ -12,7 +12,7 @@ With pytest::
 
 or without: ``check_dispatcher(MyDispatcher)`` runs them all. Every check takes a function that
 makes a dispatcher, and raises :class:`CheckError` (or the dispatcher's own error) saying what is
-wrong. Each shows it a small made-up log (:func:`cpsched.check_sample.sample`).
+wrong. Each shows it a small made-up log (:func:`cpsched.checks.sample.sample`).
 :func:`check_keeps_promises` is for dispatchers that reserve for the head of their queue.
 """
 
@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.check_sample import FixedPredictor, sample
+from cpsched.checks.sample import FixedPredictor, sample
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.engine.cluster import Cluster
 from cpsched.errors import DispatchError
@@ -44,10 +44,10 @@ from cpsched.verification import verify
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from cpsched.base.types import IntArray
     from cpsched.mapping import Fitted
     from cpsched.model.schedule import Schedule
     from cpsched.model.system import System
-    from cpsched.model.types import IntArray
     from cpsched.model.view import View
 
     Maker = Callable[[], Dispatcher]

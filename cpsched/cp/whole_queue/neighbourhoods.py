@@ -12,16 +12,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched import cpsat
-from cpsched.cp import stats
+from cpsched.cp import cpsat, stats
 from cpsched.cp.objective import whole_weights
 from cpsched.cp.pool import add_pool
 from cpsched.cp.solve import BuiltModel
 from cpsched.kernels import pool, scenarios
 
 if TYPE_CHECKING:
-    from cpsched.model.types import IntArray
-    from cpsched.whole_queue.tasks import QueuePlan, Tasks
+    from cpsched.base.types import IntArray
+    from cpsched.cp.whole_queue.tasks import QueuePlan, Tasks
 
 #: Jobs replanned at once.
 _SIZE = 12

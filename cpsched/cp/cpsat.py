@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.atomic_files import replacing
+from cpsched.base.atomic_files import replacing
 from cpsched.errors import ConfigError, DispatchError
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from cpsched import registry
+from cpsched.base import registry
+from cpsched.base.spec import Spec, files_of, is_file
 from cpsched.errors import ConfigError
-from cpsched.spec import Spec, files_of, is_file
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from cpsched.base.spec import build
+from cpsched.base.types import UNBOUNDED
 from cpsched.errors import ConfigError, check_range
 from cpsched.model.jobtable import JobTable
-from cpsched.model.types import UNBOUNDED
-from cpsched.spec import build
 
 #: Of a weight: points stay far from where floating point ends.
 _MOST_WEIGHT = 1e12
@@ -24,10 +24,10 @@ _MOST_WEIGHT = 1e12
 SHARE_POWER = 0.5
 
 if TYPE_CHECKING:
-    from cpsched.likely import RuntimeHistory
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
+    from cpsched.dispatch.likely import RuntimeHistory
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
-    from cpsched.model.types import AnyArray, FloatArray, IntArray
     from cpsched.model.view import View
 
 
@@ -328,7 +328,7 @@ class Urgency(Priority):
     What a second of waiting is expected to cost over what the job will take, higher first.
 
     Smith's rule (1956) over a job's likely runtimes, which come from how long the jobs ran that
-    have ended: see :meth:`cpsched.likely.RuntimeHistory.urgency`.
+    have ended: see :meth:`cpsched.dispatch.likely.RuntimeHistory.urgency`.
 
     Parameters
     ----------

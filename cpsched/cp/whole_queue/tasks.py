@@ -9,9 +9,9 @@ import numpy as np
 from cpsched.kernels import pool, scenarios
 
 if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.arrivals import Arrivals
     from cpsched.dispatch.decision_state import DecisionState
-    from cpsched.model.types import BoolArray, IntArray
 
 
 class QueuePlan(NamedTuple):

@@ -12,24 +12,24 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cpsched import cpsat
+from cpsched.cp import cpsat
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import WaitReason
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import frozen
+from cpsched.dispatch.priority import Fifo, Multifactor, make_priority
 from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import Decision
-from cpsched.priority import Fifo, Multifactor, make_priority
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.dispatch.priority import Priority
     from cpsched.model.decision import Start
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
-    from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.view import View
-    from cpsched.priority import Priority
 
 #: ``MAX_JOB_COUNT`` of the papers.
 SIZE = 200

@@ -14,14 +14,14 @@ import numpy as np
 from cpsched.kernels import likely
 from cpsched.kernels.scenarios import overdue_slope
 from cpsched.model import columns as c
-from cpsched.prediction import HORIZONS, LEVELS
+from cpsched.model.prediction import HORIZONS, LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.base.types import FloatArray, IntArray
     from cpsched.model.decision import Decision
     from cpsched.model.jobtable import JobTable
-    from cpsched.model.types import FloatArray, IntArray
     from cpsched.model.view import View
 
 #: A job that takes less of the machine, or nothing, counts as if it took this much.
@@ -321,7 +321,8 @@ def facts_of(
     user
         Numbers, -1 where unknown.
     quantiles, ends_within
-        As in :class:`cpsched.prediction.Prediction`; rows of -1 and NaN where nothing is known.
+        As in :class:`cpsched.model.prediction.Prediction`; rows of -1 and NaN where nothing is
+        known.
     ran
         Seconds that jobs have run without coming to their ends.
     """
