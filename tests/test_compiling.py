@@ -6,13 +6,18 @@ import ast
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
 
 from cpsched.kernels import compiling
+from cpsched.kernels.compiling import cache_folder, key_of
 
 pytestmark = pytest.mark.slow
+
+
+HERE = Path(compiling.__file__).parent
 
 
 @pytest.fixture
@@ -22,23 +27,41 @@ def cache(tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "user"))
     (tmp_path / "shared").mkdir()
     (tmp_path / "shared").chmod(0o1777)
-    monkeypatch.setattr(compiling.tempfile, "gettempdir", lambda: str(tmp_path / "shared"))
-    return tmp_path
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(tmp_path / "shared"))
+    cache_folder.cache_clear()
+    yield tmp_path
+    cache_folder.cache_clear()
 
 
 def test_cache_folder_is_keyed_by_the_sources(cache):
-    """Below XDG_CACHE_HOME, for us alone, and the same for the same files."""
-    folder = compiling._cache_folder()
-    assert folder == str(cache / "user" / "cpsched" / compiling._key())
+    """Below XDG_CACHE_HOME, and for us alone."""
+    folder = cache_folder(HERE)
+    assert folder == str(cache / "user" / "cpsched" / key_of(HERE))
     assert Path(folder).stat().st_mode & 0o777 == 0o700
-    assert compiling._cache_folder() == folder
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "other"),
+    [
+        ("kernels.py", "from cpsched.kernels.compiling import kernel\n# changed\n", True),
+        ("callees.py", "from cpsched.kernels.inner import inner\n", True),
+        ("callers.py", "from package import kernels\n", False),
+    ],
+)
+def test_kernels_of_a_package_are_keyed_by_all_of_its_folder(tmp_path, name, text, other):
+    """What they call may be in another file; what is no kernel does not matter."""
+    (tmp_path / "kernels.py").write_text("from cpsched.kernels.compiling import kernel\n")
+    before = key_of(tmp_path)
+    assert before != key_of(HERE)
+    (tmp_path / name).write_text(text)
+    assert (key_of(tmp_path) != before) == other
 
 
 def test_numbas_own_variable_is_honoured(cache, monkeypatch):
     """NUMBA_CACHE_DIR says where, before anything else."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache / "chosen"))
-    folder = compiling._cache_folder()
-    assert folder == str(cache / "chosen" / "cpsched" / compiling._key())
+    folder = cache_folder(HERE)
+    assert folder == str(cache / "chosen" / "cpsched" / key_of(HERE))
     assert Path(folder).is_dir()
 
 
@@ -46,21 +69,21 @@ def test_numbas_own_variable_has_no_fallback(cache, monkeypatch):
     """Where the chosen folder cannot be made, nothing is kept elsewhere."""
     (cache / "file").write_text("not a folder")
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache / "file"))
-    assert compiling._cache_folder() is None
+    assert cache_folder(HERE) is None
 
 
 def test_without_a_users_cache_a_private_temporary_folder_serves(cache):
     """Named after the user, and nobody else can enter it."""
     (cache / "user").write_text("not a folder")
     folder = cache / "shared" / f"cpsched-{os.getuid()}"
-    assert compiling._cache_folder() == str(folder / compiling._key())
+    assert cache_folder(HERE) == str(folder / key_of(HERE))
     assert folder.stat().st_mode & 0o777 == 0o700
 
 
 def _of_somebody_else(folder, monkeypatch):
     another = os.getuid() + 1
     folder.with_name(f"cpsched-{another}").mkdir(mode=0o700)
-    monkeypatch.setattr(compiling.os, "getuid", lambda: another)
+    monkeypatch.setattr(os, "getuid", lambda: another)
 
 
 def _open_to_all(folder, _):
@@ -82,22 +105,22 @@ def test_a_planted_folder_is_not_used(cache, monkeypatch, plant):
     """numba unpickles what it finds, so a folder others can write to would run their code."""
     (cache / "user").write_text("not a folder")
     plant(cache / "shared" / f"cpsched-{os.getuid()}", monkeypatch)
-    assert compiling._cache_folder() is None
+    assert cache_folder(HERE) is None
 
 
 def test_a_planted_folder_of_these_sources_is_not_used(cache):
     """The inner folder, too, must be ours alone."""
-    inner = cache / "user" / "cpsched" / compiling._key()
+    inner = cache / "user" / "cpsched" / key_of(HERE)
     inner.mkdir(parents=True)
     inner.chmod(0o770)
-    assert str(compiling._cache_folder()).startswith(str(cache / "shared"))
+    assert str(cache_folder(HERE)).startswith(str(cache / "shared"))
 
 
 def test_no_cache_where_nothing_can_be_written(cache, monkeypatch):
     """Kernels compile anew each time rather than fail."""
     (cache / "user").write_text("not a folder")
-    monkeypatch.setattr(compiling.tempfile, "gettempdir", lambda: str(cache / "user"))
-    assert compiling._cache_folder() is None
+    monkeypatch.setattr(tempfile, "gettempdir", lambda: str(cache / "user"))
+    assert cache_folder(HERE) is None
 
 
 def test_no_home_at_all_is_no_reason_to_fail(cache, monkeypatch):
@@ -107,14 +130,14 @@ def test_no_home_at_all_is_no_reason_to_fail(cache, monkeypatch):
         raise RuntimeError("Could not determine home directory.")
 
     monkeypatch.delenv("XDG_CACHE_HOME")
-    monkeypatch.setattr(compiling.Path, "home", nowhere)
-    assert str(compiling._cache_folder()).startswith(str(cache / "shared"))
+    monkeypatch.setattr(Path, "home", nowhere)
+    assert str(cache_folder(HERE)).startswith(str(cache / "shared"))
 
 
 def _functions():
     """Return the functions of all kernel modules, and how each is compiled."""
     found = {}
-    for path in Path(compiling.__file__).parent.glob("*.py"):
+    for path in HERE.glob("*.py"):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef):
                 kinds = [one.id for one in node.decorator_list if isinstance(one, ast.Name)]

@@ -2,8 +2,13 @@
 How the kernels are compiled, and where the compiled ones are kept.
 
 numba's cache does not notice a changed callee in another file, so the cache folder is keyed by the
-text of every file of this package and of :mod:`cpsched.model.columns`. numba unpickles what it
-finds there, so a folder that another user may have filled is never used.
+text of every file of this package and of :mod:`cpsched.model.columns`. The kernels of another
+package call these and their own: their key has besides the text of all files with kernels in the
+folder of their module, which are those that import from here. So a package keeps kernels that call
+each other in one folder.
+
+numba unpickles what it finds in a cache folder, so one that another user may have filled is never
+used.
 
 This leans on private parts of numba, which ``pyproject.toml`` bounds to a version known to work.
 """
@@ -14,6 +19,7 @@ import hashlib
 import os
 import stat
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,30 +30,38 @@ from numba.core.caching import FunctionCache
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_HERE = Path(__file__).parent
 
-def _cache_folder() -> str | None:
-    """
-    Return where compiled kernels are kept, or None if they must be compiled anew each time.
 
-    ``NUMBA_CACHE_DIR`` is taken as given. Without it: the user's cache folder, or a folder below
-    the temporary one, each only if nobody else can write there.
+@cache
+def cache_folder(sources: Path) -> str | None:
     """
+    Return where the compiled kernels of a folder of sources are kept.
+
+    None if they must be compiled anew each time. ``NUMBA_CACHE_DIR`` is taken as given. Without
+    it: the user's cache folder, or a folder below the temporary one, each only if nobody else can
+    write there.
+    """
+    key = key_of(sources)
     given = os.environ.get("NUMBA_CACHE_DIR")
     if given:
-        chosen = Path(given) / "cpsched" / _key()
+        chosen = Path(given) / "cpsched" / key
         return str(chosen) if _is_made(chosen) and os.access(chosen, os.W_OK) else None
     private = Path(tempfile.gettempdir(), f"cpsched-{os.getuid()}")
     for parent in (_user_cache(), private):
-        if parent is not None and _is_private(parent) and _is_private(parent / _key()):
-            return str(parent / _key())
+        if parent is not None and _is_private(parent) and _is_private(parent / key):
+            return str(parent / key)
     return None
 
 
-def _key() -> str:
-    """Return a name for the present sources of the kernels."""
-    here = Path(__file__).parent
-    sources = (*sorted(here.glob("*.py")), here.parent / "model" / "columns.py")
-    key = hashlib.sha256(b"".join(source.read_bytes() for source in sources))
+def key_of(sources: Path) -> str:
+    """Return a name for the present text of the kernels of a folder, and of these."""
+    texts = [source.read_bytes() for source in sorted(_HERE.glob("*.py"))]
+    texts.append((_HERE.parent / "model" / "columns.py").read_bytes())
+    if sources != _HERE:
+        others = (source.read_bytes() for source in sorted(sources.glob("*.py")))
+        texts.extend(text for text in others if b"cpsched.kernels" in text)
+    key = hashlib.sha256(b"".join(texts))
     key.update(numba.__version__.encode())
     return key.hexdigest()[:16]
 
@@ -93,9 +107,6 @@ def _is_private(folder: Path) -> bool:
     )
 
 
-_FOLDER = _cache_folder()
-
-
 class _Cache(FunctionCache):
     """
     Kernels on disk, loaded without making the compiler ready.
@@ -115,12 +126,17 @@ class _Cache(FunctionCache):
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile a function on first use and keep it on disk, in our own folder only."""
+    """
+    Compile a function on first use and keep it on disk, in our own folder only.
+
+    For any package: what it keeps is compiled anew when the kernels of its folder or these change.
+    """
     compiled: Any = njit(function)
-    if _FOLDER is not None:
+    folder = cache_folder(Path(function.__code__.co_filename).parent)
+    if folder is not None:
         settings: Any = numba.config
         before = settings.CACHE_DIR
-        settings.CACHE_DIR = _FOLDER
+        settings.CACHE_DIR = folder
         try:
             compiled._cache = _Cache(function)
         finally:
