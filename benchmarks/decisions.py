@@ -26,9 +26,9 @@ import views
 from cpsched import systems, traces
 from cpsched.base.spec import build
 from cpsched.cp import cpsat
-from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
+from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

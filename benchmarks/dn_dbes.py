@@ -24,9 +24,9 @@ from time import process_time
 
 import campaign
 
-from cpsched.malleable.dn_dbes.messages import Machine, Queue, RunningJob, WaitingJob
-from cpsched.malleable.dn_dbes.negotiation import Negotiation
-from cpsched.malleable.dn_dbes.settings import NegotiationSettings
+from cpsched_papers.dn_dbes.messages import Machine, Queue, RunningJob, WaitingJob
+from cpsched_papers.dn_dbes.negotiation import Negotiation
+from cpsched_papers.dn_dbes.settings import NegotiationSettings
 
 #: Makespan, mean wait and mean turnaround, minutes.
 Figures = tuple[float, float, float]

@@ -19,7 +19,15 @@ PAGES = sorted(
 )
 SOURCES = sorted(
     path.relative_to(ROOT).as_posix()
-    for where in ("cpsched", "predictors", "accasim_adapter", "slurm_adapter", "benchmarks", "data")
+    for where in (
+        "cpsched",
+        "predictors",
+        "accasim_adapter",
+        "slurm_adapter",
+        "cpsched_papers",
+        "benchmarks",
+        "data",
+    )
     for path in (ROOT / where).rglob("*")
     if path.suffix in {".py", ".toml", ".html"}
 )

@@ -75,9 +75,9 @@ def test_nodes_prints_a_table(
 def test_a_log_among_more_nodes_runs_as_on_its_own() -> None:
     """One job holds what was added, the others start when and where they did."""
     from cpsched import systems
-    from cpsched.generators.eurora import EURORA, EuroraOptions
     from cpsched.mapping import fit
     from cpsched.simulation.simulate import simulate
+    from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
     views = import_module("views")
     alone = fit(

@@ -30,7 +30,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "conservative": "cpsched.dispatch.conservative:Conservative",
         "slurm": "cpsched.slurm.dispatcher:Slurm",
         "slurm-backfill": "cpsched.dispatch.slurm_backfill:SlurmBackfill",
-        "ipsched": "cpsched.ipsched.dispatcher:Ipsched",
         "cph": "cpsched.cp.hybrid:Cph",
         "plan": "cpsched.cp.whole_queue.dispatcher:WholeQueue",
         "rollout": "cpsched.rollout.dispatcher:Rollout",
@@ -39,12 +38,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "malleable": "cpsched.malleable.dispatcher:Malleable",
         "cp-malleable": "cpsched.malleable.cp:CpMalleable",
         "cp": "cpsched.cp.pure:Cp",
-        "aucsched1": "cpsched.auction.aucsched:Aucsched1",
-        "aucsched2": "cpsched.auction.aucsched:Aucsched2",
-        "aucsched3": "cpsched.auction.aucsched:Aucsched3",
-        "wla": "cpsched.wla.dispatcher:Wla",
-        "compact": "cpsched.wla.compact:Compact",
-        "dn-dbes": "cpsched.malleable.dn_dbes.dispatcher:DnDbes",
     },
     "allocators": {
         "first-fit": "cpsched.dispatch.allocators:FirstFit",
@@ -84,10 +77,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     },
     "generators": {
         "blocks": "cpsched.generators.blocks:BLOCKS",
-        "eurora": "cpsched.generators.eurora:EURORA",
-        "esp": "cpsched.generators.esp:ESP",
-        "esp-nodes": "cpsched.generators.esp_nodes:ESP_NODES",
-        "heterogeneous": "cpsched.generators.heterogeneous:HETEROGENEOUS",
         "site": "cpsched.generators.site:SITE",
     },
     "runtime_models": {
@@ -116,6 +105,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "predictors": {},
     "formats": {"slurm": "cpsched.study.slurm_log:write"},
     "commands": {},
+    "observers": {},
     "system_files": {},
     "model_files": {},
 }
@@ -149,6 +139,7 @@ _KIND = {
     "predictors": "predictor",
     "formats": "output format",
     "commands": "command",
+    "observers": "observer",
     "system_files": "kind of system file",
     "model_files": "kind of model file",
 }

@@ -27,6 +27,7 @@ Kind = Literal[
     "runtime_models",
     "outages",
     "changes",
+    "observers",
     "systems",
 ]
 #: What each kind is, in the order of the overview.
@@ -42,6 +43,7 @@ _KINDS = {
     "runtime_models": "say how long jobs run on other nodes (--runtime-model)",
     "outages": "say when nodes are down (--outages)",
     "changes": "changes that what-if can make",
+    "observers": "watch a run (simulate --observe)",
 }
 _BEGIN = """\
 Where to begin, on your own log:

@@ -14,8 +14,6 @@ from cpsched.cli import (
     compare,
     explain,
     list_command,
-    negotiation,
-    plan,
     report_command,
     simulate,
     verify,
@@ -24,7 +22,7 @@ from cpsched.cli import (
     workload,
 )
 from cpsched.cli.errors import complain, guarded
-from cpsched.cli.options import LOGS
+from cpsched.cli.options import JOBS, LOGS, LOOK, STUDY
 
 # Before numpy is imported: nothing here multiplies large matrices, and idle BLAS threads spin for a
 # tenth of a second. Also, sums of floats then do not depend on the number of threads.
@@ -38,17 +36,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
     rich_markup_mode="markdown",
 )
-_STUDY, _JOBS, _LOOK = "Simulate and compare", "Ask about jobs", "Look around"
-app.command("simulate", rich_help_panel=_STUDY)(simulate.command)
-app.command("compare", rich_help_panel=_STUDY)(compare.command)
-app.command("what-if", rich_help_panel=_STUDY)(what_if.command)
-app.command("report", rich_help_panel=_STUDY)(report_command.command)
-app.command("verify", rich_help_panel=_STUDY)(verify.command)
-app.command("explain", rich_help_panel=_JOBS)(explain.command)
-app.command("when", rich_help_panel=_JOBS)(when.command)
-app.command("plan", rich_help_panel=_JOBS)(plan.command)
-app.command("list", rich_help_panel=_LOOK)(list_command.command)
-app.add_typer(negotiation.app, name="negotiation", rich_help_panel=_LOOK)
+app.command("simulate", rich_help_panel=STUDY)(simulate.command)
+app.command("compare", rich_help_panel=STUDY)(compare.command)
+app.command("what-if", rich_help_panel=STUDY)(what_if.command)
+app.command("report", rich_help_panel=STUDY)(report_command.command)
+app.command("verify", rich_help_panel=STUDY)(verify.command)
+app.command("explain", rich_help_panel=JOBS)(explain.command)
+app.command("when", rich_help_panel=JOBS)(when.command)
+app.command("list", rich_help_panel=LOOK)(list_command.command)
 app.add_typer(workload.app, name="workload", rich_help_panel=LOGS)
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 LOG, MACHINE, DISPATCHING = "The log", "The machine", "Dispatchers and predictors"
 RULES, COMPARISON, OUTPUT = "Rules of the simulation", "Comparison", "Running and output"
 #: Groups of commands, also for those that other packages add.
+STUDY, JOBS, LOOK = "Simulate and compare", "Ask about jobs", "Look around"
 LOGS, SLURM = "Logs and predictors", "Your Slurm"
 _PANELS = (LOG, MACHINE, DISPATCHING, RULES, COMPARISON, OUTPUT)
 

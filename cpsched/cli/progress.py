@@ -70,6 +70,11 @@ class ProgressBar(Observer):
         )
 
 
+def bars_of(progress: Progress, task: TaskID, epoch: int | None) -> tuple[Observer, ...]:
+    """Return the progress bar of one run, as a watch of a study."""
+    return (ProgressBar(progress, task, epoch),)
+
+
 def _console() -> Console:
     """Return the console to draw on: the terminal of stderr, wherever stdout goes."""
     from rich.console import Console
@@ -254,7 +259,7 @@ def study_bars() -> Iterator[tuple[Watch | None, Display | None]]:
             return
         bars = Bars(progress, wide=wide)
         try:
-            yield ProgressBar, bars
+            yield bars_of, bars
         finally:
             bars.stop()
 

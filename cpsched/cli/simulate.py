@@ -75,11 +75,11 @@ def command(
         float,
         typer.Option(min=0, help="Seconds between saves.", metavar="S", rich_help_panel=OUTPUT),
     ] = 60.0,
-    log_negotiation: Annotated[
-        Path | None,
+    observe: Annotated[
+        list[str] | None,
         typer.Option(
-            help="Write the messages between the two sides of dn-dbes, as JSON lines.",
-            metavar="FILE",
+            help="An observer of the run, NAME:KEY=VALUE,... (cpsched list observers).",
+            metavar="NAME",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -100,7 +100,7 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Simulate a job log under one or more dispatchers and print what would have happened."""
-    from cpsched.cli.negotiation_log import negotiation_log
+    from cpsched.cli.observing import beside, check_was_observed, observed
     from cpsched.study import carry_out, make_tables
     from cpsched.study.sources import prepare
     from cpsched.study.task import tasks_of
@@ -131,20 +131,21 @@ def command(
     _refuse_unfit(tasks, fitted)
     with (
         _folder(out) as folder,
-        negotiation_log(
-            log_negotiation, tasks, fitted, overwrite=overwrite, saved=kept is not None
-        ) as log,
+        observed(
+            observe or [], tasks, fitted, overwrite=overwrite, saved=kept is not None
+        ) as observers,
     ):
         with study_bars() as (watch, display):
             outcome = carry_out(
                 study,
                 folder,
-                watch=watch if log is None else log.beside(watch),
+                watch=beside(watch, observers),
                 display=display,
                 formats=written,
                 again=overwrite,
                 checkpoint=kept,
             )
+        check_was_observed(observers, outcome)
         complain_about(outcome, kept=out is not None)
         if outcome.folders:
             _print(make_tables(folder), tasks, fitted, out, as_json=as_json, stats=stats)

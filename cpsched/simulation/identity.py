@@ -22,7 +22,7 @@ from cpsched.base.versions import versions
 from cpsched.errors import ConfigError
 
 #: Parts of cpsched that only read runs: no run depends on them.
-_READERS = {"checks.py", "check_sample.py", "cli", "explain", "figures", "planning", "report"}
+_READERS = {"checks.py", "check_sample.py", "cli", "explain", "figures", "report"}
 _READERS |= {"tables.py", "verification"}
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
 
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.allocation import Allocation
@@ -52,6 +53,45 @@ class Observer:
 
     def on_instant(self, now: int) -> None:
         """Everything at this second is done."""
+
+
+class RunObserver(Observer):
+    """
+    An observer that ``simulate --observe NAME:KEY=VALUE,...`` asks for; it watches one run.
+
+    Its options are the parameters of its constructor; the name is an entry point in the group
+    ``cpsched.observers``.
+    """
+
+    @contextmanager
+    def opened(
+        self,
+        dispatcher: Dispatcher,  # noqa: ARG002
+        job_ids: Sequence[str],  # noqa: ARG002
+        *,
+        overwrite: bool,  # noqa: ARG002
+    ) -> Iterator[None]:
+        """
+        Hold what the observer needs open, files for example, while the run is simulated.
+
+        Entered before anything is simulated, and left after the run has ended or failed.
+
+        Parameters
+        ----------
+        dispatcher
+            One like the run's, for what it is and not for what it does: :meth:`on_begin` is given
+            the run's own.
+        job_ids
+            The jobs' names, by handle.
+        overwrite
+            Whether files that exist may be replaced.
+
+        Raises
+        ------
+        ConfigError
+            If this run cannot be observed.
+        """
+        yield
 
 
 def hooks(observers: tuple[Observer, ...], name: str) -> tuple[Callable[..., None], ...]:

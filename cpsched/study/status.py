@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from cpsched.simulation.observers import Observer
@@ -39,10 +40,10 @@ class Status:
 
 
 class Watch(Protocol):
-    """Makes an observer that calls ``display.update`` now and then; goes to workers by name."""
+    """Makes observers that call ``display.update`` now and then; goes to workers by name."""
 
-    def __call__(self, display: Any, task: Any, epoch: int | None, /) -> Observer:
-        """Return the observer of one simulation."""
+    def __call__(self, display: Any, task: Any, epoch: int | None, /) -> Sequence[Observer]:
+        """Return the observers of one simulation."""
         ...
 
 

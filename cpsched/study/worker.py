@@ -170,7 +170,7 @@ def _saved(
     status.begin(0)
     fitted = prepare(task.made_of, content)
     status.begin(len(fitted.workload) - len(fitted.rejected))
-    observers = () if watch is None else (watch(status, 0, fitted.workload.epoch),)
+    observers = () if watch is None else watch(status, 0, fitted.workload.epoch)
     run = simulated(task, fitted, observers, checkpoint)
     writers = [_writer(name, task) for name in place.formats]
     arguments = arguments_of(task) | {"formats": list(place.formats)}

@@ -270,7 +270,7 @@ def test_an_interruption_is_said(files, cpsched, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cpsched.planning.offline.instance_of", interrupted)
+    monkeypatch.setattr("cpsched_papers.planning.offline.instance_of", interrupted)
     code, out, err = cpsched(*MAKE_PLAN, "-d", "cph-2", "--out", "plan.csv")
     assert (code, out) == (130, "")
     assert err == "cpsched: interrupted; nothing half-written is left behind\n"

@@ -12,11 +12,11 @@ from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.priority import make_priority
 from cpsched.errors import ConfigError, RunError
-from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.mapping import fit
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
 from cpsched.systems import load
+from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
 #: One of every class that takes a priority, and the one that learns by itself.
 LEARNING = (

@@ -15,7 +15,7 @@ from cpsched.explain.room import Fitting
 from cpsched.explain.text import _resources
 from cpsched.mapping import fit
 from cpsched.model.topology import Topology, TopologyKind, pack_box
-from cpsched.planning.instance import cluster_of
+from cpsched_papers.planning.instance import cluster_of
 
 
 def room_of(system, free, *row, **columns):

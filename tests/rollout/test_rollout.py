@@ -11,13 +11,13 @@ from cpsched.base.spec import build
 from cpsched.cp import stats
 from cpsched.engine.machine import Machine
 from cpsched.errors import ConfigError
-from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import scenarios
 from cpsched.mapping import fit
 from cpsched.rollout.dispatcher import Rollout, stretched
 from cpsched.rollout.rules import RULES, Proposal
 from cpsched.systems import load
 from cpsched.verification import verify
+from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
 pytestmark = pytest.mark.slow
 

@@ -12,7 +12,6 @@ from cpsched import systems
 from cpsched.base.spec import build
 from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.rules import Fifo
-from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import event_loop
 from cpsched.mapping import fit
 from cpsched.simulation import compiled
@@ -20,6 +19,7 @@ from cpsched.simulation.observers import Observer
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.result import schedule_of
 from cpsched.simulation.simulator import Simulator
+from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
 pytestmark = pytest.mark.slow
 

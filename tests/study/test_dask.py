@@ -116,7 +116,7 @@ class KillOnce:
                         return
                     os.kill(os.getpid(), signal.SIGKILL)
 
-        return InTheMiddle()
+        return (InTheMiddle(),)
 
 
 def test_a_scheduler_that_does_not_answer(place, study, monkeypatch):

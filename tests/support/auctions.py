@@ -19,7 +19,7 @@ from cpsched.model.view import View
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.auction.auction import Auction
+    from cpsched_papers.auction.auction import Auction
 
 
 def gpu_view(free: Sequence[Sequence[int]], asks: Sequence[dict[str, Any]], levels=()) -> View:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from cpsched.malleable.dn_dbes.messages import Machine, Queue, RunningJob, WaitingJob
-from cpsched.malleable.dn_dbes.settings import NegotiationSettings, UrgentPolicy
+from cpsched_papers.dn_dbes.messages import Machine, Queue, RunningJob, WaitingJob
+from cpsched_papers.dn_dbes.settings import NegotiationSettings, UrgentPolicy
 
 
 @st.composite

@@ -13,12 +13,12 @@ from cpsched.cp import cpsat, stats
 from cpsched.cp.whole_queue.neighbourhoods import improve
 from cpsched.cp.whole_queue.tasks import Tasks
 from cpsched.errors import ConfigError
-from cpsched.generators.eurora import EURORA, EuroraOptions
 from cpsched.kernels import pool, scenarios
 from cpsched.mapping import fit
 from cpsched.simulation.observers import Observer
 from cpsched.systems import load
 from cpsched.verification import verify
+from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
 pytestmark = pytest.mark.slow
 

@@ -1,8 +1,0 @@
-"""Plans of one static instance: all jobs known, the machine empty."""
-
-from __future__ import annotations
-
-from cpsched.planning.offline import OfflinePlan, plan
-from cpsched.planning.write import write
-
-__all__ = ["OfflinePlan", "plan", "write"]

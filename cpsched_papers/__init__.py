@@ -1,0 +1,1 @@
+"""Dispatchers, workloads and tools of particular papers, as plug-ins."""

@@ -1,0 +1,187 @@
+"""AUCSCHED 1 to 3: auctions on a line of nodes and on a tree of switches (Soner's thesis)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from cpsched.errors import ConfigError, check_choice, check_least
+from cpsched_papers.auction.auctioneer import Auctioneer
+from cpsched_papers.auction.nodesets import machine_lines
+from cpsched_papers.auction.preference import (
+    BETAS,
+    TABLE_4_4,
+    TABLE_5_2,
+    TABLE_5_2_CORRECTED,
+    costing_weights,
+    costs,
+    preferences,
+    preferring_weights,
+)
+from cpsched_papers.auction.program import Program, UnitProgram
+from cpsched_papers.auction.spots import line_spots, switch_spots
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched.base.types import FloatArray
+    from cpsched.model.system import System
+    from cpsched.model.view import View
+    from cpsched_papers.auction.asks import Ask
+    from cpsched_papers.auction.bids import Bid, Offer, Spots
+
+
+@dataclass(kw_only=True, eq=False)
+class LineAuctioneer(Auctioneer):
+    """
+    An auction whose bids prefer contiguous nodes, next to the ends of what is free.
+
+    Parameters
+    ----------
+    nodesets
+        How many neighbouring nodesets a bid of class C uses at most; ``none``: any number.
+    """
+
+    #: Constants of the preference values: as used, and as printed.
+    tables: ClassVar[tuple[FloatArray, FloatArray]]
+    #: As for :func:`~cpsched_papers.auction.spots.line_spots`, the second where
+    #: the thesis is followed.
+    fragments: ClassVar[bool]
+    printed_unions: ClassVar[int | None]
+
+    nodesets: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        check_least("nodesets", self.nodesets, 1, "none")
+
+    def weights(
+        self, view: View, bids: Sequence[Bid], ask: Sequence[Ask], priorities: Sequence[int]
+    ) -> list[int]:
+        """Return ``P_j + alpha F_i`` of each bid."""
+        nodesets = np.array([bid.num_nodesets for bid in bids])
+        # The nodes that a job can use may be more nodesets than the machine has.
+        lines = machine_lines(view.free, self.generic.tolist())
+        total = sum(len(line.begins) for line in lines)
+        level = np.stack([bid.level for bid in bids])[:, self.generic]
+        most = np.stack([one.levels[-1] for one in ask])[:, self.generic]
+        values = preferences(
+            self.tables[self.faithful],
+            np.array([one.job_type for one in ask]),
+            np.array([bid.kind for bid in bids]),
+            nodes=(np.array([len(bid.node) for bid in bids]), view.system.num_nodes),
+            nodesets=(nodesets, max(total, int(nodesets.max()))),
+            generic=(level.sum(axis=1), most.sum(axis=1)),
+        )
+        jobs = [bid.job for bid in bids]
+        return preferring_weights(priorities, jobs, values, printed=self.faithful)
+
+    def spots(self, offer: Offer) -> Spots:
+        """Return the candidates of an offer."""
+        return line_spots(
+            offer,
+            unions=self.printed_unions if self.faithful else 1,
+            fragments=self.fragments,
+            nodesets=self.nodesets,
+            most=self.bids_per_job,
+        )
+
+
+@dataclass(kw_only=True, eq=False)
+class Aucsched1(LineAuctioneer):
+    """
+    Auction of contiguous nodes: which bids win, and how many units go where (4.1-4.8).
+
+    ``docs/background/aucsched.md`` has the program, and where it departs from the thesis.
+    """
+
+    name = "aucsched1"
+    good_for = "jobs that should be on neighbouring nodes, as in its thesis"
+    tables = TABLE_4_4, TABLE_4_4
+    fragments = False
+    printed_unions = 2
+    ranges = False
+    program: ClassVar[type[Program]] = UnitProgram
+    searches = False
+
+    #: ``MAXBIDS`` of the thesis.
+    bids: int = 150
+    #: Twice as much takes twice as long and, with multifactor, proves hardly more.
+    limit: float = 0.1
+
+
+@dataclass(kw_only=True, eq=False)
+class Aucsched2(LineAuctioneer):
+    """
+    Auction of contiguous nodes with units fixed in the bids (5.1-5.4), and GPU ranges.
+
+    ``docs/background/aucsched.md`` has the program, and where it departs from the thesis.
+    """
+
+    name = "aucsched2"
+    good_for = "neighbouring nodes, and ranges of GPUs per node, as in its thesis"
+    tables = TABLE_5_2_CORRECTED, TABLE_5_2
+    fragments = True
+    printed_unions = None
+
+
+@dataclass(kw_only=True, eq=False)
+class Aucsched3(Auctioneer):
+    """
+    Auction of nodes under few and low switches (6.1-6.7), and GPU ranges.
+
+    ``docs/background/aucsched.md`` has the program, and where it departs from the thesis.
+
+    Parameters
+    ----------
+    beta
+        Weight of costs beside priorities. ``pairs``: (6.7) with the smallest difference of two
+        priorities that is not 0; ``sums``: so small that no selection loses by costs to one of
+        lower total priority; ``printed``: (6.7) as printed, which ``faithful`` takes.
+    """
+
+    name = "aucsched3"
+    good_for = "few and low switches of a tree, and ranges of GPUs, as in its thesis"
+
+    beta: str = "pairs"
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        check_choice("beta", self.beta, BETAS)
+        if self.faithful and self.beta not in ("pairs", "printed"):
+            raise ConfigError(f"beta is '{self.beta}', but faithful=yes uses the printed one")
+        self.beta = "printed" if self.faithful else self.beta
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        super().reset(system, seed)
+        self.topology = system.topology
+        self.most_generic = int(system.capacity[:, self.generic].sum(axis=1).max(initial=0))
+
+    def spots(self, offer: Offer) -> Spots:
+        """Return the candidates of an offer, the lowest switches first."""
+        unions, most = not self.faithful, self.bids_per_job
+        return switch_spots(offer, self.topology, unions=unions, most=most)
+
+    def weights(
+        self,
+        view: View,
+        bids: Sequence[Bid],
+        ask: Sequence[Ask],  # noqa: ARG002
+        priorities: Sequence[int],
+    ) -> list[int]:
+        """Return ``P_j - beta K_ji`` of each bid."""
+        topology = self.topology
+        first = np.array([bid.node[0] for bid in bids])
+        last = np.array([bid.node[-1] for bid in bids])
+        level = np.stack([bid.level for bid in bids])[:, self.generic]
+        values = costs(
+            nodes=(np.array([len(bid.node) for bid in bids]), view.system.num_nodes),
+            level=(topology.common_level(first, last), topology.num_levels - 1),
+            generic=(level.sum(axis=1), self.most_generic),
+        )
+        return costing_weights(priorities, [bid.job for bid in bids], values, self.beta)

@@ -1,0 +1,148 @@
+"""``cpsched negotiation``: the messages between the two sides of ``dn-dbes``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.cli.options import LOOK, AsJson
+from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.errors import VerificationError
+
+if TYPE_CHECKING:
+    from cpsched.base.tables import Table
+    from cpsched_papers.dn_dbes.negotiation import Sent
+    from cpsched_papers.dn_dbes.record import Record
+
+_app = typer.Typer(
+    help="Inspect negotiations of dn-dbes written by simulate --observe negotiation:file=FILE.",
+    no_args_is_help=True,
+)
+_File = Annotated[
+    Path, typer.Argument(metavar="FILE", help="A file written by simulate --observe.")
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    app.add_typer(_app, name="negotiation", rich_help_panel=LOOK)
+
+
+#: At most this many differences are shown.
+_MOST_DIFFERENCES = 10
+
+
+@_app.command("show")
+def show(
+    file: _File,
+    transaction: Annotated[
+        int | None,
+        typer.Option(
+            min=0, help="Draw this one; without it, all are listed. 0: how they began.", metavar="N"
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Draw a transaction as a sequence chart, or list them all."""
+    from cpsched.base.words import seconds
+    from cpsched.cli.report import width
+    from cpsched_papers.dn_dbes.chart import chart
+    from cpsched_papers.dn_dbes.record import as_data, read
+
+    record = read(file)
+    if transaction is None:
+        rows = _rows(record)
+        if as_json:
+            print_json("negotiation", {"transactions": rows})
+        else:
+            echo(_table(rows).text(width=width()))
+        return
+    found = record.transaction(transaction)
+    if as_json:
+        messages = [as_data(sent) for sent in found]
+        print_json("negotiation", {"messages": messages, "jobs": record.names})
+        return
+    echo(f"Transaction {transaction:,}, at {seconds(found[0].second)}\n")
+    echo(chart(found, record.name_of, width()))
+
+
+@_app.command("replay")
+def replay(file: _File, as_json: AsJson = False) -> None:
+    """Replay each message to both sides, and check that they answer the same."""
+    from cpsched_papers.dn_dbes.record import read
+    from cpsched_papers.dn_dbes.record import replay as replayed
+
+    record = read(file)
+    different = 0
+    shown: list[str] = []
+    for one in replayed(record):
+        different += 1
+        if different <= _MOST_DIFFERENCES:
+            shown.append(
+                f"{file}:{one.line}: transaction {one.transaction:,}: the {one.party} side"
+                f" answers {_short(one.sent)}, but {_short(one.recorded)} is recorded"
+            )
+    numbers = {sent.transaction for _, sent in record.lines} - {0}
+    if as_json:
+        told_of = {"messages": len(record.lines), "transactions": len(numbers)}
+        print_json("negotiation.replay", {**told_of, "different": different, "first": shown})
+    else:
+        for line in shown:
+            echo(escaped(line))
+    told = f"{counted(len(record.lines), 'message')} in {counted(len(numbers), 'transaction')}"
+    if different:
+        raise VerificationError(f"{told}: {counted(different, 'answer')} different")
+    if not as_json:
+        echo(f"{told}: both sides give the recorded answers")
+
+
+def _short(message: object) -> str:
+    text = "nothing" if message is None else repr(message)
+    return text if len(text) <= 300 else f"{text[:297]}..."
+
+
+def _rows(record: Record) -> list[dict[str, int]]:
+    """Return what came of each transaction."""
+    from cpsched_papers.dn_dbes.messages import Offer, StatusReport, UrgentJobResponse
+
+    by_number: dict[int, list[Sent]] = {}
+    for _, sent in record.lines:
+        if sent.transaction:
+            by_number.setdefault(sent.transaction, []).append(sent)
+    rows = []
+    for number, all_sent in by_number.items():
+        messages = [sent.message for sent in all_sent]
+        states = [
+            status.state
+            for message in messages
+            if isinstance(message, StatusReport | UrgentJobResponse)
+            for status in message.jobs
+        ]
+        offers = sum(isinstance(message, Offer) for message in messages)
+        started, resized = states.count("started"), states.count("resized")
+        others = len(states) - started - resized
+        rows.append(
+            {
+                "transaction": number,
+                "second": all_sent[0].second,
+                "offers": offers,
+                "started": started,
+                "resized": resized,
+                "suspended_or_killed": others,
+            }
+        )
+    return rows
+
+
+def _table(rows: list[dict[str, int]]) -> Table:
+    from cpsched.base.tables import Column, Table
+
+    names = ("transaction", "second", "offers", "started", "resized", "suspended_or_killed")
+    return Table(
+        "Transactions:",
+        tuple(
+            Column(name.replace("_", " "), "", tuple(row[name] for row in rows)) for name in names
+        ),
+    )

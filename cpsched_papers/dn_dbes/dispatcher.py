@@ -1,0 +1,271 @@
+"""``dn-dbes``: two sides negotiate whenever something happens, and what they agree on is done."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.base.types import MAX_TIME, JobType
+from cpsched.dispatch.allocators import make_allocator
+from cpsched.dispatch.contract import Dispatcher, WaitReason
+from cpsched.dispatch.passes import frozen
+from cpsched.dispatch.priority import make_priority
+from cpsched.errors import check_least
+from cpsched.model import columns as c
+from cpsched.model.decision import Decision, PlannedStarts
+from cpsched_papers.dn_dbes.actions import Actions
+from cpsched_papers.dn_dbes.messages import (
+    Machine,
+    Offer,
+    Queue,
+    StatusReport,
+    UrgentJobResponse,
+)
+from cpsched_papers.dn_dbes.negotiation import Negotiation
+from cpsched_papers.dn_dbes.settings import NegotiationSettings, UrgentPolicy
+from cpsched_papers.dn_dbes.tables import Tables
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.base.types import IntArray
+    from cpsched.model.system import System
+    from cpsched.model.view import View
+    from cpsched_papers.dn_dbes.messages import Message
+
+#: Statistics: negotiations, offers made in them, jobs resized, and starts and changes that were
+#: agreed on and found no nodes.
+NEGOTIATIONS, OFFERS, RESIZES, NOT_PLACED = "negotiations", "offers", "resized_jobs", "not_placed"
+
+
+class DnDbes(Dispatcher):
+    """
+    DN-DBES: a batch scheduler and a runtime scheduler negotiate about jobs that change their size.
+
+    Parameters
+    ----------
+    attempts
+        Most offers in a negotiation.
+    depth
+        Most jobs without units that are negotiated about, and have a reservation.
+    period
+        Seconds from one periodic step to the next. In turn, running jobs give way for an offer to
+        those that wait, and are expanded for their own good.
+    mapped_share
+        Share of the queue that has to have units at first for an offer to be accepted.
+    urgent
+        What is done to running jobs for urgent ones: ``shrink``, ``suspend`` or ``kill``.
+    priority
+        Order of the queue; the thesis has ``basic``.
+    allocator
+        Places units on nodes.
+    faithful
+        As the thesis simulates it: a running job is taken for as slow as with its fewest units
+        until its first periodic step, a negotiation takes a second or two, and jobs that arrive
+        while others wait are not told before the next offer.
+    """
+
+    name = "dn-dbes"
+    good_for = "malleable and moldable jobs: they shrink for those that wait, and fill what is idle"
+    goes_wrong_when = "a change of size is dear, or units differ: it counts them, and no more"
+    acts_when_idle = True
+
+    def __init__(
+        self,
+        attempts: int = 6,
+        depth: int = 10,
+        period: int = 300,
+        mapped_share: float = 1 / 3,
+        urgent: str = UrgentPolicy.SHRINK,
+        priority: str = "basic",
+        allocator: str = "first-fit",
+        faithful: bool = False,
+    ) -> None:
+        check_least("period", period, 1)
+        settings = NegotiationSettings(
+            attempts=attempts, depth=depth, mapped_share=mapped_share, urgent=urgent
+        )
+        self.negotiation = Negotiation(settings)
+        self._period, self._faithful = period, faithful
+        self.priority_rule = make_priority(priority)
+        self.allocator = make_allocator(allocator)
+        self._tables = Tables(period, slow_start=faithful)
+        self._forget()
+
+    def _forget(self) -> None:
+        #: Jobs that waited and ran after the last decision, and the slots there were.
+        self._waited: set[int] = set()
+        self._ran: set[int] = set()
+        self._slots = 0
+        #: Waiting jobs that depend on the end of a running one, by that.
+        self._blocks: dict[int, int] = {}
+        #: The number of the last periodic step; when to try again for an urgent job. -1: none.
+        self._step = self._retry = -1
+        #: When the negotiation ends that is under way (faithful); -1: there is none.
+        self._due = -1
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+        """Prepare for a system."""
+        self.priority_rule.reset(system)
+        self.allocator.reset(system)
+        self._tables.reset(system)
+        self.negotiation.transaction, self.negotiation.waits_for_request = 0, True
+        self._forget()
+
+    def ranking(self, view: View) -> IntArray:
+        """Return the queue by priority, urgent jobs first."""
+        rows = self.priority_rule.rows(view)
+        jobs = type(view.waiting)(view.waiting.store, rows)
+        return frozen(rows[np.argsort(jobs.urgent == 0, kind="stable")])
+
+    def wait_reason(
+        self,
+        view: View,  # noqa: ARG002
+        decision: Decision,
+        row: int,  # noqa: ARG002
+        derived: WaitReason,
+    ) -> WaitReason:
+        """Return why a job waits that would fit: nobody asked, or both sides agreed on others."""
+        if not decision.stats.get(NEGOTIATIONS):
+            return WaitReason.NOT_CONSIDERED
+        return WaitReason.NOT_SELECTED if derived is WaitReason.PLANNED_LATER else derived
+
+    # --- a decision ------------------------------------------------------------------------------
+
+    def decide(self, view: View) -> Decision:
+        """Let both sides negotiate, if something has happened, and do what they agree on."""
+        waiting, running = set(view.waiting.handle.tolist()), set(view.running.handle.tolist())
+        changed = bool(self._ran - running) or self._tables.slots(view) != self._slots
+        stepping = 0 <= self._step != view.now // self._period
+        retrying = 0 <= self._retry <= view.now
+        if not (changed or stepping or retrying or self._is_told_of(view, waiting)):
+            return Decision(again_at=self._again_at(view))
+        if self._faithful and not 0 <= self._due <= view.now:
+            if self._due < 0:
+                self._due = view.now + 1 + self.negotiation.transaction % 2
+            return Decision(again_at=self._due)
+        rows = self.ranking(view)
+        machine = self._machine(view, rows, changed=changed, stepping=stepping)
+        queue = Queue(
+            view.now,
+            self._tables.waiting(view, rows),
+            asks=not (machine.offers or machine.expands),
+        )
+        self._step, self._due, self._retry = view.now // self._period, -1, -1
+        messages = self.negotiation.transact(machine, queue)
+        actions = self._actions(view, rows, messages)
+        self._note(view, waiting, running, actions)
+        return Decision(
+            actions.done,
+            _plan(messages, actions),
+            self._again_at(view),
+            _numbers(messages, actions),
+        )
+
+    def _is_told_of(self, view: View, waiting: set[int]) -> bool:
+        """Return whether jobs have arrived of which the batch side tells now."""
+        if waiting <= self._waited:
+            return False
+        return not self._faithful or not self._waited or bool(view.waiting.urgent.any())
+
+    def _machine(self, view: View, rows: IntArray, *, changed: bool, stepping: bool) -> Machine:
+        """Return what the runtime side is told, and whether it begins."""
+        running = self._tables.running(view, self._blocks)
+        slots = self._tables.slots(view)
+        idle = max(slots - sum(job.units * job.slots for job in running), 0)
+        machine = Machine(view.now, slots, idle, running)
+        jobs = view.waiting.store.columns[rows]
+        if len(rows) and jobs[0, c.URGENT]:
+            return machine
+        if self.negotiation.waits_for_request:
+            return machine if len(rows) else machine._replace(expands=True)
+        if not stepping:
+            return machine._replace(offers=changed or not len(rows))
+        # At every second step jobs that wait are favoured, at the others those that run.
+        if view.now // self._period % 2 == 0:
+            return machine._replace(offers=True, shrinks=True)
+        return machine._replace(offers=changed, expands=not changed)
+
+    def _actions(self, view: View, rows: IntArray, messages: Sequence[Message]) -> Actions:
+        """Return what is done of what both sides agreed on."""
+        actions = Actions(view, rows, self.allocator)
+        for message in messages:
+            if isinstance(message, StatusReport | UrgentJobResponse):
+                actions.add(message.jobs)
+            if isinstance(message, StatusReport):
+                self._blocks = dict(message.dependencies)
+        actions.carry_out()
+        return actions
+
+    def _note(self, view: View, waiting: set[int], running: set[int], actions: Actions) -> None:
+        """Remember what waits and what runs, so that what happens until the next time is seen."""
+        self._waited = (waiting - actions.started) | actions.suspended
+        self._ran = (running | actions.started) - actions.suspended - actions.killed
+        self._slots = self._tables.slots(view)
+        urgent = view.waiting.handle[view.waiting.urgent != 0].tolist()
+        if set(urgent) - actions.started and self._is_in_flux(view, actions):
+            self._retry = view.now + 1
+
+    def _is_in_flux(self, view: View, actions: Actions) -> bool:
+        """Return whether jobs run that can change in the next second, and cannot in this one."""
+        now, jobs = view.now, view.running
+        return bool(actions.done) or bool(((jobs.start >= now) | (jobs.since >= now)).any())
+
+    def _again_at(self, view: View) -> int | None:
+        """Return when to decide again if nothing happens until then."""
+        seconds = [self._retry] if self._retry > view.now else []
+        if self._due >= 0:
+            seconds.append(self._due)
+        if any((jobs.job_type >= JobType.MALLEABLE).any() for jobs in (view.running, view.waiting)):
+            seconds.append(view.now - view.now % self._period + self._period)
+        return min(seconds, default=None)
+
+    # --- saving ----------------------------------------------------------------------------------
+
+    def state(self) -> Mapping[str, Any]:
+        """Return what it has seen, and what depends on what."""
+        return {
+            "waited": np.array(sorted(self._waited), dtype=np.int64),
+            "ran": np.array(sorted(self._ran), dtype=np.int64),
+            "blocks": np.array(sorted(self._blocks.items()), dtype=np.int64).reshape(-1, 2),
+            "slots": self._slots,
+            "step": self._step,
+            "retry": self._retry,
+            "due": self._due,
+            "transaction": self.negotiation.transaction,
+            "waits_for_request": self.negotiation.waits_for_request,
+        }
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state` returned."""
+        self._waited, self._ran = set(state["waited"].tolist()), set(state["ran"].tolist())
+        self._blocks = {int(running): int(job) for running, job in state["blocks"].tolist()}
+        self._slots, self._step = int(state["slots"]), int(state["step"])
+        self._retry, self._due = int(state["retry"]), int(state["due"])
+        self.negotiation.transaction = int(state["transaction"])
+        self.negotiation.waits_for_request = bool(state["waits_for_request"])
+
+
+def _plan(messages: Sequence[Message], actions: Actions) -> PlannedStarts | None:
+    """Return the planned starts of the jobs that go on waiting."""
+    reports = [message for message in messages if isinstance(message, StatusReport)]
+    planned = [
+        (job, start)
+        for report in reports
+        for job, start in report.planned
+        if start < MAX_TIME and job not in actions.started
+    ]
+    if not planned:
+        return None
+    return PlannedStarts([job for job, _ in planned], [start for _, start in planned])
+
+
+def _numbers(messages: Sequence[Message], actions: Actions) -> dict[str, float]:
+    offers = sum(isinstance(message, Offer) for message in messages)
+    return {
+        NEGOTIATIONS: int(offers > 0),
+        OFFERS: offers,
+        RESIZES: actions.resized,
+        NOT_PLACED: actions.not_placed,
+    }

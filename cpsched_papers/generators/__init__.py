@@ -1,0 +1,1 @@
+"""Generators of the workloads that papers describe."""

@@ -1,0 +1,201 @@
+"""
+A year and a half of jobs like those of Eurora, the GPU and MIC machine of CINECA.
+
+The log that Remediani (2017) schedules is not public. This generator makes one with everything
+that is published about it, and otherwise like the public excerpt; docs/reference/generators.md
+compares the three number by number.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.errors import ConfigError
+from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, option
+from cpsched.model.workload import Labels, Workload
+from cpsched_papers.generators import eurora_tables as known
+from cpsched_papers.generators.eurora_arrivals import draw_submits
+from cpsched_papers.generators.eurora_campaigns import draw_campaigns, draw_runs
+from cpsched_papers.generators.eurora_people import draw_people
+from cpsched_papers.generators.eurora_widths import draw_widths
+
+if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
+    from cpsched_papers.generators.eurora_campaigns import Campaigns, Runs
+    from cpsched_papers.generators.eurora_people import People
+    from cpsched_papers.generators.eurora_widths import Widths
+
+#: Counts up when equal options begin to give another workload.
+VERSION = 1
+_FEWEST, _MOST = 1000, 20_000_000
+#: Relative tolerance of the load.
+_TOLERANCE = 0.02
+#: Calibrated: the GPUs' load for a core load of 1; the excerpt has 1.02.
+_GPU_LOAD = 1.06
+#: Assumed: share of campaigns beyond an hour that short debugging runs precede.
+_PREPARED = 0.5
+_DAY = 86400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EuroraOptions:
+    """Options of the generator ``eurora``."""
+
+    jobs: int = option(known.PUBLISHED_JOBS, "number of jobs")
+    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
+    days: float | None = option(
+        None, "length of the log in days; by default 678 jobs a day, as in the year"
+    )
+    load: float = option(0.47, "core-seconds used, as a share of the machine's")
+
+    def __post_init__(self) -> None:
+        check_whole(self, jobs=(_FEWEST, _MOST), seed=(0, LARGEST_SEED))
+        check_number(self, load=(0.01, 2.0), days=(0.5, 36500.0))
+
+    @property
+    def span(self) -> float:
+        """Length of the log in days, chosen or in proportion to the jobs."""
+        if self.days is not None:
+            return float(self.days)
+        return known.PUBLISHED_DAYS * self.jobs / known.PUBLISHED_JOBS
+
+
+class Eurora:
+    """Generator of workloads like Eurora's; see the module."""
+
+    name = "eurora"
+    summary = "18 months of jobs like those of Eurora (CINECA): cores, GPUs, MICs, three queues"
+    options = EuroraOptions
+
+    def generate(self, options: EuroraOptions) -> Workload:
+        """
+        Return the workload of the given options, for the system ``eurora``.
+
+        Raises
+        ------
+        ConfigError
+            If the jobs, the days and the load cannot be met together.
+        """
+        # One stream for each step: a change in one leaves the draws of the others alone.
+        seeds = np.random.SeedSequence(options.seed).spawn(5)
+        streams = [np.random.Generator(np.random.PCG64(seed)) for seed in seeds]
+        campaigns = draw_campaigns(streams[0], options.jobs)
+        runs = draw_runs(streams[1], campaigns, options.jobs)
+        seconds = runs.per_campaign(runs.runtime.astype(np.float64))
+        span = options.span
+        widths = draw_widths(
+            streams[2],
+            campaigns,
+            seconds,
+            core_seconds=options.load * known.MACHINE[0] * span * _DAY,
+            gpu_seconds=_GPU_LOAD * options.load * known.MACHINE[1] * span * _DAY,
+        )
+        _check_load(options, float(seconds @ widths.total("core")))
+        accelerator = _accelerator(widths)
+        follows = _draw_preparations(streams[4], campaigns, accelerator)
+        submit = draw_submits(streams[3], campaigns, runs, widths, days=span, follows=follows)
+        first_day = submit[np.cumsum(campaigns.size) - campaigns.size] / _DAY
+        people = draw_people(streams[4], accelerator, first_day, days=span, follows=follows)
+        return _assemble(options, campaigns, runs, widths, people, submit)
+
+
+EURORA = Eurora()
+
+
+def _check_load(options: EuroraOptions, core_seconds: float) -> None:
+    """Refuse options that cannot be met together, and say what the nearest possible load is."""
+    load = core_seconds / (known.MACHINE[0] * options.span * _DAY)
+    if abs(load - options.load) > _TOLERANCE * options.load:
+        raise ConfigError(
+            f"{options.jobs} jobs in {options.span:.4g} days cannot have a load of {options.load}"
+            f" with Eurora's runtimes and shapes; the nearest possible is {load:.3g}",
+            key="load",
+        )
+
+
+def _accelerator(widths: Widths) -> IntArray:
+    """Return 0, 1 or 2 for campaigns without accelerators, with GPUs, with MICs."""
+    return np.where(widths.total("gpu") > 0, 1, np.where(widths.total("mic") > 0, 2, 0))
+
+
+def _draw_preparations(
+    rng: np.random.Generator, campaigns: Campaigns, accelerator: IntArray
+) -> IntArray:
+    """Let debug campaigns prepare longer ones of the same kind; -1 for all others."""
+    follows = np.full(len(campaigns), -1, dtype=np.int64)
+    debug = (campaigns.job_class == known.SHORT) & (campaigns.queue == known.DEBUG)
+    beyond = (campaigns.job_class != known.SHORT) & (rng.random(len(campaigns)) < _PREPARED)
+    for kind in range(3):
+        short = rng.permutation(np.flatnonzero(debug & (accelerator == kind)))
+        long = rng.permutation(np.flatnonzero(beyond & (accelerator == kind)))
+        pairs = min(len(short), len(long))
+        follows[short[:pairs]] = long[:pairs]
+    return follows
+
+
+def _assemble(
+    options: EuroraOptions,
+    campaigns: Campaigns,
+    runs: Runs,
+    widths: Widths,
+    people: People,
+    submit: IntArray,
+) -> Workload:
+    """Put the jobs in the order of their submission and label them."""
+    order = np.argsort(submit, kind="stable")
+    of_job = runs.campaign[order]
+    return Workload.build(
+        title=f"eurora-{options.jobs}-seed{options.seed}",
+        epoch=known.EPOCH,
+        resources=known.RESOURCES,
+        layout="units",
+        header=_header(options),
+        job_id=[str(number) for number in range(1, options.jobs + 1)],
+        submit=submit[order],
+        requested_time=campaigns.requested[of_job],
+        units=widths.units[of_job],
+        request=widths.request[of_job],
+        queue=_labels(list(known.QUEUES), campaigns.queue[of_job]),
+        user=_labels(
+            [f"u{user:03d}" for user in range(int(people.user.max()) + 1)], people.user[of_job]
+        ),
+        group=_labels(
+            [f"prj{g:02d}" for g in range(int(people.group.max()) + 1)], people.group[of_job]
+        ),
+        name=_job_names(people, of_job),
+        runtime=runs.runtime[order],
+        status=runs.status[order],
+    )
+
+
+def _header(options: EuroraOptions) -> list[tuple[str, str]]:
+    """Return metadata that says the workload is not a recording, and how to make it again."""
+    given = [(item.name, str(getattr(options, item.name))) for item in fields(options)]
+    return [
+        ("Computer", "Eurora (CINECA), generated: no recording of any machine"),
+        ("Generator", f"cpsched eurora, version {VERSION}"),
+        *((f"Option {key}", value) for key, value in given),
+        ("Span", f"{options.span:.6g} days"),
+    ]
+
+
+def _labels(values: list[str], codes: IntArray) -> Labels:
+    """Return a column with codes renumbered in order of first appearance."""
+    return Labels(codes, tuple(values)).take(np.arange(len(codes)))
+
+
+def _job_names(people: People, of_job: IntArray) -> Labels:
+    """Return the jobs' names; in numbered campaigns each has its own, with a common prefix."""
+    seen = np.zeros(len(people.name), dtype=np.int64)
+    names = []
+    numbered = people.numbered.tolist()
+    for campaign in of_job.tolist():
+        name = people.name[campaign]
+        if numbered[campaign]:
+            seen[campaign] += 1
+            name = f"{name}.{seen[campaign]}"
+        names.append(name)
+    return Labels.encode(names)

@@ -1,0 +1,106 @@
+"""A plan as a file: CSV, Parquet or JSON."""
+
+from __future__ import annotations
+
+import csv
+import json
+from typing import TYPE_CHECKING, Any
+
+from cpsched.base.atomic_files import replacing
+from cpsched.base.words import cell
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from cpsched_papers.planning.offline import OfflinePlan
+
+SUFFIXES = (".csv", ".parquet", ".json")
+_TEXTS = ("job_id", "nodes", "units_per_node")
+
+
+def write(plan: OfflinePlan, path: Path) -> None:
+    """
+    Write a plan; the file's name says how.
+
+    Columns are job_id, release, start, end (seconds), units, nodes and units_per_node (missing
+    where the plan leaves them open; like ``n[1-3]`` and ``2(x2),1``). JSON also has the figures of
+    the plan. The file appears when complete.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be written.
+    """
+    try:
+        with replacing(path) as partial:
+            _write(plan, partial)
+    except OSError as error:
+        raise ConfigError(f"cannot be written: {error.strerror or error}", where=path) from error
+
+
+def _write(plan: OfflinePlan, path: Path) -> None:
+    columns = _columns(plan)
+    if path.suffix == ".parquet":
+        _parquet(columns, path)
+    elif path.suffix == ".json":
+        rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+        content = {**figures(plan), "jobs": rows}
+        path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    else:
+        with path.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(columns)
+            for row in zip(*columns.values(), strict=True):
+                writer.writerow([cell(value) for value in row])
+
+
+def figures(plan: OfflinePlan) -> dict[str, Any]:
+    """Return what the plan is worth, beside the list plan, as plain JSON types."""
+    instance = plan.instance
+    return {
+        "dispatcher": plan.dispatcher,
+        "predictor": plan.predictor,
+        "jobs_planned": len(instance),
+        "jobs_rejected": len(instance.fitted.rejected),
+        "status": plan.status,
+        "checked_on": plan.checked,
+        "minimised": plan.minimised,
+        "objective": plan.objective(plan.start),
+        "bound": plan.bound,
+        "gap": plan.gap,
+        **{
+            name: {
+                "mean_slowdown": instance.mean_slowdown(start),
+                "mean_weighted_wait_s": instance.mean_weighted_wait(start),
+                "makespan_s": instance.makespan(start),
+            }
+            for name, start in (("plan", plan.start), ("list_plan", plan.listed))
+            if start is not None
+        },
+        "stats": dict(plan.stats),
+    }
+
+
+def _columns(plan: OfflinePlan) -> dict[str, list[Any]]:
+    instance = plan.instance
+    workload = instance.fitted.workload
+    return {
+        "job_id": workload.job_id[instance.row].tolist(),
+        "release": instance.release.tolist(),
+        "start": plan.start.tolist(),
+        "end": (plan.start + instance.duration).tolist(),
+        "units": workload.units[instance.row].tolist(),
+        "nodes": plan.nodes,
+        "units_per_node": plan.units_per_node,
+    }
+
+
+def _parquet(columns: Mapping[str, list[Any]], path: Path) -> None:
+    from cpsched.study.table_files import as_parquet
+    from cpsched.study.tables import Rows
+
+    kinds = {name: str if name in _TEXTS else int for name in columns}
+    rows = Rows({name: tuple(values) for name, values in columns.items()}, kinds)
+    path.write_bytes(as_parquet(rows))

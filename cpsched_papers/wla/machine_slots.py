@@ -1,0 +1,225 @@
+"""The slots of a machine at a decision, and which jobs fit where: a problem made from a view."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.base.types import MAX_TIME
+from cpsched.errors import ConfigError
+from cpsched.model.distinct import distinct
+from cpsched_papers.wla.knapsack import LEFT_OUT, Knapsack
+from cpsched_papers.wla.slots import SlotList, cut
+
+if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.model.system import System
+    from cpsched.model.view import View
+
+
+class Slots(NamedTuple):
+    """
+    Runs of wholly free nodes at a decision that are of one sort and reserved alike; m of them.
+
+    Attributes
+    ----------
+    first, end
+        Half-open intervals of nodes, in order, shape ``(m,)``.
+    sort
+        The sort of each one's nodes, see :class:`MachineSlots`.
+    until
+        The second from which on each one is reserved for another job.
+    """
+
+    first: IntArray
+    end: IntArray
+    sort: IntArray
+    until: IntArray
+
+
+class MachineSlots:
+    """
+    The slots of a machine, kept from one decision to the next.
+
+    What it keeps is a cache and no state: it follows from the view.
+
+    Parameters
+    ----------
+    system
+        The machine.
+
+    Attributes
+    ----------
+    slots
+        The maximal runs of nodes that are up and wholly free.
+    sort
+        Nodes of one sort have the same capacity and are open to the same jobs, shape ``(N,)``.
+    begins
+        The nodes that are of another sort than the node before them, node 0 included.
+    num_sorts
+        How many sorts there are.
+
+    Raises
+    ------
+    ConfigError
+        If the machine is a counted pool, which has no individual nodes.
+    """
+
+    def __init__(self, system: System) -> None:
+        if system.is_counted_pool:
+            raise ConfigError(
+                "jobs are placed on neighbouring nodes, but the machine is a counted pool, which"
+                " has"
+                ' none: give it nodes (processors = "whole-nodes" or "packed"), or use easy',
+                where=f"system {system.name}",
+            )
+        self._capacity = system.capacity
+        self.slots = SlotList(system.num_nodes)
+        self._eligible: BoolArray | None = None
+        self._classes: list[int] = []
+        self.sort: IntArray = np.zeros(0, dtype=np.int64)
+        self.begins: IntArray = np.zeros(0, dtype=np.int64)
+        self.num_sorts = 0
+
+    def update(self, view: View, classes: IntArray) -> bool:
+        """
+        Take up a view; return whether the sorts of nodes have changed.
+
+        Parameters
+        ----------
+        classes
+            The classes of eligible nodes by which nodes are told apart, ascending.
+        """
+        self.slots.update((view.free == self._capacity).all(axis=1) & view.node_up)
+        if view.eligible is self._eligible and classes.tolist() == self._classes:
+            return False
+        self._eligible, self._classes = view.eligible, classes.tolist()
+        columns = [*self._capacity.T, *view.eligible[classes]]
+        self.sort, first = distinct(columns, len(self._capacity))
+        self.begins = np.flatnonzero(np.diff(self.sort, prepend=-1))
+        self.num_sorts = len(first)
+        return True
+
+    def available(self, taken: BoolArray | None, reserved: IntArray | None) -> Slots:
+        """
+        Return the slots there are beside some nodes, each of one sort and reserved alike.
+
+        Parameters
+        ----------
+        taken
+            Nodes that others start on now, shape ``(N,)``; None: none.
+        reserved
+            The second from which on each node is reserved, ``MAX_TIME`` where it is not; None:
+            nothing is.
+        """
+        first, end = self.slots.arrays()
+        at = self.begins
+        for differing in (taken, reserved):
+            if differing is not None:
+                at = np.union1d(at, np.flatnonzero(differing[1:] != differing[:-1]) + 1)
+        first, end = cut(first, end, at)
+        if taken is not None:
+            left = ~taken[first]
+            first, end = first[left], end[left]
+        until = np.full(len(first), MAX_TIME) if reserved is None else reserved[first]
+        return Slots(first, end, self.sort[first], until)
+
+
+class WindowProblem(NamedTuple):
+    """
+    A knapsack problem and what its jobs and slots are.
+
+    Attributes
+    ----------
+    jobs
+        Their positions among the jobs it was made of.
+    slots
+        The slots it was made of.
+    which
+        The positions of its slots among these.
+    """
+
+    problem: Knapsack
+    jobs: list[int]
+    slots: Slots
+    which: IntArray
+
+    def places(self, answer: list[int], *, tight: bool) -> list[tuple[int, int, int]]:
+        """
+        Return the job, the first node and the number of nodes of each job that is selected.
+
+        By slot; the jobs of a slot lie side by side from its first node on, in their order.
+
+        Parameters
+        ----------
+        answer
+            Slot of each job, or ``LEFT_OUT``.
+        tight
+            Whether the jobs of a slot go to the smallest slot that holds them all, instead.
+        """
+        used = sorted({slot for slot in answer if slot != LEFT_OUT})
+        into = {slot: int(self.which[slot]) for slot in used}
+        if tight:
+            into = self._tight(answer, into)
+        first = {slot: int(self.slots.first[at]) for slot, at in into.items()}
+        found = []
+        for slot in sorted(used, key=first.__getitem__):
+            for job, own in enumerate(answer):
+                if own == slot:
+                    size = self.problem.weight[job][slot]
+                    found.append((self.jobs[job], first[slot], size))
+                    first[slot] += size
+        return found
+
+    def _tight(self, answer: list[int], into: dict[int, int]) -> dict[int, int]:
+        """Return the smallest slot that holds each slot's jobs, the fullest first."""
+        load = dict.fromkeys(into, 0)
+        for job, slot in enumerate(answer):
+            if slot != LEFT_OUT:
+                load[slot] += self.problem.weight[job][slot]
+        room = self.slots.end - self.slots.first
+        free = np.ones(len(room), dtype=np.bool_)
+        found = {}
+        for slot in sorted(into, key=lambda slot: (-load[slot], slot)):
+            own = into[slot]
+            alike = (self.slots.sort == self.slots.sort[own]) & (
+                self.slots.until == self.slots.until[own]
+            )
+            enough = np.flatnonzero(free & alike & (room >= load[slot]))
+            found[slot] = int(enough[np.argmin(room[enough])])
+            free[found[slot]] = False
+        return found
+
+
+def problem_of(slots: Slots, size: IntArray, ends: IntArray) -> WindowProblem:
+    """
+    Return the problem of some jobs and the slots.
+
+    Jobs that no slot can hold are held (assumption 7 of the paper), slots that are too small for
+    every job are left out (assumption 8), and of slots that differ in capacity only at most as many
+    enter as there are jobs, the largest (section III.A).
+
+    Parameters
+    ----------
+    size
+        Nodes that each job needs of each sort of nodes, 0 where it cannot be; shape
+        ``(n, number of sorts)``.
+    ends
+        When each job is expected to end, shape ``(n,)``.
+    """
+    room = slots.end - slots.first
+    weight = size[:, slots.sort] * (ends[:, None] <= slots.until)
+    fits = (weight > 0) & (weight <= room)
+    jobs = np.flatnonzero(fits.any(axis=1))
+    which = np.flatnonzero(fits.any(axis=0))
+    weight = weight[jobs]
+    if len(which) > len(jobs):
+        alike, _ = distinct([*weight[:, which]], len(which))
+        by_room = np.lexsort((which, -room[which], alike))
+        # Of each sort so many slots as there are jobs.
+        begins = np.flatnonzero(np.diff(alike[by_room], prepend=-1))
+        rank = np.arange(len(which)) - np.repeat(begins, np.diff(begins, append=len(which)))
+        which = np.sort(which[by_room[rank < len(jobs)]])
+    problem = Knapsack(weight=weight[:, which].tolist(), capacity=room[which].tolist())
+    return WindowProblem(problem, jobs.tolist(), slots, which)

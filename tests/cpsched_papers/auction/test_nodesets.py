@@ -1,0 +1,103 @@
+"""Nodesets and windows along them."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpsched.mapping.room import unit_capacity
+from cpsched_papers.auction.nodesets import Line, machine_lines
+
+#: Figure 4.4 of Soner's thesis: free cores and generic resources of twelve nodes.
+FIGURE_4_4 = [
+    (4, 1), (8, 2), (2, 2), (4, 0), (0, 0), (4, 2), (1, 2), (2, 1), (2, 1), (2, 0), (0, 0), (4, 1),
+]  # fmt: skip
+
+
+def nodesets(free):
+    """Return (first node, end, cores) of the nodesets at each level of the generic resource."""
+    return [
+        [
+            (int(line.node[first]), int(line.node[end - 1]) + 1, int(line.room[first:end].sum()))
+            for first, end in zip(line.begins, line.ends, strict=True)
+        ]
+        for line in machine_lines(np.array(free), [1])
+    ]
+
+
+def test_eight_nodesets_of_figure_4_4():
+    """The figure counts nodes from 1 and names the last: (1, 4, 18, 0) is nodes [0, 4)."""
+    assert nodesets(FIGURE_4_4) == [
+        [(0, 4, 18), (5, 10, 11), (11, 12, 4)],
+        [(0, 3, 14), (5, 9, 9), (11, 12, 4)],
+        [(1, 3, 10), (5, 7, 5)],
+    ]
+
+
+def test_no_nodesets_where_no_core_is_free():
+    """GPUs alone make no nodeset."""
+    assert nodesets([[0, 2], [0, 1]]) == [[], [], []]
+    assert nodesets([[0, 0]] * 3) == [[]]
+
+
+def test_line_of_nodes_with_gaps():
+    """Nodes 0, 1 | 3: two nodesets."""
+    line = Line.of(np.array([2, 1, 0, 5]))
+    assert line.node.tolist() == [0, 1, 3]
+    assert line.before.tolist() == [0, 2, 3, 8]
+    assert line.run.tolist() == [0, 0, 1]
+    assert (line.begins.tolist(), line.ends.tolist()) == ([0, 2], [2, 3])
+
+
+def test_windows_hold_the_job_within_its_bounds():
+    """Four units from each position: 2+1+5, 1+5, 5; with two nodes at most, the first falls out."""
+    line = Line.of(np.array([2, 1, 0, 5]))
+    every = np.arange(3)
+    begin, end = line.forward(every, 4, 1, 9)
+    assert list(zip(begin, end, strict=True)) == [(0, 3), (1, 3), (2, 3)]
+    begin, end = line.forward(every, 4, 2, 2)
+    assert list(zip(begin, end, strict=True)) == [(1, 3)]
+    begin, end = line.backward(np.array([2, 3]), 4, 1, 9)
+    assert list(zip(begin, end, strict=True)) == [(2, 3)]
+
+
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=9),
+    st.integers(1, 12), st.integers(1, 3), st.integers(0, 3),
+)  # fmt: skip
+def test_windows_are_the_shortest_there_are(room, units, low, extra):
+    """Forward and backward windows, against trying every one."""
+    line = Line.of(np.array(room))
+    count, high = len(line.node), low + extra
+
+    def good(begin, end):
+        held = int(line.room[begin:end].sum())
+        return end <= count and low <= end - begin <= high and held >= units
+
+    begin, end = line.forward(np.arange(count, dtype=np.int64), units, low, high)
+    found = dict(zip(begin.tolist(), end.tolist(), strict=True))
+    for start in range(count):
+        wanted = next((stop for stop in range(start + 1, count + 1) if good(start, stop)), None)
+        assert found.get(start) == wanted
+    begin, end = line.backward(np.arange(1, count + 1, dtype=np.int64), units, low, high)
+    found = dict(zip(end.tolist(), begin.tolist(), strict=True))
+    for stop in range(1, count + 1):
+        wanted = next((start for start in range(stop - 1, -1, -1) if good(start, stop)), None)
+        assert found.get(stop) == wanted
+
+
+@pytest.mark.parametrize(
+    ("request_", "per_node", "expected"),
+    [
+        ((1, 0), (0, 0), [4, 2, 0]),
+        ((2, 0), (0, 1), [2, 0, 0]),
+        ((1, 1), (1, 0), [2, 0, 0]),
+        ((0, 0), (0, 2), [9, 0, 9]),
+        ((0, 0), (0, 0), [9, 0 + 9, 9]),
+    ],
+)
+def test_room_for_units(request_, per_node, expected):
+    """Free: 4 cores and 2 GPUs, 2 cores, 2 GPUs; at most nine units."""
+    free = np.array([[4, 2], [2, 0], [0, 2]])
+    room = unit_capacity(free, np.array([request_]), np.array([per_node]), np.array([9]))
+    assert room[0].tolist() == expected

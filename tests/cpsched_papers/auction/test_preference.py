@@ -1,0 +1,186 @@
+"""Preferences, costs, alpha and beta: as printed, and as the text wants them."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from cpsched_papers.auction.preference import (
+    BETAS,
+    TABLE_4_4,
+    TABLE_5_2,
+    TABLE_5_2_CORRECTED,
+    BidClass,
+    beta,
+    costing_weights,
+    costs,
+    preferences,
+    preferring_weights,
+)
+
+A, B, C = BidClass
+
+
+def value(table, job_type, kind, nodes=5, nodesets=1, generic=0, most=0):
+    """Return one preference on a machine of 99 nodes in 9 nodesets."""
+    return preferences(
+        table,
+        np.array([job_type]),
+        np.array([kind]),
+        nodes=(np.array([nodes]), 99),
+        nodesets=(np.array([nodesets]), 9),
+        generic=(np.array([generic]), np.array([most])),
+    )[0]
+
+
+def test_preferences_of_table_4_4():
+    """By hand: 1 - k1 - k2 5/100 - k3 2/10."""
+    assert value(TABLE_4_4, 1, A) == pytest.approx(1 - 0.25 * 0.05)
+    assert value(TABLE_4_4, 1, B) == pytest.approx(0.75 - 0.25 * 0.05)
+    assert value(TABLE_4_4, 1, C, nodesets=2) == pytest.approx(0.5 - 0.25 * 0.05 - 0.25 * 0.2)
+    assert value(TABLE_4_4, 2, A) == 1
+    assert value(TABLE_4_4, 3, B) == 0.5
+    assert value(TABLE_4_4, 2, C, nodesets=2) == pytest.approx(0.5 - 0.5 * 0.2)
+
+
+def test_more_generic_resources_are_preferred():
+    """The last term of (5.7): k4 (R_i + 1) / (R_max + 1)."""
+    few, many = (value(TABLE_5_2, 2, A, generic=n, most=3) for n in (1, 3))
+    assert (few, many) == (pytest.approx(1 + 0.1 * 2 / 4), pytest.approx(1.1))
+
+
+@pytest.mark.parametrize("table", [TABLE_4_4, TABLE_5_2_CORRECTED])
+@pytest.mark.parametrize("job_type", [1, 2, 3])
+@given(st.integers(1, 99), st.integers(1, 99), st.integers(1, 99), st.integers(2, 9))
+def test_contiguous_and_aligned_bids_are_preferred(table, job_type, a, b, c, sets):
+    """Section 4.2: A above B above C, whatever the number of nodes."""
+    assert value(table, job_type, A, a) > value(table, job_type, B, b)
+    assert value(table, job_type, B, b) > value(table, job_type, C, b, sets)
+    assert value(table, job_type, B, 99) > value(table, 2, C, c, sets) or job_type == 1
+
+
+def test_table_5_2_as_printed_prefers_broken_allocations():
+    """For the types 2 and 3, class C of two nodesets is above class B: against section 4.2."""
+    assert value(TABLE_5_2, 2, C, nodesets=2) > value(TABLE_5_2, 2, B)
+    assert value(TABLE_5_2_CORRECTED, 2, C, nodesets=2) < value(TABLE_5_2_CORRECTED, 2, B)
+
+
+@pytest.mark.parametrize("printed", [True, False])
+def test_a_node_more_counts_on_any_machine(printed):
+    """4 nodes against 5 on 20,000, with ranks of 200 jobs; (4.12) differs by 0.0000125."""
+    priorities = list(range(40_001, 40_201))
+    few, many = (value(TABLE_4_4, 1, A, nodes=nodes) for nodes in (4, 5))
+    scale = 100 / 20_001
+    few, many = 1 - (1 - few) * scale, 1 - (1 - many) * scale
+    weights = preferring_weights(priorities, [0, 0], [few, many], printed=printed)
+    assert weights[0] > weights[1]
+
+
+def test_high_priorities_keep_programs_in_range():
+    """Points of 2^31 for 200 jobs, and preferences are counted in fewer parts."""
+    priorities = [2**31] * 200
+    weights = preferring_weights(priorities, range(200), [1.1] * 200, printed=False)
+    assert sum(weights) < 2**62
+    assert sum(costing_weights(priorities, range(200), [0.1] * 200, "pairs")) < 2**62
+
+
+def test_alpha_as_printed_does_not_keep_priorities_apart():
+    """
+    Priorities 1000 and 999, 150 bids: alpha = 999 / 151 = 6.6, and a preference outweighs a point.
+
+    The job of priority 999 with a preference of 1 is worth more than that of 1000 with one of 0.5.
+    """
+    jobs, preference = [0, 1] + [1] * 148, [0.5, 1.0] + [0.0] * 148
+    printed = preferring_weights([1000, 999], jobs, preference, printed=True)
+    assert printed[1] > printed[0]
+    corrected = preferring_weights([1000, 999], jobs, preference, printed=False)
+    assert corrected[0] > corrected[1]
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 40), st.floats(0, 1.1)), min_size=2, max_size=6), st.data(),
+)  # fmt: skip
+def test_preferences_never_outweigh_a_point_of_priority(jobs, data):
+    """With alpha = 1 / (1.1 |J| + 1), of two selections that with more priority is worth more."""
+    priorities = [priority for priority, _ in jobs]
+    weights = preferring_weights(
+        priorities, range(len(jobs)), [preference for _, preference in jobs], printed=False
+    )
+    some = data.draw(st.sets(st.sampled_from(range(len(jobs)))))
+    others = data.draw(st.sets(st.sampled_from(range(len(jobs)))))
+    if sum(priorities[job] for job in some) > sum(priorities[job] for job in others):
+        assert sum(weights[job] for job in some) > sum(weights[job] for job in others)
+
+
+def test_costs_of_bids():
+    """(6.5) by hand: 1 + 4/8 + 1/2 - 1/3; and on one switch without GPUs, 1 + 4/8."""
+    four, one = np.array([4]), np.array([1])
+    assert costs(nodes=(four, 8), level=(one, 2), generic=(one, 3))[0] == pytest.approx(5 / 3)
+    assert costs(nodes=(four, 8), level=(0 * one, 0), generic=(0 * one, 0))[0] == 1.5
+
+
+def test_beta_by_hand():
+    """Priorities 10, 12, 15: a third of 2. With equal ones 0 as printed; small ones cap it."""
+    assert beta([10, 15, 12], "printed") == (2, 3)
+    assert beta([10, 10, 15], "printed") == (0, 1)
+    numerator, denominator = beta([10, 10, 15], "pairs")
+    assert numerator / denominator == pytest.approx(5 / 3)
+    numerator, denominator = beta([1, 9], "pairs")
+    assert numerator / denominator == pytest.approx(0.999 / 3)
+    assert beta([10, 12, 15], "sums") == (1, 10)
+    assert beta([7], "pairs")[0] > 0
+    # A job alone has no pair to keep in order, and must be worth something: 7 - 3 beta > 0.
+    numerator, denominator = beta([7], "printed")
+    assert 7 * denominator > 3 * numerator > 0
+
+
+def test_beta_as_printed_may_never_start_a_job():
+    """Priorities 1 and 9: beta = 8/3, and a bid of cost 3 is worth 1 - 8."""
+    assert costing_weights([1, 9], [0], [3.0], "printed")[0] < 0
+    assert costing_weights([1, 9], [0], [3.0], "pairs")[0] > 0
+    assert costing_weights([1, 9], [0], [3.0], "sums")[0] > 0
+
+
+_PRIORITIES = st.lists(st.integers(1, 30), min_size=1, max_size=5)
+
+
+@pytest.mark.parametrize("choice", BETAS)
+@given(_PRIORITIES, st.data())
+def test_of_two_jobs_the_higher_priority_keeps_the_higher_weight(choice, priorities, data):
+    """What the thesis proves (6.8-6.13) holds, whatever the costs in (0, 3]."""
+    cost = data.draw(
+        st.lists(st.floats(0.001, 3), min_size=len(priorities), max_size=len(priorities))
+    )
+    weights = costing_weights(priorities, range(len(priorities)), cost, choice)
+    for one, other in combinations(range(len(priorities)), 2):
+        if priorities[one] != priorities[other]:
+            higher = priorities[one] > priorities[other]
+            assert (weights[one] > weights[other]) is higher
+    if choice != "printed":
+        assert min(weights) > 0
+
+
+def test_of_two_selections_the_lower_priority_may_win():
+    """
+    What the thesis does not prove does not hold: 3 + 6 = 9 against 7 + 1 = 8, by costs.
+
+    Smallest difference 1, beta 0.333: 9 - 2 is below 8 - 0.03. With ``sums`` it is not.
+    """
+    priorities, cost = [3, 6, 7, 1], [3.0, 3.0, 0.05, 0.05]
+    for choice, keeps in (("printed", False), ("pairs", False), ("sums", True)):
+        weights = costing_weights(priorities, range(4), cost, choice)
+        assert (weights[0] + weights[1] > weights[2] + weights[3]) is keeps
+
+
+@given(_PRIORITIES, st.data())
+def test_sums_keep_the_order_of_selections(priorities, data):
+    """With ``beta=sums`` more priority in total is always worth more."""
+    num = len(priorities)
+    cost = data.draw(st.lists(st.floats(0.001, 3), min_size=num, max_size=num))
+    weights = costing_weights(priorities, range(num), cost, "sums")
+    some = data.draw(st.sets(st.sampled_from(range(num))))
+    others = data.draw(st.sets(st.sampled_from(range(num))))
+    if sum(priorities[job] for job in some) > sum(priorities[job] for job in others):
+        assert sum(weights[job] for job in some) > sum(weights[job] for job in others)

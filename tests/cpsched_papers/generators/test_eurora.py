@@ -1,0 +1,245 @@
+"""The Eurora-like year: published figures exactly, the excerpt's marginals nearly."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from cpsched.base import registry
+from cpsched.base.types import Status
+from cpsched.errors import ConfigError
+from cpsched_papers.generators.eurora import EURORA, EuroraOptions
+from cpsched_papers.generators.eurora_tables import QUEUE_LIMITS, QUEUES
+
+if TYPE_CHECKING:
+    from cpsched.model.workload import Workload
+
+DAY = 86400
+
+
+@pytest.fixture(scope="module")
+def year() -> Workload:
+    """The default workload: all 372,320 jobs."""
+    return EURORA.generate(EuroraOptions())
+
+
+@pytest.fixture(scope="module")
+def month() -> Workload:
+    return EURORA.generate(EuroraOptions(jobs=20_000, seed=3))
+
+
+def load_of(workload: Workload, resource: str, total: int, days: float) -> float:
+    """Resource seconds used over what the machine has."""
+    held = workload.units * workload.request[:, workload.resources.index(resource)]
+    return float((held * workload.runtime).sum() / (total * days * DAY))
+
+
+def test_it_is_registered() -> None:
+    assert registry.load("generators", "eurora") is EURORA
+
+
+def test_equal_options_give_equal_workloads() -> None:
+    options = EuroraOptions(jobs=2000, seed=5)
+    assert EURORA.generate(options).digest() == EURORA.generate(options).digest()
+
+
+def test_another_seed_gives_another_workload() -> None:
+    one, two = (EURORA.generate(EuroraOptions(jobs=2000, seed=seed)) for seed in (5, 6))
+    assert one.digest() != two.digest()
+
+
+def test_the_header_says_what_it_is_and_how_to_make_it() -> None:
+    header = dict(EURORA.generate(EuroraOptions(jobs=1000, seed=9, load=0.4)).header)
+    assert "generated" in header["Computer"]
+    assert re.fullmatch(r"cpsched eurora, version \d+", header["Generator"])
+    assert (header["Option jobs"], header["Option seed"], header["Option load"]) == (
+        "1000", "9", "0.4",
+    )  # fmt: skip
+
+
+def test_the_year_has_the_published_jobs_and_months(year: Workload) -> None:
+    """372,320 jobs from 2014-03-01 to 2015-08-31, 549 days."""
+    assert year.num_jobs == 372_320
+    assert year.epoch == np.datetime64("2014-03-01", "s").astype(int)
+    assert 0 <= year.submit[0] < DAY
+    assert 548 * DAY <= year.submit[-1] < 549 * DAY
+    assert np.all(np.diff(year.submit) >= 0)
+
+
+def test_the_year_has_the_published_classes(year: Workload) -> None:
+    """93.15 % up to one hour, 6.82 % up to twelve, 0.03 % beyond: to the last digit given."""
+    edges = np.array([0, 3600, 43200, np.inf])
+    shares = np.histogram(year.runtime - 0.5, edges)[0] / year.num_jobs
+    assert np.round(100 * shares, 2).tolist() == [93.15, 6.82, 0.03]
+
+
+def test_two_months_have_the_published_number_of_jobs(year: Workload) -> None:
+    """76,265 jobs in two months (Remediani 2017, chapter 5): here March and April 2014."""
+    two_months = int((year.submit < 61 * DAY).sum())
+    assert two_months == pytest.approx(76_265, rel=0.05)
+
+
+@pytest.mark.parametrize("load", [0.1, 0.47, 0.9])
+def test_the_load_is_the_one_asked_for(load: float) -> None:
+    workload = EURORA.generate(EuroraOptions(jobs=20_000, load=load))
+    days = EuroraOptions(jobs=20_000).span
+    assert load_of(workload, "core", 1024, days) == pytest.approx(load, rel=0.02)
+
+
+def test_gpus_are_scarcer_than_cores(year: Workload) -> None:
+    cores, gpus = load_of(year, "core", 1024, 549), load_of(year, "gpu", 64, 549)
+    assert cores == pytest.approx(0.47, rel=0.01)
+    assert cores < gpus < 1.2 * cores
+
+
+def test_a_small_sample_is_as_dense_as_the_year(month: Workload) -> None:
+    days = 549 * 20_000 / 372_320
+    assert days - 1 < month.submit[-1] / DAY < days
+    assert load_of(month, "core", 1024, days) == pytest.approx(0.47, rel=0.01)
+
+
+def test_days_can_be_chosen() -> None:
+    workload = EURORA.generate(EuroraOptions(jobs=5000, days=4.1, load=0.5))
+    assert 3.5 < workload.submit[-1] / DAY < 4.1
+
+
+def test_no_job_asks_for_gpus_and_mics(year: Workload) -> None:
+    gpu, mic = year.request[:, 1] > 0, year.request[:, 2] > 0
+    assert gpu.any()
+    assert mic.any()
+    assert not (gpu & mic).any()
+
+
+def test_every_job_fits_the_machine(year: Workload) -> None:
+    """32 nodes with 2 MICs, 32 with 2 GPUs, 16 cores and 16 GB each; 32 GB on five GPU nodes."""
+    cores, gpus, mics, memory = year.request.T
+    assert cores.max() == 16
+    assert gpus.max() == 2
+    assert mics.max() == 2
+    assert np.all(year.units[(gpus > 0) | (mics > 0)] <= 32)
+    assert year.units.max() <= 32
+    big = memory > 16_294_372
+    assert big.any()
+    assert np.all((year.units[big] == 1) & (mics[big] == 0) & (memory[big] <= 32_841_176))
+
+
+def test_queues_keep_their_limits(year: Workload) -> None:
+    queue = np.array([QUEUES.index(name) for name in year.queue.values])[year.queue.codes]
+    limits = np.array(QUEUE_LIMITS)[queue]
+    assert np.all(year.requested_time <= limits)
+    assert sorted(year.queue.values) == sorted(QUEUES)
+    long = year.runtime > 12 * 3600
+    assert set(queue[long]) == {QUEUES.index("longpar")}
+
+
+def test_no_job_outlives_its_request(year: Workload) -> None:
+    """Who would is killed at the requested time, and says so."""
+    assert np.all(year.runtime <= year.requested_time)
+    at_limit = year.runtime == year.requested_time
+    assert np.array_equal(at_limit, year.status == Status.TIMEOUT)
+    assert 0.03 < at_limit.mean() < 0.12
+    failed = year.status == Status.FAILED
+    assert 0.02 < failed.mean() < 0.08
+    assert np.median(year.runtime[failed]) < 120
+
+
+def test_walltimes_are_badly_overestimated(year: Workload) -> None:
+    assert np.median(year.runtime / year.requested_time) < 0.15
+    top = np.unique(year.requested_time, return_counts=True)
+    order = np.argsort(top[1])[::-1]
+    assert top[0][order[:2]].tolist() == [1800, 14400]
+
+
+def test_users_repeat_themselves_and_then_change(year: Workload) -> None:
+    """Temporal locality: the last job of the same user and name says how long this one runs."""
+    same_as_last, error = _against_last(year)
+    assert same_as_last > 0.8
+    assert np.median(error) < 0.2
+    assert 0.5 < (error < np.log(1.2)).mean() < 0.8
+    against_request = np.log(year.requested_time / year.runtime)
+    assert np.median(against_request) > 5 * np.median(error)
+    # It is locality, not a constant: a random earlier job of user and name says much less.
+    rng = np.random.default_rng(1)
+    _, shuffled = _against_last(year.with_columns(runtime=rng.permutation(year.runtime)))
+    assert np.median(shuffled) > 5 * np.median(error)
+
+
+def _against_last(workload: Workload) -> tuple[float, Any]:
+    """Share of jobs named as the user's last; log error of the last runtime of user and name."""
+    names = [re.sub(r"\.\d+$", "", name or "") for name in workload.name.decode()]
+    last_name: dict[int, str] = {}
+    last_run: dict[tuple[int, str], int] = {}
+    same, errors = [], []
+    runs = workload.runtime.tolist()
+    for user, name, run in zip(workload.user.codes.tolist(), names, runs, strict=True):
+        if user in last_name:
+            same.append(last_name[user] == name)
+        if (user, name) in last_run:
+            errors.append(abs(np.log(last_run[user, name] / run)))
+        last_name[user], last_run[user, name] = name, run
+    return float(np.mean(same)), np.array(errors)
+
+
+def test_numbered_jobs_share_a_prefix(month: Workload) -> None:
+    numbered = [name for name in month.name.values if re.fullmatch(r"[a-z_]+\.\d+", name)]
+    assert numbered
+    assert len({name.split(".")[0] for name in numbered}) < 0.5 * len(numbered)
+
+
+def test_users_are_a_few_hundred_and_unequal(year: Workload) -> None:
+    counts = np.sort(np.bincount(year.user.codes))[::-1]
+    assert 200 < len(counts) < 400
+    assert 0.02 < counts[0] / year.num_jobs < 0.2
+    assert counts[: len(counts) // 10].sum() > 0.4 * year.num_jobs
+    assert 30 < len(year.group.values) <= 100
+
+
+def test_days_and_weeks_have_their_cycle(year: Workload) -> None:
+    hour = np.bincount(year.submit % DAY // 3600, minlength=24) / year.num_jobs
+    assert hour[9:17].sum() > 1.8 * hour[[0, 1, 2, 3, 4, 5, 22, 23]].sum()
+    # 2014-03-01 was a Saturday.
+    weekday = (year.submit // DAY + 5) % 7
+    assert (weekday >= 5).mean() < 0.2
+
+
+def test_some_days_are_far_busier(year: Workload) -> None:
+    jobs = np.bincount(year.submit // DAY)
+    assert jobs.max() > 3 * np.median(jobs)
+
+
+def test_jobs_come_in_bursts_of_equal_ones(year: Workload) -> None:
+    assert (np.diff(year.submit) <= 1).mean() > 0.5
+    assert 3 < 1 / _changes(year).mean() < 9
+
+
+def _changes(workload: Workload) -> Any:
+    """True where a job asks for something else than the one submitted before it."""
+    asked = np.column_stack(
+        [workload.queue.codes, workload.requested_time, workload.units, workload.request]
+    )
+    return np.any(np.diff(asked, axis=0) != 0, axis=1)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"jobs": 0}, "jobs: 0 is not between"),
+        ({"jobs": 1e5}, "jobs: 100000.0 is not a whole number"),
+        ({"seed": -1}, "seed: -1 is not between"),
+        ({"days": 0.0}, r"days: 0\.0 is not between"),
+        ({"load": float("nan")}, "load: nan is not between"),
+        ({"load": 0.0}, r"load: 0\.0 is not between"),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        EuroraOptions(**options)
+
+
+def test_a_load_that_cannot_be_is_refused() -> None:
+    """1,000 jobs cannot keep the machine half busy for a year; the message says how busy."""
+    with pytest.raises(ConfigError, match=r"load: 1000 jobs in 365 days .* nearest possible is 0"):
+        EURORA.generate(EuroraOptions(jobs=1000, days=365.0))

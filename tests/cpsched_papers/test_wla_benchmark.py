@@ -1,0 +1,100 @@
+"""The benchmark of WLA: the paper's tables as they are printed, and improvements worked by hand."""
+
+from __future__ import annotations
+
+from argparse import Namespace
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+STUDY = """\
+dispatchers = ["easy", "wla", "wla:solver=greedy"]
+[runtime_models]
+"a10 b10" = "locality:alpha=0.1,beta=0.1"
+[[workloads]]
+name = "SDSC-BLUE"
+file = "log.swf"
+systems = ["line.toml"]
+[run]
+overrun = "extend"
+"""
+LINE = """\
+name = "line"
+title = "eight nodes"
+source = "made up"
+resources = ["core"]
+default_expected_wait = 60
+[[nodes]]
+group = "node"
+count = 8
+core = 1
+[log]
+processors = "whole-nodes"
+"""
+
+
+@pytest.fixture
+def wla(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The benchmark."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    return import_module("wla")
+
+
+def test_the_papers_tables_are_whole(wla: Any) -> None:
+    """Tables I to VI: 25 cells for each of two logs, three measures and two solvers."""
+    assert len(wla.PAPER) == 12
+    assert {len(cells) for cells in wla.PAPER.values()} == {25}
+    assert wla.PAPER["SDSC-BLUE", "wait", "greedy"][50, 50] == 26.86
+    assert wla.PAPER["ANL-Intrepid", "utilization", "branch-and-bound"][10, 20] == 1.02
+
+
+def test_improvements_are_shares_of_the_default(wla: Any) -> None:
+    """A wait of 90 instead of 100 is 10 % better, a utilization of 0.55 instead of 0.5 as well."""
+    base = wla.Figures(wait=100, longest=1, response=200, utilization=0.5, contiguous=0.5)
+    other = wla.Figures(wait=90, longest=1, response=250, utilization=0.55, contiguous=1)
+    found = [other.improvement(base, what) for what in ("wait", "response", "utilization")]
+    assert found == pytest.approx([10, -25, 10])
+
+
+def test_tables_and_maps_are_made_of_a_study(wla: Any, tmp_path: Path, capsys: Any) -> None:
+    """Ours beside the paper's; cells without a run have a hyphen."""
+    from cpsched.study import carry_out, load_study
+
+    log = [
+        f"{job} {10 * job} -1 {50 + 7 * job} {1 + job % 5} -1 -1 {1 + job % 5} 200 -1 1 1 1 -1 1"
+        " -1 -1 -1"
+        for job in range(1, 30)
+    ]
+    (tmp_path / "log.swf").write_text("\n".join(log) + "\n")
+    (tmp_path / "line.toml").write_text(LINE)
+    (tmp_path / "study.toml").write_text(STUDY)
+    carry_out(load_study(tmp_path / "study.toml"), tmp_path / "out")
+    wla.tables(Namespace(folder=tmp_path / "out", map=tmp_path / "map.png"))
+    shown = capsys.readouterr().out
+    assert (
+        "SDSC-BLUE: improvement of wait in per cent, B&B / greedy (the paper's); log contiguous"
+        in shown
+    )
+    assert "- / - (11.7 / 11.4)" in shown
+    assert (tmp_path / "map.png").stat().st_size > 0
+    wla.beyond(Namespace(folder=tmp_path / "out"))
+    assert "100" in capsys.readouterr().out
+
+
+def test_the_greedy_loses_nothing_or_something(wla: Any, capsys: Any) -> None:
+    wla.gap(Namespace(problems=20))
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.endswith("% |")]
+    assert len(rows) == 4
+
+
+def test_decisions_with_whole_windows_are_timed(wla: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wla, "NODES", 64)
+    spec, decisions, slots, *figures = wla._decisions("wla", 40, 16)
+    assert spec == "wla"
+    assert decisions > 0
+    assert slots >= 0
+    assert np.isfinite(figures).all()

@@ -1,0 +1,145 @@
+"""Branch and bound, the greedy algorithm and CP-SAT against all there is to try."""
+
+from __future__ import annotations
+
+import random
+from itertools import product
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from cpsched.base.spec import build
+from cpsched.cp import cpsat
+from cpsched.errors import ConfigError
+from cpsched_papers.wla import program
+from cpsched_papers.wla.branch_and_bound import branch_and_bound
+from cpsched_papers.wla.greedy import greedy
+from cpsched_papers.wla.knapsack import LEFT_OUT, Knapsack, upper_bound
+
+LIMITS = cpsat.Limits(deterministic=1.0)
+
+
+def plain(sizes: list[int], capacity: list[int]) -> Knapsack:
+    """A problem whose nodes are all of one sort."""
+    return Knapsack(weight=[[size] * len(capacity) for size in sizes], capacity=capacity)
+
+
+def is_valid(problem: Knapsack, slots: list[int]) -> bool:
+    used = [0] * len(problem.capacity)
+    for job, slot in enumerate(slots):
+        if slot == LEFT_OUT:
+            continue
+        if not problem.weight[job][slot]:
+            return False
+        used[slot] += problem.weight[job][slot]
+    return all(taken <= room for taken, room in zip(used, problem.capacity, strict=True))
+
+
+def exhaustive(problem: Knapsack) -> list[int]:
+    """The best solution; of several the one that is first with each job in its lowest slot."""
+    choices = [*range(len(problem.capacity)), LEFT_OUT]
+    solutions = product(choices, repeat=len(problem))
+    valid = [list(slots) for slots in solutions if is_valid(problem, list(slots))]
+    # Python's max keeps the first of several, and product counts the last job up first.
+    return max(valid, key=problem.value)
+
+
+@st.composite
+def problems(draw: st.DrawFn) -> Knapsack:
+    """Up to five jobs and three slots, of one sort of nodes or of several."""
+    num, slots = draw(st.integers(1, 5)), draw(st.integers(1, 3))
+    sizes = draw(st.lists(st.integers(1, 9), min_size=num, max_size=num))
+    weight = [[size] * slots for size in sizes]
+    if draw(st.booleans()):
+        for row in weight:
+            for slot in range(slots):
+                row[slot] = draw(st.sampled_from([0, row[slot], row[slot] + 1]))
+    capacity = draw(st.lists(st.integers(1, 14), min_size=slots, max_size=slots))
+    return Knapsack(weight=weight, capacity=capacity)
+
+
+@settings(max_examples=300)
+@given(problems())
+def test_exact_solvers_find_what_trying_everything_finds(problem: Knapsack):
+    best = exhaustive(problem)
+    assert branch_and_bound(problem).slots == best
+    found, _ = program.solve(problem, LIMITS)
+    assert is_valid(problem, found)
+    assert problem.value(found) == problem.value(best) <= upper_bound(problem)
+
+
+@settings(max_examples=300)
+@given(problems())
+def test_the_greedy_solution_is_a_solution(problem: Knapsack):
+    found = greedy(problem)
+    assert is_valid(problem, found)
+    assert problem.value(found) <= problem.value(exhaustive(problem))
+
+
+def test_figure_3_needs_one_path():
+    """
+    Three jobs, two slots, j1 = 2 and k1 = 5 as in the figure; its other numbers are lost.
+
+    With j2 = 3, j3 = 4 and k2 = 4 the left branch fills both slots, as the text says. Its bound is
+    the best there can be, so j1 is never put in k2, and j2 never left out.
+    """
+    found = branch_and_bound(plain([2, 3, 4], [5, 4]))
+    assert found.slots == [0, 0, 1]
+    # The start and one node for each job before the last; nothing beside this path.
+    assert found.expanded == 3
+
+
+def test_the_exclusion_exchange_is_needed():
+    """Section III.C: the greedy fills 14 nodes with D; E instead of D makes 15."""
+    problem = plain([6, 4, 3, 1, 2], [3, 6, 6])
+    assert greedy(problem) == [1, 2, 0, LEFT_OUT, 2]
+    assert problem.value(greedy(problem)) == 15
+
+
+def test_the_interchange_is_needed():
+    """The greedy puts 3 in the slot of 5 and 4 in that of 6: 2 nodes are left in each."""
+    problem = plain([3, 4, 3], [5, 6])
+    # Swapped they leave 1 and 3, so that the other 3 fits.
+    assert greedy(problem) == [1, 0, 1]
+
+
+def test_of_several_best_solutions_the_one_in_the_lowest_slots_is_taken():
+    """The example has two: A may be in either of the slots of six nodes."""
+    problem = plain([6, 4, 3, 1, 2], [3, 6, 6])
+    other = [2, 1, 0, LEFT_OUT, 1]
+    assert is_valid(problem, other)
+    assert problem.value(other) == 15
+    assert branch_and_bound(problem).slots == [1, 2, 0, LEFT_OUT, 2]
+
+
+def test_cp_sat_improves_on_the_greedy():
+    rng = random.Random(3)
+    improved = 0
+    for _ in range(30):
+        problem = plain(
+            [rng.randint(1, 40) for _ in range(12)], [rng.randint(10, 60) for _ in range(4)]
+        )
+        found, numbers = program.solve(problem, LIMITS)
+        improved += int(numbers.get("improved", 0))
+        assert is_valid(problem, found)
+        assert problem.value(found) >= problem.value(greedy(problem))
+    assert improved > 0
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("wla:solver=cp", "solver is 'cp', must be one of branch-and-bound, greedy, cp-sat"),
+        ("wla:window=20", "window is 20, must be from 1 to 10 with solver branch-and-bound"),
+        ("wla:window=0", "window is 0, must be 1 or more"),
+        ("wla:interval=0", "interval is 0, must be 1 or more, or 'none'"),
+        ("wla:age_limit=0", "age_limit is 0, must be 1 or more, or 'none'"),
+        ("wla:held=outside", "held is 'outside', must be inside or aside"),
+    ],
+)
+def test_bad_options_are_one_line(spec: str, message: str):
+    with pytest.raises(ConfigError) as error:
+        build("dispatchers", spec)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)

@@ -1,0 +1,273 @@
+"""The dispatcher: the paper's example, who is held, the age limit, machines that are not plain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tiny import FOUR_CORES, jobs, machine, machines, run, workloads
+
+from cpsched.base.spec import build
+from cpsched.checks import CHECKS, check_keeps_promises
+from cpsched.engine.cluster import Cluster
+from cpsched.engine.encoder import Request
+from cpsched.errors import ConfigError
+from cpsched.mapping.requests import pooled
+from cpsched.model.schedule import JobOutcome
+from cpsched.simulation.observers import Observer
+from cpsched.systems import parse
+from cpsched.verification import verify
+from cpsched_papers.wla.slots import runs
+from predictors.requested import Requested
+
+#: Nodes 4, 5 and 12, 13, 14 of the paper's twenty are busy.
+BUSY = ((4, 5), (12, 13, 14))
+
+
+class Nodes(Observer):
+    """Which nodes each job starts on, numbered from 1 as in the paper, in the order of starts."""
+
+    def __init__(self) -> None:
+        self.of: dict[int, list[int]] = {}
+        self.at: dict[int, int] = {}
+
+    def on_start(self, job: int, allocation: Any, now: int) -> None:
+        self.of[job] = (allocation.node + 1).tolist()
+        self.at[job] = now
+
+
+def whole_nodes(*rows: tuple[int, ...], **columns: Any) -> Any:
+    """Jobs of whole nodes of one core."""
+    return jobs(*rows, **columns)
+
+
+def figure_4(dispatcher: str) -> Nodes:
+    """Sections III.C: five jobs on twenty nodes, of which three runs are free."""
+    # Fillers run on every node, those on the nodes that are free in the example for 10 s.
+    free = [(1, 2, 3), (6, 7, 8, 9, 10, 11), (15, 16, 17, 18, 19, 20)]
+    order = [free[0], BUSY[0], free[1], BUSY[1], free[2]]
+    fillers = [(0, len(nodes), 1000 if nodes in BUSY else 60, 1000) for nodes in order]
+    window = [(30, size, 100, 100) for size in (6, 4, 3, 1, 2)]
+    nodes = Nodes()
+    run(whole_nodes(*fillers, *window), machine(*[(1,)] * 20), dispatcher, observers=[nodes],
+        dispatch_interval=30)  # fmt: skip
+    for filler, expected in enumerate(order):
+        assert nodes.of.pop(filler) == list(expected)
+    return nodes
+
+
+def test_the_default_fragments_the_example():
+    """Subfigure A of figure 4: A and B in two pieces, node 20 idle, E waits."""
+    nodes = figure_4("easy")
+    assert list(nodes.of.values())[:4] == [
+        [1, 2, 3, 6, 7, 8],
+        [9, 10, 11, 15],
+        [16, 17, 18],
+        [19],
+    ]
+    assert [nodes.at[job] for job in range(5, 10)] == [60, 60, 60, 60, 180]
+
+
+@pytest.mark.parametrize("solver", ["branch-and-bound", "greedy", "cp-sat"])
+def test_the_example_is_packed(solver: str):
+    """Subfigure B: C, A, B, E on neighbouring nodes, node 20 used; D waits."""
+    nodes = figure_4(f"wla:solver={solver}")
+    assert list(nodes.of.items())[:4] == [
+        (7, [1, 2, 3]),
+        (5, [6, 7, 8, 9, 10, 11]),
+        (6, [15, 16, 17, 18]),
+        (9, [19, 20]),
+    ]
+    assert [nodes.at[job] for job in range(5, 10)] == [60, 60, 60, 180, 60]
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize(
+    "spec",
+    ["wla", "wla:held=inside,interval=none,solver=greedy", "wla:age_limit=600,interval=none"],
+)
+def test_what_every_dispatcher_keeps(spec: str, check: Any):
+    check(lambda: build("dispatchers", spec))
+
+
+def line(
+    *rows: tuple[int, ...], nodes: int = 6, dispatcher: str = "wla:interval=none", **more: Any
+):
+    """Jobs of whole nodes on a line; returns which nodes each starts on, and when."""
+    found = Nodes()
+    system = more.pop("system", machine(*[(1,)] * nodes))
+    run(whole_nodes(*rows, **more), system, dispatcher, observers=[found])
+    return found.of, found.at
+
+
+#: Three jobs leave nodes 1, 2 and 5, 6 free; the fourth wants three nodes, the fifth two.
+SPLIT = ((0, 2, 10), (0, 2, 50), (0, 2, 10), (20, 3, 10), (21, 2, 10))
+
+
+def test_a_job_bigger_than_every_slot_is_held():
+    """Four nodes are free at 20, three side by side only when the second job ends at 50."""
+    of, at = line(*SPLIT)
+    assert of[3] == [1, 2, 3]
+    assert at[3] == 50
+    assert at[4] == 21
+
+
+def test_a_held_job_inside_the_window_keeps_others_out():
+    """
+    A window of one is the held job's; the next is considered when it has started, at 51.
+
+    (The first three jobs start a second after each other: a window of one moves on once a second.)
+    """
+    assert line(*SPLIT, dispatcher="wla:interval=none,window=1")[1][4] == 21
+    assert line(*SPLIT, dispatcher="wla:interval=none,window=1,held=inside")[1][4] == 52
+
+
+def test_decisions_are_made_on_a_grid():
+    """Every 30 s unless said otherwise; a job that ends at 10 leaves its nodes until 30."""
+    rows = ((0, 6, 10), (1, 6, 10))
+    assert line(*rows, dispatcher="wla")[1] == {0: 0, 1: 30}
+    assert line(*rows, dispatcher="wla:interval=7")[1] == {0: 0, 1: 14}
+    assert line(*rows)[1] == {0: 0, 1: 10}
+
+
+def test_the_window_moves_on_where_nothing_happens():
+    """Six jobs of a node and a window of five: the sixth starts at the next decision."""
+    assert line(*[(0, 1, 100)] * 6, dispatcher="wla")[1][5] == 30
+
+
+def test_with_fewer_jobs_than_slots_the_smallest_are_left_out():
+    """
+    Runs of two and of three nodes are free: the paper's problem of one job has the larger alone.
+
+    ``tight`` puts the job into the smallest slot that holds it.
+    """
+    rows = ((0, 2, 10), (0, 1, 50), (0, 3, 10), (20, 2, 10))
+    assert line(*rows)[0][3] == [4, 5]
+    assert line(*rows, dispatcher="wla:interval=none,tight=yes")[0][3] == [1, 2]
+
+
+#: A stream of jobs of two nodes keeps five from ever being free together.
+STREAM = (*((0, 2, 10 + 5 * at) for at in range(3)), (1, 5, 10), *((2, 2, 15) for _ in range(12)))
+
+
+def test_nothing_starves_behind_the_age_limit():
+    """
+    Without a limit the job of five nodes goes last; with one of 20 s it is the next but those that
+    end before its nodes are free.
+    """
+    without = line(*STREAM)[1]
+    assert without[3] == max(without.values())
+    of, at = line(*STREAM, dispatcher="wla:interval=none,age_limit=20")
+    # At 21 the job is late. The nodes hold jobs until 25, 30 and 35: five side by side by 30 or 35.
+    assert 30 <= at[3] <= 35
+    assert len(of[3]) == 5
+    assert of[3] == list(range(of[3][0], of[3][0] + 5))
+
+
+def test_reserved_nodes_are_for_jobs_that_end_in_time():
+    """
+    Nodes 1 to 4 are reserved at 100 for the late job 1, whose turn comes when job 0 ends.
+
+    Of those behind it, job 2 would end at 131 and job 3 at 51: nodes 3 and 4 are for job 3 alone.
+    """
+    rows = ((0, 2, 100), (1, 4, 10), (31, 2, 100), (31, 2, 20))
+    of, at = line(*rows, nodes=4, dispatcher="wla:interval=none,age_limit=30")
+    assert at == {0: 0, 1: 100, 2: 110, 3: 31}
+    assert of[3] == [3, 4]
+    # Without the limit job 2 takes them, and job 1 waits for it.
+    assert line(*rows, nodes=4)[1][2] == 31
+
+
+@settings(max_examples=40)
+@given(machines(), workloads())
+def test_slots_kept_between_decisions_are_those_found_anew(system: Any, workload: Any):
+    """Whatever starts, ends and is never asked about in between."""
+    dispatcher: Any = build("dispatchers", "wla:interval=3")
+    decide = dispatcher.decide
+
+    def compared(view: Any) -> Any:
+        decision = decide(view)
+        first, end = runs((view.free == view.system.capacity).all(axis=1))
+        kept = dispatcher._machine.slots.arrays()
+        assert [part.tolist() for part in kept] == [first.tolist(), end.tolist()]
+        return decision
+
+    dispatcher.decide = compared
+    run(workload, system, dispatcher)
+
+
+@pytest.mark.parametrize("solver", ["branch-and-bound", "greedy", "cp-sat"])
+def test_a_reservation_is_kept(solver: str):
+    """With requested times and killing, a late job starts no later than it was once planned."""
+    spec = f"wla:interval=none,age_limit=1,solver={solver}"
+    check_keeps_promises(lambda: build("dispatchers", spec))
+
+
+@settings(max_examples=60)
+@given(machines(), workloads(), st.sampled_from(["", ",age_limit=5", ",held=inside,window=1"]))
+def test_any_machine_and_any_jobs_make_valid_schedules(system: Any, workload: Any, more: str):
+    """Down to the last job: none is held for good."""
+    schedule = run(workload, system, f"wla:interval=none{more}").schedule
+    assert verify(schedule) == []
+    assert JobOutcome.NOT_ENDED not in schedule.outcome.tolist()
+
+
+def test_a_job_that_shares_nodes_gets_wholly_free_ones():
+    """
+    Two cores a node: jobs of 1, 3 and 4 cores need one, two and two nodes, and four are free.
+
+    Jobs 1 and 2 fill them. The core that job 1 leaves on its second node is not for job 0.
+    """
+    of, at = line((0, 1, 10), (0, 3, 10), (0, 4, 10), system=machine(*[(2,)] * 4))
+    assert of == {0: [1], 1: [1, 2], 2: [3, 4]}
+    assert at == {0: 10, 1: 0, 2: 0}
+
+
+def test_a_job_that_no_run_can_hold_goes_where_there_is_room():
+    """Nodes 1 and 3 have what it needs, and are not neighbours."""
+    system = machine((1, 1), (1, 0), (1, 1), resources=("core", "gpu"))
+    of, at = line(
+        (0, 2, 10), (0, 1, 10), resources=("core", "gpu"), request=[[1, 1], [1, 0]], system=system
+    )
+    assert of == {0: [1, 3], 1: [2]}
+    assert at == {0: 0, 1: 0}
+
+
+def test_slots_end_at_a_node_that_is_down():
+    """Two runs of two: jobs of two lie in them, one of three goes where there is room."""
+    cluster = Cluster(machine(*[(1,)] * 5), build("dispatchers", "wla:interval=none"), Requested())
+    cluster.set_down([2])
+
+    def nodes(units: int) -> list[list[int]]:
+        handle = cluster.submit(Request(requested_time=60, units=units), now=0)
+        found = [start.allocation.node.tolist() for start in cluster.decide(0).actions]
+        cluster.cancel(handle, 0)
+        return found
+
+    assert nodes(2) == [[0, 1]]
+    assert nodes(3) == [[0, 1, 3]]
+    cluster.set_down([])
+    assert nodes(3) == [[0, 1, 2]]
+
+
+def test_a_node_that_nobody_shown_holds_is_not_free():
+    """The view of a machine that others use, too: nodes 0 and 1 are taken, and no job is there."""
+    cluster = Cluster(machine(*[(1,)] * 4), "easy", Requested())
+    handle = cluster.submit(Request(requested_time=60, units=3), now=0)
+    free = np.array([[0], [0], [1], [1]])
+    dispatcher = build("dispatchers", "wla:interval=none,age_limit=10")
+    dispatcher.reset(cluster.system, 0)
+    decision = dispatcher.decide(replace(cluster.view(20), free=free))
+    assert not decision.actions
+    assert decision.planned_starts.handle == (handle,)
+    assert decision.planned_starts.start == (21,)
+
+
+def test_a_pool_is_refused():
+    with pytest.raises(ConfigError, match="system four: jobs are placed on neighbouring") as error:
+        line((0, 1, 1), system=pooled(parse(FOUR_CORES, where="four")))
+    assert "\n" not in str(error.value)
