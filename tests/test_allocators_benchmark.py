@@ -90,11 +90,10 @@ def test_the_study_has_every_dispatcher_under_every_allocator() -> None:
         dispatcher, _, allocator = label.rpartition(" ")
         assert spec.endswith(f"allocator={allocator}")
         crossed.add((dispatcher, allocator))
-    together = {"lowest-switch", "fewest-groups", "contiguous", "box"}
+    together = {"lowest-switch", "fewest-groups", "contiguous"}
     assert {allocator for _, allocator in crossed} == set(
         registry.BUILT_IN["allocators"]
     ) - together
     assert len(crossed) == 3 * 5
     blocks = (BENCHMARKS / "blocks.toml").read_text()
-    # There are no boxes without a torus.
-    assert all(f"allocator={name}" in blocks for name in together - {"box"})
+    assert all(f"allocator={name}" in blocks for name in together)

@@ -1,8 +1,8 @@
-"""Jobs that ask for segments, few switches or a box: which can never run, and why."""
+"""Jobs that ask for segments or few switches: which can never run, and why."""
 
 from __future__ import annotations
 
-from itertools import combinations, pairwise, permutations, product
+from itertools import combinations, pairwise
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from cpsched import systems
 from cpsched.base.types import Split
 from cpsched.mapping import fit
-from cpsched.model.topology import Topology, pack_box
+from cpsched.model.topology import Topology
 from cpsched.model.workload import Workload
 
 
@@ -42,7 +42,6 @@ def whole(nodes: int, **columns: Any) -> Workload:
 
 BLOCKS = ("block_size = 17", [1] * 51)
 TREE = ("switches = [[4, 6, 10, 10], [10, 20]]", [1] * 30)
-TORUS = ("sides = [4, 4, 2]", [1] * 32)
 
 REASONS: list[tuple[Any, Workload, str | None]] = [
     # Slurm's known answer: 12 + 12 + 12.
@@ -61,14 +60,6 @@ REASONS: list[tuple[Any, Workload, str | None]] = [
     (TREE, whole(20, segment=5, contiguous=True), None),
     (TREE, whole(28, segment=4, contiguous=True), "its 28 units do not fit in segments of 4 nodes"),
     (TREE, whole(20, segment=4), None),
-    (TORUS, whole(8, box=pack_box((2, 4))), None),
-    (TORUS, whole(8, box=pack_box((1, 2, 4))), None),
-    (TORUS, whole(27, box=pack_box((3, 3, 3))), "a box of 3x3x3 does not fit in a torus of 4x4x2"),
-    (TORUS, whole(5, box=pack_box((5,))), "a box of 5 does not fit in a torus of 4x4x2"),
-    (TORUS, whole(9, box=pack_box((2, 4))), "a box of 4x2 has 8 nodes, it may touch 9 to 9"),
-    (TORUS, whole(8, box=pack_box((2, 4)), segment=3), "asks for segments of 3 nodes, a box of 4"),
-    (TORUS, whole(8, box=pack_box((4, 2)), contiguous=True), "asks for a box and for consecutive"),
-    (TREE, whole(4, box=pack_box((2, 2))), "asks for a box of 2x2 nodes, the machine is not a to"),
     # Without groups the whole machine is one.
     (("", [1] * 8), whole(8, segment=4, max_switches=1), None),
     (("", [1] * 8), whole(6, segment=4), "asks for segments of 4 nodes, which 6 to 6 nodes are"),
@@ -106,25 +97,7 @@ def holds(nodes: tuple[int, ...], job: dict[str, Any], topology: Topology) -> bo
         sum(int(group[node]) == own for node in nodes) % job["segment"] for own in touched
     ):
         return False
-    if job["max_switches"] and len(touched) > job["max_switches"]:
-        return False
-    if not job["box"]:
-        return True
-    if not topology.sides:
-        return False
-    cells = {tuple(topology.cells[node].tolist()) for node in nodes}
-    padded = job["box"] + (1,) * (len(topology.sides) - len(job["box"]))
-    for way in set(permutations(padded)):
-        for corner in product(*map(range, topology.sides)):
-            box = {
-                tuple(
-                    (a + d) % side for a, d, side in zip(corner, more, topology.sides, strict=True)
-                )
-                for more in product(*map(range, way))
-            }
-            if box == cells and all(a <= b for a, b in zip(way, topology.sides, strict=True)):
-                return True
-    return False
+    return not job["max_switches"] or len(touched) <= job["max_switches"]
 
 
 def brute_force(cores: list[int], job: dict[str, Any], topology: Topology) -> bool:
@@ -150,11 +123,10 @@ JOB = st.fixed_dictionaries(
         "contiguous": st.sampled_from([False, False, True]),
         "segment": st.sampled_from([0, 0, 1, 2, 3]),
         "max_switches": st.sampled_from([0, 1, 2]),
-        "box": st.sampled_from([(), (), (2,), (2, 2), (3, 2)]),
     }
 )
 PLACES = ["", "level_sizes = [2, 4]", "switches = [[1, 3, 2, 2]]", "block_size = 3",
-          "sides = [4, 2]", "sides = [2, 2, 2]"]  # fmt: skip
+          "sides = [4, 2]"]  # fmt: skip
 
 
 @settings(max_examples=150)
@@ -167,9 +139,7 @@ def test_rejected_are_exactly_the_jobs_no_placement_fits(place, cores, wanted):
     system = machine(place, cores)
     for job in wanted:
         job["nodes_max"] = max(job["nodes_max"], job["nodes_min"])
-        job["contiguous"] &= not job["box"]
     columns = {name: [job[name] for job in wanted] for name in wanted[0]}
-    columns["box"] = [pack_box(box) for box in columns["box"]]
     found = dict(fit(jobs(len(wanted), **columns), system).rejected)
     for row, job in enumerate(wanted):
         fits = brute_force(cores, job, system.topology)

@@ -15,7 +15,6 @@ from cpsched.errors import ConfigError
 from cpsched.mapping import Fitted, fit
 from cpsched.mapping.constraint import Constraint, parse
 from cpsched.model.distinct import by_appearance, distinct
-from cpsched.model.topology import pack_box
 from cpsched.model.workload import Workload
 
 if TYPE_CHECKING:
@@ -745,7 +744,6 @@ def test_nodes_follow_units() -> None:
         {"contiguous": True},
         {"segment": 2},
         {"max_switches": 1},
-        {"box": pack_box((2, 1))},
         {"exclusive": True, "nodes_min": 1, "nodes_max": 1},
     ],
 )

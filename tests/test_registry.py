@@ -51,7 +51,7 @@ def test_every_built_in_can_be_loaded(group):
 def test_names_are_sorted():
     """However they were found."""
     assert registry.names("allocators") == [
-        "balanced", "best-fit", "box", "consolidate", "contiguous", "fewest-groups", "first-fit",
+        "balanced", "best-fit", "consolidate", "contiguous", "fewest-groups", "first-fit",
         "frugal", "lowest-switch",
     ]  # fmt: skip
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from itertools import pairwise, product
+from itertools import pairwise
 
 import numpy as np
 import pytest
 
 from cpsched.model.curves import CURVES, along_curve, hilbert
-from cpsched.model.topology import Topology, TopologyKind, pack_box, unpack_box
+from cpsched.model.topology import Topology, TopologyKind
 from cpsched.model.workload import Workload
 
 TREE = Topology(30, group_sizes=((4, 6, 10, 10), (10, 20)))
@@ -113,23 +113,12 @@ def test_cost_is_the_mean_over_all_pairs(topology):
         # 10 nodes fit the largest leaf, in the smaller ones they need two.
         (TREE, list(range(10, 20)), True), (TREE, list(range(10)), False), (TREE, [4, 9], True),
         (BLOCKS, list(range(34)), True), (BLOCKS, list(range(8, 42)), False),
+        # Along the curve, whether or not they fill a box.
+        (TORUS, list(range(5, 12)), True), (TORUS, [0, 2], False),
     ],
 )  # fmt: skip
 def test_compact(topology, nodes, compact):
     assert topology.is_compact(np.array(nodes)) is compact
-
-
-def test_a_box_of_a_torus_may_go_round():
-    at = {tuple(cell): node for node, cell in enumerate(TORUS.cells.tolist())}
-    box = np.array([at[cell] for cell in product((3, 0), (0, 1, 2), (2,))])
-    assert TORUS.box(box) == (2, 3, 1)
-    assert TORUS.is_compact(box)
-    for torn in (box[:-1], np.array([at[cell] for cell in product((0, 2), (0,), (0,))])):
-        assert TORUS.box(torn) is None
-    assert not TORUS.is_compact(np.array([at[0, 0, 0], at[2, 0, 0]]))
-    assert TORUS.is_compact(np.arange(5, 12))
-    assert TORUS.box(np.arange(64)) == (4, 4, 4)
-    assert Topology(4).box(np.arange(2)) is None
 
 
 @pytest.mark.parametrize("topology", ALL)
@@ -162,22 +151,13 @@ def test_impossible_topologies_are_refused(arguments, complaint):
         Topology(12, **arguments)
 
 
-def test_boxes_are_packed_whichever_way_round():
-    assert pack_box((2, 4095, 3)) == pack_box((4095, 3, 2)) == 4095 | 3 << 12 | 2 << 24
-    assert unpack_box(pack_box((2, 4095, 3))) == (4095, 3, 2)
-    assert unpack_box(0) == ()
-    for sides in ((0, 1), (4096,), (1,) * 6):
-        with pytest.raises(ValueError, match="a box has 1 to 5 sides"):
-            pack_box(sides)
-
-
 def test_digest_of_a_workload_without_such_requests_is_what_it_was():
     columns = {"title": "", "job_id": ["1", "2"], "submit": [0, 1], "runtime": [1, 1],
                "units": [1, 2], "request": [[1], [1]], "resources": ["core"]}  # fmt: skip
     assert Workload.build(**columns).digest()[:16] == "d7a85f373bbcd858"
-    asked = {"segment": [0, 2], "max_switches": [1, 0], "switch_wait": [300, 300], "box": [0, 3]}
+    asked = {"segment": [0, 2], "max_switches": [1, 0], "switch_wait": [300, 300]}
     digests = {Workload.build(**columns, **{name: asked[name]}).digest() for name in asked}
-    assert len(digests) == 4
+    assert len(digests) == 3
     for name in asked:
         with pytest.raises(ValueError, match=f"job 1: {name} is -1, must be non-negative"):
             Workload.build(**columns, **{name: [-1, 0]})

@@ -48,7 +48,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "lowest-switch": "cpsched.dispatch.allocators:LowestSwitch",
         "fewest-groups": "cpsched.dispatch.allocators:FewestGroups",
         "contiguous": "cpsched.dispatch.allocators:Contiguous",
-        "box": "cpsched.dispatch.allocators:Box",
     },
     "priorities": {
         name: f"cpsched.dispatch.priority:{attribute}"

@@ -5,7 +5,7 @@ Each is an order of nodes. The kernels fill nodes in that order and skip one onl
 would no longer fit within its bounds on the number of nodes, so no allocator refuses a job that any
 choice of nodes can hold. Jobs that need consecutive nodes ignore the order: all allocators give
 them the shortest run, the first one in node order. A job with a switch limit gets the fewest groups
-of the topology's lowest level, and one that needs a box the first free one.
+of the topology's lowest level.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from cpsched.errors import DispatchError
 from cpsched.kernels import parts, placing
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
-from cpsched.model.topology import unpack_box
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -158,15 +157,13 @@ class Allocator:
                 f"a plan places units {units} of a job of {columns.item(row, c.UNITS)} units"
             )
         shape = view.waiting.store.shapes[columns.item(row, c.SHAPE)]
-        segment, switches, box = shape[c.SHAPE_SEGMENT : c.SHAPE_REQUEST].tolist()
+        segment, switches = shape[c.SHAPE_SEGMENT : c.SHAPE_REQUEST].tolist()
         allowed = (
             columns.item(row, c.NODES_MIN) <= len(nodes) <= columns.item(row, c.NODES_MAX)
             and view.eligible[shape[c.SHAPE_CLASS], nodes].all()
             and (shape[c.SHAPE_SPLIT] != Split.EVEN or (units == units[0]).all())
             and (not shape[c.SHAPE_CONTIGUOUS] or np.ptp(nodes) + 1 == len(nodes))
-            and not self._topology.misfit(
-                nodes, segment=segment, max_switches=switches, box=unpack_box(box)
-            )
+            and not self._topology.misfit(nodes, segment=segment, max_switches=switches)
         )
         if not allowed:
             return None
@@ -250,15 +247,3 @@ class Contiguous(Allocator):
 
     name = "contiguous"
     policy = int(parts.CONTIGUOUS)
-
-
-class Box(Allocator):
-    """
-    A free box of a torus near a cube, else consecutive nodes as ``contiguous`` has them.
-
-    Of the boxes with exactly the job's number of nodes 16 shapes are tried, those with the smallest
-    sum of sides first. Without a torus it is ``contiguous``.
-    """
-
-    name = "box"
-    policy = int(parts.BOX)

@@ -90,7 +90,7 @@ class Dispatcher(RemembersArguments, ABC):
         Whether it chooses among sets of jobs to start now and plans no others. Then a job may wait
         only because a set without it is better.
     keeps_places
-        Whether it satisfies requested segments, switch limits and boxes.
+        Whether it satisfies requested segments and switch limits.
     minimises
         What its plans minimise, if it plans: ``slowdown`` or ``expected-wait``.
     allocator

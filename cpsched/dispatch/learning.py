@@ -88,7 +88,7 @@ class LearningDispatcher(Dispatcher):
         if shapes is not self._known_shapes:
             if shapes[:, c.SHAPE_SEGMENT : c.SHAPE_REQUEST].any():
                 raise ConfigError(
-                    f"{self.name} cannot place jobs with segments, switch limits or boxes, and the"
+                    f"{self.name} cannot place jobs with segments or switch limits, and the"
                     " workload has such jobs: use a dispatcher with an allocator, such as easy"
                 )
             self._known_shapes = shapes

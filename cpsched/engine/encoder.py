@@ -14,7 +14,6 @@ from cpsched.mapping.feasibility import infeasible
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, submit_rows
 from cpsched.model.speedup import MILLION
-from cpsched.model.topology import MAX_SIDE, pack_box
 from cpsched.model.workload import MAX_NICE, RESIZE_COST, Workload
 
 if TYPE_CHECKING:
@@ -56,8 +55,6 @@ class Request:
     max_switches, switch_wait
         Most groups of the lowest level that it may use, 0 for any number; and the seconds, from
         when it may first start, for which this applies, None for as long as it waits.
-    box
-        Sides of the box of a torus that it must fill, in any orientation; empty for none.
     restartable
         Whether it may be requeued and started again.
     job_type, units_min, units_max
@@ -91,7 +88,6 @@ class Request:
     segment: int = 0
     max_switches: int = 0
     switch_wait: int | None = None
-    box: tuple[int, ...] = ()
     restartable: bool = False
     job_type: str = "rigid"
     units_min: int | None = None
@@ -121,7 +117,6 @@ class Request:
         _check_whole("max_switches", self.max_switches, 0, UNBOUNDED)
         if self.switch_wait is not None:
             _check_whole("switch_wait", self.switch_wait, 0, MAX_TIME)
-        _packed(self.box)
         if self.units_min is not None:
             _check_whole("units_min", self.units_min, 1, self.units)
         if self.units_max is not None:
@@ -319,7 +314,8 @@ class JobEncoder:
             _SPLITS[request.split],
             int(request.contiguous),
             int(request.exclusive or alone),
-            *(request.segment, request.max_switches, _packed(request.box)),
+            request.segment,
+            request.max_switches,
             *self._amounts(request.resources),
             *self._amounts(request.per_node),
             *self._amounts(self._ranges(request)),
@@ -395,7 +391,6 @@ class JobEncoder:
             contiguous=[bool(shape[c.SHAPE_CONTIGUOUS])],
             segment=[shape[c.SHAPE_SEGMENT]],
             max_switches=[shape[c.SHAPE_SWITCHES]],
-            box=[shape[c.SHAPE_BOX]],
         )
         own = np.array([shape[c.SHAPE_CLASS]])
         return infeasible(
@@ -426,7 +421,7 @@ def _check_saved(
         and shapes.ndim == submitted.ndim == 2
         and (shapes.shape[1], submitted.shape[1]) == (width, columns)
         and (shapes >= 0).all()
-        and (np.delete(shapes, c.SHAPE_BOX, axis=1) <= MAX_AMOUNT).all()
+        and (shapes <= MAX_AMOUNT).all()
         and (shapes[:, c.SHAPE_CLASS] < num_codes[0]).all()
         and np.array_equal(submitted[:, c.HANDLE], np.arange(len(submitted)))
         and all(
@@ -462,15 +457,6 @@ def _check_saved(
 def _without_switches(shape: tuple[int, ...]) -> tuple[int, ...]:
     """Return a shape that asks for the same but ``max_switches``."""
     return (*shape[: c.SHAPE_SWITCHES], 0, *shape[c.SHAPE_SWITCHES + 1 :])
-
-
-def _packed(box: tuple[int, ...]) -> int:
-    for side in box:
-        _check_whole("box", side, 1, MAX_SIDE)
-    try:
-        return pack_box(box)
-    except ValueError as error:
-        raise ConfigError(f"is {box!r}: {error}", where=_WHERE, key="box") from None
 
 
 def _check_whole(key: str, value: object, least: int, most: int) -> None:

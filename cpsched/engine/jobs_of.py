@@ -41,7 +41,6 @@ _SHAPES = {
     "split": c.SHAPE_SPLIT,
     "segment": c.SHAPE_SEGMENT,
     "max_switches": c.SHAPE_SWITCHES,
-    "box": c.SHAPE_BOX,
 }
 _SHAPE_FLAGS = {"contiguous": c.SHAPE_CONTIGUOUS, "exclusive": c.SHAPE_EXCLUSIVE}
 

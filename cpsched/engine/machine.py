@@ -22,7 +22,6 @@ from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable, RunningTable
 from cpsched.model.prediction import distribution_fault
 from cpsched.model.speedup import parts_per_second
-from cpsched.model.topology import unpack_box
 from cpsched.model.view import View
 
 if TYPE_CHECKING:
@@ -269,16 +268,15 @@ class Machine:
         return parts_per_second(*(self.store.columns.item(row, column) for column in columns))
 
     def _check_places(self, row: int, node: IntArray) -> None:
-        """Raise if nodes are not in segments, under few switches or a box as a job asks."""
+        """Raise if nodes are not in segments or under few switches as a job asks."""
         store = self.store
         asked = store.shapes[store.columns.item(row, c.SHAPE), c.SHAPE_SEGMENT : c.SHAPE_REQUEST]
         # Nodes that are not there, or twice, are for the check of everything else.
         num_nodes = self.system.num_nodes
         if asked.any() and len(np.unique(node[(node >= 0) & (node < num_nodes)])) == len(node):
-            segment, max_switches, box = asked.tolist()
-            complaint = self.system.topology.misfit(
-                node, segment=segment, max_switches=max_switches, box=unpack_box(box)
-            )
+            segment, switches = asked.tolist()
+            topology = self.system.topology
+            complaint = topology.misfit(node, segment=segment, max_switches=switches)
             if complaint:
                 raise DispatchError(f"job {self.name(row)} {complaint}")
 

@@ -20,7 +20,6 @@ from cpsched.explain.room import places
 from cpsched.explain.sentences import summary_of, why_starting
 from cpsched.model import columns as c
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.topology import box_text, unpack_box
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Settings
 
@@ -291,16 +290,13 @@ def _held(simulator: Simulator, handle: int, workload: Workload, row: int) -> st
 
 def _locality(workload: Workload, row: int) -> list[str]:
     """Return in words which placement of its nodes a job asks for."""
-    segment, switches, wait, box = (
-        int(getattr(workload, name)[row])
-        for name in ("segment", "max_switches", "switch_wait", "box")
+    segment, switches, wait = (
+        int(getattr(workload, name)[row]) for name in ("segment", "max_switches", "switch_wait")
     )
     words = [f"in segments of {counted(segment, 'node')}"] if segment else []
     if switches:
         limit = f"in at most {counted(switches, 'group')} of the lowest level"
         words.append(limit if wait == MISSING else f"{limit} for the first {duration(wait)}")
-    if box:
-        words.append(f"in a box of {box_text(unpack_box(box))}")
     return words
 
 

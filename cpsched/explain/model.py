@@ -158,8 +158,8 @@ class Asked:
     nodes_min, nodes_max
         Bounds on the number of its nodes; None: no upper bound.
     rules
-        ``even``, ``contiguous``, ``exclusive`` where they hold; segments, limit of switches and box
-        in words.
+        ``even``, ``contiguous``, ``exclusive`` where they hold; segments and limit of switches in
+        words.
     predicted
         Runtime used in the plan, seconds; None for a job that never entered the queue.
     """

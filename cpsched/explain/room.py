@@ -12,7 +12,6 @@ from cpsched.dispatch.allocators import FirstFit
 from cpsched.explain.model import Demand, Place, Room
 from cpsched.mapping.room import unit_capacity
 from cpsched.model.jobtable import JobTable
-from cpsched.model.topology import box_text, unpack_box
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -49,7 +48,6 @@ class Fitting:
         self.even = bool(job.split)
         self.segment: int = job.segment
         self.max_switches: int = job.max_switches
-        self.box = unpack_box(job.box)
         self.allocator = FirstFit()
         self.allocator.reset(view.system)
 
@@ -142,7 +140,6 @@ class Fitting:
             "on consecutive nodes" if self.contiguous else "",
             f"in segments of {self.segment} nodes in one {one} each" if self.segment > 1 else "",
             f"in at most {counted(self.max_switches, one, several)}" if self.max_switches else "",
-            f"in a box of {box_text(self.box)}" if self.box else "",
         ]
         return f"there is room for its units, but not {', '.join(filter(None, rules))}"
 

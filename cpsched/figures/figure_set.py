@@ -19,7 +19,6 @@ from cpsched.figures import (
 )
 from cpsched.figures.looks import MOST
 from cpsched.figures.style import NARROW, WIDE, save, styled
-from cpsched.model.topology import box_text
 from cpsched.study.names import slug
 
 if TYPE_CHECKING:
@@ -216,8 +215,9 @@ def draw_schedule(
     if system.topology.sides:
         second = draw_places.busiest_second(schedule, window)
         title = f"torus under {who}"
+        sides = "x".join(map(str, system.topology.sides))
         caption = (
-            f"The torus of {box_text(system.topology.sides)} nodes cut into slices along its last"
+            f"The torus of {sides} nodes cut into slices along its last"
             f" side, at {clock(second, schedule.workload.epoch)}, its busiest time on that day;"
             f" one colour per job. {told}"
         )

@@ -106,7 +106,7 @@ def _smaller(workload: Workload, row: int) -> list[tuple[str, dict[str, int]]]:
     )
     shaped = any(
         getattr(workload, name)[row]
-        for name in ("segment", "max_switches", "box", "contiguous", "job_type")
+        for name in ("segment", "max_switches", "contiguous", "job_type")
     )
     found = []
     for part in _SIZES:

@@ -13,10 +13,10 @@ import numpy as np
 
 from cpsched.kernels.arrays import FAR, ZERO, sort_by
 from cpsched.kernels.inner import inner, leaf
-from cpsched.model.columns import SHAPE_BOX, SHAPE_SEGMENT, SHAPE_SWITCHES
+from cpsched.model.columns import SHAPE_SEGMENT, SHAPE_SWITCHES
 
 #: Node orders of the allocators that use the topology.
-LOWEST_SWITCH, FEWEST_GROUPS, CONTIGUOUS, BOX = (np.int64(policy) for policy in range(5, 9))
+LOWEST_SWITCH, FEWEST_GROUPS, CONTIGUOUS = (np.int64(policy) for policy in range(5, 8))
 
 
 @leaf
@@ -27,13 +27,9 @@ def keeps_together(policy):
 
 @leaf
 def is_confined(machine, request):
-    """Say whether a job must keep to segments, to few groups or to a box."""
+    """Say whether a job must keep to segments or to few groups."""
     shapes, shape = machine.shapes, request.shape
-    return (
-        shapes[shape, SHAPE_SEGMENT] > 0
-        or shapes[shape, SHAPE_SWITCHES] > 0
-        or shapes[shape, SHAPE_BOX] > 0
-    )
+    return shapes[shape, SHAPE_SEGMENT] > 0 or shapes[shape, SHAPE_SWITCHES] > 0
 
 
 @leaf

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import ONE, ZERO, sort_by
-from cpsched.kernels.boxes import cells_in, find_near_cube, find_rotated, unpacked_box
+from cpsched.kernels.arrays import ZERO, sort_by
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.filling import (
     fill_greedily,
@@ -22,7 +21,6 @@ from cpsched.kernels.filling import (
 )
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.parts import (
-    BOX,
     FEWEST_GROUPS,
     group_of,
     is_confined,
@@ -39,7 +37,6 @@ from cpsched.kernels.rooms import (
     single_nodes,
 )
 from cpsched.model.columns import (
-    SHAPE_BOX,
     SHAPE_CONTIGUOUS,
     SHAPE_EXCLUSIVE,
     SHAPE_REQUEST,
@@ -146,7 +143,7 @@ def choose(machine, level, groups, request):
     order = np.empty(width, dtype=np.int64)
     # What is full, what is left, one for each node owed, nothing; and a run has two ends.
     pieces = np.empty((4 * width + 4, 3), dtype=np.int64)
-    if is_confined(machine, request) or machine.policy == BOX:
+    if is_confined(machine, request):
         return _choose_confined(machine, level, groups, request, caps, order, pieces)
     count = rank(machine, level, groups, request, caps, order)
     k = fill_in_order(
@@ -158,21 +155,10 @@ def choose(machine, level, groups, request):
 
 @inner
 def _choose_confined(machine, level, groups, request, caps, order, pieces):
-    """Place a job that must keep to segments, few groups or a box, or that is better in a box."""
+    """Place a job that must keep to segments or few groups."""
     even = is_even(machine, request)
-    run = is_run(machine, request)
     count = rank(machine, level, groups, request, caps, order)
-    packed = machine.shapes[request.shape, SHAPE_BOX]
-    if packed > 0 or (len(machine.sides) > 0 and not run and not is_confined(machine, request)):
-        found = _fill_a_box(machine, groups, request, caps, even)
-        if packed > 0 or len(found) > 0:
-            return found
-    if not is_confined(machine, request):
-        k = fill_in_order(
-            groups, request, caps, order, count, even, run, len(machine.capacity), pieces
-        )
-        return pieces[:k]
-    if run:
+    if is_run(machine, request):
         return pieces[: _fill_confined_run(machine, groups, request, caps, even, pieces)]
     if not even:
         return pieces[: _fill_confined(machine, groups, request, caps, order, count, pieces)]
@@ -289,57 +275,6 @@ def _keeps_segments(levels, begin, end, segment, switches):
             own = 0
         own += 1
     return own % segment == 0 and (switches == 0 or groups <= switches)
-
-
-@inner
-def _fill_a_box(machine, groups, request, caps, even):
-    """Put a job into a free box: its own, or one near a cube; return its pieces, none if none."""
-    num_nodes = len(machine.capacity)
-    nothing = np.empty((0, 3), dtype=np.int64)
-    sides = unpacked_box(machine.shapes[request.shape, SHAPE_BOX], len(machine.sides))
-    packed = machine.shapes[request.shape, SHAPE_BOX]
-    most = ZERO
-    for g in groups.line:
-        most = max(most, caps[g])
-    if most == 0 or len(machine.sides) == 0 or len(sides) == 0:
-        return nothing
-    volume = max(request.nodes_min, -(-request.units // most))
-    while even and packed == 0 and request.units % volume != 0:
-        volume += 1
-    if packed > 0:
-        volume = 1
-        for side in sides:
-            volume *= side
-    if not request.nodes_min <= volume <= min(request.nodes_max, request.units):
-        return nothing
-    if even and request.units % volume != 0:
-        return nothing
-    least = request.units // volume if even else ONE
-    of_node = np.zeros(num_nodes, dtype=np.int64)
-    for g in groups.line:
-        for n in range(groups.first[g], groups.first[g] + groups.size[g]):
-            of_node[n] = min(caps[g], request.units)
-    usable = np.empty(num_nodes, dtype=np.int64)
-    room = np.empty(num_nodes, dtype=np.int64)
-    for cell in range(num_nodes):
-        room[cell] = of_node[machine.node_at[cell]]
-        usable[cell] = room[cell] >= least
-    if packed > 0:
-        cell, box = find_rotated(machine.sides, sides, usable, room, request.units)
-    else:
-        cell, box = find_near_cube(machine.sides, volume, usable, room, request.units)
-    if cell < 0:
-        return nothing
-    left = request.units
-    owed = volume
-    takes = np.zeros(num_nodes, dtype=np.int64)
-    for inside in cells_in(machine.sides, cell, box):
-        node = machine.node_at[inside]
-        owed -= 1
-        takes[node] = least if even else min(of_node[node], left - owed)
-        left -= takes[node]
-    pieces = np.empty((num_nodes, 3), dtype=np.int64)
-    return pieces[: spread_over(groups, takes, pieces)]
 
 
 @leaf

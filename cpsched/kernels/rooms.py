@@ -43,10 +43,6 @@ class Machine(NamedTuple):
         What every node has of each kind.
     levels
         The group of each node at each level of the topology, lowest first, shape ``(L, N)``.
-    sides
-        Of a torus, shape ``(D,)``; of length 0 for any other machine.
-    node_at
-        The node at each cell of a torus, cells counted along its last side first.
     weights
         Of each node, for a choice that goes by them; of length 0 for any other.
     """
@@ -57,33 +53,20 @@ class Machine(NamedTuple):
     capacity: IntArray
     scarce: IntArray
     levels: IntArray
-    sides: IntArray
-    node_at: IntArray
     weights: IntArray
 
 
 def packed_places(topology: Topology) -> IntArray:
-    """Return a topology for kernels: numbers of levels and sides; both; nodes by cell."""
-    sides = np.array(topology.sides, dtype=np.int64)
-    node_at = np.zeros(0, dtype=np.int64)
-    if len(sides):
-        cell = np.ravel_multi_index(tuple(topology.cells.T), topology.sides)
-        node_at = np.argsort(cell).astype(np.int64)
-    head = np.array([len(topology.levels), len(sides)], dtype=np.int64)
-    return np.concatenate([head, topology.levels.ravel(), sides, node_at])
+    """Return a topology for kernels: the number of its levels, then the levels."""
+    return np.concatenate([[len(topology.levels)], topology.levels.ravel()])
 
 
 @inner
 def machine_at(policy, shapes, eligible, capacity, scarce, places):
     """Return the machine, with a topology as :func:`packed_places` has it."""
     num_nodes = len(capacity)
-    one = 2 + places[0] * num_nodes
-    two = one + places[1]
-    levels = places[2:one].reshape((places[0], num_nodes))
-    return Machine(
-        policy, shapes, eligible, capacity, scarce, levels, places[one:two], places[two:],
-        np.empty(0, dtype=np.int64),
-    )  # fmt: skip
+    levels = places[1 : 1 + places[0] * num_nodes].reshape((places[0], num_nodes))
+    return Machine(policy, shapes, eligible, capacity, scarce, levels, np.empty(0, dtype=np.int64))
 
 
 @inner
@@ -91,7 +74,7 @@ def weighted(machine, weights):
     """Return a machine whose nodes have weights."""
     return Machine(
         machine.policy, machine.shapes, machine.eligible, machine.capacity, machine.scarce,
-        machine.levels, machine.sides, machine.node_at, weights,
+        machine.levels, weights,
     )  # fmt: skip
 
 

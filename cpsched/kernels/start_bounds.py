@@ -12,7 +12,6 @@ from cpsched.kernels.profile import SEGMENTS, occupy_groups
 from cpsched.model.columns import (
     NODES_MAX,
     SHAPE,
-    SHAPE_BOX,
     SHAPE_SEGMENT,
     SHAPE_SPLIT,
     SHAPE_SWITCHES,
@@ -107,7 +106,6 @@ def _is_plain(request, shapes, num_nodes):
         and shapes[request.shape, SHAPE_SPLIT] == 0
         and shapes[request.shape, SHAPE_SEGMENT] == 0
         and shapes[request.shape, SHAPE_SWITCHES] == 0
-        and shapes[request.shape, SHAPE_BOX] == 0
     )
 
 

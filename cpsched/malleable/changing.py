@@ -35,7 +35,7 @@ def may_change(jobs: JobTable, least: JobType) -> BoolArray:
         ``MOLDABLE`` for other sizes at the start, ``MALLEABLE`` for changes while they run.
     """
     placed = (jobs.split == Split.EVEN) | (jobs.contiguous != 0)
-    for column in (jobs.segment, jobs.max_switches, jobs.box):
+    for column in (jobs.segment, jobs.max_switches):
         placed |= column != 0
     chosen: BoolArray = (jobs.job_type >= least) & (jobs.units_min < jobs.units_max) & ~placed
     return chosen

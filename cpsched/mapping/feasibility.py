@@ -27,7 +27,7 @@ _MOST_UNITS = 1 << 62
 #: What a request is, next to the nodes it may use.
 _COLUMNS = (
     *("units", "units_max", "request", "per_node", "nodes_min", "nodes_max", "split"),
-    *("contiguous", "segment", "max_switches", "switch_wait", "box"),
+    *("contiguous", "segment", "max_switches", "switch_wait"),
 )
 
 

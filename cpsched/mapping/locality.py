@@ -1,15 +1,12 @@
-"""Whether a job's segments, limit of switches or box fit the empty machine; exact."""
+"""Whether a job's segments or limit of switches fit the empty machine; exact."""
 
 from __future__ import annotations
 
-from itertools import permutations
-from math import prod
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cpsched.base.types import MISSING, Split
-from cpsched.model.topology import box_text, unpack_box
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,8 +18,8 @@ if TYPE_CHECKING:
 
 
 def asks_for_locality(shapes: Workload) -> BoolArray:
-    """Tell which jobs ask for segments, a limit of switches that never passes, or a box."""
-    asked: BoolArray = (shapes.segment > 0) | (_lasting_switches(shapes) > 0) | (shapes.box > 0)
+    """Tell which jobs ask for segments or a limit of switches that never passes."""
+    asked: BoolArray = (shapes.segment > 0) | (_lasting_switches(shapes) > 0)
     return asked
 
 
@@ -40,8 +37,6 @@ class Locality(NamedTuple):
         Nodes in a segment, 1 where the job has none.
     switches
         Most groups of the lowest level, 0 for any number.
-    box
-        Sides, empty for none.
     """
 
     units: int
@@ -51,7 +46,6 @@ class Locality(NamedTuple):
     contiguous: bool
     segment: int
     switches: int
-    box: tuple[int, ...]
 
     @classmethod
     def of(cls, shapes: Workload, at: int) -> Self:
@@ -64,7 +58,6 @@ class Locality(NamedTuple):
             contiguous=bool(shapes.contiguous[at]),
             segment=max(int(shapes.segment[at]), 1),
             switches=int(_lasting_switches(shapes)[at]),
-            box=unpack_box(int(shapes.box[at])),
         )
 
     def why_never(self, held: IntArray, topology: Topology, *, is_pool: bool) -> str | None:
@@ -82,8 +75,6 @@ class Locality(NamedTuple):
         """
         if is_pool:
             return f"asks to lie {self._words(topology)}, the machine is counted pools, not nodes"
-        if self.box:
-            return self._no_box(held, topology)
         if not self._counts(int((held > 0).sum())):
             most = min(self.most, self.units, int((held > 0).sum()))
             return (
@@ -106,8 +97,6 @@ class Locality(NamedTuple):
         """Say what is asked for."""
         parts = []
         one, several = topology.group_words
-        if self.box:
-            parts.append(f"in a box of {box_text(self.box)}")
         if self.segment > 1:
             parts.append(f"in segments of {self.segment} nodes, each in one {one}")
         if self.switches:
@@ -177,35 +166,6 @@ class Locality(NamedTuple):
                 return True
         return False
 
-    def _no_box(self, held: IntArray, topology: Topology) -> str | None:
-        """Return why the job fits in no box of the torus, None if it fits."""
-        box, sides, num = box_text(self.box), topology.sides, prod(self.box)
-        if not sides:
-            return f"asks for a box of {box} nodes, the machine is not a torus"
-        if self.contiguous:
-            return "asks for a box and for consecutive nodes at once; it can have one of them"
-        if not self.fewest <= num <= self.most:
-            return f"a box of {box} has {num} nodes, it may touch {self.fewest} to {self.most}"
-        if num > self.units:
-            return f"a box of {box} has {num} nodes, it has {self.units} units"
-        if num % self.segment:
-            return f"asks for segments of {self.segment} nodes, a box of {box} has {num}"
-        if self.even and self.units % num:
-            return f"its {self.units} units are not as many on each node of a box of {box}"
-        turned = _rotations(self.box, sides)
-        if not turned:
-            return f"a box of {box} does not fit in a torus of {box_text(sides)}"
-        grid = np.zeros(sides, dtype=np.int64)
-        grid[tuple(topology.cells.T)] = held
-        share = self.units // num if self.even else 1
-        for box_sides in turned:
-            good = _box_sums((grid >= share).astype(np.int64), box_sides) == num
-            if not self.even:
-                good &= _box_sums(grid, box_sides) >= self.units
-            if good.any():
-                return None
-        return f"its {self.units} units do not fit in a box of {box}"
-
 
 def _lasting_switches(shapes: Workload) -> IntArray:
     """Return the limits of switches that never pass; a job outwaits the others."""
@@ -241,24 +201,3 @@ def _best_units(values: list[IntArray], groups: int, most: int) -> IntArray:
             best[1:, num:] = np.maximum(best[1:, num:], part)
     found: IntArray = best[-1]
     return found
-
-
-def _rotations(box: tuple[int, ...], sides: tuple[int, ...]) -> list[tuple[int, ...]]:
-    """Return the ways to lay a box that the sides of a torus allow."""
-    long = tuple(side for side in box if side > 1)
-    if len(long) > len(sides):
-        return []
-    padded = long + (1,) * (len(sides) - len(long))
-    turned = dict.fromkeys(permutations(padded))
-    return [way for way in turned if all(own <= side for own, side in zip(way, sides, strict=True))]
-
-
-def _box_sums(grid: IntArray, box: tuple[int, ...]) -> IntArray:
-    """Return the sum over the box that begins at each cell and goes round."""
-    for axis, side in enumerate(box):
-        around = np.concatenate([grid, np.take(grid, range(side), axis=axis)], axis=axis)
-        total = np.cumsum(around, axis=axis)
-        size = grid.shape[axis]
-        end = np.take(total, range(side - 1, side - 1 + size), axis=axis)
-        grid = end - np.take(total, range(size), axis=axis) + grid
-    return grid

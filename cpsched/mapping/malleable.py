@@ -78,8 +78,8 @@ def with_malleable(workload: Workload, text: str) -> Workload:
     Return a workload in which jobs may change size as a setting says; ``none``: as in the log.
 
     Jobs that ask for more than a number of units stay rigid: those split evenly, on consecutive
-    nodes, in segments, below few switches, in a box, or alone on a fixed number of nodes that is
-    not one for each unit. Where it is one for each unit, the bounds on nodes follow those on units.
+    nodes, in segments, below few switches, or alone on a fixed number of nodes that is not one for
+    each unit. Where it is one for each unit, the bounds on nodes follow those on units.
     The units of a rigid job are what it asks for, whatever the log says of bounds.
     """
     if text == NONE:
@@ -150,7 +150,6 @@ def _is_plain(workload: Workload) -> BoolArray:
         | workload.contiguous
         | (workload.segment > 0)
         | (workload.max_switches > 0)
-        | (workload.box > 0)
         | (workload.exclusive & fixed & (workload.nodes_max != workload.units))
     )
     return ~more

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +10,6 @@ from cpsched.base.types import Split
 from cpsched.mapping.classes import classify
 from cpsched.mapping.room import unit_capacity
 from cpsched.model.distinct import distinct
-from cpsched.model.topology import unpack_box
 
 if TYPE_CHECKING:
     from cpsched.base.types import BoolArray, IntArray
@@ -38,8 +36,8 @@ def fewest_nodes(schedule: Schedule, rows: IntArray, units: IntArray) -> IntArra
     -------
     ndarray
         Shape ``(n,)``, at least 1: among the nodes that queue and constraint allow, with the
-        job's least number of nodes, split, contiguity, segments and box. 1 for jobs that no nodes
-        can hold.
+        job's least number of nodes, split, contiguity and segments. 1 for jobs that no nodes can
+        hold.
     """
     workload, system = schedule.workload, schedule.system
     classes = classify(workload, system)
@@ -72,11 +70,8 @@ def fewest_nodes(schedule: Schedule, rows: IntArray, units: IntArray) -> IntArra
             held = np.where(mask, unit_capacity(system.capacity, *one)[0], 0)
             fewest[shape] = _specially(workload, job, held, int(wanted[0]), int(fewest[shape]))
     fewest = np.maximum(fewest, 1)[code]
-    segment, box = np.maximum(workload.segment[rows], 1), workload.box[rows]
-    fewest = -(-fewest // segment) * segment
-    boxed = np.flatnonzero(box)
-    fewest[boxed] = [prod(unpack_box(int(packed))) for packed in box[boxed]]
-    return fewest
+    segment = np.maximum(workload.segment[rows], 1)
+    return -(-fewest // segment) * segment
 
 
 def _specially(workload: Workload, job: int, held: IntArray, units: int, least: int) -> int:

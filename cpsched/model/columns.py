@@ -74,8 +74,7 @@ SHAPE_CLASS = 0
 SHAPE_SPLIT = 1
 SHAPE_CONTIGUOUS = 2
 SHAPE_EXCLUSIVE = 3
-# Nodes in one segment, the most groups of the lowest level, a packed box; 0: not asked for.
+# Nodes in one segment, the most groups of the lowest level; 0: not asked for.
 SHAPE_SEGMENT = 4
 SHAPE_SWITCHES = 5
-SHAPE_BOX = 6
-SHAPE_REQUEST = 7
+SHAPE_REQUEST = 6

@@ -186,8 +186,6 @@ class JobTable:
     """Nodes in each segment of a job, 0 for jobs without segments."""
     max_switches = _OfShape(c.SHAPE_SWITCHES)
     """Most groups of the lowest level that a job may touch, 0 for any number."""
-    box = _OfShape(c.SHAPE_BOX)
-    """Box of a torus that a job must fill, packed (:func:`~cpsched.model.topology.unpack_box`)."""
     request = _Amounts(0)
     """What one unit needs, shape ``(n, R)``."""
     per_node = _Amounts(1)

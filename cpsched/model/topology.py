@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 
     from cpsched.base.types import BoolArray, FloatArray, IntArray
 
-#: Most sides of a torus, and of a box that a job may ask for.
-MAX_SIDES = 5
-#: Bits of one side in a packed box, and the longest side they hold.
-BOX_BITS = 12
-MAX_SIDE = (1 << BOX_BITS) - 1
+#: Most sides of a torus, and the longest side.
+MAX_SIDES, MAX_SIDE = 5, 4095
 
 
 class TopologyKind(StrEnum):
@@ -186,32 +183,11 @@ class Topology:
         Whether distinct nodes are compact.
 
         On a line: they are consecutive. With levels of groups: at every level they touch as few
-        groups as so many nodes can. In a torus: they are consecutive along its curve, or fill a
-        box.
+        groups as so many nodes can. In a torus: they are consecutive along its curve.
         """
         return bool(self.compact(NodeSets.of(nodes))[0])
 
-    def box(self, nodes: IntArray) -> tuple[int, ...] | None:
-        """Return the sides of the box of a torus that distinct nodes fill, None if they do not."""
-        if not self.sides:
-            return None
-        found = []
-        for side, along in zip(self.sides, self.cells[nodes].T, strict=True):
-            used = np.zeros(side, dtype=np.bool_)
-            used[along] = True
-            if (used & ~np.roll(used, 1)).sum() > 1:
-                return None
-            found.append(int(used.sum()))
-        return tuple(found) if prod(found) == len(nodes) else None
-
-    def misfit(
-        self,
-        nodes: IntArray,
-        *,
-        segment: int = 0,
-        max_switches: int = 0,
-        box: tuple[int, ...] = (),
-    ) -> str:
+    def misfit(self, nodes: IntArray, *, segment: int = 0, max_switches: int = 0) -> str:
         """
         Say how distinct nodes break what a job asks of their places, '' if they do not.
 
@@ -219,8 +195,6 @@ class Topology:
         ----------
         segment, max_switches
             As in a :class:`~cpsched.model.workload.Workload`; 0 where nothing is asked.
-        box
-            Sides, in any order; empty where none is asked for.
         """
         counts = np.unique(self.level_group(0)[nodes], return_counts=True)[1]
         word, words = self.group_words
@@ -229,10 +203,6 @@ class Topology:
             return f"has {shown} nodes {word} by {word}, in segments of {segment}"
         if max_switches and len(counts) > max_switches:
             return f"touches {len(counts)} {words}, may touch {max_switches} at most"
-        if box:
-            found = self.box(nodes)
-            if found is None or pack_box(_long(found)) != pack_box(_long(box)):
-                return f"is on {len(nodes)} nodes that are not a box of {box_text(box)}"
         return ""
 
     def cost(self, nodes: IntArray) -> float:
@@ -259,11 +229,7 @@ class Topology:
                     fewest = np.searchsorted(self._largest_first(level, value), sets.size[own]) + 1
                     together[own] &= touched[own] == fewest
             return together
-        together = np.asarray(sets.blocks() == 1)
-        if self.sides:
-            for index in np.flatnonzero(~together).tolist():
-                together[index] = self.box(sets.nodes(index)) is not None
-        return together
+        return np.asarray(sets.blocks() == 1)
 
     def mean_distance(self, sets: NodeSets) -> FloatArray:
         """Return the mean distance over all pairs of nodes of each set, shape ``(S,)``."""
@@ -378,38 +344,6 @@ _GROUP_WORDS = {
 }
 #: Links between two nodes under one router, in one group, and in two groups.
 _DRAGONFLY_HOPS = (2, 3, 5)
-
-
-def pack_box(sides: Sequence[int]) -> int:
-    """
-    Return the sides of a box in one number, longest first, ``BOX_BITS`` bits each from the lowest.
-
-    Boxes that are rotations of each other are the same number; 0 is no box.
-
-    Raises
-    ------
-    ValueError
-        If there are more than five sides, or one is out of range.
-    """
-    if len(sides) > MAX_SIDES or not all(1 <= side <= MAX_SIDE for side in sides):
-        raise ValueError(f"a box has 1 to {MAX_SIDES} sides, each from 1 to {MAX_SIDE}")
-    return sum(side << BOX_BITS * at for at, side in enumerate(sorted(sides, reverse=True)))
-
-
-def unpack_box(packed: int) -> tuple[int, ...]:
-    """Return the sides of a packed box, longest first; empty for none."""
-    sides = (int(packed) >> BOX_BITS * at & MAX_SIDE for at in range(MAX_SIDES))
-    return tuple(side for side in sides if side)
-
-
-def box_text(sides: Sequence[int]) -> str:
-    """Return the sides of a box or a torus as text: ``4x4x2``."""
-    return "x".join(map(str, sides))
-
-
-def _long(sides: Sequence[int]) -> list[int]:
-    """Return the sides of a box that are longer than one node."""
-    return [side for side in sides if side > 1]
 
 
 def _check_level_sizes(sizes: Sequence[int]) -> None:

@@ -130,9 +130,6 @@ class Workload:
         Most groups of the topology's lowest level that the job may touch, 0 for any number, and for
         how many seconds from when it may first start that counts, ``MISSING`` for as long as it
         waits (Slurm's ``--switches=N@time``).
-    box
-        Sides of the box of a torus that the job must fill, any way round, packed by
-        :func:`~cpsched.model.topology.pack_box`. 0: none.
     constraint, queue, partition, user, name, group
         Strings as :class:`Labels`. A job that may run in several queues has them all, with commas
         between.
@@ -190,7 +187,6 @@ class Workload:
     segment: IntArray
     max_switches: IntArray
     switch_wait: IntArray
-    box: IntArray
     constraint: Labels
     queue: Labels
     partition: Labels
@@ -416,7 +412,6 @@ class Workload:
                 lambda w: (w.switch_wait < 0) & (w.switch_wait != MISSING),
                 "non-negative",
             ),
-            ("box", lambda w: w.box < 0, "non-negative"),
             ("array_limit", lambda w: w.array_limit < 0, "non-negative"),
             ("nice", lambda w: np.abs(w.nice) > MAX_NICE, f"within {MAX_NICE} of 0"),
             (
@@ -467,7 +462,7 @@ RESIZE_COST = 10
 #: What every job has in columns that came later. A column of nothing else is not part of the
 #: digest, so that digests stay what they were.
 _LATER_COLUMNS = {
-    **dict.fromkeys(("segment", "max_switches", "box"), 0),
+    **dict.fromkeys(("segment", "max_switches"), 0),
     **dict.fromkeys(("restartable", "checkpoint", "restart_cost"), 0),
     "switch_wait": MISSING,
     **dict.fromkeys(("serial", "evolve_after", "evolve_to"), 0),

@@ -95,7 +95,8 @@ class Arrivals:
         switches[last[relaxes]] = 0
         flags = [
             *(column[job] for column in (classes, jobs.split, jobs.contiguous, jobs.exclusive)),
-            *(jobs.segment[job], switches, jobs.box[job]),
+            jobs.segment[job],
+            switches,
         ]
         self._shapes, numbers = distinct_shapes(
             np.stack(flags, axis=1, dtype=np.int64, casting="unsafe"),

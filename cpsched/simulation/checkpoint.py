@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Of the layout of checkpoints; others are refused.
-FORMAT = 2
+FORMAT = 3
 
 
 def write(path: Path, identity: str, saved: Mapping[str, Any]) -> None:

@@ -38,7 +38,7 @@ _ID = re.compile(r"(([0-9]{1,18})(?:_[0-9]{1,9}|\+[0-9]{1,9})?)(?:#[0-9]+)?")
 _STATES = {status: status.name for status in Status} | {Status.UNKNOWN: ""}
 #: Columns that the text has no place for.
 _NOWHERE = (
-    *("per_node_max", "split", "box", "job_type", "units_min", "units_max", "serial"),
+    *("per_node_max", "split", "job_type", "units_min", "units_max", "serial"),
     *("resize_cost", "evolve_after", "evolve_to", "urgent", "deadline", "checkpoint"),
     *("restart_cost", "requested_time_assumed"),
 )

@@ -10,7 +10,6 @@ import pyarrow as pa
 
 from cpsched.base.types import MAX_TIME
 from cpsched.errors import TraceError, did_you_mean
-from cpsched.model.topology import MAX_SIDE, MAX_SIDES, pack_box
 from cpsched.model.workload import Labels
 from cpsched.traces.checks import repeated
 from cpsched.traces.limits import MAX_ID
@@ -102,17 +101,6 @@ class Cells:
         """Return members of an enumeration, written by their names in lower case."""
         codes = {choice.name.lower(): int(choice) for choice in choices}
         return self._coded(column, codes, int(blank), f"is not one of {', '.join(codes)}")
-
-    def box(self, column: str) -> IntArray:
-        """Return packed boxes, written as ``4x4x2``; 0 for an empty cell."""
-        labels = self.labels(column)
-        known = [_packed_box(value) for value in labels.values]
-        table = np.array([*(packed or 0 for packed in known), 0], dtype=np.int64)
-        wrong = np.array([*(packed is None for packed in known), False])
-        right = f"is not a box such as 4x4x2, of 1 to {MAX_SIDES} sides from 1 to {MAX_SIDE}"
-        self._fail(wrong[labels.codes], right, column)
-        boxes: IntArray = table[labels.codes]
-        return boxes
 
     def labels(self, column: str) -> Labels:
         """Return strings, empty cells as unknown."""
@@ -235,17 +223,6 @@ def taken(columns: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
         name: column.take(rows) if isinstance(column, Labels) else column[rows]
         for name, column in columns.items()
     }
-
-
-def _packed_box(text: str) -> int | None:
-    """Return a box written as ``4x4x2``, packed; None if it is none."""
-    parts = text.strip().lower().split("x")
-    if not all(part.isascii() and part.isdigit() and len(part) <= 9 for part in parts):
-        return None
-    try:
-        return pack_box([int(part) for part in parts])
-    except ValueError:
-        return None
 
 
 class _Shown:

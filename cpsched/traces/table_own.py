@@ -7,8 +7,7 @@ A table by hand needs ``job_id``, ``submit``, ``runtime``, ``requested_time`` an
 
 - ``per_node.gpu``, ``per_node_max.gpu``, ``nodes_min``, ``nodes_max``, ``split``, ``contiguous``,
   ``exclusive``, ``constraint``: how the job lies on nodes;
-- ``segment``, ``max_switches``, ``switch_wait``, ``box`` (``4x4x2``): where the nodes lie in the
-  topology;
+- ``segment``, ``max_switches``, ``switch_wait``: where the nodes lie in the topology;
 - ``queue``, ``partition``, ``user``, ``name``, ``group``;
 - ``qos``, ``reservation``, ``licenses`` (``matlab:2,ansys``), ``array``, ``array_limit`` (tasks of
   the array that may run at once), ``nice``: what Slurm's policies go by;
@@ -47,7 +46,6 @@ from cpsched.base.types import (
 )
 from cpsched.errors import TraceError
 from cpsched.model.speedup import MILLION
-from cpsched.model.topology import box_text, unpack_box
 from cpsched.model.workload import (
     COLUMNS,
     FLAG_COLUMNS,
@@ -175,6 +173,10 @@ def columns_of(workload: Workload) -> dict[str, pa.Array]:
 def _check_columns(table: Table) -> None:
     """Raise for columns that are missing, unknown or contradict each other."""
     names = set(table.columns)
+    if "box" in names:
+        raise table.wrong_column(
+            "box", "jobs can no longer ask for a box of a torus; leave the column out"
+        )
     amounts = [name for name in table.columns if _AMOUNT_COLUMN.fullmatch(name)]
     check_columns(table, "a table of jobs", (*_KNOWN, *amounts), REQUIRED)
     if ("units" in names) == ("cores" in names):
@@ -207,7 +209,6 @@ def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
         "units_max": _or(cells.whole("units_max", 0, UNBOUNDED, MISSING), units),
         **{name: cells.whole(name, 0, UNBOUNDED, 0) for name in ("segment", "max_switches")},
         "switch_wait": cells.seconds("switch_wait", blank=MISSING),
-        "box": cells.box("box"),
         **{name: cells.seconds(name, 0, 0) for name in ("checkpoint", "restart_cost")},
         "serial": cells.whole("serial", 0, MILLION, 0),
         "resize_cost": cells.seconds("resize_cost", 0, RESIZE_COST),
@@ -274,8 +275,6 @@ def _array(name: str, value: Any, ids: Sequence[str]) -> pa.Array:
     if name in _CHOICES:
         words = {int(choice): choice.name.lower() for choice in _CHOICES[name][0]}
         return arrow.strings([words[code] for code in value.tolist()])
-    if name == "box":
-        return arrow.strings([box_text(unpack_box(box)) or None for box in value.tolist()])
     return _gaps(value, _BLANKS[name]) if name in _BLANKS else arrow.numbers(value)
 
 

@@ -65,8 +65,6 @@ class Rule(StrEnum):
     MAX_SWITCHES = "max-switches"
     """A job touches at most ``max_switches`` groups of the lowest level, unless it has waited for
     ``switch_wait``."""
-    BOX = "box"
-    """A job that asks for a box of a torus fills one."""
     ELIGIBLE = "eligible"
     """The job's queue and constraint allow the nodes."""
     AMOUNT = "amount"

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpsched.base.types import MISSING, JobType, Split
-from cpsched.model.topology import unpack_box
 from cpsched.verification.findings import Findings, Rule
 from cpsched.verification.phases import Phases, inside, node_name
 
@@ -86,14 +85,14 @@ def _check_shape(schedule: Schedule, findings: Findings, phases: Phases) -> None
 
 
 def _check_locality(schedule: Schedule, findings: Findings, phases: Phases) -> None:
-    """Check segments, limits of switches and boxes against the topology."""
+    """Check segments and limits of switches against the topology."""
     workload, segments, job = schedule.workload, schedule.segments, phases.job
     topology = schedule.system.topology
     end = np.append(phases.first[1:], len(phases.order))
     limit = np.where(_outwaited(schedule), 0, workload.max_switches)
     good = inside(schedule)
 
-    def misfit(at: int, **asked: Any) -> str:
+    def misfit(at: int, **asked: int) -> str:
         own = phases.order[phases.first[at] : end[at]]
         own = own[good[own]]
         runs = zip(segments.node[own], segments.count[own], strict=True)
@@ -103,12 +102,10 @@ def _check_locality(schedule: Schedule, findings: Findings, phases: Phases) -> N
     for rule, column, name in (
         (Rule.SEGMENT, workload.segment, "segment"),
         (Rule.MAX_SWITCHES, limit, "max_switches"),
-        (Rule.BOX, workload.box, "box"),
     ):
         said: dict[int, str] = {}
         for at in np.flatnonzero(column[job]).tolist():
-            value = int(column[job[at]])
-            said[at] = misfit(at, **{name: unpack_box(value) if name == "box" else value})
+            said[at] = misfit(at, **{name: int(column[job[at]])})
         wrong = np.zeros(len(job), dtype=np.bool_)
         wrong[[at for at, words in said.items() if words]] = True
         findings.add(rule, wrong, said.__getitem__, job)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpsched_papers.wla.machine_slots import MachineSlots
 
 #: Of a shape: what a job says itself of how it is to lie.
-OWN_PLACES = [c.SHAPE_SEGMENT, c.SHAPE_SWITCHES, c.SHAPE_BOX]
+OWN_PLACES = [c.SHAPE_SEGMENT, c.SHAPE_SWITCHES]
 _DEMAND = (c.SHAPE, c.UNITS, c.NODES_MIN, c.NODES_MAX)
 
 
@@ -51,7 +51,7 @@ class Sizes:
         Return how many neighbouring nodes of each sort jobs need, shape ``(n, number of sorts)``.
 
         0 for nodes that a job may not use, where even the whole machine has no run of them that is
-        long enough, and for jobs that say themselves how they are to lie (segments, switches, box).
+        long enough, and for jobs that say themselves how they are to lie (segments, switches).
         """
         store = view.waiting.store
         if store is not self._store or store.reordered != self._reordered:

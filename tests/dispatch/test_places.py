@@ -1,4 +1,4 @@
-"""Every dispatcher keeps jobs in segments, under few switches and in boxes, or refuses them."""
+"""Every dispatcher keeps jobs in segments and under few switches, or refuses them."""
 
 from __future__ import annotations
 
@@ -10,17 +10,16 @@ from tiny import jobs, machine, run
 
 from cpsched.base.registry import names
 from cpsched.errors import ConfigError
-from cpsched.model.topology import Topology, TopologyKind, pack_box
+from cpsched.model.topology import Topology, TopologyKind
 from cpsched.verification import verify
 
 NODES = 24
 BLOCKS = Topology(NODES, group_sizes=((7, 5, 6, 6),), kind=TopologyKind.BLOCK)
-TORUS = Topology(NODES, sides=(4, 6))
 REFUSE = {"ipsched", "aucsched1", "aucsched2", "aucsched3", "cp", "cp-0", "cp-1", "cp-2", "cp-3"}
 BACKFILLING = (
     "easy:priority=slowdown", "easy:allocator=lowest-switch", "easy:allocator=contiguous",
     "easy:backfill=sjf,allocator=fewest-groups", "conservative:allocator=lowest-switch",
-    "prb:allocator=box", "conservative:depth=2,allocator=box", "slurm-backfill:reserve=amounts",
+    "prb:allocator=contiguous", "conservative:depth=2,allocator=contiguous", "slurm-backfill:reserve=amounts",
     "easy:allocator=balanced", "rollout:allocator=fewest-groups", "fifo:allocator=consolidate",
 )  # fmt: skip
 
@@ -35,26 +34,23 @@ def workload(kind):
         if kind == "segment":
             asked[job] = rng.integers(2, 5)
             nodes[job] = asked[job] * max(nodes[job] // asked[job] - 1, 1)
-        elif kind == "max_switches":
-            asked[job] = -(-nodes[job] // 6) + rng.integers(0, 2)
         else:
-            sides = rng.integers(1, 4, 2).tolist()
-            asked[job], nodes[job] = pack_box(sides), np.prod(sides)
+            asked[job] = -(-nodes[job] // 6) + rng.integers(0, 2)
     submit = np.cumsum(rng.integers(0, 20, num))
     more = rng.integers(0, 50, num)
     rows = np.stack([submit, nodes, runtime, runtime + more], axis=1).tolist()
     return jobs(*rows, nodes_min=nodes, nodes_max=nodes, **{kind: asked})
 
 
-def of(topology):
-    return replace(machine(*[(1,)] * NODES), topology=topology)
+def of_blocks():
+    return replace(machine(*[(1,)] * NODES), topology=BLOCKS)
 
 
-@pytest.mark.parametrize("kind", ["segment", "max_switches", "box"])
+@pytest.mark.parametrize("kind", ["segment", "max_switches"])
 @pytest.mark.parametrize("dispatcher", [*names("dispatchers"), *BACKFILLING])
 def test_places_are_kept_or_refused(dispatcher, kind):
     """All jobs run, no rule is broken; or one line says what cannot be kept."""
-    system = of(TORUS if kind == "box" else BLOCKS)
+    system = of_blocks()
     if dispatcher in REFUSE:
         with pytest.raises(ConfigError, match=f"^{dispatcher} cannot place jobs with segments,"):
             run(workload(kind), system, dispatcher)

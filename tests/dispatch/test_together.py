@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import chain, combinations
-from math import prod
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,11 +17,11 @@ from cpsched.base.types import UNBOUNDED
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.model.allocation import AllocationArena
 from cpsched.model.jobtable import RunningTable
-from cpsched.model.topology import Topology, TopologyKind, pack_box
+from cpsched.model.topology import Topology, TopologyKind
 from cpsched.model.view import View
 
 ALLOCATORS = (
-    "first-fit", "best-fit", "consolidate", "lowest-switch", "fewest-groups", "contiguous", "box",
+    "first-fit", "best-fit", "consolidate", "lowest-switch", "fewest-groups", "contiguous",
 )  # fmt: skip
 some = settings(max_examples=150)
 
@@ -34,7 +33,7 @@ def placed(topology: Topology, free: list[int], allocator: str, **ask: Any) -> l
     system = machine(*[[max(free)]] * num)
     system = SimpleNamespace(capacity=system.capacity, topology=topology, num_nodes=num)
     ask = {"nodes_min": 1, "nodes_max": UNBOUNDED, "split": 0, "contiguous": 0, "segment": 0,
-           "max_switches": 0, "box": 0} | ask  # fmt: skip
+           "max_switches": 0} | ask  # fmt: skip
     columns = {name: np.array([value], dtype=np.int64) for name, value in ask.items()}
     table = job_table(
         resources=("core",), handle=np.zeros(1, dtype=np.int64), submit=np.zeros(1, dtype=np.int64),
@@ -76,9 +75,8 @@ def holds(topology: Topology, free: list[int], ask: dict[str, Any], nodes: tuple
     if ask["contiguous"] and nodes[-1] - nodes[0] + 1 != count:
         return False
     return not topology.misfit(
-        np.array(nodes), segment=ask["segment"], max_switches=ask["max_switches"],
-        box=ask["sides"],
-    )  # fmt: skip
+        np.array(nodes), segment=ask["segment"], max_switches=ask["max_switches"]
+    )
 
 
 @st.composite
@@ -99,7 +97,7 @@ def asks(draw: st.DrawFn, num: int) -> dict[str, Any]:
     return {
         "units": units, "nodes_min": fewest, "nodes_max": most,
         "split": draw(st.integers(0, 1)), "contiguous": draw(st.integers(0, 1)),
-        "segment": 0, "max_switches": 0, "sides": (),
+        "segment": 0, "max_switches": 0,
     }  # fmt: skip
 
 
@@ -121,9 +119,7 @@ def test_segments_and_switches_are_kept_wherever_any_choice_does(
 
 def compare(topology: Topology, free: list[int], ask: dict[str, Any], allocator: str) -> None:
     possible = choices(topology, free, ask)
-    packed = pack_box(ask["sides"]) if ask["sides"] else 0
-    given_ = {name: value for name, value in ask.items() if name != "sides"} | {"box": packed}
-    takes = placed(topology, free, allocator, **given_)
+    takes = placed(topology, free, allocator, **ask)
     assert (takes is not None) == bool(possible)
     if takes is not None:
         nodes = tuple(n for n, units in enumerate(takes) if units)
@@ -131,20 +127,6 @@ def compare(topology: Topology, free: list[int], ask: dict[str, Any], allocator:
         assert sum(takes) == ask["units"]
         assert all(units <= room for units, room in zip(takes, free, strict=True))
         assert not ask["split"] or len({takes[n] for n in nodes}) == 1
-
-
-@given(data=st.data(), allocator=st.sampled_from(ALLOCATORS))
-@pytest.mark.parametrize("sides", [(3, 2), (4, 2), (2, 2, 2), (3, 3)])
-@some
-def test_boxes_are_found_wherever_there_is_one(
-    sides: tuple[int, ...], data: st.DataObject, allocator: str
-) -> None:
-    """Any way round, and over the ends of the torus."""
-    topology = Topology(prod(sides), sides=sides)
-    free = data.draw(rooms(topology.num_nodes, data.draw(st.sampled_from([1, 2]))))
-    box = tuple(data.draw(st.lists(st.integers(1, 3), min_size=1, max_size=3)))
-    ask = data.draw(asks(topology.num_nodes)) | {"sides": box, "contiguous": 0}
-    compare(topology, free, ask, allocator)
 
 
 @given(data=st.data(), topology=trees())
@@ -209,16 +191,3 @@ def test_fewest_groups_and_contiguous_take_what_just_suffices() -> None:
     assert np.flatnonzero(whole(topology, busy, "contiguous", 2)).tolist() == [5, 6]
     assert np.flatnonzero(whole(topology, busy, "contiguous", 4)).tolist() == [0, 1, 2, 3]
     assert np.flatnonzero(whole(topology, busy, "contiguous", 9)).tolist() == [5, 6, *range(9, 16)]
-
-
-def test_a_job_gets_a_box_near_a_cube() -> None:
-    """Eight of 4 x 4 x 2 nodes are a cube of 2; with a corner of each taken, the next nearest."""
-    topology = Topology(32, sides=(4, 4, 2))
-    takes = whole(topology, set(), "box", 8)
-    assert topology.box(np.flatnonzero(takes)) == (2, 2, 2)
-    cells = topology.cells
-    busy = {n for n in range(32) if cells[n, 0] % 2 and cells[n, 1] % 2 and cells[n, 2]}
-    takes = whole(topology, busy, "box", 8)
-    assert topology.box(np.flatnonzero(takes)) == (1, 4, 2)
-    # No box has 31 nodes.
-    assert sum(whole(topology, {5}, "box", 31) or []) == 31

@@ -21,7 +21,7 @@ from cpsched.dispatch.rules import Fifo
 from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Start
-from cpsched.model.topology import Topology, TopologyKind, pack_box
+from cpsched.model.topology import Topology, TopologyKind
 from cpsched.verification import verify
 
 
@@ -31,7 +31,7 @@ class OneSwitch(Fifo):
     def decide(self, view):
         waiting = view.waiting
         for job in waiting:
-            if job.max_switches == 0 and job.box == 0:
+            if job.max_switches == 0:
                 node = np.flatnonzero(view.free[:, 0])[::2][: job.units]
                 if len(node) == job.units:
                     one = np.ones(len(node), dtype=np.int64)
@@ -139,36 +139,11 @@ def test_nodes_that_are_not_as_asked_are_refused(asked, complaint):
     cluster.start([Start(0, Allocation(np.array([2, 3]), one, one[:, None]))], 0)
 
 
-def test_a_box_is_checked():
-    torus = replace(machine(*[(1,)] * 8), topology=Topology(8, sides=(4, 2)))
-    cluster = Cluster(torus, "fifo")
-    cluster.submit(request(4, box=(2, 2)), 0)
-    assert cluster.view(0).waiting.box.tolist() == [pack_box((2, 2))]
-    corner, four = (
-        {tuple(c): n for n, c in enumerate(torus.topology.cells.tolist())},
-        np.ones(4, int),
-    )
-    for cells, good in (
-        (((0, 0), (1, 0), (2, 0), (3, 0)), False),
-        (((0, 0), (0, 1), (3, 0), (3, 1)), True),
-    ):
-        node = np.sort([corner[cell] for cell in cells])
-        start = [Start(0, Allocation(node, four, four[:, None]))]
-        if good:
-            cluster.start(start, 0)
-        else:
-            with pytest.raises(
-                DispatchError, match="job 0 is on 4 nodes that are not a box of 2x2"
-            ):
-                cluster.start(start, 0)
-
-
 @pytest.mark.parametrize(
     ("asked", "reason"),
     [
         ({"segment": 3}, "no block has more than 2"),
         ({"max_switches": 1}, "its 3 units do not fit in at most 1 block"),
-        ({"box": (3, 1)}, "the machine is not a torus"),
     ],
 )
 def test_what_can_never_be_met_is_refused_at_submit(asked, reason):
@@ -184,8 +159,6 @@ def test_what_can_never_be_met_is_refused_at_submit(asked, reason):
         ({"segment": -1}, "segment: is -1, must be a whole number from 0"),
         ({"max_switches": 1.5}, "max_switches: is 1.5, must be"),
         ({"switch_wait": -1}, "switch_wait: is -1, must be"),
-        ({"box": (2, 0)}, "box: is 0, must be a whole number from 1 to 4095"),
-        ({"box": (1,) * 6}, r"box: .*a box has 1 to 5 sides"),
     ],
 )
 def test_requests_that_are_none_are_refused(asked, complaint):

@@ -14,7 +14,7 @@ from cpsched.explain.nearest import nearest_node
 from cpsched.explain.room import Fitting
 from cpsched.explain.text import _resources
 from cpsched.mapping import fit
-from cpsched.model.topology import Topology, TopologyKind, pack_box
+from cpsched.model.topology import Topology, TopologyKind
 from cpsched_papers.planning.instance import cluster_of
 
 
@@ -93,7 +93,6 @@ def test_consecutive_nodes():
             {"max_switches": [1]},
             "in at most 1 block",
         ),
-        (Topology(4, sides=(2, 2)), {"box": [pack_box((2, 1))]}, "in a box of 2x1"),
     ],
 )
 def test_places_that_are_asked_for_are_named(topology, columns, obstacle):

@@ -25,7 +25,7 @@ from cpsched.metrics.system import node_utilization
 from cpsched.model.node_sets import NodeSets
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.system import LogMapping, ProcessorMapping
-from cpsched.model.topology import Topology, TopologyKind, pack_box
+from cpsched.model.topology import Topology, TopologyKind
 
 
 def lying(system, *where, seconds=None, units=1, **columns):
@@ -360,14 +360,12 @@ def test_shares_are_of_jobs_of_time_and_of_node_time():
     assert found["distance_hops"]["mean"] == 4
 
 
-def test_fewest_nodes_of_segments_and_boxes():
-    """Seven units of one core on nodes of one core: 8 nodes in segments of 4, or a box of 2 x 4."""
-    topology = Topology(8, sides=(4, 2))
-    workload = jobs(
-        (0, 8, 1), (1, 8, 1), (2, 7, 1), segment=[4, 0, 0], box=[0, pack_box((2, 4)), 0]
-    )
-    schedule = run(workload, replace(machine(*[(1,)] * 8), topology=topology), "fifo").schedule
-    assert fewest_nodes(schedule, np.arange(3), np.array([7, 3, 7])).tolist() == [8, 8, 7]
+def test_fewest_nodes_of_segments():
+    """Seven units of one core on nodes of one core: 8 nodes in segments of 4."""
+    schedule = run(
+        jobs((0, 8, 1), (1, 7, 1), segment=[4, 0]), machine(*[(1,)] * 8), "fifo"
+    ).schedule
+    assert fewest_nodes(schedule, np.arange(2), np.array([7, 7])).tolist() == [8, 7]
 
 
 @pytest.mark.parametrize(

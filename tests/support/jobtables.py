@@ -15,7 +15,7 @@ from cpsched.model.workload import Labels
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-_FLAGS = ("eligible_class", "split", "contiguous", "exclusive", "segment", "max_switches", "box")
+_FLAGS = ("eligible_class", "split", "contiguous", "exclusive", "segment", "max_switches")
 
 
 def job_table(

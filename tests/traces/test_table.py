@@ -27,7 +27,6 @@ from cpsched.base.types import (
     Status,
 )
 from cpsched.errors import TraceError
-from cpsched.model.topology import pack_box
 from cpsched.model.workload import LABEL_COLUMNS, MAX_NICE, Workload
 
 HEADER = "job_id,submit,runtime,units,requested_time"
@@ -84,13 +83,12 @@ def test_text_that_looks_like_nothing_stays_text(log) -> None:
 
 
 def test_requests_for_places_are_read(log) -> None:
-    header = f"{HEADER},segment,max_switches,switch_wait,box"
-    path = log("a.csv", f"{header}\nx,0,1,24,9,12,2,300,2X4x1\ny,0,1,1,9,,,,\n")
+    header = f"{HEADER},segment,max_switches,switch_wait"
+    path = log("a.csv", f"{header}\nx,0,1,24,9,12,2,300\ny,0,1,1,9,,,\n")
     workload = traces.read(path)
     assert workload.segment.tolist() == [12, 0]
     assert workload.max_switches.tolist() == [2, 0]
     assert workload.switch_wait.tolist() == [300, MISSING]
-    assert workload.box.tolist() == [pack_box((4, 2, 1)), 0]
 
 
 def test_gzip_and_windows_line_ends_are_read(log) -> None:
@@ -167,9 +165,6 @@ BAD_CELLS = {
     ("switch_wait", "-5"): "must be from 0 to",
     ("checkpoint", "-1"): "must be from 0 to",
     ("restart_cost", "dear"): "is not a whole number",
-    ("box", "4x0"): "is not a box such as 4x4x2, of 1 to 5 sides from 1 to 4095",
-    ("box", "4*4"): "is not a box such as 4x4x2",
-    ("box", "1x1x1x1x1x1"): "is not a box such as 4x4x2",
     ("request.core", "-1"): "must be from 0 to",
     ("per_node.gpu", "99999999999999999"): "must be from 0 to",
     ("request.mem", str(MAX_AMOUNT)): "times the request must be at most",
@@ -207,6 +202,7 @@ BAD_HEADERS = {
     f"{HEADER},request.": "field request.: a table of jobs has no such column",
     f"{HEADER},zzz": "field zzz: a table of jobs has no such column",
     f"{HEADER},": "field '': a table of jobs has no such column",
+    f"{HEADER},box": "field box: jobs can no longer ask for a box of a torus; leave the column out",
     f'{HEADER},"a\nb"': r"a column has the name 'a\nb', which is not text",
     f"{HEADER},user,user": "field user: the header has this column twice",
     "job,submit,run,reqtime,nodes,cores_per_node,gpu_per_node": "Did you mean 'gpus_per_node'?",
@@ -446,7 +442,6 @@ def workloads(draw: st.DrawFn) -> Workload:
         "switch_wait": column(st.one_of(st.just(MISSING), st.integers(0, MAX_TIME))),
         "checkpoint": column(st.integers(0, MAX_TIME)),
         "restart_cost": column(st.integers(0, MAX_TIME)),
-        "box": [pack_box(box) for box in column(st.lists(st.integers(1, 4095), max_size=5))],
         "split": column(st.sampled_from(Split)),
         "job_type": column(st.sampled_from(JobType)),
         "dependency_type": column(st.sampled_from(DependencyType)),

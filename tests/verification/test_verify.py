@@ -12,7 +12,7 @@ from tiny import jobs, machine, run
 
 from cpsched.base.types import MISSING, JobType
 from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
-from cpsched.model.topology import Topology, TopologyKind, pack_box
+from cpsched.model.topology import Topology, TopologyKind
 from cpsched.model.workload import Labels
 from cpsched.verification import Rule, Violation, verify
 
@@ -480,12 +480,6 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
             on(Topology(6, (2,), kind=TopologyKind.BLOCK)),
             column("even", max_switches=1, switch_wait=1),
         ),
-    ),
-    (
-        "no-box",
-        Rule.BOX,
-        "job even is on 2 nodes that are not a box of 2x2",
-        both(on(Topology(6, sides=(3, 2))), column("even", box=pack_box((2, 2)))),
     ),
 ]
 
