@@ -46,7 +46,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Skip what needs the shared traces, or Slurm, where they are absent."""
-    lacking = missing(rest=True)
+    lacking = missing()
     for item in items:
         if "slurm_live" in item.keywords:
             # One worker has the cluster: the tests share it.
@@ -93,7 +93,6 @@ def shared_slurm(tmp_path_factory):
     """A private Slurm of 16 nodes of Eurora; use it together with the marker ``slurm_live``."""
     site = site_of(systems.load("eurora"), nodes=16)
     with PrivateSlurm(tmp_path_factory.mktemp("slurm") / "slurm", site) as slurm:
-        slurm.start_rest()
         yield slurm
 
 

@@ -48,7 +48,6 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--calm", action="store_true", help="nothing fails on the way")
     parser.add_argument("--kill-controller", action="store_true", help="kill -9, not SIGTERM")
-    parser.add_argument("--backend", default="scontrol")
     parser.add_argument("--verbose", action="store_true")
     arguments = parser.parse_args()
     # Nothing is left behind then, either.
@@ -86,8 +85,6 @@ class Run:
             *(sys.executable, "-m", "cpsched", "slurm", "run", "--act", "-d", dispatcher),
             *("--state", str(state)),
         ]
-        if arguments.backend == "slurmrestd":
-            self.command += ["--backend", "slurmrestd", "--socket", str(slurm.start_rest())]
         self.engine: subprocess.Popen[str] | None = None
         self.lines: list[str] = []
         self.submitted: list[int] = []

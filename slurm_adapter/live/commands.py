@@ -11,13 +11,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from cpsched.cli.options import AsJson, Dispatcher, Predictor, Seed
 from cpsched.cli.output import counted, echo, escaped, print_json
-from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
     from cpsched.model.system import System
@@ -28,12 +27,6 @@ if TYPE_CHECKING:
 SystemFile = Annotated[
     str | None,
     typer.Option("--system", help="System file of the machine. [as the controller describes it]"),
-]
-BackendName = Annotated[
-    Literal["scontrol", "slurmrestd"], typer.Option("--backend", help="How to talk to Slurm.")
-]
-Socket = Annotated[
-    Path | None, typer.Option("--socket", help="Unix socket of slurmrestd.", metavar="PATH")
 ]
 
 RecordFolder = Annotated[
@@ -97,15 +90,13 @@ def plan_command(
     system: SystemFile = None,
     dispatcher: Dispatcher = "easy",
     predictor: Predictor = "requested",
-    backend: BackendName = "scontrol",
-    socket: Socket = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Show what a dispatcher would start now on a live Slurm, without changing anything."""
     from slurm_adapter.live.plan import plan
 
-    slurm = backend_of(backend, socket)
+    slurm = backend_of()
     found = plan(slurm, machine_of(system, slurm), dispatcher, predictor, seed)
     if as_json:
         print_json("slurm.plan", found.document())
@@ -163,8 +154,6 @@ def run_command(
             min=0.1, help="Longest time between polls while nothing happens.", metavar="SECONDS"
         ),
     ] = 2,
-    backend: BackendName = "scontrol",
-    socket: Socket = None,
     seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
@@ -172,7 +161,7 @@ def run_command(
     from slurm_adapter.live.engine import Engine, Filter, Limits
     from slurm_adapter.live.mirror import Mirror
 
-    slurm = backend_of(backend, socket)
+    slurm = backend_of()
     machine = machine_of(system, slurm)
 
     def say(line: str) -> None:
@@ -239,16 +228,11 @@ def _summary(counts: Counts) -> str:
     )
 
 
-def backend_of(name: str, socket: Path | None) -> Backend:
-    """Return the backend that the options select."""
+def backend_of() -> Backend:
+    """Return the live Slurm that the commands talk to."""
     from slurm_adapter.live.scontrol import Scontrol
-    from slurm_adapter.live.slurmrestd import Slurmrestd
 
-    if name == "scontrol":
-        return Scontrol()
-    if socket is None:
-        raise ConfigError("needs the socket that slurmrestd listens on", key="--socket")
-    return Slurmrestd(socket)
+    return Scontrol()
 
 
 def machine_of(name: str | None, backend: Backend) -> System:

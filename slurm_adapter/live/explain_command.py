@@ -9,10 +9,8 @@ import typer
 from cpsched.cli.options import AsJson, Predictor  # noqa: TC001  (typer reads them)
 from cpsched.cli.output import echo, print_json
 from slurm_adapter.live.commands import (
-    BackendName,
     RecordFolder,
     Scenarios,
-    Socket,
     SystemFile,
     backend_of,
     machine_of,
@@ -31,8 +29,6 @@ def command(
     predictor: Predictor = "requested",
     record: RecordFolder = None,
     scenarios: Scenarios = 20,
-    backend: BackendName = "scontrol",
-    socket: Socket = None,
     as_json: AsJson = False,
 ) -> None:
     """Say why a job of a live Slurm waits, when it will start, and what to change."""
@@ -45,7 +41,7 @@ def command(
     from slurm_adapter.live.when import record_in, when
 
     build("dispatchers", dispatcher)
-    slurm = backend_of(backend, socket)
+    slurm = backend_of()
     machine, snapshot = machine_of(system, slurm), slurm.snapshot()
     view = slurms_view(snapshot, job, slurm.expected_starts().get(job))
     about = explain(snapshot, machine, job, dispatcher=dispatcher, predictor=predictor)

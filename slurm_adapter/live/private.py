@@ -88,8 +88,6 @@ StorageUser=slurm
 StoragePass=private
 StorageLoc=slurm
 """
-#: Without the plug-in for a database, which is not there.
-REST = "openapi/v0.0.38"
 #: Seconds that daemons wait for each other. Under a faster clock these pass many times faster, too.
 TIMEOUTS = {"message_timeout": 10, "tcp_timeout": 2}
 FASTER = {"message_timeout": 1200, "tcp_timeout": 300}
@@ -106,18 +104,16 @@ PACKAGES = {
     "slurmctld": "slurmctld",
     "slurmd": "slurmd",
     "squeue": "slurm-client",
-    "slurmrestd": "slurmrestd",
     "slurmdbd": "slurmdbd",
     "mariadbd": "mariadb-server",
     "faketime": "faketime",
 }
 
 
-def missing(*, database: bool = False, rest: bool = False) -> str | None:
+def missing(*, database: bool = False) -> str | None:
     """Return what has to be installed before a private Slurm can start, or None."""
     wanted = ["slurmctld", "slurmd", "squeue"]
     wanted += ["slurmdbd", "mariadbd"] if database else []
-    wanted += ["slurmrestd"] if rest else []
     packages = [PACKAGES[name] for name in wanted if _command(name) is None]
     if not packages:
         return None
@@ -177,8 +173,7 @@ class PrivateSlurm:
     @property
     def environment(self) -> dict[str, str]:
         """Environment of Slurm's commands."""
-        # slurmrestd refuses to run as Slurm's own user, which is the only one here.
-        own = {"SLURM_CONF": str(self.conf), "SLURMRESTD_SECURITY": "disable_user_check"}
+        own = {"SLURM_CONF": str(self.conf)}
         return os.environ | {"TZ": "UTC", "SLURM_TIME_FORMAT": "standard"} | own
 
     def run(self, *command: str, check: bool = True, given: str | None = None) -> str:
@@ -234,16 +229,6 @@ class PrivateSlurm:
             daemon.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
             daemon.wait()
             self._daemons.remove(daemon)
-
-    def start_rest(self) -> Path:
-        """Start slurmrestd on a Unix socket; return the socket's path."""
-        lacking = missing(rest=True)
-        if lacking is not None:
-            raise ConfigError(lacking)
-        path = self.folder / "run" / "rest.sock"
-        self._daemon("slurmrestd", "-a", "rest_auth/local", "-s", REST, f"unix:{path}")
-        self._wait("slurmrestd", path.exists)
-        return path
 
     def stop(self) -> None:
         """End all jobs and, last started first, the daemons; nothing else."""

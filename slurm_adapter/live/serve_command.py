@@ -9,7 +9,7 @@ import typer
 
 from cpsched.cli.output import echo
 from cpsched.errors import ConfigError
-from slurm_adapter.live.commands import BackendName, Socket, SystemFile, backend_of, machine_of
+from slurm_adapter.live.commands import SystemFile, backend_of, machine_of
 
 
 def command(
@@ -28,8 +28,6 @@ def command(
     every: Annotated[
         int, typer.Option(min=1, help="Seconds between polls.", metavar="SECONDS")
     ] = 30,
-    backend: BackendName = "scontrol",
-    socket: Socket = None,
 ) -> None:
     """Show the queue with forecasts and reasons as a read-only web page on this machine."""
     from cpsched.base.spec import build
@@ -39,7 +37,7 @@ def command(
     build("dispatchers", dispatcher)
     if twin is not None and not twin.is_dir():
         raise ConfigError("is not a folder", where=twin)
-    slurm = backend_of(backend, socket)
+    slurm = backend_of()
     watch = Watch(
         slurm, machine_of(system, slurm), dispatcher=dispatcher, twin=twin, interval=every
     )

@@ -13,7 +13,7 @@ from cpsched.cli.options import AsJson, SystemName  # noqa: TC001  (typer reads 
 from cpsched.cli.output import echo, print_json
 from cpsched.cli.progress import working
 from cpsched.errors import ConfigError, RunError
-from slurm_adapter.live.commands import BackendName, Socket, backend_of, stopped_by_signals
+from slurm_adapter.live.commands import backend_of, stopped_by_signals
 
 
 def command(
@@ -61,8 +61,6 @@ def command(
             metavar="DAYS",
         ),
     ] = None,
-    backend: BackendName = "scontrol",
-    socket: Socket = None,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -106,7 +104,7 @@ def command(
         else:
             echo(statement.read_text(encoding="utf-8"))
         return
-    slurm = backend_of(backend, socket)
+    slurm = backend_of()
     twin.say(f"Following; the record is in {folder}. Ctrl-C stops it, and nothing is lost.")
     with stopped_by_signals() as stop:
         twin.follow(slurm, stop.wait)

@@ -12,10 +12,8 @@ from cpsched.cli.options import AsJson  # noqa: TC001  (typer reads it)
 from cpsched.cli.output import echo, print_json
 from cpsched.errors import ConfigError
 from slurm_adapter.live.commands import (
-    BackendName,
     RecordFolder,
     Scenarios,
-    Socket,
     SystemFile,
     backend_of,
     machine_of,
@@ -40,8 +38,6 @@ def command(
     ] = None,
     record: RecordFolder = None,
     scenarios: Scenarios = 20,
-    backend: BackendName = "scontrol",
-    socket: Socket = None,
     as_json: AsJson = False,
 ) -> None:
     """Forecast when waiting jobs of a live Slurm will start, and what would start a job earlier."""
@@ -50,7 +46,7 @@ def command(
     from cpsched.forecast.text import text
     from slurm_adapter.live.when import record_in, when
 
-    slurm = backend_of(backend, socket)
+    slurm = backend_of()
     machine = machine_of(system, slurm)
     build("dispatchers", dispatcher)
     answer = when(

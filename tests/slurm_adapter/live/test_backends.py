@@ -1,8 +1,6 @@
-"""What every backend does, real or fake, and that the real ones agree."""
+"""What every backend does, real or fake."""
 
 from __future__ import annotations
-
-from dataclasses import asdict
 
 import pytest
 from live_slurm import Real, fake
@@ -14,7 +12,7 @@ from slurm_adapter.live.snapshot import is_closed
 live = pytest.mark.slurm_live
 every = pytest.mark.parametrize(
     "any_slurm",
-    ["fake", pytest.param("scontrol", marks=live), pytest.param("slurmrestd", marks=live)],
+    ["fake", pytest.param("scontrol", marks=live)],
     indirect=True,
 )
 #: What users may call their jobs.
@@ -156,36 +154,6 @@ def test_reservations_are_known_before_they_begin(any_slurm):
     assert backend.snapshot().reserved == ()
 
 
-@live
-def test_the_real_backends_tell_the_same(private_slurm, rest):
-    """Of every kind of job, field by field; known differences are Slurm 22.05's own."""
-    slurm = private_slurm
-    one = Scontrol(slurm.environment)
-    for options in (
-        ("-n4", "--gres=gpu:1", "-t5", "--comment=x\ny|z", "-J", "plain"),
-        ("-N2-4", "-n8", "-t5", "-C", "mic|gpu", "--exclusive", "-p", "debug,parallel"),
-        ("-N2", "--ntasks-per-node=3", "--mem-per-cpu=100", "-t5", "-x", "node001", "--nice=5"),
-        ("-n3", "-c2", "--mem=1G", "-w", "node035", "--contiguous", "-p", "R"),
-        ("-a", "1-5%2", "-n1", "--gpus-per-task=1", "-t5"),
-        ("-n1", "-t5", "--begin=now+600", "--dependency=afterany:1"),
-    ):
-        slurm.run("sbatch", "-o", "/dev/null", *options, "--wrap", "exec sleep 60")
-    first = next(iter(one.snapshot().jobs))
-    one.begin([Begin(first, ("node036",))])
-    Real(slurm, one).wait(runs(first))
-    for _ in range(3):
-        ours, theirs = one.snapshot(), rest.snapshot()
-        if [job.state for job in ours.jobs.values()] == [j.state for j in theirs.jobs.values()]:
-            break
-    assert ours.closed == theirs.closed
-    assert list(ours.jobs) == list(theirs.jobs)
-    for key, job in ours.jobs.items():
-        mine, its = asdict(job), asdict(theirs.jobs[key])
-        # slurmrestd of 22.05 says nothing of CPUs for each task.
-        differ = {name for name in mine if mine[name] != its[name]} - {"cpus_per_task"}
-        assert not differ, (key, {name: (mine[name], its[name]) for name in differ})
-
-
 @pytest.mark.parametrize(
     ("state", "closed"),
     [
@@ -198,7 +166,7 @@ def test_the_real_backends_tell_the_same(private_slurm, rest):
     ],
 )  # fmt: skip
 def test_states_of_nodes(state, closed):
-    """As sinfo and slurmrestd write them; what they mean is in sinfo's manual."""
+    """As sinfo writes them, and scontrol; what they mean is in sinfo's manual."""
     assert is_closed(state) == closed
 
 

@@ -2,14 +2,10 @@
 What Slurm prints, read back: recorded from 22.05, and as documented of later versions.
 
 Recorded: ``squeue``, ``sinfo`` and ``scontrol`` of Slurm 22.05.8 with ``xMARKMARKMARK`` as the
-separator, and ``/jobs`` and ``/nodes`` of its slurmrestd (v0.0.38). Of 23.11 (v0.0.40), 24.11
-(v0.0.42) and 25.05 (v0.0.43) the tests have what the OpenAPI pages of slurmrestd say of the fields,
-and of ``squeue`` what its manual says.
+separator. Of later versions the tests have what the manual of ``squeue`` says.
 """
 
 from __future__ import annotations
-
-import json
 
 import pytest
 
@@ -23,7 +19,6 @@ from slurm_adapter.live.fields import (
     records,
     separator,
 )
-from slurm_adapter.live.slurmrestd import jobs_of
 from slurm_adapter.live.snapshot import Placed, in_order
 
 MARK = "xMARKMARKMARK"
@@ -82,86 +77,11 @@ def test_sinfo_of_22_05(recorded):
     assert closed_nodes(recorded("sinfo-22.05.txt"), MARK) == {"node002", "node003"}
 
 
-def test_slurmrestd_of_22_05(recorded):
-    """The same as squeue says."""
-    jobs = squeue(recorded("squeue-22.05.txt"))
-    answer = json.loads(recorded("jobs-v0.0.38.json"))
-    found = in_order([job for record in answer["jobs"] for job in jobs_of(record)])
-    assert list(found) == list(jobs)
-    for key, job in found.items():
-        for name in ("state", "submit", "held", "nodes", "name", "mem", "nodes_max", "partition"):
-            assert getattr(job, name) == getattr(jobs[key], name), (key, name)
-    assert found["6"].placed[1] == Placed("node035", 4, 3976 * 1024, {"gpu": 2})
-    assert found["3"].excluded == ("node001",)
-
-
-def number(value):
-    return {"set": value is not None, "infinite": False, "number": value or 0}
-
-
-LATER = {
-    "job_id": 70, "array_job_id": number(7), "array_task_id": number(3), "array_task_string": "",
-    "job_state": ["RUNNING"], "priority": number(4294), "submit_time": number(1_700_000_000),
-    "start_time": number(1_700_000_100), "end_time": number(1_700_003_700),
-    "eligible_time": number(1_700_000_000), "time_limit": number(60), "node_count": number(2),
-    "max_nodes": number(0), "cpus": number(20), "tasks": number(20), "cpus_per_task": number(1),
-    "tasks_per_node": number(None), "memory_per_cpu": number(994), "memory_per_node": number(None),
-    "tres_per_node": "gres/gpu:2", "nodes": "n[1-2]", "required_nodes": "n1,n2",
-    "shared": ["none"], "name": "x", "user_name": "u", "partition": "p",
-    "gres_detail": ["gpu:2(IDX:0-1)", "gpu:2(IDX:0-1)"],
-}  # fmt: skip
-V0_0_40 = {
-    "nodes": "n[1-2]", "allocated_cores": 20,
-    "allocated_nodes": [
-        {"nodename": "n1", "cpus_used": 16, "memory_used": 0, "memory_allocated": 15904},
-        {"nodename": "n2", "cpus_used": 4, "memory_used": 0, "memory_allocated": 3976},
-    ],
-}  # fmt: skip
-V0_0_42 = {
-    "select_type": ["CPU"], "cpus": 20, "threads_per_core": number(1),
-    "nodes": {
-        "count": 2, "list": "n[1-2]", "whole": False,
-        "allocation": [
-            {"index": 0, "name": "n1", "cpus": {"count": 16, "used": 0},
-             "memory": {"used": 0, "allocated": 15904}, "sockets": []},
-            {"index": 1, "name": "n2", "cpus": {"count": 4, "used": 0},
-             "memory": {"used": 0, "allocated": 3976}, "sockets": []},
-        ],
-    },
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("resources", [V0_0_40, V0_0_42], ids=["23.11", "24.11 and 25.05"])
-def test_slurmrestd_as_documented_later(resources):
-    """Numbers that say whether they are set, states as lists, nodes elsewhere."""
-    (job,) = jobs_of({**LATER, "job_resources": resources})
-    assert (job.key, job.array, job.state, job.held) == ("7_3", "7", "RUNNING", False)
-    assert (job.start, job.time_limit, job.mem, job.mem_per_core) == (
-        1_700_000_100, 3600, 994 * 1024, True,
-    )  # fmt: skip
-    assert job.exclusive
-    assert job.placed == (
-        Placed("n1", 16, 15904 * 1024, {"gpu": 2}),
-        Placed("n2", 4, 3976 * 1024, {"gpu": 2}),
-    )
-
-
 def test_components_of_heterogeneous_jobs_are_known_as_such(recorded):
     """They hold nodes as any job, and are nobody's to start alone."""
     row = next(records(recorded("squeue-22.05.txt"), JOB_FIELDS, MARK))
     assert not job_of(row).is_part
     assert job_of({**row, "HetJobID": "7"}).is_part
-    (job,) = jobs_of({**LATER, "het_job_id": number(7)})
-    assert job.is_part
-
-
-def test_a_priority_that_is_not_set_is_not_held():
-    """Held is a priority of 0; one without bound is not."""
-    waiting = {**LATER, "job_state": ["PENDING"], "nodes": ""}
-    (job,) = jobs_of({**waiting, "priority": number(0)})
-    assert job.held
-    (job,) = jobs_of({**waiting, "priority": {"set": True, "infinite": True, "number": 0}})
-    assert not job.held
 
 
 @pytest.mark.parametrize(

@@ -114,17 +114,15 @@ def test_jobs_run_where_the_engine_says_though_both_are_stopped(slurm, state):
     check(slurm, state, jobs, cancelled=jobs[-1:])
 
 
-def test_only_the_chosen_partition_over_slurmrestd(slurm, state):
+def test_only_the_chosen_partition(slurm, state):
     """Others stay held; a job whose node was drained meanwhile runs elsewhere."""
-    socket = slurm.start_rest()
     ours = [
         slurm.run("sbatch", "--parsable", "-o", "/dev/null", "-n2", "-t1", "-p", "parallel",
                   "--wrap", "exec sleep 1").strip()
         for _ in range(5)
     ]  # fmt: skip
     other = slurm.run("sbatch", "--parsable", "-n1", "-t1", "-p", "R", "--wrap", "true").strip()
-    options = ("--partition", "parallel", "--backend", "slurmrestd", "--socket", str(socket))
-    with engine(slurm, state, *options):
+    with engine(slurm, state, "--partition", "parallel"):
         wait(lambda: queue(slurm) == [other])
     assert slurm.run("squeue", "-h", "-o", "%t %r") == "PD JobHeldUser\n"
     check(slurm, state, ours)
