@@ -24,6 +24,7 @@ import numpy as np
 
 from cpsched.base.types import Status
 from cpsched.checks import require, through_a_file
+from cpsched.model.estimates import Requested
 from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import Prediction, distribution_fault
 from cpsched.model.seeds import stream_seed
@@ -38,7 +39,6 @@ from predictors.check_tools import (
     size,
 )
 from predictors.replay import Replay
-from predictors.requested import Requested
 from predictors.sample import sample
 
 if TYPE_CHECKING:

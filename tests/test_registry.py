@@ -117,13 +117,13 @@ def test_a_plug_in_cannot_replace_a_built_in(install):
 
 
 def test_a_plug_in_cannot_replace_a_predictor_of_ours(install):
-    """``requested`` is registered as plug-ins are, but ours wins, whoever is first on the path."""
-    from predictors.requested import Requested
+    """``last`` is registered as plug-ins are, but ours wins, whoever is first on the path."""
+    from predictors.last import Last
 
-    install("greedy", [("predictors", "requested", "greedy:Mine")], "class Mine: pass\n")
-    with pytest.warns(RuntimeWarning, match="greedy registers a predictor 'requested'"):
-        found = registry.load("predictors", "requested")
-    assert found is Requested
+    install("greedy", [("predictors", "last", "greedy:Mine")], "class Mine: pass\n")
+    with pytest.warns(RuntimeWarning, match="greedy registers a predictor 'last'"):
+        found = registry.load("predictors", "last")
+    assert found is Last
 
 
 def test_two_plug_ins_of_one_name(install):
@@ -166,19 +166,19 @@ def shadow(tmp_path, monkeypatch):
 
 
 def test_shadowed_predictors_with_a_module_of_the_same_name(shadow):
-    """Their ``predictors.requested`` is not ours: the error names their file."""
-    package = shadow(requested="class Requested: pass\n")
+    """Their ``predictors.last`` is not ours: the error names their file."""
+    package = shadow(last="class Last: pass\n")
     with pytest.raises(ConfigError, match=f"'predictors' of cpsched is shadowed by {package}"):
-        registry.load("predictors", "requested")
+        registry.load("predictors", "last")
 
 
 def test_shadowed_predictors_without_such_a_module(shadow):
-    """The usual case: their package has no ``requested`` at all; the error still says who."""
+    """The usual case: their package has no ``last`` at all; the error still says who."""
     package = shadow()
     with pytest.raises(ConfigError, match=f"'predictors' of cpsched is shadowed by {package}"):
-        registry.load("predictors", "requested")
+        registry.load("predictors", "last")
 
 
 def test_predictors_of_our_own_load():
     """Nothing in the way."""
-    assert registry.load("predictors", "requested").__name__ == "Requested"
+    assert registry.load("predictors", "last").__name__ == "Last"

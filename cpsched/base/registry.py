@@ -101,7 +101,11 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "drop": "cpsched.study.workload_changes:Drop",
         "keep": "cpsched.study.workload_changes:Keep",
     },
-    "predictors": {},
+    "predictors": {
+        "requested": "cpsched.model.estimates:Requested",
+        "actual": "cpsched.model.estimates:Actual",
+        "oracle-class": "cpsched.model.estimates:OracleClass",
+    },
     "formats": {"slurm": "cpsched.study.slurm_log:write"},
     "commands": {},
     "observers": {},

@@ -28,8 +28,8 @@ from cpsched.errors import RunError
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Kill, Start
+from cpsched.model.estimates import Requested
 from cpsched.simulation.simulate import Settings, simulate
-from predictors.requested import Requested
 
 
 def _request(units=1, time=10, **more):

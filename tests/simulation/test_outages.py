@@ -14,13 +14,13 @@ from tiny import jobs, machine, machines, run, workloads
 from cpsched.base.spec import build
 from cpsched.errors import ConfigError, CpschedError
 from cpsched.mapping import fit
+from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome, Outages
 from cpsched.simulation.outages import DrawnOutages, OutageTable
 from cpsched.simulation.simulator import Simulator
 from cpsched.study.reader import load_run
 from cpsched.study.writer import save_run
 from cpsched.verification import verify
-from predictors.requested import Requested
 
 
 class Given:

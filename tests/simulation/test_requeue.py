@@ -16,11 +16,11 @@ from cpsched.errors import DispatchError
 from cpsched.mapping import fit
 from cpsched.metrics.summary import summarize
 from cpsched.model.decision import Decision, Kill, Requeue
+from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome, Schedule
 from cpsched.model.view import View
 from cpsched.simulation.simulator import Simulator
 from cpsched.verification import verify
-from predictors.requested import Requested
 
 
 class QueuesAgain(Fifo):

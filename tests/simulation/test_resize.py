@@ -15,10 +15,10 @@ from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, Requeue, Resize, Start, Suspend
+from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.workload import Workload
 from cpsched.verification import verify
-from predictors.requested import Requested
 
 if TYPE_CHECKING:
     from cpsched.model.view import View

@@ -17,6 +17,7 @@ from cpsched.errors import ConfigError, DispatchError, UnknownNameError
 from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
+from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.seeds import stream_seed
 from cpsched.simulation.arrivals import Arrivals
@@ -25,7 +26,6 @@ from cpsched.simulation.runtime_models import GpuScaling, Recorded, positive_nor
 from cpsched.simulation.simulate import Checkpoint, Settings, simulate
 from cpsched.simulation.simulator import Simulator
 from cpsched.verification import Rule, verify
-from predictors.requested import Requested
 
 KINDS = ("core", "gpu")
 

@@ -15,13 +15,12 @@ from cpsched.errors import ConfigError, DispatchError
 from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, Start
+from cpsched.model.estimates import Actual, Requested
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
 from cpsched.verification import verify
-from predictors.actual import Actual
-from predictors.requested import Requested
 
 
 def test_ends_come_before_submits():

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from cpsched import systems, traces
+from cpsched.model.estimates import Requested
 from cpsched.simulation.simulate import simulate
 from cpsched_papers.generators.eurora import EURORA, EuroraOptions
-from predictors.requested import Requested
 
 if TYPE_CHECKING:
     from pathlib import Path

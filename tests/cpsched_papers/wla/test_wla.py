@@ -17,12 +17,12 @@ from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError
 from cpsched.mapping.requests import pooled
+from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.observers import Observer
 from cpsched.systems import parse
 from cpsched.verification import verify
 from cpsched_papers.wla.slots import runs
-from predictors.requested import Requested
 
 #: Nodes 4, 5 and 12, 13, 14 of the paper's twenty are busy.
 BUSY = ((4, 5), (12, 13, 14))

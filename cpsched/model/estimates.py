@@ -1,7 +1,8 @@
 """
-What is known of true runtimes, all or some: upper bounds, to see what information is worth.
+The estimates without which nothing can be compared: the requested time, and the truth.
 
-Everything here is given the truth, which no forecast has.
+What knows true runtimes, all or some, is given them by the simulation, which no forecast is: upper
+bounds, to see what information is worth.
 """
 
 from __future__ import annotations
@@ -25,6 +26,17 @@ if TYPE_CHECKING:
 #: Beyond this a share of a runtime is none, and may leave 64 bits.
 _LARGEST = 1000.0
 _LARGEST_SIGMA = 10.0
+
+
+class Requested(RuntimePredictor):
+    """Predicts that every job runs for the time it asked for (W in the papers)."""
+
+    name = "requested"
+    is_request = True
+
+    def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
+        """Return the requested times."""
+        return Prediction.point(jobs.requested_time)
 
 
 class Actual(RuntimePredictor):
