@@ -156,9 +156,9 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
     def _planned(self, view: View, jobs: JobTable) -> Decision:
         """Plan jobs, given in order of priority, of which at least one may fit now."""
         problem = self.problem(view, jobs)
-        if problem.bounds.slack:
+        if not problem.all_first:
             problem = self.sized(problem)
-        if not problem.bounds.slack:
+        if problem.all_first:
             return self.decision(view, problem, problem.listed, {stats.SKIPPED_BOUND: 1})
         found, numbers = answer(problem, self.model(problem), self.limits)
         return self.decision(view, problem, found, numbers)

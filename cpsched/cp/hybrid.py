@@ -16,7 +16,7 @@ from cpsched.cp import cpsat, stats
 from cpsched.cp.bounds import add_starts
 from cpsched.cp.dispatcher import PlanningDispatcher
 from cpsched.cp.pool import Pool, add_pool, pool_of
-from cpsched.cp.solve import BuiltModel, add_objective
+from cpsched.cp.solve import BuiltModel
 from cpsched.dispatch.passes import frozen, start_in_order
 from cpsched.model.decision import Decision, PlannedStarts
 
@@ -90,7 +90,7 @@ class Cph(PlanningDispatcher[Pool]):
 
     def model(self, problem: Pool) -> BuiltModel:
         """Build the relaxed model: s_i in [earliest, latest], one cumulative per binding kind."""
-        bounds, duration = problem.bounds, problem.duration.tolist()
+        bounds, duration = problem.delay.bounds, problem.duration.tolist()
         model = cpsat.new_model(self.name)
         start = add_starts(model, bounds, problem.jobs.handle)
         # Once no job starts any more, free capacity only grows.
@@ -104,11 +104,11 @@ class Cph(PlanningDispatcher[Pool]):
             problem.level[near],
             bounds.end(duration),
         )
-        add_objective(model, start, bounds)
+        value = problem.delay.add(model, start)
         cpsat.add_hints(model, start, problem.listed.starts.tolist())
         if self.limits.fixed_search:
             cpsat.decide_in_order(model, start)
-        return BuiltModel(model=model, start=tuple(start), exact=exact)
+        return BuiltModel(model=model, value=value, start=tuple(start), exact=exact)
 
     def decision(
         self, view: View, problem: Pool, found: Candidate, numbers: dict[str, float]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.cp import capacity
-from cpsched.cp.bounds import bounds
+from cpsched.cp.bounds import bounds, delay
 from cpsched.cp.solve import Candidate, Problem
 from cpsched.dispatch.pooled import free_now, free_over_time, given_back, pooled_demand
 from cpsched.kernels import pool
@@ -105,6 +105,7 @@ def pool_of(
             earliest[possible],
         )  # fmt: skip
     listed = _starts(np.arange(len(jobs)), duration, demand, times, level)
+    within = bounds(duration, earliest, int(times[-1]))
     return Pool(
         jobs=jobs,
         duration=duration,
@@ -112,7 +113,8 @@ def pool_of(
         times=times,
         level=level,
         listed=Candidate(listed),
-        bounds=bounds(divisors, duration, earliest, listed, int(times[-1])),
+        bounds=within,
+        delay=delay(divisors, duration, within, listed),
     )
 
 

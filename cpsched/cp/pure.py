@@ -10,18 +10,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cpsched.cp import cpsat, stats
-from cpsched.cp.bounds import add_starts, bounds
+from cpsched.cp.bounds import add_starts, bounds, delay
 from cpsched.cp.dispatcher import PlanningDispatcher, window_of
 from cpsched.cp.nodes import Timeline
 from cpsched.cp.placement import Placement
 from cpsched.cp.places import Place, Requests, places_of, requests_of, units_in_pool
 from cpsched.cp.pool import add_pool
-from cpsched.cp.solve import BuiltModel, Candidate, Problem, add_objective
+from cpsched.cp.solve import BuiltModel, Candidate, Problem
 from cpsched.dispatch.pooled import pooled_demand
 from cpsched.model.decision import Decision, PlannedStarts, Start
 
@@ -29,11 +29,31 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.base.types import IntArray
+    from cpsched.cp.bounds import Bounds
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
 
 #: Counts a model may have; a window whose jobs have more places to choose from is shortened.
 MOST_COUNTS = 20_000
+
+
+class Near(NamedTuple):
+    """
+    What of a problem is in its model.
+
+    Attributes
+    ----------
+    timeline
+        What the running jobs leave until the last start.
+    requests
+        What the jobs ask for.
+    places
+        Where units go.
+    """
+
+    timeline: Timeline
+    requests: Requests
+    places: list[Place]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -43,29 +63,29 @@ class NodeProblem(Problem):
 
     Attributes
     ----------
-    requests
-        What they ask for.
     timeline
         What the running jobs leave.
-    near
-        What of it matters to the model.
     shortened
         Whether it is of a part of the window only.
     """
 
-    requests: Requests
     timeline: Timeline
-    near: Timeline
     shortened: bool
 
     def list_plan(self, order: IntArray) -> Candidate:
         """Return the list plan in an order."""
         return self.timeline.listed(self.jobs.rows, self.duration, order)
 
+    def within(self, limits: Bounds) -> Near:
+        """Return what matters to plans within bounds of the starts."""
+        timeline = self.timeline.until(limits.last)
+        requests = requests_of(timeline, self.jobs, np.array(limits.latest, dtype=np.int64))
+        return Near(timeline, requests, places_of(timeline, requests, self.listed.takes))
+
     @cached_property
-    def places(self) -> list[Place]:
-        """Where units go in the model."""
-        return places_of(self.near, self.requests, self.listed.takes)
+    def near(self) -> Near:
+        """What matters to the built-in objective."""
+        return self.within(self.delay.bounds)
 
 
 class Cp(PlanningDispatcher[NodeProblem]):
@@ -94,24 +114,21 @@ class Cp(PlanningDispatcher[NodeProblem]):
         if not possible.all():
             jobs, duration, earliest = jobs.take(possible), duration[possible], earliest[possible]
         listed = timeline.listed(jobs.rows, duration, np.arange(len(jobs)))
-        divisors, last_end = self.objective.divisors(jobs), int(timeline.times[-1])
-        limits = bounds(divisors, duration, earliest, listed.starts, last_end)
-        near = timeline.until(limits.last)
+        limits = bounds(duration, earliest, int(timeline.times[-1]))
         return NodeProblem(
             jobs=jobs,
             duration=duration,
-            requests=requests_of(near, jobs, np.array(limits.latest, dtype=np.int64)),
             timeline=timeline,
-            near=near,
             listed=listed,
             bounds=limits,
+            delay=delay(self.objective.divisors(jobs), duration, limits, listed.starts),
             shortened=shortened,
         )
 
     def sized(self, problem: NodeProblem) -> NodeProblem:
         """Return the problem of half of the jobs as long as their places are too many."""
         half = len(problem.jobs) // 2
-        if half and sum(len(place.jobs) for place in problem.places) > MOST_COUNTS:
+        if half and sum(len(place.jobs) for place in problem.near.places) > MOST_COUNTS:
             # Of an odd number the larger part is for jobs that may fit now: one job alone does.
             view = problem.timeline.view
             kept = window_of(self._fits_now(view, problem.jobs), half, first=half // 2)
@@ -120,11 +137,12 @@ class Cp(PlanningDispatcher[NodeProblem]):
 
     def model(self, problem: NodeProblem) -> BuiltModel:
         """Build the exact model; its ``other`` variables are units of a job at a place."""
-        limits, duration = problem.bounds, problem.duration.tolist()
+        limits, duration = problem.delay.bounds, problem.duration.tolist()
+        near = problem.near
         model = cpsat.new_model(self.name)
         start = add_starts(model, limits, problem.jobs.handle)
         placement = Placement(
-            model, problem.requests, problem.places, start, duration, problem.jobs.handle.tolist()
+            model, near.requests, near.places, start, duration, problem.jobs.handle.tolist()
         )
         horizon = limits.end(duration)
         exact = placement.add(self.allocator.capacity, horizon)
@@ -134,11 +152,11 @@ class Cp(PlanningDispatcher[NodeProblem]):
             start,
             duration,
             pooled_demand(problem.timeline.view, problem.jobs, self.allocator),
-            problem.near.times,
-            problem.near.levels.sum(axis=1),
+            near.timeline.times,
+            near.timeline.levels.sum(axis=1),
             horizon,
         )
-        add_objective(model, start, limits)
+        value = problem.delay.add(model, start)
         hints = placement.hints(problem.listed.takes)
         cpsat.add_hints(
             model,
@@ -149,9 +167,10 @@ class Cp(PlanningDispatcher[NodeProblem]):
             _guide(model, start, placement)
         return BuiltModel(
             model=model,
+            value=value,
             start=tuple(start),
             other=tuple(placement.count.values()),
-            read=partial(_read, problem, tuple(placement.count)),
+            read=partial(_read, problem, near, tuple(placement.count)),
             exact=exact,
         )
 
@@ -193,21 +212,25 @@ def _guide(model: cpsat.CpModel, start: Sequence[cpsat.IntVar], placement: Place
 
 
 def _read(
-    problem: NodeProblem, keys: Sequence[tuple[int, int]], starts: IntArray, units: Sequence[int]
+    problem: NodeProblem,
+    near: Near,
+    keys: Sequence[tuple[int, int]],
+    starts: IntArray,
+    units: Sequence[int],
 ) -> Candidate:
     """Return a solution with the nodes of every job; ``units`` are by job and place."""
     takes = np.zeros_like(problem.listed.takes)
     pooled: dict[int, dict[int, int]] = {}
     for (job, position), count in zip(keys, units, strict=True):
-        place = problem.places[position]
+        place = near.places[position]
         if count and place.pool:
             pooled.setdefault(position, {})[job] = count
         elif count:
             takes[job, place.nodes[0]] = count
     for position, counts in pooled.items():
         placed = units_in_pool(
-            problem.requests,
-            problem.places[position],
+            near.requests,
+            near.places[position],
             counts,
             starts.tolist(),
             problem.duration,

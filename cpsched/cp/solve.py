@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
@@ -9,12 +10,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.cp import cpsat, stats
+from cpsched.errors import DispatchError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cpsched.base.types import IntArray
-    from cpsched.cp.bounds import Bounds
+    from cpsched.cp.bounds import Bounds, Delay
     from cpsched.model.jobtable import JobTable
 
 
@@ -48,13 +50,21 @@ class Problem(ABC):
     listed
         The list plan.
     bounds
-        Of the starts.
+        Of the starts, for every objective.
+    delay
+        The built-in objective, with its own narrower bounds.
     """
 
     jobs: JobTable
     duration: IntArray
     listed: Candidate
     bounds: Bounds
+    delay: Delay
+
+    @property
+    def all_first(self) -> bool:
+        """Whether the list plan starts every job as early as it could start alone."""
+        return tuple(self.listed.starts.tolist()) == self.bounds.earliest
 
     @abstractmethod
     def list_plan(self, order: IntArray) -> Candidate:
@@ -69,7 +79,10 @@ class BuiltModel(cpsat.HasModel):
     Attributes
     ----------
     model
-        Minimises ``sum_i weight_i * (start_i - earliest_i)``, times in seconds from now on.
+        Times are seconds from now on.
+    value
+        What the model minimises, of the starts of any plan: a whole number of at least 0. Plans
+        are compared by it and by nothing else. No job improves it by starting later.
     start
         The start of each job of the window, in order of priority.
     other, read
@@ -82,17 +95,12 @@ class BuiltModel(cpsat.HasModel):
     """
 
     model: cpsat.CpModel
+    value: Callable[[IntArray], int]
     start: tuple[cpsat.IntVar, ...]
     other: tuple[cpsat.IntVar, ...] = ()
     read: Callable[[IntArray, Sequence[int]], Candidate] = lambda starts, _: Candidate(starts)
     subject: str = "the decision"
     exact: bool = True
-
-
-def add_objective(model: cpsat.CpModel, start: Sequence[cpsat.IntVar], bounds: Bounds) -> None:
-    """Minimise the weighted delay beyond the earliest starts."""
-    constant = sum(w * e for w, e in zip(bounds.weight, bounds.earliest, strict=True))
-    cpsat.minimize(model, start, bounds.weight, constant)
 
 
 def answer(
@@ -103,21 +111,38 @@ def answer(
 
     The candidates are the list plan, the solver's answer, and, unless that is proven best, the
     list plan in the order of that answer's starts. The first of the best is taken.
+
+    Raises
+    ------
+    DispatchError
+        If the model minimises something other than its ``value``.
     """
-    bounds = problem.bounds
     solved = cpsat.solve(built.model, [*built.start, *built.other], limits)
-    best, value = problem.listed, bounds.slack
+    listed = built.value(problem.listed.starts)
+    best, value = problem.listed, listed
     if solved.has_solution:
         count = len(built.start)
         starts = np.array(solved.values[:count], dtype=np.int64)
-        if bounds.delay(starts) < value:
-            best, value = built.read(starts, solved.values[count:]), bounds.delay(starts)
+        answered = built.value(starts)
+        _check_value(built, solved, answered)
+        if answered < value:
+            best, value = built.read(starts, solved.values[count:]), answered
         if solved.status is not cpsat.Status.OPTIMAL:
             # No job of it starts later than in the answer.
             again = problem.list_plan(np.argsort(starts, kind="stable"))
-            if again.starts.min() >= 0 and bounds.delay(again.starts) < value:
-                best, value = again, bounds.delay(again.starts)
-    return best, _stats(built, solved, bounds.slack, value)
+            if again.starts.min() >= 0 and built.value(again.starts) < value:
+                best, value = again, built.value(again.starts)
+    return best, _stats(built, solved, listed, value)
+
+
+def _check_value(built: BuiltModel, solved: cpsat.Solved, value: int) -> None:
+    """Refuse a value above the model's objective; below it is a solution that is not tight yet."""
+    # The solver's objective is a floating-point number, and sums may exceed its precision.
+    if value > solved.objective and not math.isclose(value, solved.objective, rel_tol=1e-9):
+        raise DispatchError(
+            f"{built.model.name}: the model minimises {solved.objective:g} for starts of value"
+            f" {value:g}: BuiltModel.value must be what the model minimises"
+        )
 
 
 def _stats(built: BuiltModel, solved: cpsat.Solved, listed: int, followed: int) -> dict[str, float]:

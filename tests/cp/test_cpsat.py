@@ -151,7 +151,7 @@ def test_or_tools_is_imported_by_the_first_model_only():
     program = (
         "import sys; import cpsched.cp.hybrid, cpsched.cp.pure, cpsched.cli.main;"
         "from cpsched.base.spec import build; build('dispatchers', 'cph-3');"
-        "assert 'ortools' not in sys.modules; from cpsched import cpsat; cpsat.new_model('x');"
+        "assert 'ortools' not in sys.modules; from cpsched.cp import cpsat; cpsat.new_model('x');"
         "assert 'ortools' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", program], check=True)

@@ -54,9 +54,12 @@ def first_model(tasks: Tasks, plan: QueuePlan) -> BuiltModel | None:
     group = _group(tasks, plan, 0)
     if not _is_worth_it(tasks, plan, group):
         return None
-    model, start = _model(tasks, plan, group)
+    model, start, weights = _model(tasks, plan, group)
     return BuiltModel(
-        model=model, start=tuple(start), subject="the first neighbourhood of the plan"
+        model=model,
+        value=lambda starts: sum(w * s for w, s in zip(weights, starts.tolist(), strict=True)),
+        start=tuple(start),
+        subject="the first neighbourhood of the plan",
     )
 
 
@@ -80,7 +83,7 @@ def _replan(
     numbers: dict[str, float],
 ) -> QueuePlan:
     """Solve a group's model; return the list plan in the order of its answer, or the plan given."""
-    model, start = _model(tasks, plan, group)
+    model, start, _ = _model(tasks, plan, group)
     solved = cpsat.solve(model, start, limits)
     for name, value in stats.of_solve(solved, len(group)).items():
         numbers[name] += value
@@ -94,8 +97,12 @@ def _replan(
 
 def _model(
     tasks: Tasks, plan: QueuePlan, group: IntArray
-) -> tuple[cpsat.CpModel, list[cpsat.IntVar]]:
-    """Build the model of a group on what all others leave; times are seconds from now on."""
+) -> tuple[cpsat.CpModel, list[cpsat.IntVar], list[int]]:
+    """
+    Build the model of a group on what all others leave, with the weights of its starts.
+
+    Times are seconds from now on.
+    """
     others = np.ones(len(plan.start), dtype=np.bool_)
     others[group] = False
     times, level = pool.pool_left(
@@ -122,7 +129,7 @@ def _model(
     weights = whole_weights(_divisors(tasks, plan, group), horizon)
     model.minimize(sum(w * s for w, s in zip(weights, start, strict=True)))
     cpsat.add_hints(model, start, (plan.start[group] - now).tolist())
-    return model, start
+    return model, start, weights
 
 
 def _divisors(tasks: Tasks, plan: QueuePlan, group: IntArray) -> IntArray:

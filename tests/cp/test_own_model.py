@@ -1,0 +1,136 @@
+"""A model with an objective of its own: the largest wait, which no sum of starts says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tiny import jobs, machine, run
+
+from cpsched.cp import cpsat, dispatcher, solve, stats
+from cpsched.cp.bounds import add_starts
+from cpsched.cp.hybrid import Cph
+from cpsched.cp.pool import add_pool
+from cpsched.cp.pure import Cp
+from cpsched.cp.solve import BuiltModel
+from cpsched.errors import DispatchError
+from cpsched.verification import verify
+
+
+class LargestEnd(Cph):
+    """Minimises the end of the job that ends last, on the pool."""
+
+    name = "largest-end"
+
+    def model(self, problem):
+        """Build the model within the bounds that hold for every objective."""
+        duration = problem.duration.tolist()
+        model = cpsat.new_model(self.name)
+        start = add_starts(model, problem.bounds, problem.jobs.handle)
+        horizon = problem.bounds.end(duration)
+        exact = add_pool(
+            model, start, duration, problem.demand, problem.times, problem.level, horizon
+        )
+        last = model.new_int_var(0, horizon, "last")
+        for variable, length in zip(start, duration, strict=True):
+            model.add(last >= variable + length)
+        model.minimize(last)
+        return BuiltModel(
+            model=model,
+            value=lambda starts: int((starts + problem.duration).max()),
+            start=tuple(start),
+            exact=exact,
+        )
+
+
+class WrongValue(LargestEnd):
+    """Says that a plan is worth more than the model minimises."""
+
+    def model(self, problem):
+        """Return the model with a value that is not its own."""
+        built = super().model(problem)
+        return BuiltModel(
+            model=built.model, start=built.start, value=lambda starts: built.value(starts) + 1
+        )
+
+
+def drawn(seed):
+    """Return 40 jobs of up to 4 cores and 60 s whose limits are right."""
+    rng = np.random.default_rng(seed)
+    return jobs(
+        *zip(
+            np.sort(rng.integers(0, 200, 40)).tolist(),
+            rng.integers(1, 5, 40).tolist(),
+            (length := rng.integers(1, 60, 40).tolist()),
+            length,
+            strict=True,
+        )
+    )
+
+
+@pytest.fixture
+def answers(monkeypatch):
+    """Return a list of (model, followed plan, solver's outcome, statistics), one for each solve."""
+    seen, solved = [], []
+
+    def solve_model(model, variables, limits):
+        solved.append(cpsat_solve(model, variables, limits))
+        return solved[-1]
+
+    def answer(problem, built, limits):
+        found, numbers = solve.answer(problem, built, limits)
+        seen.append((built, found, solved[-1], numbers))
+        return found, numbers
+
+    cpsat_solve = cpsat.solve
+    monkeypatch.setattr(cpsat, "solve", solve_model)
+    monkeypatch.setattr(dispatcher, "answer", answer)
+    return seen
+
+
+@pytest.mark.parametrize("limit", [0.0003, 0.05])
+def test_the_plan_followed_is_the_best_for_the_models_own_objective(answers, limit):
+    """Never worse than the solver's, and counted as proven only with the value it has proven."""
+    found = run(drawn(1), machine((5,)), LargestEnd(limit=limit))
+    assert not verify(found.schedule)
+    assert len(answers) > 5
+    proven = 0
+    for built, followed, solved, numbers in answers:
+        value = built.value(followed.starts)
+        if solved.has_solution:
+            count = len(built.start)
+            assert value <= built.value(np.array(solved.values[:count]))
+        if numbers[stats.PROVEN_OPTIMAL]:
+            proven += 1
+            assert value == solved.bound == solved.objective
+    assert proven
+
+
+def test_a_value_that_the_model_does_not_minimise_is_refused():
+    """The first solve says both numbers."""
+    with pytest.raises(DispatchError, match="largest-end: the model minimises .* of value"):
+        run(drawn(1), machine((5,)), WrongValue())
+
+
+@pytest.mark.parametrize("kind", [Cph, Cp])
+def test_the_narrow_bounds_belong_to_the_built_in_sum(kind):
+    """A plan that ends first of all may start a job later than any plan with a smaller sum."""
+    problems = []
+
+    class Kept(kind):
+        def model(self, problem):
+            problems.append(problem)
+            return super().model(problem)
+
+    run(drawn(1), machine((5,)), Kept())
+    assert problems
+    narrower = 0
+    for problem in problems:
+        wide, narrow = problem.bounds, problem.delay.bounds
+        assert wide.earliest == narrow.earliest
+        # Whatever the objective: when all that runs and all other jobs have ended.
+        ends = {late + length for late, length in zip(wide.latest, problem.duration, strict=True)}
+        assert len(ends) == 1
+        pairs = list(zip(narrow.latest, wide.latest, strict=True))
+        assert all(one <= other for one, other in pairs)
+        narrower += any(one < other for one, other in pairs)
+    assert narrower
