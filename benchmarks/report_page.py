@@ -18,7 +18,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from cpsched.report.make import make_report
 from cpsched.study import carry_out, load_study
 
-TABLE = HERE.parent / "docs" / "measurements" / "data" / "report-page.csv"
+TABLE = HERE / "results" / "data" / "report-page.csv"
 #: Windows by what they are called: pixels.
 WINDOWS = {"desktop, 1,280 px": 1280, "phone, 390 px": 390}
 #: Milliseconds from the beginning of the navigation, and what these are called.

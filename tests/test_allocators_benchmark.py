@@ -83,7 +83,7 @@ def test_a_dispatcher_is_compared_with_itself_under_first_fit(
 
 
 def test_the_study_has_every_dispatcher_under_every_allocator() -> None:
-    """Those that go by the topology are in blocks.toml. Labels end in the allocator of the rest."""
+    """But those that go by the topology. Labels end in the allocator."""
     about = tomllib.loads((BENCHMARKS / "allocators.toml").read_text())
     crossed = set()
     for label, spec in about["dispatchers"].items():
@@ -95,5 +95,3 @@ def test_the_study_has_every_dispatcher_under_every_allocator() -> None:
         registry.BUILT_IN["allocators"]
     ) - together
     assert len(crossed) == 3 * 5
-    blocks = (BENCHMARKS / "blocks.toml").read_text()
-    assert all(f"allocator={name}" in blocks for name in together)

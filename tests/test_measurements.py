@@ -11,21 +11,21 @@ import pytest
 from markdown_it import MarkdownIt
 
 ROOT = Path(__file__).resolve().parents[1]
-FOLDER = ROOT / "docs" / "measurements"
-PAGES = sorted(path.stem for path in FOLDER.glob("*.md"))
-DATA = sorted(path.name for path in (FOLDER / "data").glob("*"))
+FOLDERS = [ROOT / "docs" / "measurements", ROOT / "benchmarks" / "results"]
+PAGES = sorted(path for folder in FOLDERS for path in folder.glob("*.md"))
+DATA = sorted(path for folder in FOLDERS for path in (folder / "data").glob("*"))
+LINK = re.compile(r"\]\((data/[\w.-]+)\)")
+pages = pytest.mark.parametrize("page", PAGES, ids=[path.stem for path in PAGES])
 SCRIPT = re.compile(r"\b(?:benchmarks|data)/[\w./-]+\.(?:py|toml|jsonl)\b")
 
 
-def text(page: str) -> str:
-    return (FOLDER / f"{page}.md").read_text(encoding="utf-8")
-
-
-def tables(page: str) -> list[str]:
+def tables(page: Path) -> list[Path]:
     """Return the data files of a page's tables, as Markdown's own rules find them."""
-    blocks = [block for block in MarkdownIt().parse(text(page)) if block.type == "fence"]
+    text = page.read_text(encoding="utf-8")
+    blocks = [block for block in MarkdownIt().parse(text) if block.type == "fence"]
     shown = [block.content for block in blocks if block.info.startswith("{csv-table}")]
-    return [name for content in shown for name in re.findall(r"^:file: data/(\S+)", content, re.M)]
+    named = [name for content in shown for name in re.findall(r"^:file: (\S+)", content, re.M)]
+    return [page.parent / name for name in named + LINK.findall(text)]
 
 
 def test_every_data_file_is_shown_once():
@@ -33,23 +33,27 @@ def test_every_data_file_is_shown_once():
     assert Counter(name for page in PAGES for name in tables(page)) == Counter(DATA)
 
 
-@pytest.mark.parametrize("name", DATA)
-def test_rows_of_a_data_file_are_as_wide_as_its_head(name):
-    with (FOLDER / "data" / name).open(encoding="utf-8", newline="") as file:
+@pytest.mark.parametrize("path", DATA, ids=[path.name for path in DATA])
+def test_rows_of_a_data_file_are_as_wide_as_its_head(path):
+    with path.open(encoding="utf-8", newline="") as file:
         head, *rows = csv.reader(file)
     assert rows
     assert {len(row) for row in rows} == {len(head)}
 
 
-@pytest.mark.parametrize("page", [page for page in PAGES if page != "index"])
+@pages
 def test_a_page_begins_with_a_question_and_at_most_ten_conclusions(page):
-    found = re.match(r"# .+?\n\n(.+?)\n\n## Results\n\n(.+?)(?=\n\n)", text(page), re.S)
+    text = page.read_text(encoding="utf-8")
+    if page.stem == "index":
+        assert "## Results" not in text
+        return
+    found = re.match(r"# .+?\n\n(.+?)\n\n## Results\n\n(.+?)(?=\n\n)", text, re.S)
     assert found
     assert "?" in found[1]
     assert 1 <= len(re.findall(r"^- ", found[2], re.M)) <= 10
 
 
-@pytest.mark.parametrize("page", PAGES)
+@pages
 def test_scripts_and_studies_that_a_page_names_exist(page):
-    named = SCRIPT.findall(text(page))
+    named = SCRIPT.findall(page.read_text(encoding="utf-8"))
     assert [path for path in named if not (ROOT / path).exists()] == []

@@ -75,7 +75,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "table": "cpsched.traces.table:TABLE",
     },
     "generators": {
-        "blocks": "cpsched.generators.blocks:BLOCKS",
         "site": "cpsched.generators.site:SITE",
     },
     "runtime_models": {

@@ -52,7 +52,7 @@ def test_places_are_kept_or_refused(dispatcher, kind):
     """All jobs run, no rule is broken; or one line says what cannot be kept."""
     system = of_blocks()
     if dispatcher in REFUSE:
-        with pytest.raises(ConfigError, match=f"^{dispatcher} cannot place jobs with segments,"):
+        with pytest.raises(ConfigError, match=f"^{dispatcher} cannot place jobs with segments or"):
             run(workload(kind), system, dispatcher)
         return
     schedule = run(workload(kind), system, dispatcher).schedule

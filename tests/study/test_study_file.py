@@ -326,7 +326,7 @@ def test_a_part_of_all_workloads(study):
         ),
         (TOP + LOG + 'predictors = ["W"]', r"predictors: 'W' is not one of: requested"),
         (TOP + LOG + "skip_bad_lines = 1", "skip_bad_lines: is 1, must be true or false"),
-        (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: blocks, esp, esp-nodes, eurora, heterogeneous"),
+        (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: esp, esp-nodes, eurora, heterogeneous"),
         (TOP + LOG + "seeded = true", r"workloads\[1\].seeded: does not apply to a workload of a file"),
         (TOP + ESP + "options = { seed = 1 }", "seeded: is true, and 'esp' has its own seed in options"),
         (TOP + LOG + 'dispatchers = ["x"]', r"workloads\[1\].dispatchers: 'x' is not one of: fifo, easy"),

@@ -54,7 +54,7 @@ class WholeQueue(Dispatcher):
         How many of the last arrivals are planned once more, after the waiting jobs.
     neighbourhoods
         How many groups of a dozen planned jobs CP-SAT replans in a decision. None by default:
-        the plans get better by a few percent, the schedules do not (docs/measurements/rollout.md).
+        the plans get better by a few percent, the schedules do not (benchmarks/results/rollout.md).
     limit
         Deterministic time for each of them.
     wall
