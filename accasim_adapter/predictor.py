@@ -39,7 +39,8 @@ class CpschedPredictor(Hooks):
     Parameters
     ----------
     predictor
-        A specification like ``user-history`` or ``last-2``, or a predictor (a trained one, say).
+        A specification like ``user-history`` or ``last:count=2``, or a predictor (a trained one,
+        say).
     system, default_time
         As for :class:`~accasim_adapter.dispatcher.CpschedDispatcher`.
     seed

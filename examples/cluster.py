@@ -21,7 +21,7 @@ gpu = 2
 mem = "16 GB"
 """
 GB = 1 << 20
-cluster = Cluster(parse_system(SYSTEM, where="example"), "easy", predictor="last-2")
+cluster = Cluster(parse_system(SYSTEM, where="example"), "easy", predictor="last:count=2")
 names = {}
 
 

@@ -32,7 +32,7 @@ if __name__ == "__main__":
             str(folder / "log.swf"),
             str(folder / "system.json"),
             CpschedDispatcher("rollout", scenarios=5),
-            additional_data=[CpschedPredictor("last-2"), ScheduleWriter(folder / "schedule")],
+            additional_data=[CpschedPredictor("last:count=2"), ScheduleWriter(folder / "schedule")],
             scheduling_output=False,
             statistics_output=False,
             show_statistics=False,

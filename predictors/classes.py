@@ -176,7 +176,7 @@ class GbmClasses(Classes, Gbm):
 
     Parameters
     ----------
-    model, frozen, refit, start, window, trees, backend, prefix, limit
+    model, frozen, refit, start, window, trees, prefix, limit
         As for :class:`~predictors.gbm.Gbm`.
     repredict
         Whether jobs that wait are predicted again when a job of their user has ended.
@@ -199,13 +199,12 @@ class GbmClasses(Classes, Gbm):
         start: int = 500,
         window: int = 30_000,
         trees: int = 40,
-        backend: str = "auto",
         prefix: str = "stem",
         limit: int = LIMIT,
         repredict: bool = False,
     ) -> None:
         self.repredicts = repredict
-        super().__init__(model, frozen, refit, start, window, trees, backend, prefix, limit)
+        super().__init__(model, frozen, refit, start, window, trees, prefix, limit)
 
     @property
     def growth(self) -> Growth:
@@ -225,4 +224,4 @@ class GbmClasses(Classes, Gbm):
             )
             for horizon in HORIZONS
         ]
-        self.take(grow(self._backend, rows, tasks, self.growth))
+        self.take(grow(rows, tasks, self.growth))

@@ -37,7 +37,7 @@ ReplayDispatcher = Annotated[
     ),
 ]
 #: Judged where the command line names none.
-_DEFAULT = ("requested", "last-2", "user-history", "user-history-plus")
+_DEFAULT = ("requested", "last:count=2", "user-history", "user-history-plus")
 
 
 def register(app: typer.Typer) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from predictors.accuracy import BOUND
-from predictors.boosting import Growth, Task, choose, grow
+from predictors.boosting import Growth, Task, grow
 from predictors.coverage import Coverage
 from predictors.features import FEATURES
 from predictors.forest import Forest, ForestSet
@@ -40,8 +40,6 @@ class Gbm(Learned):
         As for :class:`~predictors.learned.Learned`.
     trees
         Of each forest.
-    backend
-        Library that grows them: ``sklearn``, ``lightgbm``, or ``auto``: LightGBM if installed.
     """
 
     #: How many forests there are; 0 for one for each score.
@@ -55,7 +53,6 @@ class Gbm(Learned):
         start: int = 500,
         window: int = 50_000,
         trees: int = 100,
-        backend: str = "auto",
         prefix: str = "stem",
         limit: int = LIMIT,
     ) -> None:
@@ -63,7 +60,6 @@ class Gbm(Learned):
             raise ValueError(f"trees is {trees}, must be from 1 to {MOST_TREES}")
         self.forget()
         self._trees = trees
-        self._backend = choose(backend)
         super().__init__(model, frozen, refit, start, window, prefix, limit)
 
     @property
@@ -82,7 +78,7 @@ class Gbm(Learned):
 
     def fit(self, window: Window, now: int) -> None:  # noqa: ARG002
         """Grow all forests anew."""
-        self.take(grow(self._backend, window.features, self.tasks(window), self.growth))
+        self.take(grow(window.features, self.tasks(window), self.growth))
 
     @property
     def growth(self) -> Growth:
@@ -131,24 +127,6 @@ class GbmLog(Gbm):
         return Answers(said, said, said + self._bound.offset)
 
 
-class GbmRatio(GbmLog):
-    """
-    Predicts the share of the requested time that a job will use, by boosted trees.
-
-    The smallest mean error. Parameters as for :class:`Gbm`; the bound as for :class:`GbmLog`.
-    """
-
-    name = "gbm-ratio"
-
-    def tasks(self, window: Window) -> list[Task]:
-        """Least absolute error of the share."""
-        return [share_task(window)]
-
-    def score(self, rows: AnyArray) -> FloatArray:
-        """Return the logarithm of share times requested time."""
-        return log_of_share(super().score(rows), rows)
-
-
 class GbmQuantile(Gbm):
     """
     Predicts quantiles: 0.6 to plan with, 0.9 as the bound; by boosted trees.
@@ -174,12 +152,11 @@ class GbmQuantile(Gbm):
         start: int = 500,
         window: int = 50_000,
         trees: int = 100,
-        backend: str = "auto",
         prefix: str = "stem",
         limit: int = LIMIT,
     ) -> None:
         self._plan = Coverage(self.shares[0])
-        super().__init__(model, frozen, refit, start, window, trees, backend, prefix, limit)
+        super().__init__(model, frozen, refit, start, window, trees, prefix, limit)
 
     def reset(self, system: System, seed: int) -> None:
         """Forget everything, or go back to the model file."""
@@ -243,6 +220,6 @@ def dump(forests: list[Forest]) -> dict[str, Any]:
     return {f"{index:02d}": forest.state() for index, forest in enumerate(forests)}
 
 
-def load(state: Mapping[str, Any], num_features: int = len(FEATURES)) -> list[Forest]:
+def load(state: Mapping[str, Any], num_features: int) -> list[Forest]:
     """Take up what :func:`dump` gave."""
     return [Forest.restore(state[name], num_features) for name in sorted(state)]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.errors import check_range
 from cpsched.model.prediction import Outcome, Prediction, RuntimePredictor
 from predictors.history import LIMIT
 from predictors.job_records import JobReader
@@ -18,26 +19,34 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
 
 
+#: Runtimes remembered of a user.
+_MOST = 1000
+
+
 class Last(RuntimePredictor):
     """
-    Predicts the runtime of the user's last job that has ended.
+    Predicts the mean runtime of the user's last jobs that have ended, of one unless told otherwise.
 
     Parameters
     ----------
+    count
+        How many jobs; 2 in Tsafrir, Etsion and Feitelson (2007), Backfilling using
+        system-generated predictions rather than user runtime estimates, IEEE TPDS 18(6).
     limit
         Users remembered; the one longest without an ended job is forgotten first.
 
     Notes
     -----
-    The requested time, until a job of the user has ended. Jobs without a user have no history.
+    The requested time, until so many jobs of the user have ended. Jobs without a user have no
+    history.
     """
 
     name = "last"
-    #: Runtimes the prediction is the mean of.
-    count = 1
 
-    def __init__(self, limit: int = LIMIT) -> None:
-        self._recent = RecentRuntimes(self.count, limit)
+    def __init__(self, count: int = 1, limit: int = LIMIT) -> None:
+        check_range("count", count, 1, _MOST)
+        self._count = count
+        self._recent = RecentRuntimes(count, limit)
         self._reader = JobReader(prefix="none")
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
@@ -49,8 +58,8 @@ class Last(RuntimePredictor):
         answers = []
         for job in self._reader.read(jobs):
             runtimes = self._recent.get(job.user, ())
-            enough = len(runtimes) == self.count
-            answers.append(-(-sum(runtimes) // self.count) if enough else job.requested_time)
+            enough = len(runtimes) == self._count
+            answers.append(-(-sum(runtimes) // self._count) if enough else job.requested_time)
         return Prediction.point(np.array(answers, dtype=np.int64))
 
     def observe(self, jobs: JobTable, outcome: Outcome, now: int) -> None:  # noqa: ARG002
@@ -66,22 +75,3 @@ class Last(RuntimePredictor):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
         self._recent.load(state["recent"])
-
-
-class LastTwo(Last):
-    """
-    Predicts the mean runtime of the user's last two jobs that have ended.
-
-    Parameters
-    ----------
-    limit
-        Users remembered.
-
-    Notes
-    -----
-    Tsafrir, Etsion and Feitelson (2007), Backfilling using system-generated predictions rather
-    than user runtime estimates, IEEE TPDS 18(6). The requested time, until two jobs have ended.
-    """
-
-    name = "last-2"
-    count = 2

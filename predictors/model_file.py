@@ -30,8 +30,11 @@ if TYPE_CHECKING:
 #: Of the layout of model files and the meaning of features; files of other formats are refused.
 FORMAT = 2
 _KIND = "cpsched model"
-#: Options that are of the run they are given for.
-_OF_A_RUN = ("model", "frozen")
+#: Options of a training that a model is used without: those of the run they are given for, and
+#: the library that grew its trees, of which there is one now.
+_LEFT_OUT = ("model", "frozen", "backend")
+#: Predictors that models were trained for once, and what took their place.
+_REMOVED = {"stack": "gbm-log", "gbm-ratio": "gbm-log"}
 #: Bytes of all arrays of a file together; ten times the largest there is.
 _MOST = 2**30
 _DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError)
@@ -192,7 +195,8 @@ def predictor_of(path: Path) -> Spec:
     Raises
     ------
     ConfigError
-        If the file is damaged or not a model. Only its header is read.
+        If the file is damaged or not a model, or of a predictor that is no more. Only its header
+        is read.
     """
     try:
         header = read_json(str(read_arrays(path, _MOST, only=["/header"])["/header"]))
@@ -203,6 +207,12 @@ def predictor_of(path: Path) -> Spec:
         raise ConfigError(
             "is not a model of cpsched, or is damaged; 'cpsched train' writes one", where=path
         ) from error
+    if name in _REMOVED:
+        raise ConfigError(
+            f"is a model of '{name}', a predictor that was removed; train '{_REMOVED[name]}'"
+            " instead",
+            where=path,
+        )
     options = _options(path, trained if isinstance(trained, Mapping) else {})
     return Spec(name, tuple(sorted(options.items())))
 
@@ -214,7 +224,7 @@ def _options(path: Path, trained: Mapping[str, Any]) -> dict[str, str]:
         given = dict(Spec.parse(text).options) if isinstance(text, str) else {}
     except ConfigError as error:
         raise ConfigError("its header holds bad training options", where=path) from error
-    return {name: value for name, value in given.items() if name not in _OF_A_RUN}
+    return {name: value for name, value in given.items() if name not in _LEFT_OUT}
 
 
 def _check(path: Path, header: Mapping[str, Any], predictor: str, features: Sequence[str]) -> None:

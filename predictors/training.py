@@ -50,8 +50,8 @@ def learner(spec: str) -> Learned:
     made = build("predictors", spec, truth=lambda handle: handle)
     if not isinstance(made, Learned):
         raise ConfigError(
-            f"'{Spec.parse(spec).name}' has no model to train; gbm-log, gbm-ratio, gbm-quantile,"
-            " gbm-classes, stack and linear do",
+            f"'{Spec.parse(spec).name}' has no model to train; gbm-log, gbm-quantile,"
+            " gbm-classes and linear do",
             key="--predictor",
         )
     if made.frozen:

@@ -92,12 +92,6 @@ class Window:
         positions: IntArray = np.flatnonzero(self._age() < count)
         return positions
 
-    def thinned(self, whole: int, every: int) -> IntArray:
-        """Return the positions of so many newest jobs and of one in ``every`` older, sorted."""
-        age = self._age()
-        positions: IntArray = np.flatnonzero((age < whole) | (age % every == 0))
-        return positions
-
     def _age(self) -> IntArray:
         """Return how many jobs were added after each."""
         age: IntArray = (self.added - 1 - np.arange(len(self))) % self._limit

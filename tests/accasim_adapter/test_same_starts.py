@@ -48,8 +48,8 @@ def test_predictors_give_the_same_starts_beside_the_dispatcher_and_inside(
         [
             ("easy:backfill=sjf", {**system, "predictor": "user-history"}),
             ("easy:backfill=sjf", {**system, "additional": "user-history"}),
-            ("rollout", {**system, "additional": "last-2"}),
-            ("accasim:ShortestJobFirst", {"again": True, "additional": "last-2"}),
+            ("rollout", {**system, "additional": "last:count=2"}),
+            ("accasim:ShortestJobFirst", {"again": True, "additional": "last:count=2"}),
         ],
         tmp_path / "out",
     )
@@ -58,8 +58,8 @@ def test_predictors_give_the_same_starts_beside_the_dispatcher_and_inside(
     assert inside == expected
     assert beside == expected
     assert inside != ours(log, machine_file, "easy:backfill=sjf")
-    assert planning == ours(log, machine_file, "rollout", "last-2")
-    assert theirs == ours(log, machine_file, "sjf", "last-2")
+    assert planning == ours(log, machine_file, "rollout", "last:count=2")
+    assert theirs == ours(log, machine_file, "sjf", "last:count=2")
 
 
 def test_a_job_of_no_duration_leaves_its_nodes_idle_unless_accasim_dispatches_again(
@@ -193,7 +193,7 @@ class Spied(Event):
         self._truth = value
 
 log, system, out = sys.argv[1:]
-for name, predicts in (("easy", "user-history"), ("rollout", "last-2")):
+for name, predicts in (("easy", "user-history"), ("rollout", "last:count=2")):
     Simulator(
         log, system, accasim_adapter.CpschedDispatcher(name), job_class=Spied,
         scheduling_output=False, statistics_output=False, show_statistics=False,
@@ -238,7 +238,7 @@ from accasim_adapter import CpschedDispatcher, CpschedPredictor, ScheduleWriter
 from accasim.base.simulator_class import Simulator
 
 log, system, out = sys.argv[1:]
-dispatcher, predictor = CpschedDispatcher("rollout"), CpschedPredictor("last-2")
+dispatcher, predictor = CpschedDispatcher("rollout"), CpschedPredictor("last:count=2")
 for turn in "ab":
     Simulator(
         log, system, dispatcher, additional_data=[predictor, ScheduleWriter(f"{out}/{turn}")],

@@ -61,9 +61,9 @@ def test_it_compares_what_the_command_compares(tmp_path, capsys):
 
 
 def test_a_workload_and_a_system_are_taken_as_they_are():
-    found = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"], predictors="last-2")
+    found = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"], predictors="last")
     assert repr(found) == "<Comparison of 2 runs: 2 dispatchers (few-jobs on four)>"
-    expected = simulate(four_jobs(), four_cores(), predictor="last-2")
+    expected = simulate(four_jobs(), four_cores(), predictor="last")
     first = found.runs[0]
     assert (first.schedule.start == expected.schedule.start).all()
     assert first.schedule.system == four_cores()
@@ -113,10 +113,10 @@ def test_finished_runs_are_compared_with_a_dispatcher_of_ones_own():
 
 def test_runs_that_differ_in_the_predictor_alone_are_compared():
     """There was no finding: each was compared with the dispatcher's run of its own predictor."""
-    runs = [simulate(four_jobs(), four_cores(), predictor=one) for one in ("requested", "last-2")]
+    runs = [simulate(four_jobs(), four_cores(), predictor=one) for one in ("requested", "last")]
     for found in (
         compare_runs(runs),
-        compare(four_jobs(), four_cores(), predictors=["requested", "last-2"]),
+        compare(four_jobs(), four_cores(), predictors=["requested", "last"]),
     ):
         assert found.finding
         assert {row["base_predictor"] for row in found.tables.differences.rows()} == {"requested"}

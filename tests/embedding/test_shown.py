@@ -30,8 +30,8 @@ def test_a_run_says_in_one_line_how_long_jobs_waited():
     run = simulate(four_jobs(), four_cores())
     mean, longest = duration(3540), duration(7080)
     assert repr(run) == f"<Run easy on four: 4 jobs, mean wait {mean}, longest {longest}>"
-    run = simulate(four_jobs(), four_cores(), dispatcher="fifo", predictor="last-2")
-    assert repr(run).startswith("<Run fifo with last-2 on four: 4 jobs, ")
+    run = simulate(four_jobs(), four_cores(), dispatcher="fifo", predictor="last")
+    assert repr(run).startswith("<Run fifo with last on four: 4 jobs, ")
     none = simulate(four_jobs().select(start=180), four_cores())
     assert repr(none) == "<Run easy on four: 1 job, none ran to an end>"
 

@@ -91,13 +91,13 @@ def test_predictions_and_their_correction_too(correction):
     """A predictor that learns, and runs that go on for longer."""
     fitted = sample()
     settings = Settings(overrun="extend", correction=correction)
-    run = simulate(fitted, dispatcher="easy", predictor="last-2", settings=settings)
-    cluster = Cluster(fitted.system, "easy", "last-2", correction=correction)
+    run = simulate(fitted, dispatcher="easy", predictor="last:count=2", settings=settings)
+    cluster = Cluster(fitted.system, "easy", "last:count=2", correction=correction)
     assert cluster.correction == correction
     with pytest.raises(ConfigError, match="correction: is 'none', must be one of: requested"):
         Cluster(fitted.system, correction="none")
     if correction == "requested":
-        assert _live(fitted, "easy", "last-2") == run.schedule.start.tolist()
+        assert _live(fitted, "easy", "last:count=2") == run.schedule.start.tolist()
 
 
 def test_four_jobs_by_hand():
@@ -421,7 +421,7 @@ def test_only_nodes_that_exist_go_down():
 def _busy():
     """Return a cluster in which jobs run, wait and are held, and a node is down."""
     queues = [Queue(name="a", groups=("all",)), Queue(name="b")]
-    cluster = Cluster(machine((4,), (4,), queues=queues), "easy", "last-2")
+    cluster = Cluster(machine((4,), (4,), queues=queues), "easy", "last:count=2")
     for number in range(6):
         ask = _request(3, time=20 + number, queue="ab"[number % 2], user=f"u{number % 3}")
         cluster.submit(ask, number, job_id=f"j{number}", held=number == 3)
@@ -433,7 +433,7 @@ def _busy():
 
 def test_a_saved_cluster_goes_on():
     """Everything is in its state: jobs, queue, nodes, who is held, and what was learnt."""
-    whole, again = _busy(), Cluster(_busy().system, "easy", "last-2")
+    whole, again = _busy(), Cluster(_busy().system, "easy", "last:count=2")
     again.restore(_saved(whole))
     for cluster in (whole, again):
         cluster.release(3, 10)
@@ -476,7 +476,7 @@ def test_an_altered_state_is_refused(part, name, change):
     saved = _saved(_busy())
     saved[part][name] = change(saved[part][name])
     with pytest.raises(RunError, match="the state "):
-        Cluster(_busy().system, "easy", "last-2").restore(saved)
+        Cluster(_busy().system, "easy", "last:count=2").restore(saved)
 
 
 def test_a_rigid_request_has_one_size_and_others_their_bounds():

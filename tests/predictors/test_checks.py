@@ -28,15 +28,14 @@ pytestmark = pytest.mark.slow
 #: Options under which a predictor's memory is full after 1,000 jobs of as many users.
 SMALL = {
     "last": "last:limit=500",
-    "last-2": "last-2:limit=500",
     "user-history": "user-history:limit=200",
     "user-history-plus": "user-history-plus:limit=200",
     "jobs-alike": "jobs-alike:limit=200",
 }
-VARIANTS = ("scaled:factor=1", "user-history:limit=200,prefix=2,memory=yes")
+VARIANTS = ("last:count=2,limit=500", "user-history:limit=200,prefix=2,memory=yes")
 #: ``actual`` and ``oracle-class`` are given the truth, and learned predictors are checked beside their own tests.
-NAMES = ("requested", "scaled", *SMALL, *VARIANTS)
-LEARNED = ("linear", "gbm-log", "gbm-ratio", "gbm-quantile", "gbm-classes", "stack")
+NAMES = ("requested", *SMALL, *VARIANTS)
+LEARNED = ("linear", "gbm-log", "gbm-quantile", "gbm-classes")
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -49,7 +48,7 @@ def test_predictors_keep_the_contract(name, check):
 def test_no_predictor_is_forgotten():
     """What is registered is checked, here or with the learned predictors."""
     told = {"actual", "oracle-class"}
-    assert {"requested", "scaled", *told, *SMALL, *LEARNED} == set(registry.names("predictors"))
+    assert {"requested", *told, *SMALL, *LEARNED} == set(registry.names("predictors"))
 
 
 def test_the_sample_has_everything_in_it():

@@ -19,7 +19,6 @@ from predictors.unmapped import unmapped
 
 pytestmark = pytest.mark.slow
 
-BACKENDS = ("sklearn", "lightgbm")
 CLASSES = "gbm-classes:trees=20,start=100"
 
 
@@ -45,11 +44,10 @@ def log(num=6000, seed=3):
     )
 
 
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_chances_come_true(backend):
+def test_chances_come_true():
     """Of jobs whose chance is known to be 10, 50 or 90 %; and intervals hold what they promise."""
     fitted = log()
-    done = evaluate(fitted, starts_of(fitted), f"{CLASSES},backend={backend}", warmup=0.4)
+    done = evaluate(fitted, starts_of(fitted), CLASSES, warmup=0.4)
     for score in done.within.values():
         assert score.calibration_error < 0.04
         assert score.auc > 0.72
@@ -177,7 +175,6 @@ def test_what_is_asked_while_jobs_wait_is_learnt_from_what_was_known_then(repred
     [
         ("gbm-classes:trees=0", "trees is 0, must be from 1"),
         ("gbm-classes:start=0", "start is 0, must be from 1"),
-        ("gbm-classes:backend=xgb", "backend is 'xgb'"),
         ("jobs-alike:limit=x", "limit"),
     ],
 )

@@ -108,7 +108,7 @@ def test_starts_can_be_simulated(files, cpsched):
     ("arguments", "message"),
     [
         (("-p", "oracle"), "no predictor is called 'oracle'"),
-        (("-p", "last:count=3"), "'last' takes: limit"),
+        (("-p", "last:days=3"), "'last' takes: count, limit"),
         (("-d", "fifo"), "--dispatcher: needs a --system to simulate on"),
         (("--system", "four.toml", "-d", "lifo"), "no dispatcher is called 'lifo'"),
         (("--out", "all.xls"), "must end in .csv, .csv.gz, .parquet"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import lightgbm
 import numpy as np
 import pytest
 
-from predictors.boosting import Growth, Task, _of_lightgbm, _of_sklearn, grow
+from predictors.boosting import Growth, Task, _of_sklearn, grow
 from predictors.forest import Forest, ForestSet
 
 pytestmark = pytest.mark.slow
@@ -42,26 +41,13 @@ def test_a_forest_predicts_as_scikit_learn(quantile):
     )
 
 
-@pytest.mark.parametrize("quantile", [None, 0.5, 0.9])
-def test_a_forest_predicts_as_lightgbm(quantile):
-    """The same with LightGBM's text."""
-    rows, target = data()
-    objective = {None: "regression", 0.5: "regression_l1", 0.9: "quantile"}[quantile]
-    settings = {"objective": objective, "alpha": 0.9, "verbosity": -1, "num_threads": 1}
-    model = lightgbm.train(settings, lightgbm.Dataset(rows, label=target), num_boost_round=8)
-    other = np.concatenate([rows, rows * 1.7])
-    forest = _of_lightgbm(model.model_to_string())
-    assert np.abs(forest(other) - model.predict(other)).max() < 1e-9
-
-
-@pytest.mark.parametrize("backend", ["sklearn", "lightgbm"])
-def test_growing_is_repeatable_and_rows_can_be_left_out(backend):
+def test_growing_is_repeatable_and_rows_can_be_left_out():
     """Equal input, equal forest; rows left out teach nothing; a constant is learnt."""
     rows, target = data()
     odd = np.arange(len(rows)) % 2
     tasks = [Task(target), Task(np.where(odd, 5.0, 1.0), None, odd == 0), Task(0 * target + 3)]
     growth = Growth(trees=20)
-    first, second = grow(backend, rows, tasks, growth), grow(backend, rows, tasks, growth)
+    first, second = grow(rows, tasks, growth), grow(rows, tasks, growth)
     for one, other in zip(first, second, strict=True):
         assert np.array_equal(one(rows), other(rows))
     assert np.abs(first[0](rows) - target).mean() < 0.5 * np.abs(target - np.median(target)).mean()
@@ -84,8 +70,8 @@ def test_forests_of_many_tasks_are_those_of_each_alone():
     rows = random.normal(size=(900, 6)).astype(np.float32)
     tasks = [Task(rows[:, 0] * 2.0), Task(rows[:, 1] - rows[:, 2], 0.9), Task(rows[:, 3], None)]
     growth = Growth(trees=12, seed=3)
-    for forest, task in zip(grow("sklearn", rows, tasks, growth), tasks, strict=True):
-        (alone,) = grow("sklearn", rows, [task], growth)
+    for forest, task in zip(grow(rows, tasks, growth), tasks, strict=True):
+        (alone,) = grow(rows, [task], growth)
         assert (forest(rows) == alone(rows)).all()
 
 
@@ -94,11 +80,11 @@ def test_features_that_never_differ_are_left_out():
     rows = np.full((500, 5), 7.0, dtype=np.float32)
     rows[:, [1, 3]] = random.normal(size=(500, 2))
     task = Task(rows[:, 3] + 2.0 * rows[:, 1])
-    (forest,) = grow("sklearn", rows, [task], Growth(trees=20))
-    (narrow,) = grow("sklearn", rows[:, [1, 3]].copy(), [task], Growth(trees=20))
+    (forest,) = grow(rows, [task], Growth(trees=20))
+    (narrow,) = grow(rows[:, [1, 3]].copy(), [task], Growth(trees=20))
     assert set(forest.feature.tolist()) == {-1, 1, 3}
     assert (forest(rows) == narrow(rows[:, [1, 3]])).all()
-    (none,) = grow("sklearn", np.ones((50, 3), dtype=np.float32), [Task(np.arange(50.0))], Growth())
+    (none,) = grow(np.ones((50, 3), dtype=np.float32), [Task(np.arange(50.0))], Growth())
     assert np.ptp(none(rows[:, :3])) == 0
 
 
@@ -114,7 +100,7 @@ def test_bins_are_made_once_for_all_tasks(monkeypatch):
     monkeypatch.setattr(_BinMapper, "fit", counted)
     rows = np.random.default_rng(8).normal(size=(400, 3)).astype(np.float32)
     few = Task(rows[:, 1].astype(float), taught_by=rows[:, 2] > 0)
-    grow("sklearn", rows, [few, Task(rows[:, 0].astype(float))], Growth(trees=2))
+    grow(rows, [few, Task(rows[:, 0].astype(float))], Growth(trees=2))
     assert made == [(400, 3)]
 
 
@@ -128,7 +114,7 @@ def test_a_tree_by_hand():
 def test_a_set_asks_every_forest():
     """One column for each, the same as each by itself."""
     rows, target = data()
-    forests = [small(), *grow("sklearn", rows, [Task(target), Task(-target)], Growth(trees=5))]
+    forests = [small(), *grow(rows, [Task(target), Task(-target)], Growth(trees=5))]
     said = ForestSet.join(forests)(rows)
     assert said.shape == (len(rows), 3)
     for column, forest in zip(said.T, forests, strict=True):

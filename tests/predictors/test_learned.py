@@ -9,8 +9,6 @@ from cpsched.base import registry
 from cpsched.base.spec import build
 from cpsched.errors import ConfigError
 from cpsched.simulation.simulate import Checkpoint, simulate
-from predictors import boosting
-from predictors.boosting import choose
 from predictors.checks import CHECKS
 from predictors.coverage import Coverage
 from predictors.evaluation import evaluate
@@ -21,25 +19,17 @@ from predictors.sample import sample
 
 pytestmark = pytest.mark.slow
 
-BACKENDS = ("sklearn", "lightgbm")
-POINTS = ("gbm-log", "gbm-ratio", "gbm-quantile", "stack")
+POINTS = ("gbm-log", "gbm-quantile")
 BOOSTED = (*POINTS, "gbm-classes")
 #: So small that a model is fitted within the 400 jobs of the checks, and memory is soon full.
 SMALL = "trees=3,start=100,window=300,limit=150"
 
 
-@pytest.fixture(autouse=True)
-def losses_early(monkeypatch):
-    """Let ``stack`` learn losses from fewer jobs."""
-    monkeypatch.setattr("predictors.stack.START", 60)
-
-
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
 @pytest.mark.parametrize("name", BOOSTED)
-@pytest.mark.parametrize("backend", BACKENDS)
-def test_boosted_predictors_keep_the_contract(backend, name, check):
+def test_boosted_predictors_keep_the_contract(name, check):
     """Everything that is promised of predictors, while models come and go."""
-    check(lambda: build("predictors", f"{name}:{SMALL},backend={backend}"))
+    check(lambda: build("predictors", f"{name}:{SMALL}"))
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
@@ -102,54 +92,16 @@ def test_learned_is_better_than_the_request():
     starts = starts_of(fitted)
     request = evaluate(fitted, starts, "requested").overall
     options = "trees=40,start=200,window=1500"
-    for spec in (*(f"{name}:{options}" for name in ("gbm-log", "gbm-ratio", "stack")), "linear"):
+    for spec in (f"gbm-log:{options}", "linear"):
         learned = evaluate(fitted, starts, spec).overall
         assert learned.mean_error_s < 0.8 * request.mean_error_s
 
 
-def test_stack_weighs_and_counts():
-    """Counts of who counted most add up to the jobs the model answered for."""
-    fitted = sample(800)
-    done = evaluate(fitted, starts_of(fitted), "stack:trees=10,start=100,window=800")
-    chosen = sum(count for name, count in done.stats.items() if name.startswith("mostly"))
-    assert chosen == done.stats["answered by the model"] > 300
-    assert (done.ranking_estimate != done.runtime_estimate).any()
-
-
-def test_stack_is_the_median_weighted_by_losses():
-    """The kernel against the same in arrays; histories that say nothing do not weigh."""
-    from predictors import stack
-    from predictors.forest import Forest
-
-    fitted = sample(600)
-    made = build("predictors", "stack:trees=5,start=60,window=500")
-    evaluate(fitted, starts_of(fitted), made)
-    rows = made.state()["window"]["features"]
-    scores = made.score(rows)
-    said = stack._candidates(rows, scores)
-    assert np.isnan(said).any()
-    limit = rows[:, FEATURES.index("requested")].astype(float)
-    extended = stack._with_scores(rows, scores)
-    losses = [Forest.restore(state, stack._EXTENDED) for state in made.models()["losses"].values()]
-    loss = np.stack([forest(extended) for forest in losses], axis=1)
-    loss[np.isnan(said)] = np.inf
-    weight = np.exp((loss.min(axis=1) - loss.T) / stack._DOUBT)
-    order = np.argsort(np.where(np.isnan(said), np.inf, said), axis=1).T
-    below = np.take_along_axis(weight, order, axis=0).cumsum(axis=0)
-    middle = (below < 0.5 * weight.sum(axis=0)).sum(axis=0)
-    which = order[middle, np.arange(len(rows))]
-    wanted = np.minimum(said[np.arange(len(rows)), which], limit)
-    assert np.allclose(scores[:, 2], wanted, rtol=1e-6)
-    assert len(np.unique(which)) > 2
-    assert np.array_equal(scores[:, 3], loss.argmin(axis=1))
-
-
 @pytest.mark.parametrize("name", [*BOOSTED, "linear"])
-def test_a_killed_simulation_goes_on_to_the_same(name, tmp_path, monkeypatch):
+def test_a_killed_simulation_goes_on_to_the_same(name, tmp_path):
     """A checkpoint written at every step, given up in the middle, taken up by a new predictor."""
     fitted = sample(150)
     options = "start=30" if name == "linear" else "trees=3,start=30,window=120,refit=0.02"
-    monkeypatch.setattr("predictors.stack.START", 30)
     whole = simulate(fitted, dispatcher="easy:backfill=sjf", predictor=f"{name}:{options}")
 
     class EnoughError(Exception):
@@ -245,8 +197,7 @@ def test_coverage_follows_a_quantile():
         ("gbm-log:start=10,window=5", "must be from 1 to window, which is 5"),
         ("gbm-log:trees=0", "trees is 0, must be from 1 to 10000"),
         ("gbm-log:refit=0", "refit is 0.0 days, must be more than 0"),
-        ("gbm-log:backend=magic", "backend is 'magic', must be one of auto, sklearn, lightgbm"),
-        ("stack:frozen=yes", "frozen needs a trained model"),
+        ("gbm-log:frozen=yes", "frozen needs a trained model"),
         ("linear:rate=0", "rate is 0.0, must be more than 0"),
         ("linear:loss=squared", "loss is 'squared', must be one of share, paper"),
     ],
@@ -255,18 +206,3 @@ def test_impossible_options_are_named(spec, message):
     """One line that says what is wrong and what would be right."""
     with pytest.raises(ConfigError, match=message):
         build("predictors", spec)
-
-
-@pytest.mark.parametrize("error", [ImportError("no module"), OSError("libgomp.so.1: not found")])
-def test_lightgbm_that_is_not_installed_is_named(monkeypatch, error):
-    """Or cannot be loaded. Asking for it by name is an error, ``auto`` is not."""
-
-    def fails(name):
-        raise error
-
-    monkeypatch.setattr("predictors.boosting.import_module", fails)
-    boosting._can_be_imported.cache_clear()
-    assert choose("auto") == "sklearn"
-    with pytest.raises(ValueError, match="'lightgbm', which is not installed"):
-        choose("lightgbm")
-    boosting._can_be_imported.cache_clear()

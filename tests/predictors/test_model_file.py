@@ -32,16 +32,11 @@ from predictors.training import save, train
 pytestmark = pytest.mark.slow
 
 SMALL = "trees=3,start=60,window=300"
-NAMES = ("gbm-log", "gbm-ratio", "gbm-quantile", "gbm-classes", "stack", "linear")
+NAMES = ("gbm-log", "gbm-quantile", "gbm-classes", "linear")
 
 
 def options(name):
     return "start=60" if name == "linear" else SMALL
-
-
-@pytest.fixture(autouse=True)
-def losses_early(monkeypatch):
-    monkeypatch.setattr("predictors.stack.START", 60)
 
 
 @pytest.fixture
@@ -160,7 +155,7 @@ def refuse(path, message, predictor="gbm-log"):
         ({"format": 1}, "model of format 1, this cpsched reads 2"),
         ({"format": 3}, "model of format 3, this cpsched reads 2"),
         ({"kind": "other"}, "not a model of cpsched but 'other'"),
-        ({"predictor": "stack"}, "a model of 'stack', not of 'gbm-log'"),
+        ({"predictor": "other"}, "a model of 'other', not of 'gbm-log'"),
         ({"features": ["age"]}, "trained on other features"),
     ],
 )
@@ -168,6 +163,17 @@ def test_foreign_headers_are_refused(model, changes, message):
     """A newer format, another kind of file, another predictor, other features."""
     rewritten(model, header(**changes))
     refuse(model, message)
+
+
+def test_models_of_removed_predictors_and_libraries(model):
+    """The one is named with what to train instead; the other answers as before."""
+    changed = json.loads(str(np.load(model)["/header"]))["trained"]
+    rewritten(model, header(trained={**changed, "options": f"gbm-log:backend=lightgbm,{SMALL}"}))
+    assert with_models(str(model)) == f"gbm-log:model={model},start=60,trees=3,window=300"
+    build("predictors", with_models(str(model))).reset(sample(1).system, 0)
+    rewritten(model, header(predictor="stack"))
+    with pytest.raises(ConfigError, match="'stack', a predictor that was removed; train 'gbm-log'"):
+        with_models(str(model))
 
 
 @pytest.mark.parametrize("part", ["/header", "/plain", "window/times", "models/00/left"])

@@ -26,14 +26,14 @@ pytestmark = pytest.mark.slow
 #: ``actual`` is given the truth on purpose.
 PREDICTORS = (
     *(name for name in registry.names("predictors") if name != "actual"),
-    "gbm-classes:start=2,window=8,trees=2,backend=lightgbm,repredict=yes",
+    "gbm-classes:start=2,window=8,trees=2,repredict=yes",
 )
 #: So few completions are enough for a model that these small workloads see some.
 SMALL = {
     "linear": "linear:start=2",
     **{
-        name: f"{name}:start=2,window=8,trees=2,backend=lightgbm"
-        for name in ("gbm-log", "gbm-ratio", "gbm-quantile", "gbm-classes", "stack")
+        name: f"{name}:start=2,window=8,trees=2"
+        for name in ("gbm-log", "gbm-quantile", "gbm-classes")
     },
 }
 
@@ -181,7 +181,7 @@ def test_the_order_of_a_log_tells_nothing(dispatcher):
         assert found(np.lexsort((rng.permutation(num), submit))) == expected
 
 
-@pytest.mark.parametrize("predictor", ["requested", "last-2"])
+@pytest.mark.parametrize("predictor", ["requested", "last:count=2"])
 @pytest.mark.parametrize("dispatcher", ["easy", "sjf", "rollout", "aucsched2:interval=none"])
 @pytest.mark.parametrize("model", registry.names("runtime_models"))
 def test_no_runtime_model_lets_the_future_through(model, dispatcher, predictor):

@@ -78,11 +78,11 @@ def study(folder: Path, **more):
 
 
 def test_words_become_scenarios() -> None:
-    one = scenario(["add-nodes group=gpu,count=10", "set bf_window=2880", "predictor last-2"])
-    assert one.label == "add-nodes group=gpu,count=10- set bf_window=2880- predictor last-2"
+    one = scenario(["add-nodes group=gpu,count=10", "set bf_window=2880", "predictor last"])
+    assert one.label == "add-nodes group=gpu,count=10- set bf_window=2880- predictor last"
     assert one.changes == ("add-nodes:count=10,group=gpu",)
     assert one.settings == ("bf_window=2880",)
-    assert one.predictor == "last-2"
+    assert one.predictor == "last"
     short = {
         "max-time short=2:00:00": "max-time:queue=short,time=2:00:00",
         "scale-load 1.2": "scale-load:factor=1.2",
