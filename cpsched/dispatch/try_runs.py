@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.dispatch.likely import RuntimeHistory
 from cpsched.dispatch.priority import Fifo
 from cpsched.dispatch.shadow import Shadow
 from cpsched.dispatch.wrapper import Wrapper
@@ -47,9 +46,6 @@ class TryRuns(Wrapper):
         How long a try lasts.
     least
         Requested time in seconds from which on a job is tried; shorter ones start normally.
-    chance
-        Least probability, judged by similar ended jobs, that a tried job ends within its try; 0:
-        always.
     share
         The largest share of the machine of a tried job. Making room for a wide job is expensive,
         and a try that is cut short needs it twice.
@@ -65,7 +61,6 @@ class TryRuns(Wrapper):
         dispatcher: str = "rollout",
         seconds: int = 300,
         least: int = 3600,
-        chance: float = 0.0,
         share: float = 0.15,
     ) -> None:
         super().__init__(dispatcher)
@@ -73,12 +68,9 @@ class TryRuns(Wrapper):
         self.acts_when_idle = True
         check_least("seconds", seconds, 1)
         check_least("least", least, seconds + 1)
-        check_range("chance", chance, 0, 1)
         check_range("share", share, 0, 1)
-        self._seconds, self._least, self._chance = seconds, least, chance
-        self._share = share
+        self._seconds, self._least, self._share = seconds, least, share
         self._sizes = Fifo()
-        self._history = RuntimeHistory()
         self._shadow = Shadow()
         #: When tries that run are over, by handle.
         self._tries: dict[int, int] = {}
@@ -88,13 +80,10 @@ class TryRuns(Wrapper):
         super().reset(system, seed)
         self._sizes.reset(system)
         self._most = self._share * system.total
-        self._history.forget()
         self._tries = {}
 
     def decide(self, view: View) -> Decision:
         """Queue the tries again that are over, or ask the other dispatcher."""
-        if self._chance:
-            self._history.note_ends(view)
         self._tries = {
             handle: self._tries[handle]
             for handle in view.running.handle.tolist()
@@ -106,8 +95,6 @@ class TryRuns(Wrapper):
             return Decision([Requeue(handle) for handle in over], stats={CUT: len(over)})
         to_try = self._to_try(view)
         decision = self.inner.decide(self._with_tries(view, to_try))
-        if self._chance:
-            self._history.note_starts(view, decision)
         tried = set(view.waiting.handle[to_try].tolist())
         new = [
             action.handle
@@ -149,21 +136,14 @@ class TryRuns(Wrapper):
         )
         if self._share < 1 and chosen.any():
             chosen &= (self._sizes.taken(jobs) <= self._most).all(axis=1)
-        if self._chance and chosen.any():
-            some = np.flatnonzero(chosen)
-            likely = self._history.of(jobs.take(some))
-            short = np.where(likely.runtime <= self._seconds, likely.weight, 0.0).sum(axis=1)
-            total = likely.weight.sum(axis=1)
-            chosen[some] = short >= self._chance * total
         return chosen
 
     def state(self) -> Mapping[str, Any]:
-        """Return the tries that run, and what was learnt."""
+        """Return the tries that run."""
         tries = np.array(sorted(self._tries.items()), dtype=np.int64).reshape(-1, 2)
-        return {**super().state(), "tries": tries, "history": self._history.state()}
+        return {**super().state(), "tries": tries}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
         super().restore(state)
         self._tries = {int(handle): int(second) for handle, second in state["tries"].tolist()}
-        self._history.restore(state["history"])

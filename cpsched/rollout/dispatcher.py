@@ -11,8 +11,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from cpsched.cp import stats
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.arrivals import RecentArrivals
@@ -21,7 +19,7 @@ from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, fits_now, start_in_order
 from cpsched.dispatch.priority import SHARE_POWER
 from cpsched.dispatch.reservation_view import REQUESTED, ReservationView
-from cpsched.errors import check_least, check_range
+from cpsched.errors import check_range
 from cpsched.model.decision import Decision
 from cpsched.rollout.judge import Judge
 from cpsched.rollout.rules import proposals
@@ -50,9 +48,6 @@ class Rollout(LearningDispatcher):
     caution
         The standard errors by which another proposal's mean gain must exceed zero to be followed
         instead of the base policy's.
-    wait_limit
-        Seconds of waiting from which on a job goes first whatever scenarios say, the oldest before
-        others: what it needs is reserved, and only what does not delay it starts. None: never.
     allocator
         Name of the allocator.
     reserve
@@ -70,7 +65,6 @@ class Rollout(LearningDispatcher):
         scenarios: int = 10,
         arrivals: int = 10,
         caution: float = 2.0,
-        wait_limit: int | None = None,
         allocator: str = "consolidate",
         reserve: str = REQUESTED,
     ) -> None:
@@ -79,13 +73,11 @@ class Rollout(LearningDispatcher):
         check_range("scenarios", scenarios, 1, 10_000)
         check_range("arrivals", arrivals, 0, 10_000)
         check_range("caution", caution, 0, 100)
-        check_least("wait_limit", wait_limit, 1, "none")
         self.allocator = make_allocator(allocator)
         self.reserving = ReservationView(reserve)
         self.arrivals = RecentArrivals(arrivals, self.reserving.durations, self.history.facts)
         self._judge = Judge(self.history, self.arrivals, scenarios, caution)
         self._patience = patience
-        self._wait_limit = wait_limit
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
@@ -118,11 +110,7 @@ class Rollout(LearningDispatcher):
         facts = self.history.facts(state.jobs)
         urgency = self.history.urgency(facts, state.share, waited, patience, SHARE_POWER)
         order = highest_first(urgency.value)
-        late = np.zeros(0, dtype=np.int64)
-        if self._wait_limit is not None:
-            late = np.flatnonzero(waited >= self._wait_limit)
-            order = np.concatenate([late, order[waited[order] < self._wait_limit]])
-        proposed = proposals(state, order, self.allocator, late=len(late) > 0)
+        proposed = proposals(state, order, self.allocator)
         chosen, numbers = self._judge.best(state, patience, urgency, order, proposed)
         return decision_of(view, chosen.packed)._replace(stats=numbers)
 

@@ -57,9 +57,7 @@ class Proposal(NamedTuple):
     packed: IntArray
 
 
-def proposals(
-    state: DecisionState, order: IntArray, allocator: Allocator, *, late: bool
-) -> list[Proposal]:
+def proposals(state: DecisionState, order: IntArray, allocator: Allocator) -> list[Proposal]:
     """
     Return the rules' proposals, each distinct one once.
 
@@ -69,14 +67,10 @@ def proposals(
     ----------
     order
         Positions of the jobs, most urgent first.
-    late
-        Whether the first of them has waited so long that every rule has to reserve for it.
     """
     found: dict[bytes, Proposal] = {}
     by_row = np.argsort(state.jobs.rows, kind="stable")
     for rule in RULES:
-        if late and rule is not RULES[0]:
-            continue
         packed = _pass(state, order, rule, allocator)
         starts = _starts(state, packed, by_row)
         found.setdefault(starts.tobytes(), Proposal(rule, starts, packed))

@@ -10,7 +10,7 @@ from cpsched.errors import ConfigError
 from cpsched.study.allocators import allocator_of, with_allocator
 from cpsched.verification import verify
 
-SPEC = "try:dispatcher=easy:priority=slowdown,seconds=5,least=20,chance=0,share=1"
+SPEC = "try:dispatcher=easy:priority=slowdown,seconds=5,least=20,share=1"
 
 
 def test_a_short_job_that_asks_for_long_overtakes():
@@ -66,17 +66,6 @@ def test_wide_jobs_are_not_tried_if_asked():
     )
 
 
-def test_jobs_that_hardly_end_within_a_try_are_not_tried():
-    """Ann's jobs run 60 s each, and nobody expects another to end in 5; Bob's run 2."""
-    rows = [(100 * at, 1, 60 if at % 2 else 2, 90) for at in range(60)]
-    workload = jobs(*rows, restartable=[True] * 60, user=["bob", "ann"] * 30)
-    always = run(workload, machine((1,)), SPEC).decisions["tried"]
-    found = run(workload, machine((1,)), SPEC.replace("chance=0", "chance=0.5")).decisions
-    assert always == 60
-    assert 20 <= found["tried"] <= 30
-    assert found.get("tries_cut_short", 0) <= 2
-
-
 def test_estimates_are_tried_too():
     """A predictor's estimate of a try is no longer than the try."""
     rng = np.random.default_rng(0)
@@ -84,7 +73,7 @@ def test_estimates_are_tried_too():
                                                     rng.integers(1, 60, 50), strict=True)]  # fmt: skip
     workload = jobs(*rows, restartable=[True] * 50, user=["ann", "bob"] * 25)
     for dispatcher in ("rollout:scenarios=3", "easy:priority=urgency", "conservative", "cph-1"):
-        spec = f"try:dispatcher={dispatcher},seconds=5,least=20,chance=0,share=1"
+        spec = f"try:dispatcher={dispatcher},seconds=5,least=20,share=1"
         found = run(workload, machine((2,), (2,)), spec, "user-history")
         assert verify(found.schedule) == []
         assert found.decisions["tried"] == 50
@@ -104,7 +93,6 @@ def test_the_allocator_is_that_of_the_other_dispatcher():
         ("try:dispatcher=easier", "easier"),
         ("try:seconds=0", "seconds"),
         ("try:seconds=300,least=300", "least"),
-        ("try:chance=2", "chance"),
         ("try:share=2", "share"),
     ],
 )

@@ -89,7 +89,6 @@ def test_a_job_that_waits_too_long_is_held_for():
         ("rollout:scenarios=0", "scenarios is 0"),
         ("rollout:arrivals=-1", "arrivals is -1"),
         ("rollout:caution=-1", "caution is -1"),
-        ("rollout:wait_limit=0", "wait_limit is 0, must be 1 or more, or 'none'"),
     ],
 )
 def test_bad_options_are_named(spec, what):
@@ -170,17 +169,6 @@ def test_a_proposal_is_followed_only_if_its_gain_is_beyond_doubt(monkeypatch):
         proposed = [Proposal(rule, *nothing) for rule in RULES[:2]]
         chosen.append(judge.best(None, 1.0, None, np.zeros(1, dtype=np.int64), proposed)[0])
     assert [proposal.rule.name for proposal in chosen] == ["skip_urgency", "easy_urgency"]
-
-
-@pytest.mark.parametrize(("limit", "soon"), [(3600, True), (None, False)])
-def test_from_the_wait_limit_on_a_job_goes_first(limit, soon):
-    """Short jobs of 2 cores keep coming, and are more urgent for ever than one of all 4."""
-    stream = [(6 * turn, 2, 10, 12) for turn in range(1500)]
-    wide = (11, 4, 1000, 1000)
-    rows = sorted([*stream, wide])
-    spec = f"rollout:patience=1000000,wait_limit={limit or 'none'}"
-    wait = starts(jobs(*rows), machine((4,)), spec)[rows.index(wide)] - 11
-    assert (wait < 3600 + 30) == soon
 
 
 def test_patience_grows_where_all_have_waited_longer():
