@@ -16,6 +16,7 @@ from accasim_adapter.mirror import Mirror
 from accasim_adapter.package import JobVerification, SchedulerBase
 from cpsched import systems
 from cpsched.base.spec import Spec, build
+from cpsched.dispatch.contract import Dispatcher
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
 from cpsched.model.validate import one_of
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
 
     from accasim_adapter.mirror import Answer
     from accasim_adapter.package import Event
-    from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.prediction import RuntimePredictor
     from cpsched.model.system import System
 
@@ -172,8 +172,8 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
 def _built(dispatcher: str | Dispatcher, options: Mapping[str, object]) -> tuple[Dispatcher, str]:
     """Return a dispatcher, and its specification in canonical form."""
     if not isinstance(dispatcher, str):
-        if isinstance(dispatcher, type) or not hasattr(dispatcher, "decide"):
-            raise TypeError(f"dispatcher is {dispatcher!r}, must be a name or an object")
+        if not isinstance(dispatcher, Dispatcher):
+            raise TypeError(f"dispatcher is {dispatcher!r}, must be a name or a Dispatcher")
         if options:
             raise TypeError(f"options ({', '.join(options)}) are for dispatchers given by name")
         return dispatcher, dispatcher.name

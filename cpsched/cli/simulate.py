@@ -182,8 +182,7 @@ def _refuse_unfit(tasks: Sequence[Task], fitted: Fitted) -> None:
 
     for spec in dict.fromkeys(task.dispatcher for task in tasks):
         dispatcher = build("dispatchers", spec)
-        if hasattr(dispatcher, "on_epoch"):
-            dispatcher.on_epoch(fitted.workload.epoch)
+        dispatcher.on_epoch(fitted.workload.epoch)
         dispatcher.reset(fitted.system, tasks[0].settings.seed)
 
 

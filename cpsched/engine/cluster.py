@@ -144,8 +144,7 @@ class Cluster:
         self._told: set[int] = set()
         #: Seconds that resized jobs have run before, as on the units they prefer.
         self._ran_before: dict[int, int] = {}
-        if hasattr(self.dispatcher, "on_epoch"):
-            self.dispatcher.on_epoch(epoch)
+        self.dispatcher.on_epoch(epoch)
         self.dispatcher.reset(system, stream_seed(seed, "dispatcher"))
         self.predictor.on_epoch(epoch)
         self.predictor.reset(system, stream_seed(seed, "predictor"))

@@ -641,7 +641,7 @@ class Simulator:
     def _give_up(self) -> bool:
         """Cancel the jobs that the dispatcher says will never start; say whether there are any."""
         hopeless: list[int] = []
-        if self.machine.num_waiting and hasattr(self.dispatcher, "never_starts"):
+        if self.machine.num_waiting:
             hopeless = self.dispatcher.never_starts(self.machine.view(self.now)).tolist()
         for row in hopeless:
             self._cancel(row)

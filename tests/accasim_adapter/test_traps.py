@@ -11,6 +11,7 @@ import pytest
 from accasim_runs import in_process, needs_accasim
 from tiny import machine
 
+from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.model import columns
 from cpsched.model.decision import NOTHING
@@ -238,11 +239,10 @@ def test_a_job_without_a_requested_time_needs_a_default(world):
     assert made.cluster.machine.store.columns[0, 2] == 60
 
 
-class Lazy:
+class Lazy(Dispatcher):
     """Starts nothing, ever."""
 
     name = "lazy"
-    acts_when_idle = False
 
     def reset(self, system, seed):
         self.asked = 0
@@ -329,7 +329,7 @@ def test_what_is_wrong_is_said_before_accasim_makes_its_simulator(options, messa
 @pytest.mark.parametrize("what", [None, 5, Lazy])
 def test_a_dispatcher_is_a_name_or_an_object(world, what):
     """Not a class, which AccaSim's Experiment takes."""
-    with pytest.raises(TypeError, match="must be a name or an object"):
+    with pytest.raises(TypeError, match="must be a name or a Dispatcher"):
         world(what)
 
 

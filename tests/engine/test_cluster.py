@@ -23,6 +23,7 @@ from cpsched.api import (
 )
 from cpsched.base.archive import flattened, unflattened
 from cpsched.checks.sample import sample
+from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import RunError
 from cpsched.model import columns as c
@@ -267,18 +268,13 @@ def test_requests_that_can_never_run(what, message):
     assert _at_once(cluster, 0) == [0]
 
 
-class Kills:
+class Kills(Dispatcher):
     """Answers what it is told to."""
 
     name = "kills"
-    acts_when_idle = False
-    interval = None
 
     def __init__(self, decision):
         self.decision = decision
-
-    def reset(self, system, seed):
-        pass
 
     def decide(self, view):
         return self.decision
