@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tiny import DISPATCHERS
+from tiny import CLASSES, DISPATCHERS
 
 from cpsched import checks
 from cpsched.base.spec import build
@@ -21,7 +21,14 @@ from cpsched.verification import verify
 pytestmark = pytest.mark.slow
 
 
-@pytest.mark.parametrize("name", DISPATCHERS)
+def test_every_class_has_one_to_check():
+    """A class is checked once, with options; what options decide is verified with every schedule."""
+    kinds = [type(build("dispatchers", name)) for name in CLASSES]
+    assert len(set(kinds)) == len(kinds)
+    assert set(kinds) == {type(build("dispatchers", name)) for name in DISPATCHERS}
+
+
+@pytest.mark.parametrize("name", CLASSES)
 def test_dispatchers_keep_the_contract(name):
     """All that are built in."""
     check_dispatcher(lambda: build("dispatchers", name))

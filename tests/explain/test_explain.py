@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import DISPATCHERS, jobs, machine, machines, run, workloads
+from tiny import CLASSES, jobs, machine, machines, run, workloads
 
 from cpsched.base.spec import build
 from cpsched.base.types import MISSING, DependencyType
@@ -415,7 +415,7 @@ def test_lines_are_not_wider_than_asked_for():
     assert max(map(len, shown.splitlines())) <= 60
 
 
-@pytest.mark.parametrize("name", [*DISPATCHERS, "cph-0", "cph-3"])
+@pytest.mark.parametrize("name", [*CLASSES, "cph-0", "cph-3"])
 @settings(max_examples=6)
 @given(
     system=machines(max_nodes=2),

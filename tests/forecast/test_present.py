@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tiny import DISPATCHERS, jobs, machine, machines, workloads
+from tiny import CLASSES, jobs, machine, machines, workloads
 
 from cpsched.base.types import MISSING
 from cpsched.engine.cluster import Cluster
@@ -38,7 +38,7 @@ def present_of(simulator, fitted, dispatcher, **more):
 @pytest.mark.slow
 @given(workload=workloads(), system=machines(), until=st.integers(0, 60))
 @settings(max_examples=15)
-@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+@pytest.mark.parametrize("dispatcher", CLASSES)
 def test_the_future_that_comes_about_is_the_one_that_was(dispatcher, workload, system, until):
     """With the real runtimes of the jobs known, and no others to come, all starts are the same."""
     fitted = fit(workload.select(end=until), system)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import DISPATCHERS, jobs, machine, machines, workloads
+from tiny import CLASSES, jobs, machine, machines, workloads
 
 from cpsched.base.spec import build
 from cpsched.base.types import MISSING
@@ -44,7 +44,7 @@ def _result(fitted, simulator):
 
 @given(workload=workloads(), system=machines(), until=st.integers(0, 60))
 @settings(max_examples=25)
-@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+@pytest.mark.parametrize("dispatcher", CLASSES)
 def test_going_on_from_a_file_gives_the_same(dispatcher, workload, system, until, tmp_path_factory):
     """Stop anywhere, write, read in a new simulator, go on: everything is as without the stop."""
     fitted = fit(workload, system)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from tiny import DISPATCHERS, machine, machines, run, workloads
+from tiny import CLASSES, machine, machines, run, workloads
 
 from cpsched.base import registry
 from cpsched.base.spec import build
@@ -124,7 +124,7 @@ def compare(dispatcher, predictor, workload, system, until, seed):
 
 @given(workload=workloads(), system=machines(), until=st.integers(0, 40), seed=st.integers(0, 99))
 @settings(max_examples=20)
-@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+@pytest.mark.parametrize("dispatcher", CLASSES)
 def test_no_decision_depends_on_the_future(dispatcher, workload, system, until, seed):
     """Views and decisions up to an instant are the same in both worlds."""
     compare(dispatcher, "requested", workload, system, until, seed)
@@ -245,7 +245,7 @@ def reachable_arrays(thing, seen):
         yield from reachable_arrays(child, seen)
 
 
-@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+@pytest.mark.parametrize("dispatcher", CLASSES)
 def test_no_array_reachable_from_a_view_holds_a_runtime(dispatcher):
     """Walk from view, dispatcher and predictor through attributes and array bases."""
     num = 6

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny import DISPATCHERS, jobs, machine, run
+from tiny import CLASSES, jobs, machine, run
 
 from cpsched.api import Cluster, Request
 from cpsched.base.types import JobType
@@ -87,7 +87,7 @@ def test_jobs_come_to_be_too_long_as_it_draws_near():
     assert schedule.start.tolist() == [0, 60, 30]
 
 
-@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+@pytest.mark.parametrize("dispatcher", CLASSES)
 def test_under_every_dispatcher(dispatcher: str):
     """Random jobs of several kinds, outages of one node and of all: the rule of the verifier."""
     rng = np.random.default_rng(3)

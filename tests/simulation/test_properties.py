@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import DISPATCHERS, machines, run, workloads
+from tiny import CLASSES, DISPATCHERS, machines, run, workloads
 
 from cpsched.model.workload import COLUMNS, Labels, Workload
 from cpsched.verification import verify
@@ -19,9 +19,9 @@ pytestmark = pytest.mark.slow
     system=machines(),
     overrun=st.sampled_from(["kill", "extend"]),
     interval=st.sampled_from([None, None, 7]),
+    predictor=st.sampled_from(["requested", "actual", "actual:factor=0.5"]),
 )
-@settings(max_examples=20)
-@pytest.mark.parametrize("predictor", ["requested", "actual", "actual:factor=0.5"])
+@settings(max_examples=30)
 @pytest.mark.parametrize("dispatcher", DISPATCHERS)
 def test_every_schedule_verifies(dispatcher, predictor, workload, system, overrun, interval):
     """Nothing over capacity, nothing before its submit, nobody lost: the verifier's rules."""
@@ -33,7 +33,7 @@ def test_every_schedule_verifies(dispatcher, predictor, workload, system, overru
 
 @given(workload=workloads(), system=machines(), order=st.randoms(use_true_random=False))
 @settings(max_examples=25)
-@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+@pytest.mark.parametrize("dispatcher", CLASSES)
 def test_the_order_of_lines_does_not_matter(dispatcher, workload, system, order):
     """Lines in any order, as long as those of one second are in id order: the same schedule."""
     ids = [int(job_id) for job_id in workload.job_id]
@@ -66,7 +66,7 @@ def _starts(workload, system, dispatcher):
 
 @given(workload=workloads(), system=machines())
 @settings(max_examples=15)
-@pytest.mark.parametrize("dispatcher", DISPATCHERS)
+@pytest.mark.parametrize("dispatcher", CLASSES)
 def test_equal_input_gives_equal_output(dispatcher, workload, system):
     """Twice the same: starts, places and decision counts."""
     first, second = (run(workload, system, dispatcher) for _ in range(2))

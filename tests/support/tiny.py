@@ -152,6 +152,33 @@ DISPATCHERS = (
     "preempt:dispatcher=easy:priority=slowdown",
 )
 
+#: One of every class, with the options that remember most: for what a class promises.
+CLASSES = (
+    "fifo",
+    "sjf",
+    "ljf",
+    "prb:allocator=best-fit,priority=wfp3",
+    "easy:priority=urgency",
+    "conservative:priority=slowdown+urgency:patience=3600",
+    "cph:window=6,limit=0.001,search=urgency",
+    "cp-2:allocator=best-fit,window=5,limit=0.001",
+    "rollout:scenarios=3,allocator=best-fit",
+    "plan:allocator=balanced,arrivals=3",
+    "slurm-backfill:backfill_interval=0,reserve=amounts,priority=multifactor",
+    "slurm:PriorityWeightAge=1000,PriorityWeightFairshare=1000,bf_interval=7,PriorityCalcPeriod=1",
+    "ipsched:window=8,priority=urgency",
+    "aucsched1:window=8",
+    "aucsched2:window=8",
+    "aucsched3:window=8",
+    "wla:age_limit=20,held=inside,interval=none",
+    "compact:dispatcher=easy:priority=slowdown",
+    "malleable:strategy=average",
+    "cp-malleable:window=4",
+    "dn-dbes:attempts=2,depth=2,period=7,priority=slowdown,allocator=best-fit",
+    "try:dispatcher=rollout:scenarios=3,seconds=2,least=4",
+    "preempt:dispatcher=easy:priority=slowdown",
+)
+
 
 @st.composite
 def machines(draw: st.DrawFn, max_nodes: int = 4) -> System:

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import DISPATCHERS, jobs, machine, machines, run, workloads
+from tiny import jobs, machine, machines, run, workloads
 
 from cpsched import systems, traces
 from cpsched.base.spec import build
@@ -26,13 +26,6 @@ pytestmark = pytest.mark.slow
 
 if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
-
-
-@pytest.mark.parametrize("dispatcher", DISPATCHERS)
-@settings(max_examples=15)
-@given(workload=workloads(), system=machines(), overrun=st.sampled_from(["kill", "extend"]))
-def test_every_dispatcher_makes_valid_schedules(dispatcher, workload, system, overrun):
-    assert verify(run(workload, system, dispatcher, overrun=overrun).schedule) == []
 
 
 @given(workloads(), machines(), st.integers(0, 60))
