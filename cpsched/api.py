@@ -11,6 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.base.spec import build
+from cpsched.base.tables import Column, Table
 from cpsched.base.types import Status
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher, Reservation
@@ -29,6 +30,7 @@ from cpsched.errors import (
     UnknownNameError,
     VerificationError,
 )
+from cpsched.kernels.compiling import kernel
 from cpsched.mapping import Fitted, fit
 from cpsched.metrics.leading import Figures
 from cpsched.metrics.summary import summarize
@@ -40,7 +42,7 @@ from cpsched.model.schedule import JobOutcome, Schedule
 from cpsched.model.system import Queue, System
 from cpsched.model.view import View
 from cpsched.model.workload import Workload
-from cpsched.simulation.observers import Observer
+from cpsched.simulation.observers import Observer, RunObserver
 from cpsched.simulation.simulate import Checkpoint, Run, Settings, simulate
 from cpsched.simulation.simulator import Simulator
 from cpsched.study import Comparison, SavedRun, compare, compare_runs, load_run, save_run
@@ -59,6 +61,7 @@ __all__ = [
     "Allocation",
     "Checkpoint",
     "Cluster",
+    "Column",
     "Comparison",
     "ConfigError",
     "CpschedError",
@@ -81,6 +84,7 @@ __all__ = [
     "Reservation",
     "Run",
     "RunError",
+    "RunObserver",
     "RunningTable",
     "RuntimePredictor",
     "SavedRun",
@@ -90,6 +94,7 @@ __all__ = [
     "Start",
     "Status",
     "System",
+    "Table",
     "TraceError",
     "UnknownNameError",
     "VerificationError",
@@ -99,6 +104,7 @@ __all__ = [
     "compare",
     "compare_runs",
     "fit",
+    "kernel",
     "load_run",
     "load_system",
     "make_allocator",

@@ -8,7 +8,7 @@ imported before it is asked for.
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -108,6 +108,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "formats": {"slurm": "cpsched.study.slurm_log:write"},
     "commands": {},
     "observers": {},
+    "report_sections": {},
     "system_files": {},
     "model_files": {},
 }
@@ -142,6 +143,7 @@ _KIND = {
     "formats": "output format",
     "commands": "command",
     "observers": "observer",
+    "report_sections": "section of the report",
     "system_files": "kind of system file",
     "model_files": "kind of model file",
 }
@@ -207,7 +209,32 @@ def entries(group: str) -> Mapping[str, Entry]:
             )
             continue
         found[point.name] = Entry(point.name, point.value, owner)
+    for point in entry_points(group="cpsched.aliases"):
+        _add_aliases(found, group, point)
     return dict(sorted(found.items()))
+
+
+def _add_aliases(found: dict[str, Entry], group: str, point: EntryPoint) -> None:
+    """Add the names in a group that settle options of others, as a plug-in lists them."""
+    aliases = Entry(point.name, point.value, _owner(point))
+    try:
+        listed = aliases.load().get(group, {})
+        new = {
+            alias: replace(
+                found[name],
+                name=alias,
+                distribution=aliases.distribution,
+                settled={**found[name].settled, **settled},
+            )
+            for alias, (name, settled) in listed.items()
+            if alias not in found
+        }
+    except (ConfigError, AttributeError, KeyError, TypeError, ValueError) as error:
+        warnings.warn(
+            f"aliases of {aliases.distribution} are left out: {error}", RuntimeWarning, stacklevel=3
+        )
+        return
+    found.update(new)
 
 
 def names(group: str) -> list[str]:

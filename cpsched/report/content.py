@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.base.words import counted
 from cpsched.report import plot, reproduce
 from cpsched.report.page import colour_name, html_table, island, packed
+from cpsched.report.plugged import plugged
 from cpsched.study.conclusion import conclusions
 from cpsched.study.readable import readable
 from cpsched.study.store import DESCRIPTION
@@ -41,7 +42,11 @@ def content(
     """
     results = tables.results
     schedules = [one for section in sections for one in section.schedules]
-    more = [one for some in readable(tables).values() for one in some]
+    runs_of = {
+        name: [run for run in results.runs if f"{run.workload} on {run.system}" == name]
+        for name in (section.content["name"] for section in sections)
+    }
+    more = [one for some in readable(tables).values() for one in some] + plugged(runs_of)
     said = conclusions(tables)
     return {
         "title": results.title,

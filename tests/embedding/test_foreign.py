@@ -1,0 +1,188 @@
+"""A package of a stranger, written from the reference of plug-ins: all of it is found and checked."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import warnings
+
+import pytest
+
+from cpsched.base import registry
+from cpsched.checks import CheckError
+from cpsched.checks.plug_ins import check_plug_ins
+
+MODULE = '''
+"""A dispatcher with a kernel of its own, a preset of it, a command, an observer and a section."""
+
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import typer
+
+from cpsched.api import Column, Dispatcher, RunObserver, Table, kernel, make_allocator, start_by
+
+ALIASES = {"dispatchers": {"by-area": ("by-size", {"area": "true"})}}
+
+
+@kernel
+def areas(units, seconds, by_area):
+    found = np.empty(len(units), np.int64)
+    for job in range(len(units)):
+        found[job] = units[job] * (seconds[job] if by_area else 1)
+    return found
+
+
+class BySize(Dispatcher):
+    """Start the smallest jobs first; skip what does not fit."""
+
+    name = "by-size"
+
+    def __init__(self, area: bool = False, allocator: str = "first-fit") -> None:
+        self.area = area
+        self.allocator = make_allocator(allocator)
+
+    def reset(self, system, seed):
+        self.allocator.reset(system)
+
+    def decide(self, view):
+        waiting = view.waiting
+        sizes = areas(waiting.units, waiting.requested_time, self.area)
+        return start_by(view, sizes.argsort(kind="stable"), self.allocator)
+
+
+class Starts(RunObserver):
+    """Writes the ids of jobs in the order in which they start."""
+
+    def __init__(self, file: str) -> None:
+        self.path = Path(file)
+
+    @contextmanager
+    def opened(self, dispatcher, job_ids, *, overwrite):
+        self.ids = job_ids
+        with self.path.open("w") as self.file:
+            yield
+
+    def on_start(self, job, allocation, now):
+        self.file.write(f"{self.ids[job]}\\n")
+
+
+def sizes(runs):
+    """The section: how many jobs each run has."""
+    names = tuple(run.dispatcher for run in runs)
+    jobs = tuple(run.counts["simulated"] for run in runs)
+    return [Table("Of a stranger", (Column("who", "", names), Column("jobs", "", jobs)))]
+
+
+def register(app: typer.Typer) -> None:
+    @app.command("greet")
+    def greet(name: str) -> None:
+        """Greet somebody."""
+        typer.echo(f"good day, {name}")
+'''
+ENTRY_POINTS = """\
+[cpsched.dispatchers]
+by-size = stranger:BySize
+[cpsched.aliases]
+stranger = stranger:ALIASES
+[cpsched.commands]
+greet = stranger:register
+[cpsched.observers]
+starts = stranger:Starts
+[cpsched.report_sections]
+strange-sizes = stranger:sizes
+"""
+LOG = "".join(
+    f"{job} {submit} -1 {runtime} {units} -1 -1 {units} {runtime} -1 1 1 -1 -1 -1 -1 -1 -1\n"
+    for job, submit, runtime, units in ((1, 0, 5, 2), (2, 1, 50, 1), (3, 1, 5, 2))
+)
+SYSTEM = 'resources = ["core"]\n[[nodes]]\ngroup = "g"\ncount = 1\ncore = 2\n[log]\nprocessors = "packed"\n'
+
+
+@pytest.fixture(scope="module")
+def stranger(tmp_path_factory):
+    """Install the package in a folder with a log and a system, and run Python there."""
+    folder = tmp_path_factory.mktemp("stranger")
+    info = folder / "stranger-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(ENTRY_POINTS)
+    (folder / "stranger.py").write_text(MODULE)
+    (folder / "log.swf").write_text(LOG)
+    (folder / "two.toml").write_text(SYSTEM)
+
+    def run(*arguments):
+        done = subprocess.run(
+            [sys.executable, *arguments],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONPATH": str(folder)},
+            cwd=folder,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    run.folder = folder
+    return run
+
+
+def test_it_passes_the_check_suite(stranger):
+    """All that it registers, with one call."""
+    check = "from cpsched.checks.plug_ins import check_plug_ins; check_plug_ins('stranger')"
+    assert stranger("-c", check) == ""
+
+
+def test_its_command_stands_among_the_others(stranger):
+    assert stranger("-m", "cpsched", "greet", "Ada") == "good day, Ada\n"
+
+
+def test_a_run_is_observed(stranger):
+    """The smallest area first is job 3, the fewest units job 2; job 1 was alone."""
+    run = ("-m", "cpsched", "simulate", "log.swf", "--system", "two.toml")
+    for name, order in (("by-size", "1 2 3"), ("by-area", "1 3 2")):
+        stranger(*run, "-d", name, "--observe", f"starts:file={name}.txt")
+        assert (stranger.folder / f"{name}.txt").read_text().split() == order.split()
+
+
+def test_the_report_has_its_section(stranger):
+    both = ("-d", "by-size", "-d", "by-area")
+    stranger("-m", "cpsched", "compare", "log.swf", "--system", "two.toml", *both, "--out", "study")
+    page = (stranger.folder / "study" / "report.html").read_text()
+    assert "strange sizes" in page
+    assert "Of a stranger" in page
+
+
+@pytest.mark.parametrize(
+    ("group", "source", "reason"),
+    [
+        ("commands", "def thing(app): pass", "'odd' adds no command"),
+        ("commands", "def thing(app): app.command('x')(lambda: None)", "of 'odd' has no help"),
+        ("report_sections", "def thing(runs): return ['text']", "gives what is not a Table"),
+        ("observers", "class thing: pass", "is not a RunObserver"),
+        ("generators", "class thing: pass", "is not a Generator"),
+        ("dispatchers", "thing = 1", "is not a class"),
+        ("dispatchers", "import nowhere", "No module named 'nowhere'"),
+        ("aliases", "thing = {'dispatchers': {'mine': ('easyy', {})}}", "'mine' of 'odd' is left"),
+        ("odd_things", "thing = 1", "there is no group cpsched.odd_things"),
+    ],
+)
+def test_the_check_suite_says_what_is_wrong(tmp_path, monkeypatch, group, source, reason):
+    """Each in a distribution of its own."""
+    info = tmp_path / "odd-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[cpsched.{group}]\nodd = odd_one:thing\n")
+    (tmp_path / "odd_one.py").write_text(source + "\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "odd_one", raising=False)
+    registry.entries.cache_clear()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            with pytest.raises(CheckError, match=reason):
+                check_plug_ins("odd")
+    finally:
+        registry.entries.cache_clear()
