@@ -35,8 +35,8 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "rollout": "cpsched.rollout.dispatcher:Rollout",
         "try": "cpsched.dispatch.try_runs:TryRuns",
         "preempt": "cpsched.dispatch.preemption:Preemption",
-        "malleable": "cpsched.malleable.dispatcher:Malleable",
-        "cp-malleable": "cpsched.malleable.cp:CpMalleable",
+        "malleable": "cpsched.dispatch.malleable:Malleable",
+        "cp-malleable": "cpsched.cp.malleable:CpMalleable",
         "cp": "cpsched.cp.pure:Cp",
     },
     "allocators": {

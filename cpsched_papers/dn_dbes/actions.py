@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.malleable.changing import expanded, shrunk, started
+from cpsched.dispatch.resizing import expanded, shrunk, started
 from cpsched.model import columns as c
 from cpsched.model.decision import Kill, Resize, Start, Suspend
 from cpsched_papers.dn_dbes.messages import KILLED, STARTED, SUSPENDED

@@ -11,7 +11,7 @@ from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
 from cpsched.base.types import MAX_AMOUNT, MAX_TIME
-from cpsched.malleable.profile import Profile
+from cpsched.dispatch.profile import Profile
 from cpsched.model.speedup import parts_per_second
 from cpsched_papers.dn_dbes.messages import RESIZED, STARTED, JobReservation, JobStatus
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from cpsched.base.types import JobType
 from cpsched.dispatch.priority import Fifo
-from cpsched.malleable.changing import may_change
+from cpsched.dispatch.resizing import may_change
 from cpsched.model import columns as c
 from cpsched.model.speedup import parts_per_second
 from cpsched_papers.dn_dbes.messages import RunningJob, WaitingJob

@@ -13,9 +13,9 @@ from tiny import machine, run
 
 from cpsched.base.spec import build
 from cpsched.cp import cpsat
+from cpsched.cp.malleable_model import Choice, Option, Sizes, Task, cost, list_plan
+from cpsched.dispatch.profile import Profile
 from cpsched.errors import ConfigError
-from cpsched.malleable.cp_model import Choice, Option, Sizes, Task, cost, list_plan
-from cpsched.malleable.profile import Profile
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.workload import Workload
 from cpsched.verification import verify

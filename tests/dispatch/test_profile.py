@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched.malleable.profile import Profile
+from cpsched.dispatch.profile import Profile
 
 _END = 60
 SLOTS = st.integers(0, 5)

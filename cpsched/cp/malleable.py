@@ -9,13 +9,12 @@ import numpy as np
 
 from cpsched.base.types import JobType
 from cpsched.cp import cpsat
+from cpsched.cp.malleable_model import Option, Sizes, Task, cost, list_plan
+from cpsched.dispatch.malleable import grow, slower
+from cpsched.dispatch.resizing import GROWN, SHRUNK, Changes, may_change
+from cpsched.dispatch.sizes import Strategy
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError, check_least
-from cpsched.malleable.changes import GROWN, SHRUNK, Changes
-from cpsched.malleable.changing import may_change
-from cpsched.malleable.cp_model import Option, Sizes, Task, cost, list_plan
-from cpsched.malleable.dispatcher import grow, slower
-from cpsched.malleable.strategies import Strategy
 from cpsched.model.decision import Decision, Start
 from cpsched.model.speedup import parts_per_second
 
@@ -23,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.base.types import IntArray
-    from cpsched.malleable.cp_model import Choice
+    from cpsched.cp.malleable_model import Choice
     from cpsched.model.jobtable import JobTable, RunningTable
     from cpsched.model.system import System
     from cpsched.model.view import View

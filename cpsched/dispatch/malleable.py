@@ -7,13 +7,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.base.types import JobType
+from cpsched.dispatch.resizing import GROWN, SHRUNK, Changes, may_change
 from cpsched.dispatch.shadow import Shadow
+from cpsched.dispatch.sizes import Strategy, grown, shrunk
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError, check_least
-from cpsched.malleable.changes import GROWN, SHRUNK, Changes
-from cpsched.malleable.changing import may_change
-from cpsched.malleable.levels import grown, shrunk
-from cpsched.malleable.strategies import Strategy
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
 from cpsched.model.jobtable import JobTable
@@ -43,7 +41,7 @@ class Malleable(Wrapper):
     Parameters
     ----------
     strategy
-        See :class:`~cpsched.malleable.strategies.Strategy`.
+        See :class:`~cpsched.dispatch.sizes.Strategy`.
     dispatcher
         Who decides what starts.
     depth

@@ -13,9 +13,8 @@ from tiny import machine, run
 
 from cpsched.base.spec import build
 from cpsched.base.types import Split
+from cpsched.dispatch.sizes import Lines, Strategy, grown, shrunk
 from cpsched.errors import ConfigError
-from cpsched.malleable.levels import Lines, grown, shrunk
-from cpsched.malleable.strategies import Strategy
 from cpsched.model.schedule import JobOutcome, Schedule
 from cpsched.model.workload import Workload
 from cpsched.verification import verify

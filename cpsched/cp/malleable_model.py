@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.base.types import MAX_TIME
 from cpsched.cp import cpsat
-from cpsched.malleable.profile import Profile
+from cpsched.dispatch.profile import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -1,1 +1,0 @@
-"""Dispatchers that change the sizes of running jobs."""
