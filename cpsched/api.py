@@ -42,10 +42,11 @@ from cpsched.model.schedule import JobOutcome, Schedule
 from cpsched.model.system import Queue, System
 from cpsched.model.view import View
 from cpsched.model.workload import Workload
+from cpsched.show import Comparison, compare, compare_runs
 from cpsched.simulation.observers import Observer, RunObserver
 from cpsched.simulation.simulate import Checkpoint, Run, Settings, simulate
 from cpsched.simulation.simulator import Simulator
-from cpsched.study import Comparison, SavedRun, compare, compare_runs, load_run, save_run
+from cpsched.study import SavedRun, load_run, save_run
 from cpsched.systems import load as load_system
 from cpsched.systems import parse as parse_system
 from cpsched.systems import save as save_system

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from cpsched.base.tables import Column, Number, Table
 from cpsched.metrics.jobs import CLASSES
 from cpsched.model.prediction import HORIZONS
-from cpsched.report.run_tables import count_table
+from cpsched.show.run_tables import count_table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -24,9 +24,15 @@ _ALIGNED = tuple(
     f' style="text-align: {side}; padding: 0.1em 0.6em; white-space: {space}"'
     for side, space in (("right", "nowrap"), ("left", "normal"))
 )
+#: The lines of a heading, and the cells below it.
+_Shown = tuple[list[str], list[str]]
 _HTML_CAPTION = '<caption style="caption-side: top; text-align: left">{}</caption>'
 #: So many seconds need no parts of them.
 _SECONDS = 10
+#: Marks of the best and the worst value of a column.
+BEST, WORST = "*", "!"
+#: How a terminal shows marked values: bold green and red.
+_COLOURS = {BEST: "\x1b[32m\x1b[1m{}\x1b[0m", WORST: "\x1b[31m\x1b[1m{}\x1b[0m"}
 
 
 class Better(StrEnum):
@@ -58,6 +64,8 @@ class Column:
     joined
         Whether it says nothing without the column before it, such as a verdict: the two are never
         torn apart.
+    marks
+        Of each value, :data:`BEST`, :data:`WORST` or nothing, where it is marked.
     """
 
     header: str
@@ -67,6 +75,7 @@ class Column:
     sorted_by: tuple[Number, ...] = ()
     better: Better | None = None
     joined: bool = False
+    marks: tuple[str, ...] = ()
 
     @property
     def is_text(self) -> bool:
@@ -117,14 +126,20 @@ class Table:
     caption: str
     columns: tuple[Column, ...]
 
-    def text(self, width: int = 120) -> str:
+    def text(self, width: int = 120, *, colour: bool = False) -> str:
         """
         Return the table aligned for a terminal, without a newline at the end.
 
         Long names are wrapped to keep within ``width`` characters, down to 12 a line; numbers
         are never cut. If that is not enough, the table goes on below with the names again.
+        Cells may be of several lines.
+
+        Parameters
+        ----------
+        colour
+            Whether marked values are coloured (ANSI).
         """
-        columns = [(_heading(column), column.cells()) for column in self.columns]
+        columns = self._shown()
         widths = _widths(self.columns, columns, width)
         parts = [list(range(len(columns)))]
         if _total(widths) > width:
@@ -134,8 +149,16 @@ class Table:
             widths += map(_widest, columns[names:])
             parts = _parts(self.columns, widths, width)
         left = [column.is_text and not column.sorted_by for column in self.columns]
-        texts = ["\n".join(_lines(columns, widths, left, part)) for part in parts]
+        marks = [column.marks if colour else () for column in self.columns]
+        texts = ["\n".join(_lines(columns, widths, left, marks, part)) for part in parts]
         return "\n".join([*self._above(), "\n\n".join(texts)])
+
+    def fits(self, width: int) -> bool:
+        """Whether a terminal of this width shows all columns side by side."""
+        return _total(_widths(self.columns, self._shown(), width)) <= width
+
+    def _shown(self) -> list[_Shown]:
+        return [(_heading(column), column.cells()) for column in self.columns]
 
     def in_words(self) -> Table:
         """Return the table as people read it on a screen, its seconds as time spans."""
@@ -189,8 +212,9 @@ def _shown(value: Number, decimals: int) -> str:
 
 
 def _heading(column: Column) -> list[str]:
-    """Return a header as lines: one word each, the unit last."""
-    return [*column.header.split(), *([f"[{column.unit}]"] if column.unit else [])]
+    """Return a header as lines: one word each, unless no-break spaces join them; the unit last."""
+    words = [word.replace("\u00a0", " ") for word in column.header.split(" ") if word]
+    return [*words, *([f"[{column.unit}]"] if column.unit else [])]
 
 
 def _names(columns: Sequence[Column]) -> int:
@@ -223,9 +247,10 @@ def _total(widths: Sequence[int]) -> int:
 
 
 def _lines(
-    shown: Sequence[tuple[list[str], list[str]]],
+    shown: Sequence[_Shown],
     widths: Sequence[int],
     left: Sequence[bool],
+    marks: Sequence[Sequence[str]],
     part: Sequence[int],
 ) -> list[str]:
     """Return headers, a rule and the rows of some of the columns."""
@@ -236,14 +261,13 @@ def _lines(
     heads = [[""] * (depth - len(heading)) + heading for heading, _ in shown]
     lines = [_line(parts, widths, left) for parts in zip(*heads, strict=True)]
     lines.append(_GAP.join("-" * size for size in widths))
-    for row in zip(*(cells for _, cells in shown), strict=True):
-        lines.extend(_row(row, widths, left))
+    for at, row in enumerate(zip(*(cells for _, cells in shown), strict=True)):
+        colours = [_COLOURS.get(marks[one][at], "") if marks[one] else "" for one in part]
+        lines.extend(_row(row, widths, left, colours))
     return lines
 
 
-def _widths(
-    columns: Sequence[Column], shown: Sequence[tuple[list[str], list[str]]], width: int
-) -> list[int]:
+def _widths(columns: Sequence[Column], shown: Sequence[_Shown], width: int) -> list[int]:
     """Return the width of each column; names give way if the table would be too wide."""
     widths = list(map(_widest, shown))
     excess = _total(widths) - width
@@ -257,27 +281,41 @@ def _widths(
     return widths
 
 
-def _widest(shown: tuple[list[str], list[str]]) -> int:
+def _widest(shown: _Shown) -> int:
     heading, cells = shown
-    return max(map(len, [*heading, *cells]))
+    return max(map(len, [*heading, *(line for cell in cells for line in cell.split("\n"))]))
 
 
-def _row(cells: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> list[str]:
-    """Return the lines of one row; numbers stand in the first."""
+def _row(
+    cells: Sequence[str], widths: Sequence[int], left: Sequence[bool], colours: Sequence[str]
+) -> list[str]:
+    """Return the lines of one row; numbers begin in the first, which has the colours."""
     wrapped = [
-        _wrapped(cell, size) if name else [cell]
+        _wrapped(cell, size) if name else cell.split("\n")
         for cell, size, name in zip(cells, widths, left, strict=True)
     ]
     height = max(map(len, wrapped), default=0)
     lines = [[*part, *[""] * (height - len(part))] for part in wrapped]
-    return [_line(parts, widths, left) for parts in zip(*lines, strict=True)]
+    first, *others = zip(*lines, strict=True)
+    return [
+        _line(first, widths, left, colours),
+        *(_line(parts, widths, left) for parts in others),
+    ]
 
 
-def _line(parts: Sequence[str], widths: Sequence[int], left: Sequence[bool]) -> str:
+def _line(
+    parts: Sequence[str],
+    widths: Sequence[int],
+    left: Sequence[bool],
+    colours: Sequence[str] = (),
+) -> str:
     aligned = [
         part.ljust(size) if name else part.rjust(size)
         for part, size, name in zip(parts, widths, left, strict=True)
     ]
+    if any(colours):
+        pairs = zip(aligned, colours, strict=True)
+        aligned = [colour.format(part) if colour else part for part, colour in pairs]
     return _GAP.join(aligned).rstrip()
 
 

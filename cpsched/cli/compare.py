@@ -177,7 +177,8 @@ def carry_out_and_show(
     typer.Exit
         If a run failed.
     """
-    from cpsched.study import carry_out, make_tables, write_tables
+    from cpsched.show import write_tables
+    from cpsched.study import carry_out, make_tables
 
     made: list[Tables] = []
 

@@ -39,10 +39,9 @@ def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True
     place
         Whether to name workload and system above the table, with what they leave out.
     """
-    from cpsched.cli.leading_table import leading_text
-    from cpsched.study.conclusion import conclusions
-    from cpsched.study.leading import leading
-    from cpsched.study.readable import readable, who_gains
+    from cpsched.show.conclusion import conclusions
+    from cpsched.show.leading import leading, leading_text
+    from cpsched.show.readable import readable, who_gains
 
     for line in _notes(tables):
         say(line)
@@ -91,8 +90,8 @@ def _notes(tables: Tables) -> Iterator[str]:
 
 def _of_first_runs(tables: Tables) -> Iterator[Table]:
     """Give tables on machine use and decisions, for the first repetitions."""
-    from cpsched.report.decision_table import decision_table
-    from cpsched.report.run_tables import count_table, machine_table
+    from cpsched.show.decision_table import decision_table
+    from cpsched.show.run_tables import count_table, machine_table
 
     first = {tuple(run.labels.values()): run for run in reversed(tables.results.runs)}
     runs = [(run, _about(run)) for run in reversed(first.values())]
@@ -125,8 +124,8 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
     kept
         Whether the runs' folders are kept.
     """
-    from cpsched.study.conclusion import conclusions
-    from cpsched.study.leading import leading
+    from cpsched.show.conclusion import conclusions
+    from cpsched.show.leading import leading
 
     return {
         "leading": [asdict(found) for found in leading(tables)],

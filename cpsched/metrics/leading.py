@@ -57,9 +57,9 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Leading:
+class Figure:
     """
-    What a leading figure is called.
+    What a leading figure is, whatever its value.
 
     Attributes
     ----------
@@ -75,43 +75,40 @@ class Leading:
     title: str
     column: str
 
+    @property
+    def better(self) -> Better:
+        """Which values are better."""
+        return Better.HIGHER if self.name == "core_use" else Better.LOWER
+
+    def shown(self, value: float | None) -> str:
+        """Return a value for people: ``1 h 24 min``, ``58.3 %``, ``12.40``."""
+        if value is None:
+            return "-"
+        if self.name == "core_use":
+            return f"{value:.1%}".replace("%", " %")
+        if self.name == "mean_bounded_slowdown":
+            return f"{value:,.{2 if value < 100 else 1 if value < 1000 else 0}f}"
+        return duration(value)
+
 
 #: All six, in order.
 LEADING = tuple(
-    Leading(item.name, item.metadata["title"], item.metadata["column"]) for item in fields(Figures)
+    Figure(item.name, item.metadata["title"], item.metadata["column"]) for item in fields(Figures)
 )
 
-#: The same by their columns.
+#: The same by their columns, and by their names.
 BY_COLUMN = {item.column: item for item in LEADING}
+BY_NAME = {item.name: item for item in LEADING}
 
 
-def leading_table(caption: str, runs: Sequence[Figures], names: Sequence[Column] = ()) -> Table:
-    """
-    Return the leading figures of runs as a readable table.
-
-    Parameters
-    ----------
-    names
-        Columns that stand in front: what tells the runs apart.
-    """
+def leading_table(caption: str, runs: Sequence[Figures]) -> Table:
+    """Return the leading figures of runs as a readable table."""
     columns = []
     for item in LEADING:
         values = tuple(getattr(run, item.name) for run in runs)
-        shown = tuple(shown_figure(item.name, value) for value in values)
-        better = Better.HIGHER if item.name == "core_use" else Better.LOWER
-        columns.append(Column(item.title, "", shown, sorted_by=values, better=better))
-    return Table(caption, (*names, *columns))
-
-
-def shown_figure(name: str, value: float | None) -> str:
-    """Return the value of a leading figure for people: ``1 h 24 min``, ``58.3 %``, ``12.40``."""
-    if value is None:
-        return "-"
-    if name == "core_use":
-        return f"{value:.1%}".replace("%", " %")
-    if name == "mean_bounded_slowdown":
-        return f"{value:,.{2 if value < 100 else 1 if value < 1000 else 0}f}"
-    return duration(value)
+        shown = tuple(map(item.shown, values))
+        columns.append(Column(item.title, "", shown, sorted_by=values, better=item.better))
+    return Table(caption, tuple(columns))
 
 
 def _at(summary: Mapping[str, Any], path: tuple[str, ...]) -> Any:

@@ -8,14 +8,13 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from cpsched import figures
-from cpsched.base.words import ratio
 from cpsched.figures.draw_gains import Change
 from cpsched.figures.draw_relative import Ratio
 from cpsched.figures.draw_tradeoff import Point, Value
-from cpsched.metrics.leading import LEADING, shown_figure
-from cpsched.study.finding import QUALITY
+from cpsched.metrics.leading import LEADING
+from cpsched.show.finding import QUALITY
+from cpsched.show.leading import leading
 from cpsched.study.gains import gains
-from cpsched.study.leading import leading
 from cpsched.study.paired import difference
 from cpsched.study.tables import grouped
 
@@ -24,9 +23,8 @@ if TYPE_CHECKING:
 
     from cpsched.figures import FigureFile, Look
     from cpsched.figures.looks import Who
-    from cpsched.metrics.leading import Leading
-    from cpsched.study.leading import Leading as LeadingRun
-    from cpsched.study.leading import Measured
+    from cpsched.metrics.leading import Figure
+    from cpsched.show.leading import Leading, Measured
     from cpsched.study.results import Results, RunResult
     from cpsched.study.tables import Cell, Tables
 
@@ -58,26 +56,13 @@ def looks_at(results: Results, place: str) -> dict[Who, Look]:
     return {who: replace(look, is_base=who in bases) for who, look in every.items()}
 
 
-def lead_table(tables: Tables, place: str, looks: Mapping[Who, Look]) -> dict[str, Any]:
-    """
-    Return the table of the six leading figures of a place, for the template.
-
-    Each cell has the figure (``shown``), its sort key, and if the run is compared with a baseline
-    its ratio, the ratio's interval, and whether it is certainly ``better`` or ``worse``.
-    """
-    rows = _leading(tables, place)
-    known = [
-        at for at, _ in enumerate(LEADING) if any(row.figures[at].value is not None for row in rows)
-    ]
+def lead_table(tables: Tables, place: str) -> dict[str, Any]:
+    """Return the table of the six leading figures of a place, for the template."""
+    found = next(found for found in leading(tables) if found.place == place)
+    known = found.known()
     return {
         "heads": [_head(LEADING[at]) for at in known],
-        "rows": [
-            {
-                "look": looks[row.dispatcher, row.predictor],
-                "cells": [_cell(_head(LEADING[at]), row.figures[at]) for at in known],
-            }
-            for row in rows
-        ],
+        "rows": [(row, [row.figures[at] for at in known]) for row in found.rows],
     }
 
 
@@ -167,28 +152,14 @@ def _change(row: Row) -> Change:
     )
 
 
-def _leading(tables: Tables, place: str) -> Sequence[LeadingRun]:
+def _leading(tables: Tables, place: str) -> Sequence[Leading]:
     return next((found.rows for found in leading(tables) if found.place == place), ())
 
 
-def _head(item: Leading) -> str:
+def _head(item: Figure) -> str:
     title = "core use, steady window" if item.name == "core_use" else item.title
     # A name such as p99.9 stays as it is.
     return title if title[1].isdigit() else title[:1].upper() + title[1:]
-
-
-def _cell(head: str, one: Measured) -> dict[str, Any]:
-    sure = ""
-    if one.clear and one.ratio is not None:
-        sure = "better" if (one.ratio < 1) != (one.name == "core_use") else "worse"
-    return {
-        "name": head,
-        "value": one.value,
-        "shown": shown_figure(one.name, one.value),
-        "ratio": "" if one.ratio is None else ratio(one.ratio),
-        "interval": "" if one.interval is None else "{:.2f} to {:.2f}".format(*one.interval),
-        "sure": sure,
-    }
 
 
 def _ratio(one: Measured) -> Ratio | None:

@@ -14,8 +14,9 @@ from cpsched.report.choose import places
 from cpsched.report.content import content
 from cpsched.report.page import render
 from cpsched.report.section import make_section
-from cpsched.study import make_tables, write_tables
-from cpsched.study.conclusion import findings
+from cpsched.show import write_tables
+from cpsched.show.conclusion import findings
+from cpsched.study import make_tables
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

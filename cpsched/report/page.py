@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cpsched.base.tables import Column
     from cpsched.figures import FigureFile
-    from cpsched.study.readable import Titled
+    from cpsched.show.readable import Titled
 
 _HERE = Path(__file__).resolve().parent
 #: Characters that end a script or a string in it, whatever surrounds them.

@@ -6,7 +6,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from cpsched.base import registry
-from cpsched.study.readable import Titled
+from cpsched.show.readable import Titled
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from cpsched.figures import FigureFile, RunData
     from cpsched.report.choose import Place
+    from cpsched.show.finding import Finding
     from cpsched.study import SavedRun, Tables
-    from cpsched.study.finding import Finding
 
 
 #: Charts shown directly, in this order; others are folded.
@@ -127,7 +127,8 @@ def make_section(
         "id": slug(place.name),
         "name": place.name,
         "finding": () if finding is None else finding.sentences,
-        "lead": lead.lead_table(tables, place.name, looks),
+        "lead": lead.lead_table(tables, place.name),
+        "looks": looks,
         "tradeoff": [] if tradeoff is None else [inline(tradeoff)],
         "ratios": [] if ratios is None else [inline(ratios)],
         "charts": [inline(charts[title]) for title in _OPEN if title in charts],

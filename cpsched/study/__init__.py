@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from cpsched.study.campaign import Outcome, carry_out
-from cpsched.study.compare import Comparison, compare, compare_runs
 from cpsched.study.reader import SavedRun, load_run
 from cpsched.study.store import Failure
 from cpsched.study.study import Baseline, Choice, Generated, LogFile, Study, StudyWorkload
 from cpsched.study.study_file import load_study, study_names
-from cpsched.study.table_files import write_tables
 from cpsched.study.tables import Tables, make_tables
 from cpsched.study.writer import save_run
 
 __all__ = [
     "Baseline",
     "Choice",
-    "Comparison",
     "Failure",
     "Generated",
     "LogFile",
@@ -25,12 +22,9 @@ __all__ = [
     "StudyWorkload",
     "Tables",
     "carry_out",
-    "compare",
-    "compare_runs",
     "load_run",
     "load_study",
     "make_tables",
     "save_run",
     "study_names",
-    "write_tables",
 ]

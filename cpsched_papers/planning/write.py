@@ -98,7 +98,7 @@ def _columns(plan: OfflinePlan) -> dict[str, list[Any]]:
 
 
 def _parquet(columns: Mapping[str, list[Any]], path: Path) -> None:
-    from cpsched.study.table_files import as_parquet
+    from cpsched.show.table_files import as_parquet
     from cpsched.study.tables import Rows
 
     kinds = {name: str if name in _TEXTS else int for name in columns}

@@ -23,8 +23,8 @@ from cpsched.report.facts import _other_ends
 from cpsched.report.make import make_report
 from cpsched.report.page import html_table, inline, island
 from cpsched.report.reproduce import simulate_line, study_text
+from cpsched.show.readable import Titled
 from cpsched.study import carry_out, load_run, load_study, make_tables, save_run
-from cpsched.study.readable import Titled
 from cpsched.study.results import COUNTS
 from cpsched.study.study_file import parse_study
 

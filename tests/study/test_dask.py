@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from cpsched.errors import ConfigError
-from cpsched.study import carry_out, executor, load_study, make_tables, write_tables
+from cpsched.show import write_tables
+from cpsched.study import carry_out, executor, load_study, make_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

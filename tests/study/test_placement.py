@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpsched.study.readable import _placement
+from cpsched.show.readable import _placement
 from cpsched.study.results import _of_places
 
 FOUND = {

@@ -13,11 +13,11 @@ from cpsched import traces
 from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.workload import Workload
+from cpsched.show.conclusion import conclusions
+from cpsched.show.readable import GAINS, who_gains
 from cpsched.slurm import policy_file
 from cpsched.slurm.policy_edit import edited, overridden
 from cpsched.study import carry_out, make_tables
-from cpsched.study.conclusion import conclusions
-from cpsched.study.readable import GAINS, who_gains
 from cpsched.study.scenarios import BASELINE, moments_as_seconds, scenario, what_if
 from cpsched.study.study_file import parse_study
 

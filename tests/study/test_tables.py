@@ -15,9 +15,10 @@ import pytest
 
 from cpsched.base.tables import Column, Table
 from cpsched.errors import RunError
-from cpsched.study import Baseline, carry_out, load_run, make_tables, write_tables
-from cpsched.study.latex import escaped, latex
-from cpsched.study.readable import readable
+from cpsched.show import write_tables
+from cpsched.show.latex import escaped, latex
+from cpsched.show.readable import readable
+from cpsched.study import Baseline, carry_out, load_run, make_tables
 from cpsched.study.results import STATISTICS
 
 pytestmark = pytest.mark.slow

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.study.finding import LONGEST, NOTICEABLE, WHICH, Finding, key_of, shown, span, value_of
+from cpsched.show.finding import LONGEST, NOTICEABLE, WHICH, Finding, key_of, shown, span, value_of
 from cpsched.study.gains import NOTICED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.study.finding import Row
+    from cpsched.show.finding import Row
     from cpsched.study.tables import Cell, Tables
 
 #: The least share of the waiting time that is told: a second here and there is a log's rounding.

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from cpsched.base import arrow
 from cpsched.base.atomic_files import write_all
 from cpsched.errors import RunError
-from cpsched.study.latex import latex
-from cpsched.study.readable import Titled, readable
+from cpsched.show.latex import latex
+from cpsched.show.readable import Titled, readable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

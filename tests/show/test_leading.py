@@ -6,9 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from cpsched.cli.leading_table import leading_text
 from cpsched.metrics.leading import LEADING
-from cpsched.study.leading import Leading, LeadingRows, Measured, _marked
+from cpsched.show.leading import Leading, LeadingRows, Measured, _marked, leading_text
 
 EASY = (50_000.0, 3600.0, 86_400.0, 172_800.0, 20.0, 0.8)
 PRB = (51_000.0, 1800.0, 90_000.0, 345_600.0, 5.0, 0.79)
@@ -60,7 +59,7 @@ def test_ratios_stand_beside_the_figures_where_there_is_room():
 @pytest.mark.parametrize("width", [80, 100, 120, 140])
 @pytest.mark.parametrize("interval", [None, (0.851, 1.152)])
 def test_it_fits_the_terminal_with_every_figure(width, interval):
-    """Names are shortened, or stand on lines of their own; no figure is left out."""
+    """Names are broken over lines, and columns go on below; no figure is left out."""
     name = "rollout:backfill=sjf,predictor=last,priority=slowdown"
     rows = [row("easy", EASY), row(name, PRB, EASY, interval, interval and False)]
     text = shown(*rows, width=width)
@@ -69,14 +68,6 @@ def test_it_fits_the_terminal_with_every_figure(width, interval):
     for value in ("30 min", "4 d", "5.00", "79.0 %"):
         assert value in text
     assert ("0.85-1.15" in text) is (interval is not None)
-
-
-def test_names_that_are_shortened_keep_their_ends():
-    one, two = (f"easy:backfill=shortest-first,reservations={n}" for n in (10, 20))
-    text = shown(row(one, EASY), row(two, PRB, EASY), width=118)
-    assert "=10 " in text
-    assert "=20 " in text
-    assert ".." in text
 
 
 def test_what_is_not_clear_is_marked_and_the_interval_shown():

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.base.words import estimate
 from cpsched.metrics.leading import BY_COLUMN
-from cpsched.study.comparisons import EQUAL, HIGHER, LOWER, SEEDS_ONLY, UNKNOWN
-from cpsched.study.finding import (
+from cpsched.show.finding import (
     LONGEST,
     NOTICEABLE,
     QUALITY,
@@ -19,8 +18,9 @@ from cpsched.study.finding import (
     shown,
     value_of,
 )
+from cpsched.show.scenario_finding import of_scenarios
+from cpsched.study.comparisons import EQUAL, HIGHER, LOWER, SEEDS_ONLY, UNKNOWN
 from cpsched.study.results import AREA
-from cpsched.study.scenario_finding import of_scenarios
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

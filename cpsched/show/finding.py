@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpsched.base.words import duration
-from cpsched.metrics.leading import BY_COLUMN, shown_figure
+from cpsched.metrics.leading import BY_COLUMN
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -50,7 +50,7 @@ def key_of(row: Row) -> tuple[Cell, ...]:
 
 def shown(row: Row, name: str = "value") -> str:
     """Return a figure of a run or its baseline in readable form."""
-    return shown_figure(BY_COLUMN[str(row["figure"])].name, value_of(row, name))
+    return BY_COLUMN[str(row["figure"])].shown(value_of(row, name))
 
 
 def value_of(row: Mapping[str, Cell], name: str) -> float:

@@ -16,16 +16,14 @@ from typing import TYPE_CHECKING
 from cpsched import systems, traces
 from cpsched.base.atomic_files import replacing
 from cpsched.base.frames import data_frame
-from cpsched.base.tables import Column, Table
-from cpsched.base.words import brief, counted, estimate, ratio
+from cpsched.base.words import brief, counted
 from cpsched.errors import ConfigError, RunError
-from cpsched.metrics.leading import LEADING, shown_figure
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
+from cpsched.show.conclusion import conclusions
+from cpsched.show.leading import leading, leading_html
 from cpsched.simulation.run import Run
 from cpsched.study.campaign import carry_out
-from cpsched.study.conclusion import conclusions
-from cpsched.study.leading import leading
 from cpsched.study.log_study import study_of_log
 from cpsched.study.names import plain
 from cpsched.study.reader import SavedRun, load_run
@@ -39,7 +37,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from cpsched.simulation.identity import Settings
-    from cpsched.study.leading import LeadingRows
     from cpsched.study.tables import Tables
 
 #: Where logs and systems given as objects are stored; a folder for each content.
@@ -114,24 +111,7 @@ class Comparison:
     def _repr_html_(self) -> str:
         """Return the finding and the main tables, for notebooks."""
         sentences = "".join(f"<p>{escape(line)}</p>" for line in conclusions(self.tables, _REPEAT))
-        return sentences + "".join(_table(found).html() for found in leading(self.tables))
-
-
-def _table(found: LeadingRows) -> Table:
-    """Return the leading figures of the runs of one workload and system, each with its ratio."""
-    columns = [
-        Column("dispatcher", "", tuple(row.dispatcher for row in found.rows)),
-        Column("runtime estimate", "", tuple(estimate(row.predictor) for row in found.rows)),
-    ]
-    for at, item in enumerate(LEADING):
-        figures = [row.figures[at] for row in found.rows]
-        cells = tuple(
-            shown_figure(one.name, one.value) + (f" ({ratio(one.ratio)})" if one.ratio else "")
-            for one in figures
-        )
-        columns.append(Column(item.title, "", cells, sorted_by=tuple(one.value for one in figures)))
-    against = f"; in brackets the ratio to {found.against}" if found.against else ""
-    return Table(f"{found.place}{against}", tuple(columns))
+        return sentences + "".join(leading_html(found) for found in leading(self.tables))
 
 
 def compare(

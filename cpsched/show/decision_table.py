@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cpsched.base.tables import Column, Number, Table
-from cpsched.report.run_tables import common_predictor
+from cpsched.show.run_tables import common_predictor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

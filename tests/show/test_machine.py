@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from cpsched.base.tables import Better, Column, Table, decimals_for
-from cpsched.report.run_tables import machine_table
+from cpsched.show.run_tables import machine_table
 
 
 def summary(**changes: Any) -> dict[str, Any]:

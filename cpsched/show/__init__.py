@@ -1,0 +1,8 @@
+"""Results as people read them: tables, their renderers, and what they say in sentences."""
+
+from __future__ import annotations
+
+from cpsched.show.comparison import Comparison, compare, compare_runs
+from cpsched.show.table_files import write_tables
+
+__all__ = ["Comparison", "compare", "compare_runs", "write_tables"]

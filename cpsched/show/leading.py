@@ -1,0 +1,367 @@
+"""The table that every comparison shows first: six figures of each run, with their ratios."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from cpsched.base.tables import BEST, WORST, Better, Column, Table
+from cpsched.base.words import counted, escaped, estimate
+from cpsched.base.words import ratio as times
+from cpsched.metrics.leading import BY_NAME, LEADING
+from cpsched.study.comparisons import EQUAL, HIGHER, LOWER, UNKNOWN, base_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from cpsched.study.tables import Cell, Tables
+
+Row = dict[str, "Cell"]
+#: The key of a run's row in a table of figures.
+_KEYS = ("workload", "system", "dispatcher", "predictor")
+#: With fewer runs, the worst is not marked.
+_FEWEST_FOR_WORST = 3
+_UNCLEAR = "~"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """
+    A leading figure of a run.
+
+    Attributes
+    ----------
+    name
+        In :class:`~cpsched.metrics.leading.Figures`.
+    value
+        Seconds, a number, or a share; None where nothing was measured.
+    ratio
+        To the baseline's; None for the baseline itself, and where there is none.
+    interval
+        The widest of the 95 % intervals of the ratio: over repetitions, and over weeks of the log.
+    clear
+        Whether every interval excludes "no difference"; None without an
+        interval, and where nothing differs.
+    mark
+        ``*`` for the best of its column, ``!`` for the worst, else nothing.
+    """
+
+    name: str
+    value: float | None
+    ratio: float | None = None
+    interval: tuple[float, float] | None = None
+    clear: bool | None = None
+    mark: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The value for people."""
+        return BY_NAME[self.name].shown(self.value)
+
+    @property
+    def times(self) -> str:
+        """The ratio for people, empty if there is none."""
+        return "" if self.ratio is None else times(self.ratio)
+
+    @property
+    def sure(self) -> str:
+        """Whether it is ``better`` or ``worse`` than the baseline's by every interval, or empty."""
+        if not self.clear or self.ratio is None:
+            return ""
+        lower = BY_NAME[self.name].better is Better.LOWER
+        return "better" if (self.ratio < 1) == lower else "worse"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leading:
+    """The leading figures of one run, or the means of its repetitions."""
+
+    dispatcher: str
+    predictor: str
+    allocator: str | None
+    repetitions: int
+    jobs: float
+    rejected: float
+    knows_runtimes: bool
+    is_baseline: bool
+    figures: tuple[Measured, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LeadingRows:
+    """
+    The leading figures of all runs of a workload on a system.
+
+    Attributes
+    ----------
+    place
+        ``workload on system``.
+    against
+        What the ratios refer to, in words; empty if there is nothing to compare.
+    """
+
+    place: str
+    against: str
+    rows: tuple[Leading, ...]
+
+    def known(self) -> list[int]:
+        """Return the positions of the figures that some run has."""
+        return [
+            at
+            for at, _ in enumerate(LEADING)
+            if any(row.figures[at].value is not None for row in self.rows)
+        ]
+
+    def table(self, form: Callable[[Sequence[Measured]], Sequence[str]], first: str) -> Table:
+        """
+        Return a table of the figures that some run has.
+
+        Parameters
+        ----------
+        form
+            Makes the cells of a figure's column.
+        first
+            What the rows are: ``dispatcher`` or ``scenario``.
+        """
+        columns = [Column(first, "", tuple(escaped(row.dispatcher) for row in self.rows))]
+        estimates = tuple(escaped(estimate(row.predictor)) for row in self.rows)
+        if len({row.predictor for row in self.rows}) > 1:
+            columns.append(Column("runtime\u00a0estimate", "", estimates))
+        if len({row.allocator for row in self.rows}) > 1:
+            placed = tuple(row.allocator or "-" for row in self.rows)
+            columns.append(Column("allocator", "", placed))
+        for at in self.known():
+            figures = [row.figures[at] for row in self.rows]
+            *most, last = LEADING[at].title.split(" ")
+            columns.append(
+                Column(
+                    f"{chr(160).join(most)} {last}",
+                    "",
+                    tuple(form(figures)),
+                    sorted_by=tuple(one.value for one in figures),
+                    better=LEADING[at].better,
+                    marks=tuple(one.mark for one in figures),
+                )
+            )
+        return Table("", tuple(columns))
+
+
+def leading(tables: Tables) -> list[LeadingRows]:
+    """Return the leading figures of each workload and system, in the order of the study."""
+    compared: dict[tuple[Cell, ...], dict[str, Row]] = {}
+    bases: set[tuple[Cell, ...]] = set()
+    for row in tables.differences.rows():
+        if row["class"] == "all":
+            compared.setdefault(_key(row), {})[str(row["figure"])] = row
+            bases.add(tuple(row[f"base_{key}"] for key in _KEYS))
+    places: dict[str, list[Row]] = {}
+    for row in tables.summary.rows():
+        places.setdefault(f"{row['workload']} on {row['system']}", []).append(row)
+    found = []
+    for place, rows in places.items():
+        told = [_row(row, compared.get(_key(row), {}), _key(row) in bases) for row in rows]
+        against = [some for row in rows if (some := compared.get(_key(row)))]
+        found.append(LeadingRows(place=place, against=_against(against), rows=_marked(told)))
+    return found
+
+
+def _key(row: Mapping[str, Cell]) -> tuple[Cell, ...]:
+    return tuple(row[key] for key in _KEYS)
+
+
+def _row(row: Row, compared: Mapping[str, Row], is_baseline: bool) -> Leading:
+    allocator = row["allocator"]
+    return Leading(
+        dispatcher=str(row["dispatcher"]),
+        predictor=str(row["predictor"]),
+        allocator=None if allocator is None else str(allocator),
+        repetitions=int(row["repetitions"] or 0),
+        jobs=_number(row["simulated"]) or 0,
+        rejected=_number(row["rejected"]) or 0,
+        knows_runtimes=bool(row["knows_runtimes"]),
+        is_baseline=is_baseline,
+        figures=tuple(
+            _measured(one.name, row.get(one.column), compared.get(one.column)) for one in LEADING
+        ),
+    )
+
+
+def _measured(name: str, value: Cell, against: Row | None) -> Measured:
+    if against is None:
+        return Measured(name=name, value=_number(value))
+    lows = [_number(against[key]) for key in ("ratio_low", "week_ratio_low")]
+    highs = [_number(against[key]) for key in ("ratio_high", "week_ratio_high")]
+    ends = [one for one in lows if one is not None], [one for one in highs if one is not None]
+    verdict = str(against["verdict"])
+    return Measured(
+        name=name,
+        value=_number(value),
+        ratio=_number(against["ratio"]),
+        interval=(min(ends[0]), max(ends[1])) if all(ends) else None,
+        clear=None if verdict in (UNKNOWN, EQUAL) else verdict.startswith((LOWER, HIGHER)),
+    )
+
+
+def _number(value: Cell) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _against(compared: Sequence[Mapping[str, Row]]) -> str:
+    """Return in words what the ratios refer to."""
+    rows = [next(iter(one.values())) for one in compared]
+    if not rows:
+        return ""
+    if len({base_name(row) for row in rows}) == 1:
+        dispatcher, predictor = (str(rows[0][f"base_{key}"]) for key in ("dispatcher", "predictor"))
+        elsewhere = base_name(rows[0]).removeprefix(f"{dispatcher} {predictor}")
+        if all(row["predictor"] == predictor for row in rows):
+            return f"{dispatcher}{elsewhere}"
+        return f"{dispatcher} with {estimate(predictor)}{elsewhere}"
+    names = {(row["base_dispatcher"], row["base_system"]) for row in rows}
+    if len(names) == 1 and all(row["base_predictor"] == row["predictor"] for row in rows):
+        return f"{rows[0]['base_dispatcher']} with the same runtime estimate"
+    return "the run that each is compared with (see the tables)"
+
+
+def _marked(rows: Sequence[Leading]) -> tuple[Leading, ...]:
+    """
+    Return the rows with the best and the worst of each figure marked.
+
+    Runs that know the runtimes are not ranked beside others that do not.
+    """
+    ranked = [row for row in rows if not row.knows_runtimes] or list(rows)
+    marks = [_marks([row.figures[at] for row in ranked]) for at, _ in enumerate(LEADING)]
+    return tuple(
+        replace(
+            row,
+            figures=tuple(
+                replace(one, mark=found.get(one.shown, ""))
+                for one, found in zip(row.figures, marks, strict=True)
+            ),
+        )
+        if row in ranked
+        else row
+        for row in rows
+    )
+
+
+def _marks(figures: Sequence[Measured]) -> dict[str, str]:
+    """Return the marks of a column; values that are shown alike are marked alike."""
+    known = sorted(
+        (one for one in figures if one.value is not None), key=lambda one: one.value or 0
+    )
+    if not known:
+        return {}
+    if BY_NAME[figures[0].name].better is Better.HIGHER:
+        known.reverse()
+    best, worst = known[0].shown, known[-1].shown
+    if best == worst:
+        return {}
+    return {best: BEST, **({worst: WORST} if len(figures) >= _FEWEST_FOR_WORST else {})}
+
+
+def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: bool = False) -> str:
+    """
+    Return the leading figures of runs as a table of at most ``width`` characters, and a legend.
+
+    The ratio of each figure is beside it where there is room, else below it; so are intervals.
+
+    Parameters
+    ----------
+    scenarios
+        Whether rows are scenarios, and not dispatchers.
+    colour
+        Whether colours (ANSI) also mark the best and the worst.
+    """
+    first = "scenario" if scenarios else "dispatcher"
+    tables = [found.table(form, first) for form in (_beside, _between, _stacked)]
+    table = next((one for one in tables if one.fits(width)), tables[-1])
+    legend = [line for text in _legend(found) for line in wrap(text, width, break_on_hyphens=False)]
+    return "\n".join([*legend, "", table.text(width, colour=colour)])
+
+
+def leading_html(found: LeadingRows) -> str:
+    """Return the leading figures of runs as HTML for notebooks, each with its ratio."""
+    said = [found.place]
+    if len({row.predictor for row in found.rows}) == 1:
+        said.append(f"runtime estimate: {estimate(found.rows[0].predictor)}")
+    if found.against:
+        said.append(f"in brackets the ratio to {found.against}")
+    table = found.table(_in_brackets, "dispatcher")
+    return replace(table, caption="; ".join(said)).html()
+
+
+def _legend(found: LeadingRows) -> Iterator[str]:
+    """Say what is the same in all rows, and what the marks mean."""
+    rows = found.rows
+    jobs, rejected = ({row.jobs for row in rows}, {row.rejected for row in rows})
+    most = max(row.repetitions for row in rows)
+    same = [
+        f"{_range(jobs)} {'job' if jobs == {1} else 'jobs'} simulated, {_range(rejected)} rejected",
+        "one run each" if most == 1 else f"means of {counted(most, 'repetition')}",
+    ]
+    if len({row.predictor for row in rows}) == 1:
+        same.append(f"runtime estimate: {escaped(estimate(rows[0].predictor))}")
+    if len({row.allocator for row in rows}) == 1 and rows[0].allocator:
+        same.append(f"allocator: {rows[0].allocator}")
+    if any(row.figures[-1].value is not None for row in rows):
+        same.append("core use: in the steady window")
+    yield "; ".join(same)
+    figures = [one for row in rows for one in row.figures]
+    parts = []
+    if found.against:
+        parts.append(f"×: ratio to {escaped(found.against)}")
+        if any(one.interval for one in figures):
+            parts[-1] += f", with its 95 % interval; {_UNCLEAR}: no clear difference"
+    marks = {one.mark for one in figures}
+    parts += [
+        f"{mark} {word}" for mark, word in ((BEST, "best"), (WORST, "worst")) if mark in marks
+    ]
+    if parts:
+        yield "; ".join(parts)
+
+
+def _range(numbers: set[float]) -> str:
+    least, most = min(numbers), max(numbers)
+    return f"{least:,.0f}" if least == most else f"{least:,.0f} to {most:,.0f}"
+
+
+def _parts(one: Measured) -> list[str]:
+    """Return a value with its mark, its ratio and the interval of it; a blank for no mark."""
+    ratio = one.times and f"{one.times}{_UNCLEAR if one.clear is False else ' '}"
+    ends = [times(end).removeprefix("×") for end in one.interval or ()]
+    return [f"{one.shown}{one.mark or ' '}", ratio, "-".join(ends)]
+
+
+def _beside(column: Sequence[Measured]) -> list[str]:
+    """Return cells with ratios and intervals beside the values."""
+    lines = [f"({_parts(one)[2]})" if one.interval else "" for one in column]
+    size = max(map(len, lines))
+    between = [cell.partition("\n")[0] for cell in _between(column)]
+    return [
+        f"{cell} {line:>{size}}" if size else cell
+        for cell, line in zip(between, lines, strict=True)
+    ]
+
+
+def _between(column: Sequence[Measured]) -> list[str]:
+    """Return cells with ratios beside the values, and intervals below."""
+    parts = [_parts(one) for one in column]
+    value, ratio = (max(len(part[at]) for part in parts) for at in (0, 1))
+    cells = [f"{one:>{value}} {other:>{ratio}}" if ratio else one for one, other, _ in parts]
+    return [
+        f"{cell}\n{part[2]} " if part[2] else cell for cell, part in zip(cells, parts, strict=True)
+    ]
+
+
+def _stacked(column: Sequence[Measured]) -> list[str]:
+    """Return cells with ratios and intervals below the values."""
+    return [
+        "\n".join([value, *(part for part in (ratio, between and f"{between} ") if part)])
+        for value, ratio, between in map(_parts, column)
+    ]
+
+
+def _in_brackets(column: Sequence[Measured]) -> list[str]:
+    return [f"{one.shown} ({one.times})" if one.ratio else one.shown for one in column]
