@@ -10,12 +10,12 @@ import pytest
 
 from cpsched import systems
 from cpsched.base.node_lists import listed
+from cpsched.base.toml_lines import Lines
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import MemoryMapping, Preempt, ProcessorMapping, System
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems import parser
 from cpsched.systems.hostlist import named_nodes
-from cpsched.systems.lines import Lines
 
 SMALL = """
 resources = ["core", "mem"]

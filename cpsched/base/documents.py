@@ -1,10 +1,32 @@
-"""JSON and TOML from outside: whatever is wrong with them is one ``ValueError`` of one line."""
+"""Text, JSON and TOML from outside: whatever is wrong with them is a ``ValueError`` of one line."""
 
 from __future__ import annotations
 
 import json
 import tomllib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def read_text(file: Path) -> str:
+    """
+    Return what a text file holds, without the byte order mark that some editors write.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or is not UTF-8.
+    """
+    try:
+        return file.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        raise ConfigError(f"cannot be read: {error.strerror or error}", where=file) from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"is not UTF-8 text (byte {error.start})", where=file) from error
 
 
 def read_json(text: str | bytes) -> Any:

@@ -13,13 +13,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.documents import read_toml
+from cpsched.base.documents import read_text
 from cpsched.base.quantities import amount, duration, instant, whole
-from cpsched.errors import ConfigError, did_you_mean
+from cpsched.base.section import Section
+from cpsched.errors import did_you_mean
 from cpsched.slurm.parameters import PARAMETERS, weights
 from cpsched.slurm.policy import LIMITS, Association, Partition, Policy, Qos, Reservation
-from cpsched.systems.lines import Lines
-from cpsched.systems.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -39,10 +38,7 @@ def parse(text: str, *, where: str = "policy") -> Policy:
         If it is not TOML, a key is unknown, a value is invalid, or a name is not there; names file,
         line and key.
     """
-    try:
-        top = Section(read_toml(text), where, lines=Lines(text))
-    except ValueError as error:
-        raise ConfigError(str(error), where=where) from error
+    top = Section.of_text(text, where)
     top.expect("slurm", "SchedulerParameters", "licenses", *_TABLES)
     tables = {name: [read(one) for one in top.tables(name)] for name, read in _TABLES.items()}
     licenses = top.table("licenses")
@@ -70,13 +66,7 @@ def load(path: str | Path) -> Policy:
     ConfigError
         As :func:`parse`, and if the file cannot be read.
     """
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeError) as error:
-        reason = getattr(error, "strerror", None) or "is not UTF-8"
-        raise ConfigError(f"cannot be read: {reason}", where=str(path)) from error
-    return parse(text, where=str(path))
+    return parse(read_text(Path(path)), where=str(path))
 
 
 def _parameters(section: Section, *, scheduler: bool) -> dict[str, Any]:

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched import systems
 from cpsched.base import registry, resources
-from cpsched.base.documents import read_toml
+from cpsched.base.documents import read_text
 from cpsched.base.model_files import absolute, with_model
+from cpsched.base.section import Section
 from cpsched.base.spec import Spec, build, canonical, files_of
 from cpsched.errors import ConfigError, CpschedError, UnknownNameError
 from cpsched.generators.contract import describe
@@ -40,8 +41,6 @@ from cpsched.study.study import (
     check_part,
     system_label,
 )
-from cpsched.study.study_section import StudySection
-from cpsched.systems.lines import Lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -111,36 +110,28 @@ def load_study(name_or_path: str | Path) -> Study:
         key, value, and what would be right.
     """
     file = study_path(name_or_path)
-    try:
-        # Some editors write a byte order mark at the beginning.
-        text = file.read_text(encoding="utf-8-sig")
-        data = read_toml(text)
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror or error}", where=file) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"is not UTF-8 text (byte {error.start})", where=file) from error
-    except ValueError as error:
-        raise ConfigError(str(error), where=file) from error
-    return parse_study(data, file, Lines(text))
+    return _study(Section.of_text(read_text(file), str(file)))
 
 
-def parse_study(data: Mapping[str, Any], file: Path, lines: Lines | None = None) -> Study:
+def parse_study(data: Mapping[str, Any], file: Path) -> Study:
     """
-    Return the study that a TOML file's content describes.
+    Return the study that the content of a TOML file describes.
 
     Parameters
     ----------
     file
         For messages; paths in the study are relative to its folder.
-    lines
-        The lines of the file's keys, for messages.
 
     Raises
     ------
     ConfigError
         As for :func:`load_study`.
     """
-    top = StudySection(data, str(file), lines=lines)
+    return _study(Section(data, str(file)))
+
+
+def _study(top: Section) -> Study:
+    file = top.file
     top.expect(*_KEYS)
     own = all("dispatchers" in section for section in top.tables("workloads"))
     dispatchers = _placing(top, _choices(top, "dispatchers", file, once=not own))
@@ -199,7 +190,7 @@ def choice(group: str, spec: str, folder: Path, label: str | None = None) -> Cho
     return Choice(usual if label is None else check_label(label), found)
 
 
-def _placing(section: StudySection, dispatchers: tuple[Choice, ...]) -> tuple[Choice, ...]:
+def _placing(section: Section, dispatchers: tuple[Choice, ...]) -> tuple[Choice, ...]:
     """Give the study's allocator to all dispatchers that set none."""
     allocator = section.text("allocator", "")
     if not allocator:
@@ -214,7 +205,7 @@ def _placing(section: StudySection, dispatchers: tuple[Choice, ...]) -> tuple[Ch
 
 
 def _choices(
-    section: StudySection, key: str, file: Path, default: Sequence[str] = (), *, once: bool = True
+    section: Section, key: str, file: Path, default: Sequence[str] = (), *, once: bool = True
 ) -> tuple[Choice, ...]:
     """
     Read dispatchers, predictors, runtime models or settings: a list, or a table of labels.
@@ -239,13 +230,13 @@ def _choices(
     return tuple(found)
 
 
-def _once(section: StudySection, key: str, what: str, values: Sequence[str]) -> None:
+def _once(section: Section, key: str, what: str, values: Sequence[str]) -> None:
     twice = next((one for i, one in enumerate(values) if one in values[:i]), None)
     if twice is not None:
         raise section.error(key, f"'{twice}' is given twice, as a {what}")
 
 
-def _systems(section: StudySection, file: Path) -> tuple[str, ...]:
+def _systems(section: Section, file: Path) -> tuple[str, ...]:
     """Read systems, by name or by path relative to the study, and check that they exist."""
     found = []
     for name in section.texts("systems"):
@@ -261,7 +252,7 @@ def _systems(section: StudySection, file: Path) -> tuple[str, ...]:
 
 
 def _workload(
-    section: StudySection,
+    section: Section,
     file: Path,
     shared: tuple[str, ...],
     predictors: tuple[Choice, ...],
@@ -302,7 +293,7 @@ def _workload(
     return workload
 
 
-def _changes(section: StudySection) -> tuple[str, ...]:
+def _changes(section: Section) -> tuple[str, ...]:
     """Read changes, and make each once."""
     found = []
     for text in section.texts("changes"):
@@ -314,7 +305,7 @@ def _changes(section: StudySection) -> tuple[str, ...]:
 
 
 def _under_each(
-    section: StudySection, workload: StudyWorkload, axes: Mapping[str, tuple[Choice, ...]]
+    section: Section, workload: StudyWorkload, axes: Mapping[str, tuple[Choice, ...]]
 ) -> list[StudyWorkload]:
     """Return a workload once for each runtime model and setting, which is added to its label."""
     named = [_named(section, key, axes.get(key, ())) or axes.get(key, ()) for key in AXES]
@@ -330,7 +321,7 @@ def _under_each(
     return found
 
 
-def _named(section: StudySection, key: str, there: Sequence[Choice]) -> tuple[Choice, ...]:
+def _named(section: Section, key: str, there: Sequence[Choice]) -> tuple[Choice, ...]:
     """Read labels of what the study has: dispatchers, predictors, runtime models, settings."""
     known = {one.label: one for one in there}
     named = section.texts(key)
@@ -340,7 +331,7 @@ def _named(section: StudySection, key: str, there: Sequence[Choice]) -> tuple[Ch
     return tuple(known[label] for label in dict.fromkeys(named))
 
 
-def _source(section: StudySection, file: Path) -> LogFile | Generated:
+def _source(section: Section, file: Path) -> LogFile | Generated:
     if ("file" in section) == ("generator" in section):
         raise section.error("file", "give either a file or a generator")
     if "generator" in section:
@@ -360,7 +351,7 @@ def _source(section: StudySection, file: Path) -> LogFile | Generated:
     )
 
 
-def _generated(section: StudySection, name: str) -> Generated:
+def _generated(section: Section, name: str) -> Generated:
     generator = registry.load("generators", name)
     given = section.table("options")
     known = [item.name for item in describe(generator.options)]
@@ -382,7 +373,7 @@ def _generated(section: StudySection, name: str) -> Generated:
     return Generated(generator=name, options=tuple(options.items()), seeded=seeded)
 
 
-def _settings(section: StudySection, axes: Iterable[str], folder: Path) -> Settings:
+def _settings(section: Section, axes: Iterable[str], folder: Path) -> Settings:
     for key in axes:
         if AXES[key] in section:
             where = key if key != AXES[key] else f"{key} at the top"
@@ -402,7 +393,7 @@ def _settings(section: StudySection, axes: Iterable[str], folder: Path) -> Setti
     return settings
 
 
-def _mapped(section: StudySection, key: str) -> str:
+def _mapped(section: Section, key: str) -> str:
     """Return a setting of the mapping."""
     try:
         return _parsed(key, section.text(key, NONE))
@@ -417,7 +408,7 @@ def _parsed(key: str, text: str) -> str:
     return text
 
 
-def _thing(section: StudySection, key: str, group: str, default: str, folder: Path) -> str:
+def _thing(section: Section, key: str, group: str, default: str, folder: Path) -> str:
     """Return the canonical specification given by a key; files exist and have absolute paths."""
     try:
         spec = absolute(group, canonical(group, section.text(key, default)), folder)
@@ -430,7 +421,7 @@ def _thing(section: StudySection, key: str, group: str, default: str, folder: Pa
 
 
 def _baseline(
-    section: StudySection, dispatchers: Sequence[Choice], workloads: Sequence[StudyWorkload]
+    section: Section, dispatchers: Sequence[Choice], workloads: Sequence[StudyWorkload]
 ) -> Baseline:
     predictors = {one.label: one for workload in workloads for one in workload.predictors}
     dispatcher = section.choice("dispatcher", [one.label for one in dispatchers], None)
@@ -449,7 +440,7 @@ def _baseline(
 
 
 def _tell_apart(
-    section: StudySection, workloads: Sequence[StudyWorkload], dispatchers: Sequence[Choice]
+    section: Section, workloads: Sequence[StudyWorkload], dispatchers: Sequence[Choice]
 ) -> None:
     """Refuse workloads of the same name unless they have no dispatcher in common."""
     seen: dict[str, set[str]] = {}
@@ -462,7 +453,7 @@ def _tell_apart(
     _distinct(section, "workloads", list(seen))
 
 
-def _distinct(section: StudySection, key: str, labels: Sequence[str]) -> None:
+def _distinct(section: Section, key: str, labels: Sequence[str]) -> None:
     """Refuse labels that tables or figure files would confuse."""
     by_name: dict[str, str] = {}
     for label in labels:

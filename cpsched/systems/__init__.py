@@ -14,7 +14,7 @@ from pathlib import Path
 
 from cpsched.base import registry, resources
 from cpsched.base.atomic_files import replacing
-from cpsched.base.documents import read_json
+from cpsched.base.documents import read_json, read_text
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import System
 from cpsched.systems.parser import parse
@@ -50,7 +50,7 @@ def load(name_or_path: str | Path) -> System:
         if name_or_path not in known:
             raise UnknownNameError("system", str(name_or_path), known)
         file = resources.path("systems", f"{name_or_path}.toml")
-    text, suffix = _read(file), file.suffix.lstrip(".")
+    text, suffix = read_text(file), file.suffix.lstrip(".")
     if suffix == "json" and (saved := _saved(text, file)) is not None:
         return saved
     is_registered = suffix in registry.names("system_files")
@@ -101,12 +101,3 @@ def _is_path(name_or_path: str | Path) -> bool:
     return any(mark in name_or_path for mark in separators) or name_or_path.endswith(
         tuple(suffixes)
     )
-
-
-def _read(file: Path) -> str:
-    try:
-        return file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror or error}", where=file) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"is not UTF-8 text (byte {error.start})", where=file) from error

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
+    from cpsched.base.section import Section
     from cpsched.base.types import IntArray
-    from cpsched.systems.section import Section
 
 #: More nodes than this are taken for a typing error.
 MAX_NODES = 1_000_000

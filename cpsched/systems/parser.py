@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.base.documents import read_toml
-from cpsched.errors import ConfigError, did_you_mean
+from cpsched.base.section import Section
+from cpsched.errors import did_you_mean
 from cpsched.model.system import LogMapping, MemoryMapping, Preempt, ProcessorMapping, Queue, System
-from cpsched.systems.lines import Lines
 from cpsched.systems.nodes import ENTRY_KEYS, Nodes, read_nodes
-from cpsched.systems.section import Section
 from cpsched.systems.topology import read_topology
 
 if TYPE_CHECKING:
@@ -44,10 +42,7 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     ConfigError
         If it is not TOML, or a key is unknown, missing or is invalid.
     """
-    try:
-        top = Section(read_toml(text), where, lines=Lines(text))
-    except ValueError as error:
-        raise ConfigError(str(error), where=where) from error
+    top = Section.of_text(text, where)
     top.expect(*_KEYS)
     kinds = _resources(top)
     nodes = _nodes(top, kinds)

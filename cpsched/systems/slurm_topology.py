@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.documents import read_text
 from cpsched.errors import ConfigError
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems.slurm_files import SlurmTopology, Unit, read_conf, read_yaml
@@ -44,12 +45,7 @@ def read_slurm_topology(
         If the file cannot be read, or does not describe one connected topology of these nodes.
     """
     where = str(file)
-    try:
-        text = file.read_text(encoding="utf-8")
-    except OSError as error:
-        raise ConfigError(f"cannot be read: {error.strerror or error}", where=where) from error
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"is not UTF-8 text (byte {error.start})", where=where) from error
+    text = read_text(file)
     found = read_yaml(text, where, name) if is_yaml(file) else read_conf(text, where)
     if found.kind == "flat":
         return np.arange(len(node_names), dtype=np.int64), Topology(len(node_names))

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Any
 
+    from cpsched.base.section import Section
     from cpsched.base.types import IntArray
-    from cpsched.systems.section import Section
 
 #: The keys of each kind of topology; the first of each says which kind it is.
 _KINDS = {

@@ -1,0 +1,331 @@
+"""
+TOML files of every kind: each table is read with every value checked and every key accounted for.
+
+System files, policies and studies are read with it, so what is wrong with any of them is said in
+the same way: file, line, key, value, and what would be right.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import date, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from cpsched.base.documents import read_toml
+from cpsched.base.toml_lines import Lines
+from cpsched.base.types import MAX_AMOUNT, MAX_TIME
+from cpsched.base.words import escaped
+from cpsched.errors import ConfigError, instead_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from typing import Self
+
+_Value = TypeVar("_Value")
+#: Instead of a default: the key must be there.
+_NEEDED: Any = object()
+_CLOCK = re.compile(r"(?:(\d{1,9})-)?(\d{1,12}):([0-5]\d):([0-5]\d)")
+_MEMORY = re.compile(r"(\d{1,15}) ?(KB|MB|GB|TB)")
+_KB = {"KB": 1, "MB": 1 << 10, "GB": 1 << 20, "TB": 1 << 30}
+_MOST_SEEDS, _LARGEST_SEED = 10_000, 2**31 - 1
+
+
+class Section:
+    """
+    One TOML table: returns checked values and remembers which keys were read.
+
+    Parameters
+    ----------
+    data
+        The table as ``tomllib`` gives it.
+    where
+        The file, for messages.
+    place
+        What the table is called in the file (``nodes[2]``), empty for the top level.
+    lines
+        The lines of the file's keys, for messages.
+    """
+
+    def __init__(
+        self,
+        data: Mapping[str, Any],
+        where: str,
+        place: str = "",
+        lines: Lines | None = None,
+    ) -> None:
+        self._data = data
+        self._where = where
+        self._place = place
+        self._lines = lines
+        self._asked: set[str] = set()
+
+    @classmethod
+    def of_text(cls, text: str, where: str) -> Self:
+        """
+        Return the whole of a TOML file.
+
+        Raises
+        ------
+        ConfigError
+            If it is not TOML.
+        """
+        try:
+            return cls(read_toml(text), where, lines=Lines(text))
+        except ValueError as error:
+            raise ConfigError(str(error), where=where) from error
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._data
+
+    @property
+    def file(self) -> Path:
+        """The file of this table."""
+        return Path(self._where)
+
+    def names(self) -> list[str]:
+        """Return the keys that are there, in file order."""
+        return list(self._data)
+
+    def error(self, key: str, message: object) -> ConfigError:
+        """Return the error that says what is wrong with a key, on one line whatever the key."""
+        line = None if self._lines is None else self._lines.of(self._below(key))
+        shown = self._below(escaped(key))
+        return ConfigError(str(message), where=self._where, line=line, key=shown)
+
+    def finish(self) -> None:
+        """Raise ConfigError if there is a key that was never read."""
+        left = [key for key in self._data if key not in self._asked]
+        if left:
+            there = instead_of(left[0], sorted(self._asked), "; the keys here are:")
+            raise self.error(left[0], f"there is no such key{there}")
+
+    def expect(self, *keys: str) -> None:
+        """Raise ConfigError for a key that is not one of ``keys``, before any other complaint."""
+        self._asked.update(keys)
+        self.finish()
+
+    def plain(self, key: str) -> Any:
+        """Return a value unchecked, None if it is missing."""
+        self._asked.add(key)
+        return self._data.get(key)
+
+    # --- one value ------------------------------------------------------------------------------
+
+    def text(self, key: str, default: str | None = None) -> str:
+        """Return a non-empty string."""
+        return self._read(key, "text in quotes", _text, _NEEDED if default is None else default)
+
+    def scalar(self, key: str) -> str:
+        """Return a text, a number, or true or false, as text: ``yes`` or ``no`` for the last."""
+        return self._read(key, "a text, a number, or true or false", _scalar, _NEEDED)
+
+    def choice(self, key: str, options: Collection[str], default: str | None) -> str | None:
+        """Return one of the options."""
+
+        def read(value: object) -> str:
+            return _text(value, among=options)
+
+        return self._read(key, f"one of: {', '.join(options)}", read, default)
+
+    def flag(self, key: str, default: bool = False) -> bool:
+        """Return true or false."""
+        return self._read(key, "true or false", _flag, default)
+
+    def whole(self, key: str, least: int, most: int, default: int) -> int:
+        """Return a whole number within bounds."""
+        found = self.count(key, most, least=least)
+        return default if found is None else found
+
+    def count(self, key: str, limit: int = MAX_AMOUNT, *, least: int = 1) -> int | None:
+        """Return a whole number of at least ``least``."""
+
+        def read(value: object) -> int:
+            return _whole(value, least, limit)
+
+        return self._read(key, f"a whole number from {least} to {limit}", read, None)
+
+    def needed_count(self, key: str) -> int:
+        """Return a whole number of at least one that must be there."""
+        if key not in self:
+            raise self._wrong(key, None, "a whole number of at least 1")
+        return self.count(key) or 1
+
+    def memory(self, key: str) -> int | None:
+        """Return an amount of memory in KB: a whole number of KB, or text such as "16 GB"."""
+        right = 'KB as a whole number above 0, or text such as "16 GB"'
+        return self._read(key, right, _kilobytes, None)
+
+    def seconds(self, key: str, *, least: int = 1) -> int | None:
+        """Return a duration in seconds: a whole number, "H:MM:SS" or "D-HH:MM:SS"."""
+        number = f"of at least {least}" if least != 1 else "above 0"
+
+        def read(value: object) -> int:
+            return _whole(_clock(value), least, MAX_TIME)
+
+        right = f'seconds as a whole number {number}, "6:00:00" or "1-00:00:00"'
+        return self._read(key, right, read, None)
+
+    def moment(self, key: str) -> int | str | None:
+        """Return seconds of the log's clock, or a date as text."""
+        right = "seconds of the log's clock, or a date such as 2014-03-31"
+        return self._read(key, right, _moment, None)
+
+    def beside(self, key: str) -> Path:
+        """Return a file whose path is given relative to the file of this table."""
+        return self.file.parent / self.text(key)
+
+    # --- several values -------------------------------------------------------------------------
+
+    def texts(self, key: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
+        """Return a list of distinct non-empty strings."""
+        right = 'a list of texts, such as ["a", "b"]'
+        found = self._read(key, right, lambda value: _list(value, _text), default)
+        return self._distinct(key, found, repr)
+
+    def counts(self, key: str) -> tuple[int, ...]:
+        """Return a list of whole numbers of at least one."""
+        right = "a list of whole numbers of at least 1"
+        return self._read(key, right, lambda value: _list(value, _whole), ())
+
+    def count_lists(self, key: str) -> tuple[tuple[int, ...], ...]:
+        """Return a list of lists of whole numbers of at least one."""
+
+        def read(value: object) -> tuple[tuple[int, ...], ...]:
+            return _list(value, lambda part: _filled(_list(part, _whole)))
+
+        right = "lists of whole numbers of at least 1: [[4, 6], [10]]"
+        return self._read(key, right, read, _NEEDED)
+
+    def seeds(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
+        """Return distinct seeds: a list, or a number n that stands for 1 to n."""
+
+        def read(value: object) -> tuple[int, ...]:
+            if isinstance(value, list):
+                return _filled(_list(value, lambda seed: _whole(seed, 0, _LARGEST_SEED)))
+            return tuple(range(1, _whole(value, 1, _MOST_SEEDS) + 1))
+
+        right = f"a number of seeds from 1 to {_MOST_SEEDS}, or a list such as [1, 2, 3]"
+        return self._distinct(key, self._read(key, right, read, default), str)
+
+    def labelled(self, key: str, default: Sequence[str]) -> list[tuple[str | None, str]]:
+        """Return labels and texts: a list of texts (no labels), or a table ``label = text``."""
+
+        def read(value: object) -> list[tuple[str | None, str]]:
+            if isinstance(value, dict):
+                pairs: list[tuple[str | None, Any]] = list(value.items())
+            else:
+                pairs = [(None, text) for text in _list(value, _text)]
+            return [(label, _text(text)) for label, text in _filled(pairs)]
+
+        right = 'a list such as ["fifo", "easy"], or a table such as EBF = "easy"'
+        usual: list[tuple[str | None, str]] = [(None, text) for text in default]
+        return self._read(key, right, read, usual or _NEEDED)
+
+    # --- tables below ---------------------------------------------------------------------------
+
+    def table(self, key: str) -> Self:
+        """Return a table below this one, an empty one if it is not there."""
+        return self._at(self._read(key, "a table", _table, {}), self._below(key))
+
+    def tables(self, key: str) -> list[Self]:
+        """Return the entries of a list of tables (``[[key]]``)."""
+        right = f"entries of the form [[{key}]]"
+        entries = self._read(key, right, lambda value: _list(value, _table), ())
+        return [self._at(one, f"{self._below(key)}[{i}]") for i, one in enumerate(entries, start=1)]
+
+    def _at(self, data: Mapping[str, Any], place: str) -> Self:
+        """Return a table of the same file."""
+        return type(self)(data, self._where, place, self._lines)
+
+    def _below(self, key: str) -> str:
+        return f"{self._place}.{key}" if self._place and key else self._place or key
+
+    def _read(self, key: str, right: str, read: Callable[[Any], _Value], default: Any) -> _Value:
+        """Return a value as ``read`` makes it, which raises ValueError if it is not ``right``."""
+        value = self.plain(key)
+        usual: _Value = default
+        if value is None and default is not _NEEDED:
+            return usual
+        try:
+            return read(value)
+        except ValueError:
+            raise self._wrong(key, value, right) from None
+
+    def _distinct(
+        self, key: str, found: tuple[_Value, ...], shown: Callable[[_Value], str]
+    ) -> tuple[_Value, ...]:
+        twice = next((one for i, one in enumerate(found) if one in found[:i]), None)
+        if twice is not None:
+            raise self.error(key, f"{shown(twice)} is listed twice")
+        return found
+
+    def _wrong(self, key: str, value: object, right: str) -> ConfigError:
+        if value is None:
+            return self.error(key, f"is missing; it must be {right}")
+        shown = repr(value)
+        shown = shown if len(shown) <= 60 else shown[:57] + "..."
+        return self.error(key, f"is {shown}, must be {right}")
+
+
+def _checked(value: _Value, good: object) -> _Value:
+    if not good:
+        raise ValueError
+    return value
+
+
+def _filled(values: _Value) -> _Value:
+    return _checked(values, values)
+
+
+def _text(value: Any, among: Collection[str] | None = None) -> str:
+    good = isinstance(value, str) and value.strip() and (among is None or value in among)
+    return str(_checked(value, good))
+
+
+def _scalar(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return str(_checked(value, isinstance(value, str | int | float)))
+
+
+def _flag(value: Any) -> bool:
+    return bool(_checked(value, isinstance(value, bool)))
+
+
+def _whole(value: Any, least: int = 1, most: int | None = None) -> int:
+    """Return a whole number; TOML's true is not 1."""
+    good = isinstance(value, int) and not isinstance(value, bool) and value >= least
+    return int(_checked(value, good and (most is None or value <= most)))
+
+
+def _kilobytes(value: Any) -> int:
+    if isinstance(value, str) and (match := _MEMORY.fullmatch(value)):
+        value = int(match[1]) * _KB[match[2]]
+    return _whole(value, 1, MAX_AMOUNT)
+
+
+def _clock(value: Any) -> Any:
+    """Return the seconds of a text such as ``1-00:00:00``; anything else as it is."""
+    if not isinstance(value, str) or not (match := _CLOCK.fullmatch(value)):
+        return value
+    days, hours, minutes, rest = (int(part or 0) for part in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + rest
+
+
+def _moment(value: Any) -> int | str:
+    if isinstance(value, date):
+        return value.isoformat()
+    if isinstance(value, str):
+        return datetime.fromisoformat(value).isoformat()
+    return _whole(value, -MAX_TIME)
+
+
+def _table(value: Any) -> Mapping[str, Any]:
+    found: Mapping[str, Any] = _checked(value, isinstance(value, dict))
+    return found
+
+
+def _list(value: Any, read: Callable[[Any], _Value]) -> tuple[_Value, ...]:
+    parts: Iterable[Any] = _checked(value, isinstance(value, list))
+    return tuple(read(part) for part in parts)
