@@ -97,7 +97,7 @@ def _decisions(spec: str, num_jobs: int, largest: int) -> tuple[object, ...]:
         decision: Decision = decide(view)
         if len(view.waiting) >= window:
             seconds.append(time.process_time() - begin)
-            slots.append(len(dispatcher._machine.slots))
+            slots.append(len(dispatcher._machine.available(None, None).first))
         return decision
 
     dispatcher.decide = timed

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -30,6 +31,8 @@ def register(app: typer.Typer) -> None:
     app.add_typer(_app, name="negotiation", rich_help_panel=LOOK)
 
 
+#: Lists of pairs that begin with jobs, and how many of each pair are.
+_PAIRS = {"planned": 1, "dependencies": 2}
 #: At most this many differences are shown.
 _MOST_DIFFERENCES = 10
 
@@ -40,15 +43,14 @@ def show(
     transaction: Annotated[
         int | None,
         typer.Option(
-            min=0, help="Draw this one; without it, all are listed. 0: how they began.", metavar="N"
+            min=0, help="Its messages; without it, all are listed. 0: how they began.", metavar="N"
         ),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Draw a transaction as a sequence chart, or list them all."""
+    """Show the messages of a transaction, or list all transactions."""
     from cpsched.base.words import seconds
     from cpsched.cli.report import width
-    from cpsched_papers.dn_dbes.chart import chart
     from cpsched_papers.dn_dbes.record import as_data, read
 
     record = read(file)
@@ -65,7 +67,9 @@ def show(
         print_json("negotiation", {"messages": messages, "jobs": record.names})
         return
     echo(f"Transaction {transaction:,}, at {seconds(found[0].second)}\n")
-    echo(chart(found, record.name_of, width()))
+    for line in map(as_data, found):
+        said = _named(line["message"], record)
+        echo(f"{line['sender']:>7} -> {line['receiver']:<7}  {line['type']} {json.dumps(said)}")
 
 
 @_app.command("replay")
@@ -96,6 +100,30 @@ def replay(file: _File, as_json: AsJson = False) -> None:
         raise VerificationError(f"{told}: {counted(different, 'answer')} different")
     if not as_json:
         echo(f"{told}: both sides give the recorded answers")
+
+
+def _named(value: Any, record: Record, jobs: int = 0) -> Any:
+    """
+    Return what a message says with the names of jobs instead of their numbers.
+
+    Parameters
+    ----------
+    jobs
+        How many values at the beginning of a list are jobs.
+    """
+    if isinstance(value, list):
+        return [
+            record.name_of(one) if at < jobs and isinstance(one, int) else _named(one, record, jobs)
+            for at, one in enumerate(value)
+        ]
+    if isinstance(value, dict):
+        return {
+            key: record.name_of(one)
+            if key in ("job", "blocks") and isinstance(one, int)
+            else _named(one, record, _PAIRS.get(key, 0))
+            for key, one in value.items()
+        }
+    return value
 
 
 def _short(message: object) -> str:

@@ -10,7 +10,7 @@ from cpsched.base.types import MAX_TIME
 from cpsched.errors import ConfigError
 from cpsched.model.distinct import distinct
 from cpsched_papers.wla.knapsack import LEFT_OUT, Knapsack
-from cpsched_papers.wla.slots import SlotList, cut
+from cpsched_papers.wla.slots import runs
 
 if TYPE_CHECKING:
     from cpsched.base.types import BoolArray, IntArray
@@ -40,7 +40,7 @@ class Slots(NamedTuple):
 
 class MachineSlots:
     """
-    The slots of a machine, kept from one decision to the next.
+    The slots of a machine at a decision.
 
     What it keeps is a cache and no state: it follows from the view.
 
@@ -51,8 +51,8 @@ class MachineSlots:
 
     Attributes
     ----------
-    slots
-        The maximal runs of nodes that are up and wholly free.
+    free
+        Nodes that are up and wholly free, shape ``(N,)``.
     sort
         Nodes of one sort have the same capacity and are open to the same jobs, shape ``(N,)``.
     begins
@@ -75,7 +75,7 @@ class MachineSlots:
                 where=f"system {system.name}",
             )
         self._capacity = system.capacity
-        self.slots = SlotList(system.num_nodes)
+        self.free: BoolArray = np.zeros(system.num_nodes, dtype=np.bool_)
         self._eligible: BoolArray | None = None
         self._classes: list[int] = []
         self.sort: IntArray = np.zeros(0, dtype=np.int64)
@@ -91,7 +91,7 @@ class MachineSlots:
         classes
             The classes of eligible nodes by which nodes are told apart, ascending.
         """
-        self.slots.update((view.free == self._capacity).all(axis=1) & view.node_up)
+        self.free = (view.free == self._capacity).all(axis=1) & view.node_up
         if view.eligible is self._eligible and classes.tolist() == self._classes:
             return False
         self._eligible, self._classes = view.eligible, classes.tolist()
@@ -113,15 +113,12 @@ class MachineSlots:
             The second from which on each node is reserved, ``MAX_TIME`` where it is not; None:
             nothing is.
         """
-        first, end = self.slots.arrays()
-        at = self.begins
-        for differing in (taken, reserved):
-            if differing is not None:
-                at = np.union1d(at, np.flatnonzero(differing[1:] != differing[:-1]) + 1)
-        first, end = cut(first, end, at)
+        free, at = self.free, self.begins
         if taken is not None:
-            left = ~taken[first]
-            first, end = first[left], end[left]
+            free = free & ~taken
+        if reserved is not None:
+            at = np.append(at, np.flatnonzero(reserved[1:] != reserved[:-1]) + 1)
+        first, end = runs(free, at)
         until = np.full(len(first), MAX_TIME) if reserved is None else reserved[first]
         return Slots(first, end, self.sort[first], until)
 

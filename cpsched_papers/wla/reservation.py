@@ -9,7 +9,7 @@ import numpy as np
 
 from cpsched.base.types import MAX_TIME
 from cpsched.model import columns as c
-from cpsched_papers.wla.slots import cut, runs
+from cpsched_papers.wla.slots import runs
 
 if TYPE_CHECKING:
     from cpsched.base.types import IntArray
@@ -52,7 +52,7 @@ def earliest_run(machine: MachineSlots, until: IntArray, size: IntArray) -> Run 
     """
 
     def longest_enough(time: int) -> tuple[int, int] | None:
-        first, end = cut(*runs(until <= time), machine.begins)
+        first, end = runs(until <= time, machine.begins)
         need = size[machine.sort[first]]
         enough = np.flatnonzero((need > 0) & (end - first >= need))
         if not len(enough):

@@ -1,4 +1,4 @@
-"""Negotiations as files: written, read back, drawn and replayed."""
+"""Negotiations as files: written, read back and replayed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,11 @@ from hypothesis import given
 from negotiations import transactions
 
 from cpsched.errors import ConfigError, TraceError
-from cpsched_papers.dn_dbes.chart import chart
 from cpsched_papers.dn_dbes.messages import Machine, Queue, RunningJob, WaitingJob
 from cpsched_papers.dn_dbes.negotiation import Negotiation
 from cpsched_papers.dn_dbes.record import Writer, read, replay
 from cpsched_papers.dn_dbes.settings import NegotiationSettings
 
-#: What is negotiated in the tests that draw it.
 MACHINE = Machine(0, 12, 4, (RunningJob(0, 8, 2, 8, preferred=8, end=100),), offers=True)
 QUEUE = Queue(0, (WaitingJob(1, 9, 4, 4, 4, 50), WaitingJob(2, 8, 3, 3, 3, 50)))
 NAMES = ["a", "b", "c\x1b"]
@@ -158,60 +156,3 @@ def test_a_transaction_that_is_not_there(file):
     assert len(record.transaction(1)) > 5
     with pytest.raises(ConfigError, match="has no transaction 2; they are 0 to 1"):
         record.transaction(2)
-
-
-CHART = """\
- batch scheduler                                       runtime scheduler
-        |                                                      |
-        |       [ 1 job running (1 malleable), 4 of 12 slots ] |
-        |                                             [ idle ] |
-        |                                                      |
-        | [ 2 jobs waiting ]                                   |
-        |                                                      |
-        | offer 1: 4 slots idle                                |
-        |<-----------------------------------------------------|
-        |                                                      |
-        | offer 1 is accepted; job b takes 4 units; no units   |
-        | yet for job c\\x1b (3 units)                          |
-        |----------------------------------------------------->|
-        |                                                      |
-        | offer 2: job b gets 4 units now, job c\\x1b from 50 s |
-        | on, no slot idle                                     |
-        |<-----------------------------------------------------|
-        |                                                      |
-        | offer 2 is accepted; job b takes 4 units; no units   |
-        | yet for job c\\x1b (3 units)                          |
-        |----------------------------------------------------->|
-        |                                                      |
-        | offer 3: job b gets 4 units now, job c\\x1b gets 3    |
-        | units now, no slot idle                              |
-        |<-----------------------------------------------------|
-        |                                                      |
-        | offer 3 is accepted; job b takes 4 units, job c\\x1b  |
-        | takes 3 units                                        |
-        |----------------------------------------------------->|
-        |                                                      |
-        | agreed at offer 3: job a shrinks from 8 to 5 units,  |
-        | job b starts on 4 units, job c\\x1b starts on 3 units |
-        |<-----------------------------------------------------|
-        |                                                      |"""
-
-
-def test_a_transaction_is_drawn(file):
-    """Worked out in test_negotiations.py; names from the log cannot steer the terminal."""
-    record = read(file)
-    messages = [sent for sent in record.transaction(1) if "End" not in type(sent.message).__name__]
-    assert chart(messages, record.name_of, 72).splitlines() == CHART.splitlines()
-
-
-@given(transactions())
-def test_every_transaction_can_be_drawn(drawn):
-    """Within the width, whatever is said."""
-    settings, machine, queue = drawn
-    negotiation = Negotiation(settings)
-    sent = []
-    negotiation.listener = sent.append
-    negotiation.transact(machine, queue)
-    negotiation.close("done")
-    lines = chart(sent, str, 70).splitlines()
-    assert max(map(len, lines)) <= 70

@@ -22,7 +22,6 @@ from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.observers import Observer
 from cpsched.systems import parse
 from cpsched.verification import verify
-from cpsched_papers.wla.slots import runs
 
 #: Nodes 4, 5 and 12, 13, 14 of the paper's twenty are busy.
 BUSY = ((4, 5), (12, 13, 14))
@@ -180,24 +179,6 @@ def test_reserved_nodes_are_for_jobs_that_end_in_time():
     assert of[3] == [3, 4]
     # Without the limit job 2 takes them, and job 1 waits for it.
     assert line(*rows, nodes=4)[1][2] == 31
-
-
-@settings(max_examples=40)
-@given(machines(), workloads())
-def test_slots_kept_between_decisions_are_those_found_anew(system: Any, workload: Any):
-    """Whatever starts, ends and is never asked about in between."""
-    dispatcher: Any = build("dispatchers", "wla:interval=3")
-    decide = dispatcher.decide
-
-    def compared(view: Any) -> Any:
-        decision = decide(view)
-        first, end = runs((view.free == view.system.capacity).all(axis=1))
-        kept = dispatcher._machine.slots.arrays()
-        assert [part.tolist() for part in kept] == [first.tolist(), end.tolist()]
-        return decision
-
-    dispatcher.decide = compared
-    run(workload, system, dispatcher)
 
 
 @pytest.mark.parametrize("solver", ["branch-and-bound", "greedy", "cp-sat"])
