@@ -126,7 +126,7 @@ class Table:
     caption: str
     columns: tuple[Column, ...]
 
-    def text(self, width: int = 120, *, colour: bool = False) -> str:
+    def text(self, width: int = 120, *, colour: bool = False, titles: Sequence[str] = ()) -> str:
         """
         Return the table aligned for a terminal, without a newline at the end.
 
@@ -138,6 +138,8 @@ class Table:
         ----------
         colour
             Whether marked values are coloured (ANSI).
+        titles
+            Of each row, a line above it; empty: none.
         """
         columns = self._shown()
         widths = _widths(self.columns, columns, width)
@@ -150,8 +152,8 @@ class Table:
             parts = _parts(self.columns, widths, width)
         left = [column.is_text and not column.sorted_by for column in self.columns]
         marks = [column.marks if colour else () for column in self.columns]
-        texts = ["\n".join(_lines(columns, widths, left, marks, part)) for part in parts]
-        return "\n".join([*self._above(), "\n\n".join(texts)])
+        lines = [_lines(columns, widths, left, marks, part, titles) for part in parts]
+        return "\n".join([*self._above(), "\n\n".join(map("\n".join, lines))])
 
     def fits(self, width: int) -> bool:
         """Whether a terminal of this width shows all columns side by side."""
@@ -252,6 +254,7 @@ def _lines(
     left: Sequence[bool],
     marks: Sequence[Sequence[str]],
     part: Sequence[int],
+    titles: Sequence[str],
 ) -> list[str]:
     """Return headers, a rule and the rows of some of the columns."""
     shown = [shown[at] for at in part]
@@ -263,7 +266,7 @@ def _lines(
     lines.append(_GAP.join("-" * size for size in widths))
     for at, row in enumerate(zip(*(cells for _, cells in shown), strict=True)):
         colours = [_COLOURS.get(marks[one][at], "") if marks[one] else "" for one in part]
-        lines.extend(_row(row, widths, left, colours))
+        lines.extend([*titles[at : at + 1], *_row(row, widths, left, colours)])
     return lines
 
 

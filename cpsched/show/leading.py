@@ -276,9 +276,16 @@ def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: boo
     """
     first = "scenario" if scenarios else "dispatcher"
     tables = [found.table(form, first) for form in (_beside, _between, _stacked)]
-    table = next((one for one in tables if one.fits(width)), tables[-1])
+    table = next((one for one in tables if one.fits(width)), None)
     legend = [line for text in _legend(found) for line in wrap(text, width, break_on_hyphens=False)]
-    return "\n".join([*legend, "", table.text(width, colour=colour)])
+    if table is not None:
+        return "\n".join([*legend, "", table.text(width, colour=colour)])
+    # Names stand on lines of their own.
+    figures = [column for column in tables[-1].columns if column.sorted_by]
+    names = [column.cells() for column in tables[-1].columns if not column.sorted_by]
+    titles = ["\n".join(wrap(", ".join(row), width)) for row in zip(*names, strict=True)]
+    text = Table("", tuple(figures)).text(width, colour=colour, titles=titles)
+    return "\n".join([*legend, "", text])
 
 
 def leading_html(found: LeadingRows) -> str:
