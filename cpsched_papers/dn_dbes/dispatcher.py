@@ -14,7 +14,7 @@ from cpsched.dispatch.priority import make_priority
 from cpsched.errors import check_least
 from cpsched.model import columns as c
 from cpsched.model.decision import Decision, PlannedStarts
-from cpsched_papers.dn_dbes.actions import Actions
+from cpsched_papers.dn_dbes.actions import Actions, Tables
 from cpsched_papers.dn_dbes.messages import (
     Machine,
     Offer,
@@ -24,7 +24,6 @@ from cpsched_papers.dn_dbes.messages import (
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
 from cpsched_papers.dn_dbes.settings import NegotiationSettings, UrgentPolicy
-from cpsched_papers.dn_dbes.tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

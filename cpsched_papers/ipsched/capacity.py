@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from cpsched.base.types import BoolArray, IntArray
     from cpsched.cp import cpsat
-    from cpsched_papers.ipsched.parts import Part, Program
-    from cpsched_papers.ipsched.problem import Problem
+    from cpsched_papers.ipsched.problem import Part, Problem, Program
 
 #: Rounded capacity constraints, of each kind and class: one for each of the largest amounts.
 _DIVISORS = 6

@@ -29,7 +29,7 @@ from cpsched_papers.ipsched.program import build
 if TYPE_CHECKING:
     from cpsched.base.types import IntArray
     from cpsched.model.view import View
-    from cpsched_papers.ipsched.parts import Program
+    from cpsched_papers.ipsched.problem import Program
 
 #: Value of a job in 3.1: ``P_j`` or ``P_j R_j``.
 OBJECTIVES = ("priority", "priority-cores")

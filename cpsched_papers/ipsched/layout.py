@@ -15,7 +15,7 @@ import numpy as np
 from cpsched.kernels.placing import place_in_order
 from cpsched.kernels.rooms import Request
 from cpsched.mapping.room import unit_capacity
-from cpsched_papers.ipsched.parts import Share
+from cpsched_papers.ipsched.problem import Share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
     from cpsched.base.types import IntArray
     from cpsched.cp import cpsat
-    from cpsched_papers.ipsched.parts import Program
-    from cpsched_papers.ipsched.problem import Problem
+    from cpsched_papers.ipsched.problem import Problem, Program
     from cpsched_papers.ipsched.program import Answer
 
 #: Jobs times nodes up to which a program is solved node by node.

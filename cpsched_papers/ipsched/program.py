@@ -16,7 +16,7 @@ import numpy as np
 
 from cpsched.cp import cpsat
 from cpsched_papers.ipsched import capacity
-from cpsched_papers.ipsched.parts import Part, Program, Share
+from cpsched_papers.ipsched.problem import Part, Program, Share
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -23,7 +23,7 @@ from cpsched.cli.output import echo, escaped, print_json
 from cpsched.cli.progress import working
 
 if TYPE_CHECKING:
-    from cpsched_papers.planning import OfflinePlan
+    from cpsched_papers.planning.offline import OfflinePlan
 
 
 def register(app: typer.Typer) -> None:
@@ -62,9 +62,8 @@ def command(
     from cpsched.base.spec import Spec
     from cpsched.cli.report import width
     from cpsched.mapping import fit
-    from cpsched_papers.planning import plan, write
-    from cpsched_papers.planning.report import report
-    from cpsched_papers.planning.write import SUFFIXES, figures
+    from cpsched_papers.planning.offline import plan
+    from cpsched_papers.planning.write import SUFFIXES, figures, report, write
 
     if out is not None:
         check_new_file(out, overwrite=overwrite, suffixes=SUFFIXES)

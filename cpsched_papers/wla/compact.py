@@ -17,8 +17,7 @@ from cpsched.base.types import MAX_TIME
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
-from cpsched_papers.wla.machine_slots import MachineSlots, problem_of
-from cpsched_papers.wla.sizes import OWN_PLACES
+from cpsched_papers.wla.machine_slots import OWN_PLACES, MachineSlots, problem_of
 from cpsched_papers.wla.solvers import CP_SAT, Solver
 
 if TYPE_CHECKING:

@@ -21,9 +21,14 @@ from cpsched.dispatch.priority import make_priority
 from cpsched.errors import check_choice, check_least
 from cpsched.model import columns as c
 from cpsched.model.decision import Decision, PlannedStarts, Start
-from cpsched_papers.wla.machine_slots import MachineSlots, Slots, problem_of
-from cpsched_papers.wla.reservation import busy_until, earliest_run
-from cpsched_papers.wla.sizes import Sizes
+from cpsched_papers.wla.machine_slots import (
+    MachineSlots,
+    Sizes,
+    Slots,
+    busy_until,
+    earliest_run,
+    problem_of,
+)
 from cpsched_papers.wla.solvers import BRANCH_AND_BOUND, Solver
 
 if TYPE_CHECKING:

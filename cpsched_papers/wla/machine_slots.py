@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cpsched.base.types import MAX_TIME
 from cpsched.errors import ConfigError
+from cpsched.model import columns as c
 from cpsched.model.distinct import distinct
 from cpsched_papers.wla.knapsack import LEFT_OUT, Knapsack
-from cpsched_papers.wla.slots import runs
 
 if TYPE_CHECKING:
     from cpsched.base.types import BoolArray, IntArray
+    from cpsched.dispatch.allocators import Allocator
+    from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
     from cpsched.model.view import View
+
+
+def runs(marked: BoolArray, at: IntArray) -> tuple[IntArray, IntArray]:
+    """
+    Return the maximal runs of marked nodes: the first of each and the one behind its last.
+
+    Parameters
+    ----------
+    at
+        Nodes that may not be in one run with the node before them, in any order.
+    """
+    begins = np.zeros(len(marked) + 1, dtype=np.bool_)
+    begins[at] = True
+    edges = np.diff(marked.astype(np.int8), prepend=0, append=0)
+    inside = np.append(marked, False) & begins
+    inside[1:] &= marked
+    inside[0] = False
+    return np.flatnonzero((edges > 0) | inside), np.flatnonzero((edges < 0) | inside)
 
 
 class Slots(NamedTuple):
@@ -220,3 +241,122 @@ def problem_of(slots: Slots, size: IntArray, ends: IntArray) -> WindowProblem:
         which = np.sort(which[by_room[rank < len(jobs)]])
     problem = Knapsack(weight=weight[:, which].tolist(), capacity=room[which].tolist())
     return WindowProblem(problem, jobs.tolist(), slots, which)
+
+
+#: Of a shape: what a job says itself of how it is to lie.
+OWN_PLACES = [c.SHAPE_SEGMENT, c.SHAPE_SWITCHES]
+_DEMAND = (c.SHAPE, c.UNITS, c.NODES_MIN, c.NODES_MAX)
+
+
+class Sizes:
+    """
+    The sizes of jobs on each sort of nodes.
+
+    They are found by placing a job on all nodes of a sort as if they were free, once for each
+    distinct request; they are kept until the sorts of nodes change.
+    """
+
+    def __init__(self, allocator: Allocator, machine: MachineSlots) -> None:
+        self._allocator, self._machine = allocator, machine
+        self.forget()
+
+    def forget(self) -> None:
+        """Take up other sorts of nodes."""
+        machine = self._machine
+        first = machine.begins
+        self._longest = np.zeros(machine.num_sorts, dtype=np.int64)
+        length = np.diff(first, append=len(machine.sort))
+        np.maximum.at(self._longest, machine.sort[first], length)
+        self._number: dict[tuple[int, ...], int] = {}
+        self._sizes: IntArray = np.zeros((0, machine.num_sorts), dtype=np.int64)
+        # The number of each row's request, -1 where it has not been looked at.
+        self._of_row: IntArray = np.zeros(0, dtype=np.int64)
+        self._store: JobStore | None = None
+        self._reordered = 0
+
+    def of(self, view: View, rows: IntArray) -> IntArray:
+        """
+        Return how many neighbouring nodes of each sort jobs need, shape ``(n, number of sorts)``.
+
+        0 for nodes that a job may not use, where even the whole machine has no run of them that is
+        long enough, and for jobs that say themselves how they are to lie (segments, switches).
+        """
+        store = view.waiting.store
+        if store is not self._store or store.reordered != self._reordered:
+            self.forget()
+            self._store, self._reordered = store, store.reordered
+        more = len(store.columns) - len(self._of_row)
+        if more:
+            self._of_row = np.append(self._of_row, np.full(more, -1))
+        for row in rows[self._of_row[rows] < 0].tolist():
+            demand = tuple(store.columns[row, _DEMAND].tolist())
+            if demand not in self._number:
+                self._number[demand] = len(self._number)
+                self._sizes = np.vstack([self._sizes, self._find(view, row)])
+            self._of_row[row] = self._number[demand]
+        return self._sizes[self._of_row[rows]]
+
+    def _find(self, view: View, row: int) -> IntArray:
+        found = np.zeros(self._machine.num_sorts, dtype=np.int64)
+        store = view.waiting.store
+        if store.shapes[store.columns[row, c.SHAPE], OWN_PLACES].any():
+            return found
+        for sort, longest in enumerate(self._longest.tolist()):
+            nodes = self._machine.sort == sort
+            free = np.where(nodes[:, None], self._allocator.capacity, 0)
+            allocation = self._allocator.place(view, row, free)
+            if allocation is not None and len(allocation.node) <= longest:
+                found[sort] = len(allocation.node)
+        return found
+
+
+class Run(NamedTuple):
+    """Nodes ``[first, end)``, from a second on."""
+
+    start: int
+    first: int
+    end: int
+
+
+def busy_until(view: View) -> IntArray:
+    """Return when each node is expected to be wholly free, ``MAX_TIME`` for those that are down."""
+    # Who holds a node without being shown may give it back at any time, but does not now.
+    held = (view.free != view.system.capacity).any(axis=1)
+    until = np.where(view.node_up, view.now + held, MAX_TIME)
+    running = view.running
+    jobs = running.store.columns[running.rows]
+    # In order of expected end, so that the last one on a node counts.
+    for first, count, end in jobs[:, (c.ALLOC_FIRST, c.ALLOC_COUNT, c.EXPECTED_END)].tolist():
+        nodes = running.arena.node[first : first + count]
+        until[nodes] = np.maximum(until[nodes], end)
+    return until
+
+
+def earliest_run(machine: MachineSlots, until: IntArray, size: IntArray) -> Run | None:
+    """
+    Return the earliest run of nodes that is long enough, the first along the line.
+
+    Parameters
+    ----------
+    until
+        When each node is free, shape ``(N,)``.
+    size
+        Nodes needed of each sort, 0 where none will do.
+    """
+
+    def longest_enough(time: int) -> tuple[int, int] | None:
+        first, end = runs(until <= time, machine.begins)
+        need = size[machine.sort[first]]
+        enough = np.flatnonzero((need > 0) & (end - first >= need))
+        if not len(enough):
+            return None
+        at = int(first[enough[0]])
+        return at, at + int(need[enough[0]])
+
+    times = np.unique(until[until < MAX_TIME]).tolist()
+    at = bisect_left(times, True, key=lambda time: longest_enough(time) is not None)
+    if at == len(times):
+        return None
+    found = longest_enough(times[at])
+    assert found is not None
+    return Run(times[at], *found)

@@ -11,7 +11,6 @@ from tiny import jobs, machine, run, starts
 from cpsched import systems
 from cpsched.base import registry
 from cpsched.base.spec import build
-from cpsched.checks import CHECKS
 from cpsched.cp import stats
 from cpsched.cp.window import WINDOW_HALVED
 from cpsched.errors import ConfigError
@@ -24,12 +23,6 @@ from cpsched.verification import verify
 pytestmark = pytest.mark.slow
 
 NAMES = ("aucsched1", "aucsched2", "aucsched3")
-SPECS = (
-    "aucsched1:priority=multifactor,bids=40,bids_per_job=4",
-    "aucsched2",
-    "aucsched2:faithful=yes,interval=none",
-    "aucsched3:beta=sums,bids_per_job=3",
-)
 
 
 def decided(spec, view, reset=True):
@@ -336,13 +329,6 @@ def test_bad_options(spec, message):
     """One line: what was found, and what would be accepted."""
     with pytest.raises(ConfigError, match=message):
         build("dispatchers", spec)
-
-
-@pytest.mark.parametrize("spec", SPECS)
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-def test_the_contract_of_dispatchers(check, spec):
-    """The package's own checks."""
-    check(lambda: build("dispatchers", spec))
 
 
 @pytest.mark.parametrize("name", NAMES)

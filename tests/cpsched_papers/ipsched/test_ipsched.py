@@ -21,8 +21,7 @@ from cpsched.verification import verify
 from cpsched_papers.ipsched import match
 from cpsched_papers.ipsched.dispatcher import Ipsched
 from cpsched_papers.ipsched.layout import lay_out
-from cpsched_papers.ipsched.parts import Share
-from cpsched_papers.ipsched.problem import Problem
+from cpsched_papers.ipsched.problem import Problem, Share
 from cpsched_papers.ipsched.program import Answer, solve
 from cpsched_papers.ipsched.program import build as build_program
 
@@ -398,18 +397,6 @@ def test_the_bound_of_a_large_program_is_not_rounded_down(monkeypatch, over):
 def test_bad_options_are_refused(spec, message):
     with pytest.raises(ConfigError, match=message):
         build("dispatchers", spec)
-
-
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "ipsched",
-        "ipsched:objective=priority-cores,priority=multifactor",
-        "ipsched:priority=slowdown,window=4,interval=none",
-    ],
-)
-def test_it_keeps_the_contract(spec):
-    checks.check_dispatcher(lambda: build("dispatchers", spec))
 
 
 def test_nothing_waits_nothing_fits_everything_fits():

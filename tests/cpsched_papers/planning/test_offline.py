@@ -16,11 +16,10 @@ from cpsched.errors import ConfigError, DispatchError
 from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, PlannedStarts
-from cpsched_papers.planning import plan, write
 from cpsched_papers.planning.check import check_nodes, check_pool
 from cpsched_papers.planning.instance import instance_of
-from cpsched_papers.planning.report import report
-from cpsched_papers.planning.write import figures
+from cpsched_papers.planning.offline import plan
+from cpsched_papers.planning.write import figures, report, write
 
 #: The instance most tests plan: A 2 cores for 10, B 4 for 4, C 1 for 6, D 1 for 8; submits differ.
 WORKLOAD = jobs((0, 2, 10), (1, 4, 4), (3, 1, 6), (4, 1, 8), job_id=list("ABCD"))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.base.spec import build
-from cpsched.checks import CHECKS, check_keeps_promises
+from cpsched.checks import check_keeps_promises
 from cpsched.errors import ConfigError
 from cpsched.simulation.observers import Observer
 from cpsched.verification import verify
@@ -30,21 +30,6 @@ def simulate(workload: Any, system: Any, dispatcher: str, **more: Any) -> tuple[
     nodes = Nodes()
     done = run(workload, system, dispatcher, observers=[nodes], **more)
     return done.schedule, nodes
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize(
-    "spec",
-    [
-        "compact",
-        "compact:dispatcher=easy",
-        'compact:dispatcher="easy:priority=slowdown",solver=branch-and-bound,window=3',
-        'compact:dispatcher="rollout:scenarios=3",solver=greedy',
-        "compact:dispatcher=conservative",
-    ],
-)
-def test_what_every_dispatcher_keeps(spec: str, check: Any):
-    check(lambda: build("dispatchers", spec))
 
 
 def test_easys_promise_to_its_head_is_kept():

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched_papers.wla.slots import runs
+from cpsched_papers.wla.machine_slots import runs
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 3)), max_size=12))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tiny import FOUR_CORES, jobs, machine, machines, run, workloads
 
 from cpsched.base.spec import build
-from cpsched.checks import CHECKS, check_keeps_promises
+from cpsched.checks import check_keeps_promises
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError
@@ -82,15 +82,6 @@ def test_the_example_is_packed(solver: str):
         (9, [19, 20]),
     ]
     assert [nodes.at[job] for job in range(5, 10)] == [60, 60, 60, 180, 60]
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize(
-    "spec",
-    ["wla", "wla:held=inside,interval=none,solver=greedy", "wla:age_limit=600,interval=none"],
-)
-def test_what_every_dispatcher_keeps(spec: str, check: Any):
-    check(lambda: build("dispatchers", spec))
 
 
 def line(
