@@ -39,9 +39,9 @@ def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True
     place
         Whether to name workload and system above the table, with what they leave out.
     """
-    from cpsched.show.conclusion import conclusions
     from cpsched.show.leading import leading, leading_text
     from cpsched.show.readable import readable, who_gains
+    from cpsched.show.sentences import conclusions
 
     for line in _notes(tables):
         say(line)
@@ -124,8 +124,8 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
     kept
         Whether the runs' folders are kept.
     """
-    from cpsched.show.conclusion import conclusions
     from cpsched.show.leading import leading
+    from cpsched.show.sentences import conclusions
 
     return {
         "leading": [asdict(found) for found in leading(tables)],

@@ -11,8 +11,8 @@ from cpsched.base.words import counted
 from cpsched.report import plot, reproduce
 from cpsched.report.page import colour_name, html_table, island, packed
 from cpsched.report.plugged import plugged
-from cpsched.show.conclusion import conclusions
 from cpsched.show.readable import readable
+from cpsched.show.sentences import conclusions
 from cpsched.study.store import DESCRIPTION
 
 if TYPE_CHECKING:

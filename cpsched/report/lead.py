@@ -12,8 +12,8 @@ from cpsched.figures.draw_gains import Change
 from cpsched.figures.draw_relative import Ratio
 from cpsched.figures.draw_tradeoff import Point, Value
 from cpsched.metrics.leading import LEADING
-from cpsched.show.finding import QUALITY
 from cpsched.show.leading import leading
+from cpsched.show.sentences import QUALITY
 from cpsched.study.gains import gains
 from cpsched.study.paired import difference
 from cpsched.study.tables import grouped

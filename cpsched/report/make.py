@@ -15,7 +15,7 @@ from cpsched.report.content import content
 from cpsched.report.page import render
 from cpsched.report.section import make_section
 from cpsched.show import write_tables
-from cpsched.show.conclusion import findings
+from cpsched.show.sentences import findings
 from cpsched.study import make_tables
 
 if TYPE_CHECKING:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from cpsched.figures import FigureFile, RunData
     from cpsched.report.choose import Place
-    from cpsched.show.finding import Finding
+    from cpsched.show.sentences import Finding
     from cpsched.study import SavedRun, Tables
 
 

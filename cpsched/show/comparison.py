@@ -20,8 +20,8 @@ from cpsched.base.words import brief, counted
 from cpsched.errors import ConfigError, RunError
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
-from cpsched.show.conclusion import conclusions
 from cpsched.show.leading import leading, leading_html
+from cpsched.show.sentences import conclusions
 from cpsched.simulation.run import Run
 from cpsched.study.campaign import carry_out
 from cpsched.study.log_study import study_of_log

@@ -13,8 +13,8 @@ from cpsched import traces
 from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.workload import Workload
-from cpsched.show.conclusion import conclusions
 from cpsched.show.readable import GAINS, who_gains
+from cpsched.show.sentences import conclusions
 from cpsched.slurm import policy_file
 from cpsched.slurm.policy_edit import edited, overridden
 from cpsched.study import carry_out, make_tables

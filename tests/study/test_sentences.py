@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cpsched.show.conclusion import conclusions, findings, headline
+from cpsched.show.sentences import conclusions, findings, headline
 from cpsched.study import Baseline, carry_out, load_study, make_tables
 from cpsched.study.comparisons import COLUMNS, HIGHER, LOWER, SEEDS_ONLY, UNCLEAR, UNKNOWN
 from cpsched.study.task import tasks_of
