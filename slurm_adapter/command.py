@@ -17,8 +17,8 @@ from slurm_adapter.live import explain_command, serve_command, twin_command, whe
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from slurm_adapter.importer import Site
-    from slurm_adapter.unmodelled import Gap, Touched
+    from slurm_adapter.config.importer import Site
+    from slurm_adapter.config.unmodelled import Gap, Touched
 
 #: Of a policy, as they are counted in JSON.
 _KINDS = ("parameters", "qos", "associations", "reservations", "licenses")
@@ -77,8 +77,8 @@ def import_command(
 ) -> None:
     """Make a system file and a policy file from a site's Slurm configuration."""
     from cpsched.cli.report import say
-    from slurm_adapter.importer import Files, read_site
-    from slurm_adapter.unmodelled import Touched, count, of_jobs
+    from slurm_adapter.config.importer import Files, read_site
+    from slurm_adapter.config.unmodelled import Touched, count, of_jobs
 
     files = Files(
         conf=conf,

@@ -12,7 +12,7 @@ from cpsched.errors import ConfigError
 from cpsched.model.system import System
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems.hostlist import compress, expand, natural
-from cpsched.systems.slurm_topology import read_slurm_topology
+from slurm_adapter.config.topology import read_slurm_topology
 
 #: Nodes n01 to n08, the odd ones thin.
 SYSTEM = """

@@ -27,7 +27,7 @@ from cpsched import traces
 from cpsched.base.types import MISSING
 from cpsched.metrics.jobs import bounded_slowdown
 from cpsched.simulation.simulate import simulate
-from slurm_adapter.importer import Files, Site, read_site
+from slurm_adapter.config.importer import Files, Site, read_site
 from slurm_adapter.live.plan import EXPECTED_WAIT
 
 if TYPE_CHECKING:

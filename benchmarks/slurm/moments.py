@@ -32,9 +32,9 @@ from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING, Decision, Requeue, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.simulator import Simulator
-from cpsched.slurm.dispatcher import Slurm
 from cpsched.systems.hostlist import expand
-from slurm_adapter.importer import Files, Site, read_site
+from slurm_adapter.config.importer import Files, Site, read_site
+from slurm_adapter.dispatch.dispatcher import Slurm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

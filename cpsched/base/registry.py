@@ -28,8 +28,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "prb": "cpsched.dispatch.rules:Prb",
         "easy": "cpsched.dispatch.easy:Easy",
         "conservative": "cpsched.dispatch.conservative:Conservative",
-        "slurm": "cpsched.slurm.dispatcher:Slurm",
-        "slurm-backfill": "cpsched.dispatch.slurm_backfill:SlurmBackfill",
         "cph": "cpsched.cp.hybrid:Cph",
         "plan": "cpsched.cp.whole_queue.dispatcher:WholeQueue",
         "rollout": "cpsched.rollout.dispatcher:Rollout",
@@ -71,7 +69,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "traces": {
         "swf": "cpsched.traces.swf:SWF",
         "pbs": "cpsched.traces.pbs:PBS",
-        "sacct": "cpsched.traces.sacct:SACCT",
         "table": "cpsched.traces.table:TABLE",
     },
     "generators": {
@@ -105,12 +102,15 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "actual": "cpsched.model.estimates:Actual",
         "oracle-class": "cpsched.model.estimates:OracleClass",
     },
-    "formats": {"slurm": "cpsched.study.slurm_log:write"},
+    "formats": {},
     "commands": {},
     "observers": {},
     "report_sections": {},
     "system_files": {},
     "model_files": {},
+    "policy_files": {},
+    "scripts": {},
+    "topology_files": {},
 }
 
 #: Other names of built-ins, with the options they settle: the eight variants of Remediani 2017.
@@ -146,6 +146,9 @@ _KIND = {
     "report_sections": "section of the report",
     "system_files": "kind of system file",
     "model_files": "kind of model file",
+    "policy_files": "kind of policy file",
+    "scripts": "kind of batch script",
+    "topology_files": "kind of topology file",
 }
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.mapping import Fitted
-    from cpsched.slurm.policy import Policy
     from cpsched.study import Outcome, Study
+    from slurm_adapter.dispatch.policy import Policy
 
 
 def study_of_log(
@@ -73,9 +73,9 @@ def say_what_is_assumed(study: Study, *, aloud: bool = True) -> None:
         If the log cannot be read or lacks what is to be changed, before anything is run.
     """
     from cpsched.cli.progress import reading
-    from cpsched.slurm.policy_edit import overridden
     from cpsched.study.sources import jobs_of, prepare
     from cpsched.study.task import tasks_of
+    from slurm_adapter.dispatch.policy_edit import overridden
 
     first, *others = tasks_of(study)
     with reading(study.workloads[0].label):
@@ -108,7 +108,7 @@ def assumed_of(fitted: Fitted, dispatcher: str) -> list[str]:
 def _policy(specification: str) -> Policy | None:
     """Return the Slurm policy that a dispatcher follows; None if it follows none."""
     from cpsched.base.spec import build
-    from cpsched.slurm.dispatcher import Slurm
+    from slurm_adapter.dispatch.dispatcher import Slurm
 
     dispatcher = build("dispatchers", specification)
     return dispatcher.policy if isinstance(dispatcher, Slurm) else None

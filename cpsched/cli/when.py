@@ -92,7 +92,7 @@ def command(
     assert now is not None
     fitted = fitted_of(jobs, system, settings)
     if script is not None:
-        from cpsched.traces import batch_script
+        from slurm_adapter.sacct import batch_script
 
         if job is not None:
             raise ConfigError("names a job of the log; leave it out with --script", key="--job")

@@ -11,15 +11,15 @@ from cpsched.base.atomic_files import replacing
 from cpsched.base.quantities import duration
 from cpsched.base.spec import Spec, canonical, files_of
 from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.slurm import policy_file
-from cpsched.slurm.policy_edit import edited, elsewhere, is_edit
 from cpsched.study.study import Baseline, Study, as_label, in_utc
 from cpsched.study.study_file import choice
+from slurm_adapter.dispatch import policy_file
+from slurm_adapter.dispatch.policy_edit import edited, elsewhere, is_edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from cpsched.slurm.policy import Policy
+    from slurm_adapter.dispatch.policy import Policy
 
 #: Name of the baseline.
 BASELINE = "baseline"

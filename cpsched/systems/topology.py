@@ -8,7 +8,7 @@ import numpy as np
 
 from cpsched.model.curves import CURVES
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched.systems.slurm_topology import is_yaml, read_slurm_topology
+from slurm_adapter.config.topology import is_yaml, read_slurm_topology
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpsched.base.quantities import amount, duration
 from cpsched.base.types import MISSING
 from cpsched.systems.hostlist import expand
-from cpsched.traces.sacct_request import COUNTS, MEMORY
 from slurm_adapter.live.backend import UnreadableError
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, is_closed
+from slurm_adapter.sacct.request import COUNTS, MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
-from slurm_adapter.importer import Files, read_site
+from slurm_adapter.config.importer import Files, read_site
 from slurm_adapter.live.mirror import Chosen, Mirror, Stage
 from slurm_adapter.live.sizes import is_marked
 

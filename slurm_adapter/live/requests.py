@@ -1,8 +1,8 @@
 """
 A live job's request in our form.
 
-The rules are those of accounting (:mod:`cpsched.traces.sacct_request`), which
-:func:`cpsched.traces.sacct_request.shape` follows. Beyond them: a task of several cores does not
+The rules are those of accounting (:mod:`slurm_adapter.sacct.request`), which
+:func:`slurm_adapter.sacct.request.shape` follows. Beyond them: a task of several cores does not
 span nodes; ``--ntasks-per-node`` spreads tasks evenly; required and excluded nodes are part of a
 job's constraint.
 """
@@ -22,8 +22,8 @@ from cpsched.engine.encoder import Request
 from cpsched.errors import InfeasibleRequestError
 from cpsched.model.system import MemoryMapping
 from cpsched.traces.collect import Job, Jobs
-from cpsched.traces.sacct_request import shape
 from cpsched.traces.text import Place
+from slurm_adapter.sacct.request import shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

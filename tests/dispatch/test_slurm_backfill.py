@@ -13,13 +13,13 @@ from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.base.spec import build
 from cpsched.checks import CHECKS, check_keeps_promises
-from cpsched.dispatch.slurm_backfill import SlurmBackfill
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.mapping import fit
 from cpsched.model.system import LogMapping, ProcessorMapping, Queue
 from cpsched.model.topology import Topology
 from cpsched.simulation.observers import Observer
 from cpsched.verification import verify
+from slurm_adapter.dispatch.plain import SlurmBackfill
 
 pytestmark = pytest.mark.slow
 

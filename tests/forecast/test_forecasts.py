@@ -19,7 +19,7 @@ from cpsched.forecast.when import when
 from cpsched.mapping import append, fit
 from cpsched.simulation.simulate import Settings
 from cpsched.systems import parse
-from cpsched.traces import batch_script
+from slurm_adapter.sacct import batch_script
 
 _DAY = 86400
 

@@ -13,8 +13,8 @@ from cpsched.generators import site_tables as known
 from cpsched.generators.site import SITE, SiteOptions
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
-from cpsched.slurm import policy_file
-from cpsched.study.slurm_log import as_recorded
+from slurm_adapter.dispatch import policy_file
+from slurm_adapter.sacct.schedule import as_recorded
 
 
 @pytest.fixture(scope="module")

@@ -16,10 +16,10 @@ from cpsched.explain import explain
 from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.system import Queue, System
-from cpsched.slurm import policy_file
-from cpsched.slurm.dispatcher import Slurm
-from cpsched.slurm.parameters import PARAMETERS
 from cpsched.verification import verify
+from slurm_adapter.dispatch import policy_file
+from slurm_adapter.dispatch.dispatcher import Slurm
+from slurm_adapter.dispatch.parameters import PARAMETERS
 
 pytestmark = pytest.mark.slow
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched.slurm.fair_share import PARENT, ShareTree, Usage
+from slurm_adapter.dispatch.fair_share import PARENT, ShareTree, Usage
 
 # root: A (40) with B (30: user 1) and C (10: users 2 and 3); D (60) with E (25: user 4) and
 # F (35: user 5). The example of the page on the classic algorithm.

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched.errors import ConfigError
-from cpsched.slurm import policy_file
-from cpsched.slurm.parameters import PARAMETERS
-from cpsched.slurm.policy import LIMITS, Association, Partition, Policy, Qos, Reservation
-from cpsched.slurm.policy_file import tres
+from slurm_adapter.dispatch import policy_file
+from slurm_adapter.dispatch.parameters import PARAMETERS
+from slurm_adapter.dispatch.policy import LIMITS, Association, Partition, Policy, Qos, Reservation
+from slurm_adapter.dispatch.policy_file import tres
 
 FULL = """
 [slurm]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cpsched.slurm.priority import Asked, Multifactor, normalized
+from slurm_adapter.dispatch.priority import Asked, Multifactor, normalized
 
 DAY = 86400
 

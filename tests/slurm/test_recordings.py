@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from cpsched.slurm import policy_file
-from cpsched.slurm.accounts import Accounts
-from cpsched.slurm.priority import Asked, Multifactor, normalized
+from slurm_adapter.dispatch import policy_file
+from slurm_adapter.dispatch.accounts import Accounts
+from slurm_adapter.dispatch.priority import Asked, Multifactor, normalized
 
 RECORDINGS = Path(__file__).parents[1] / "data" / "slurm" / "22.05.8"
 #: slurm.conf and accounts.txt of the recordings, as far as priorities go by them.

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cpsched.errors import ConfigError
-from cpsched.slurm.policy import Association
-from slurm_adapter.accounts import read_associations, read_qos, with_usage
+from slurm_adapter.config.accounts import read_associations, read_qos, with_usage
+from slurm_adapter.dispatch.policy import Association
 
 
 def file(folder: Path, text: str) -> Path:

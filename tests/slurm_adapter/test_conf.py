@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cpsched.errors import ConfigError
-from slurm_adapter.conf import partition_nodes, read_conf
+from slurm_adapter.config.conf import partition_nodes, read_conf
 
 
 def write(folder: Path, **files: str) -> Path:

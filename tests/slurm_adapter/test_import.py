@@ -7,9 +7,9 @@ import pytest
 from cpsched import systems
 from cpsched.errors import ConfigError
 from cpsched.model.system import MemoryMapping, Preempt, System
-from cpsched.slurm import policy_file
-from slurm_adapter.importer import Files, Site, read_site
-from slurm_adapter.unmodelled import count, of_jobs
+from slurm_adapter.config.importer import Files, Site, read_site
+from slurm_adapter.config.unmodelled import count, of_jobs
+from slurm_adapter.dispatch import policy_file
 
 MB = 1024
 

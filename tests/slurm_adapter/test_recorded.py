@@ -10,7 +10,7 @@ import pytest
 
 from cpsched import traces
 from cpsched.simulation.simulate import simulate
-from slurm_adapter.importer import Files, Site, read_site
+from slurm_adapter.config.importer import Files, Site, read_site
 
 
 @pytest.fixture
@@ -76,7 +76,7 @@ def test_both_forms_of_the_tree_of_accounts(by_files: Site, by_scontrol: Site) -
 
 def test_accounting_names_nothing_that_is_missing(folder: Path, by_files: Site) -> None:
     """The queue asked for nothing that the files do not have, or that is not followed."""
-    from slurm_adapter.unmodelled import count, of_jobs
+    from slurm_adapter.config.unmodelled import count, of_jobs
 
     touched = count(
         folder / "sacct.txt.gz", by_files.gaps, of_jobs(by_files.machine, by_files.policy)

@@ -15,11 +15,11 @@ from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.workload import Workload
 from cpsched.show.readable import GAINS, who_gains
 from cpsched.show.sentences import conclusions
-from cpsched.slurm import policy_file
-from cpsched.slurm.policy_edit import edited, overridden
 from cpsched.study import carry_out, make_tables
 from cpsched.study.scenarios import BASELINE, moments_as_seconds, scenario, what_if
 from cpsched.study.study_file import parse_study
+from slurm_adapter.dispatch import policy_file
+from slurm_adapter.dispatch.policy_edit import edited, overridden
 
 SYSTEM = """
 name = "site"

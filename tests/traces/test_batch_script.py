@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from cpsched.errors import TraceError
-from cpsched.traces import batch_script
+from slurm_adapter.sacct import batch_script
 
 
 def script(tmp_path, *lines):

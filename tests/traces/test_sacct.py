@@ -12,8 +12,8 @@ from cpsched import traces
 from cpsched.base.types import MISSING, UNBOUNDED, Status
 from cpsched.errors import TraceError
 from cpsched.metrics.workload import describe
-from cpsched.traces.sacct_request import shape
 from cpsched.traces.text import Place
+from slurm_adapter.sacct.request import shape
 
 if TYPE_CHECKING:
     from cpsched.traces.collect import Shape

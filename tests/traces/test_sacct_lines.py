@@ -8,7 +8,7 @@ import pytest
 
 from cpsched import traces
 from cpsched.errors import TraceError
-from cpsched.traces.sacct_lines import FORMAT
+from slurm_adapter.sacct.lines import FORMAT
 
 NAMES = (
     "JobID|JobName|User|Account|Partition|State|Submit|Start|End|ElapsedRaw|TimelimitRaw"

@@ -7,7 +7,7 @@ import pytest
 from cpsched import traces
 from cpsched.base.types import MISSING, DependencyType, Status
 from cpsched.errors import TraceError
-from cpsched.traces.sacct_command import options
+from slurm_adapter.sacct.command import options
 
 NAMES = (
     "JobID|JobName|State|Submit|Eligible|Start|End|TimelimitRaw|ReqTRES|AllocTRES|Reason|SubmitLine"

@@ -13,8 +13,8 @@ from cpsched.base.types import MISSING, UNBOUNDED, DependencyType, Split, Status
 from cpsched.cli.main import app
 from cpsched.errors import TraceError
 from cpsched.model.workload import Workload
-from cpsched.traces.sacct_lines import FORMAT
-from cpsched.traces.sacct_write import HEADER
+from slurm_adapter.sacct.lines import FORMAT
+from slurm_adapter.sacct.write import HEADER
 
 
 def test_the_documented_columns_are_written() -> None:

@@ -15,7 +15,7 @@ from cpsched.base.types import MAX_TIME
 from cpsched.errors import TraceError
 from cpsched.traces import text
 from cpsched.traces.pbs_request import kilobytes
-from cpsched.traces.sacct_request import MEMORY
+from slurm_adapter.sacct.request import MEMORY
 
 
 @pytest.mark.parametrize(

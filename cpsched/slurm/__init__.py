@@ -1,1 +1,0 @@
-"""Slurm's policy: its parameters, priorities, limits and scheduling."""

@@ -1,0 +1,1 @@
+"""A site's own files (slurm.conf and others) as a system and a policy."""

@@ -1,0 +1,245 @@
+"""
+What ``sacctmgr show assoc``, ``sacctmgr show qos`` and ``sshare`` print with ``-P``.
+
+Tables with a header and ``|`` between columns, in any order; names of limits are those of a policy
+file (:data:`~slurm_adapter.dispatch.policy.LIMITS`), and the longer ones that sacctmgr also knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cpsched.base.quantities import duration, whole
+from cpsched.errors import ConfigError
+from slurm_adapter.config.conf import Value, read_text
+from slurm_adapter.dispatch.policy import LIMITS, Association, Qos
+from slurm_adapter.dispatch.policy_file import limit
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+#: Alternative names of columns, in lower case.
+_ALIASES = {
+    "fairshare": "share",
+    "shares": "share",
+    "rawshares": "share",
+    "def qos": "defaultqos",
+    "defqos": "defaultqos",
+    "qos_raw": "qos",
+    "grpsubmitjobs": "grpsubmit",
+    "grpcpus": "grptres",
+    "maxsubmitjobs": "maxsubmit",
+    "maxtresperjob": "maxtres",
+    "maxtresminsperjob": "maxtresmins",
+    "maxwalldurationperjob": "maxwall",
+    "mintresperjob": "mintres",
+    **{
+        f"{name}per{whose}": f"{name}p{whose[0]}"
+        for name in ("maxtres", "maxjobs", "maxsubmit", "maxsubmitjobs", "maxtresrunmins")
+        for whose in ("user", "account")
+    },
+    "maxsubmitjobsperuser": "maxsubmitpu",
+    "maxsubmitjobsperaccount": "maxsubmitpa",
+}
+_NO_VALUE = ("", "(null)", "N/A", "-1", "4294967295")
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """
+    A line of such a table: columns by name in lower case; ``indent`` is the account's indentation.
+    """
+
+    values: dict[str, Value]
+    indent: int
+
+    def text(self, key: str) -> str:
+        """Return a column, '' if it is empty or missing."""
+        value = self.values.get(key)
+        return "" if value is None or value.text in _NO_VALUE else value.text
+
+    def read(self, key: str, reader: Callable[[str], object], default: object) -> object:
+        """Return a column as converted by a reader."""
+        return self.values[key].read(reader) if self.text(key) else default
+
+
+def read_table(path: Path, needed: str) -> Iterator[Row]:
+    """
+    Yield the rows of a table.
+
+    Raises
+    ------
+    ConfigError
+        If the file cannot be read, has no such column, or a line has other columns than the first.
+    """
+    lines = [line for line in enumerate(read_text(path).splitlines(), start=1) if line[1].strip()]
+    names = [name.strip() for name in lines[0][1].split("|")] if lines else []
+    keys = [_ALIASES.get(name.lower(), name.lower()) for name in names]
+    if needed.lower() not in keys:
+        raise ConfigError(
+            f"has no column {needed}; it must be the output of sacctmgr or sshare with -P",
+            where=str(path),
+            line=lines[0][0] if lines else None,
+        )
+    for number, line in lines[1:]:
+        cells = line.split("|")
+        if len(cells) != len(keys):
+            raise ConfigError(
+                f"has {len(cells)} columns, the header {len(keys)}", where=str(path), line=number
+            )
+        account = cells[keys.index("account")] if "account" in keys else ""
+        values = {
+            key: Value(cell.strip(), name, str(path), number)
+            for key, name, cell in zip(keys, names, cells, strict=True)
+        }
+        yield Row(values, len(account) - len(account.lstrip()))
+
+
+def read_qos(path: Path) -> dict[str, Qos]:
+    """
+    Return the QOS of ``sacctmgr -P show qos``.
+
+    Raises
+    ------
+    ConfigError
+        If it is not such a table, or a value is invalid; names file, line and column.
+    """
+    found: dict[str, Qos] = {}
+    for row in read_table(path, "Name"):
+        mode = row.text("preemptmode").upper()
+        exempt = row.read("preemptexempttime", duration, None)
+        found[row.text("name")] = Qos(
+            name=row.text("name"),
+            priority=_whole(row, "priority", 0),
+            usage_factor=_float(row, "usagefactor", 1.0),
+            limits=_limits(row),
+            preempt=_names(row, "preempt"),
+            preempt_mode="" if mode == "CLUSTER" else mode,
+            grace=_seconds(row, "gracetime"),
+            preempt_exempt=exempt if isinstance(exempt, int) else None,
+            flags=frozenset(_names(row, "flags")),
+        )
+    # Slurm may still give the number of a QOS that no longer exists.
+    return {
+        name: replace(one, preempt=tuple(other for other in one.preempt if other in found))
+        for name, one in found.items()
+    }
+
+
+def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:
+    """
+    Return the associations of ``sacctmgr -P show assoc``, and whether the tree is known.
+
+    The accounts above are those of a column ParentName, or follow from the indentation that
+    ``sacctmgr show assoc tree`` prints; without either, all accounts are assumed to be below the
+    root.
+
+    Raises
+    ------
+    ConfigError
+        If it is not such a table, or a value is invalid; names file, line and column.
+    """
+    rows = list(read_table(path, "Account"))
+    named = any("parentname" in row.values for row in rows)
+    indented = any(row.indent for row in rows)
+    above: list[tuple[int, str]] = []
+    found: list[Association] = []
+    seen: set[tuple[str, str, str]] = set()
+    for row in rows:
+        account, user = row.text("account"), row.text("user")
+        if not user:
+            above = [one for one in above if one[0] < row.indent]
+        parent = row.text("parentname")
+        if not named and account != "root":
+            parent = above[-1][1] if above and indented else "root"
+        if not user:
+            above.append((row.indent, account))
+        if not account:
+            raise row.values["account"].error("must be the name of an account")
+        key = (account, user, row.text("partition"))
+        if key in seen:
+            raise row.values["account"].error(
+                "is given twice: this must be the output for one cluster (cluster=NAME)"
+            )
+        seen.add(key)
+        found.append(
+            Association(
+                account=account,
+                user=user,
+                partition=row.text("partition"),
+                parent="" if user or account == "root" else parent,
+                shares=_shares(row),
+                priority=_whole(row, "priority", 0),
+                limits=_limits(row),
+                qos=_names(row, "qos"),
+                default_qos=row.text("defaultqos"),
+            )
+        )
+    return tuple(found), named or indented
+
+
+def with_usage(
+    associations: Sequence[Association], path: Path
+) -> tuple[tuple[Association, ...], int]:
+    """
+    Return associations with the usage of ``sshare -l -a -P``, and how many had any.
+
+    Raises
+    ------
+    ConfigError
+        If it is not such a table.
+    """
+    usage = {
+        (row.text("account"), row.text("user"), row.text("partition")): _float(row, "rawusage", 0.0)
+        for row in read_table(path, "RawUsage")
+        if row.text("user")
+    }
+    used = tuple(
+        replace(one, usage=usage.get((one.account, one.user, one.partition), 0.0))
+        for one in associations
+    )
+    return used, sum(1 for one in used if one.usage)
+
+
+def _limits(row: Row) -> dict[str, object]:
+    return {
+        name: row.values[name.lower()].read(lambda text, name=name: limit(name, text))  # type: ignore[misc]
+        for name in LIMITS
+        if row.text(name.lower())
+    }
+
+
+def _names(row: Row, key: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in row.text(key).split(",") if name.strip())
+
+
+def _shares(row: Row) -> int | None:
+    if row.text("share").lower() == "parent":
+        return None
+    shares = _whole(row, "share", 1)
+    if shares < 0:
+        raise row.values["share"].error('must be a whole number from 0 on, or "parent"')
+    return shares
+
+
+def _whole(row: Row, key: str, default: int) -> int:
+    found = row.read(key, whole, default)
+    return found if isinstance(found, int) else default
+
+
+def _seconds(row: Row, key: str) -> int:
+    found = row.read(key, duration, 0)
+    return found if isinstance(found, int) else 0
+
+
+def _float(row: Row, key: str, default: float) -> float:
+    def number(text: str) -> float:
+        try:
+            return float(text)
+        except ValueError:
+            raise ValueError("is not a number") from None
+
+    found = row.read(key, number, default)
+    return found if isinstance(found, float) else default

@@ -1,0 +1,255 @@
+"""From a site's files to a system file and a policy file, with a list of what is not modelled."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpsched import systems
+from cpsched.base.atomic_files import check_new_file, write_all
+from cpsched.errors import ConfigError
+from slurm_adapter.config.accounts import read_associations, read_qos, with_usage
+from slurm_adapter.config.conf import read_conf, read_text
+from slurm_adapter.config.gres import read_gres_conf
+from slurm_adapter.config.machine import Machine, read_machine, system_file
+from slurm_adapter.config.policy import Imported, policy_of
+from slurm_adapter.config.scontrol import read_scontrol
+from slurm_adapter.config.unmodelled import UNFOLLOWED, Gap, of_site
+from slurm_adapter.dispatch import policy_file
+from slurm_adapter.dispatch.parameters import PARAMETERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cpsched.model.system import System
+    from slurm_adapter.config.conf import Conf
+    from slurm_adapter.config.unmodelled import Job
+    from slurm_adapter.dispatch.policy import Policy
+
+#: Parameters that change no schedule here: paths, permissions, communication between daemons.
+_NO_EFFECT = re.compile(
+    r"(?i)(slurm|accounting|auth|cred|job(comp|acct|container|fileappend|defaults)"
+    r"|acctgather|log|task|proctrack|switch|mpi|state|mail|launch|health|ext?sensors|power"
+    r"|control|backup|cluster|communication|cli|bcast|cpufreq|core|crypto|debug|disable|dynamic"
+    r"|eio|enforce|epilogmsg|firstjob|getenv|gpufreq|gres|group|hash|inactive|interactive"
+    r"|keepalive|kill|license|max(array|batch|dbd|job|mem|node|step|tasks)|memlimit|message"
+    r"|minjob|namespace|next|nodefeatures|nodeset|openmode|overtime|parameters|plug|preempt|priority"
+    r"|private|propagate|prolog|reboot|requeue|resume|resv|returnto|route|salloc|sbatch|sched"
+    r"|scron|select|srun|suspend|tcp|tmpfs|topology|track|tres|unkillable|usepam"
+    r"|usespecialpw|vsize|wait|x11|include|def(mem|cpu|ault)|job(requeue|submit|credential)"
+    r"|sicp|fastschedule|burstbuffer|federation|mcs|dependency|fairshare|complete|batchstart"
+    r"|allowspec|url|data|certmgr|tls|oversubscribe|boot|snap|multiple|check|sallocdefault|treewidth)"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Files:
+    """
+    The files that describe a site; one of ``conf`` and ``scontrol``.
+
+    Attributes
+    ----------
+    conf
+        slurm.conf.
+    scontrol
+        Output of ``scontrol show config``, ``node``, ``partition``, ``reservation``, ``licenses``.
+    gres, topology
+        gres.conf and topology.conf; None: those beside slurm.conf, if it asks for them.
+    assoc, qos, sshare
+        Output of ``sacctmgr -P show assoc``, ``sacctmgr -P show qos`` and ``sshare -l -a -P``.
+    """
+
+    conf: Path | None = None
+    scontrol: tuple[Path, ...] = ()
+    gres: Path | None = None
+    topology: Path | None = None
+    assoc: Path | None = None
+    qos: Path | None = None
+    sshare: Path | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Site:
+    """
+    A site as read from its files.
+
+    Attributes
+    ----------
+    system, policy
+        As in their files.
+    texts
+        The files by name.
+    gaps
+        What is not modelled.
+    notes
+        Remarks for the user, one sentence each.
+    """
+
+    name: str
+    machine: Machine
+    system: System
+    policy: Policy
+    texts: dict[str, str]
+    gaps: list[Gap]
+    notes: list[str] = field(default_factory=list)
+
+    def write(self, folder: Path, *, overwrite: bool) -> list[Path]:
+        """
+        Write the files; return their paths.
+
+        Raises
+        ------
+        ConfigError
+            If the folder cannot be made, or a file exists already.
+        """
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise ConfigError(f"cannot be made: {error.strerror}", where=folder) from error
+        for name in self.texts:
+            check_new_file(folder / name, overwrite=overwrite, key="--out")
+        return write_all(folder, {name: text.encode() for name, text in self.texts.items()})
+
+
+def read_site(files: Files, name: str | None = None) -> Site:
+    """
+    Read a site's files.
+
+    Raises
+    ------
+    ConfigError
+        If a file cannot be read or a value is invalid; names file, line and key.
+    """
+    conf = _conf(files)
+    notes: list[str] = []
+    gres = files.gres or _beside(files, "gres.conf")
+    machine = read_machine(conf, read_gres_conf(gres) if gres else ())
+    imported = _policy(conf, files, notes)
+    name = name or conf.text("ClusterName") or Path(conf.where).stem
+    gaps = of_site(machine, imported)
+    notes += machine.notes
+    notes += _assumed(conf)
+    if unknown := _unknown(conf, files):
+        notes.append(f"unknown keys, ignored: {', '.join(unknown)}")
+
+    def made(topology: Path | None) -> Site:
+        texts = _texts(machine, imported.policy, name, topology)
+        system, policy = _checked(name, texts)
+        return Site(
+            name=name,
+            machine=machine,
+            system=system,
+            policy=policy,
+            texts=texts,
+            gaps=gaps,
+            notes=notes,
+        )
+
+    topology = files.topology or _topology(conf, files, gaps)
+    try:
+        return made(topology)
+    except ConfigError as error:
+        # Slurm accepts files that lack nodes, or that name nodes that do not exist yet.
+        if topology is None or files.topology or not str(error).startswith(topology.name):
+            raise
+        gaps.append(Gap(str(error), "no topology", _is_wide))
+        return made(None)
+
+
+def _texts(machine: Machine, policy: Policy, name: str, topology: Path | None) -> dict[str, str]:
+    """Return the files by name."""
+    by = "made by cpsched slurm import. Correct it where necessary."
+    source = f"cpsched slurm import of {machine.conf.where}"
+    beside = topology.name if topology else None
+    return {
+        f"{name}.system.toml": system_file(machine, name, source=source, topology=beside),
+        f"{name}.policy.toml": f"# The policy of {name}, {by}\n{policy_file.to_toml(policy)}",
+        **({topology.name: read_text(topology)} if topology else {}),
+    }
+
+
+def _assumed(conf: Conf) -> Iterator[str]:
+    """Say which assumed defaults differ in older versions of Slurm."""
+    for name, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic")):
+        if not conf.text(name):
+            yield f"{name} is not given: {PARAMETERS[name].default}; old versions have {former}"
+
+
+def _is_wide(job: Job) -> bool:
+    return job.text("nnodes") not in ("", "0", "1")
+
+
+def _conf(files: Files) -> Conf:
+    if (files.conf is None) == (not files.scontrol):
+        raise ConfigError("give either --conf slurm.conf or --scontrol FILE ...")
+    return read_conf(files.conf) if files.conf else read_scontrol(files.scontrol)
+
+
+def _beside(files: Files, name: str) -> Path | None:
+    """Return a file beside slurm.conf, if it exists."""
+    path = files.conf.parent / name if files.conf else None
+    return path if path is not None and path.is_file() else None
+
+
+def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
+    plugin = conf.text("TopologyPlugin").lower()
+    if plugin in ("", "topology/none", "topology/default", "topology/flat"):
+        return None
+    for name in ("topology.yaml", "topology.conf"):
+        if found := _beside(files, name):
+            return found
+    gaps.append(
+        Gap(
+            f"TopologyPlugin={plugin}",
+            "no topology: no topology.conf was found (--topology)",
+            _is_wide,
+        )
+    )
+    return None
+
+
+def _policy(conf: Conf, files: Files, notes: list[str]) -> Imported:
+    qos = read_qos(files.qos) if files.qos else {}
+    associations, is_tree = read_associations(files.assoc) if files.assoc else ((), True)
+    if not is_tree and len({one.account for one in associations}) > 2:
+        notes.append(
+            "accounts: all are placed below the root, because the table has neither ParentName nor"
+            " indentation;"
+            " use sacctmgr -P show assoc tree, or format=...,ParentName"
+        )
+    if files.sshare:
+        associations, used = with_usage(associations, files.sshare)
+        if not used:
+            notes.append("usage: the output of sshare has none for the associations in the files")
+    if not files.assoc and conf.text("PriorityType") == "priority/multifactor":
+        notes.append(
+            "no associations (--assoc): shares are equal, and there are no limits by account"
+        )
+    return policy_of(conf, qos, associations)
+
+
+def _unknown(conf: Conf, files: Files) -> list[str]:
+    """Return unknown keys of slurm.conf: neither modelled nor known to have no effect."""
+    if files.conf is None:
+        return []
+    known = {name.lower() for name in (*PARAMETERS, *UNFOLLOWED)}
+    return [
+        value.key
+        for key, value in conf.parameters.items()
+        if key not in known and not _NO_EFFECT.match(key)
+    ]
+
+
+def _checked(name: str, texts: dict[str, str]) -> tuple[System, Policy]:
+    """Check the files by reading them with their later readers."""
+    with tempfile.TemporaryDirectory() as folder:
+        for file, text in texts.items():
+            (Path(folder) / file).write_text(text)
+        try:
+            system = systems.load(str(Path(folder) / f"{name}.system.toml"))
+            return system, policy_file.load(Path(folder) / f"{name}.policy.toml")
+        except ConfigError as error:
+            raise ConfigError(str(error).replace(f"{folder}/", "")) from error

@@ -1,0 +1,376 @@
+"""A site's nodes and partitions as a system file that a person can read and change."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpsched.base.quantities import minutes
+from cpsched.errors import ConfigError
+from cpsched.systems.hostlist import compress, natural
+from slurm_adapter.config.conf import partition_nodes
+from slurm_adapter.config.gres import read_gres, types_by_node, with_types
+from slurm_adapter.dispatch.policy_file import clock
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from slurm_adapter.config.conf import Conf, Entry
+    from slurm_adapter.config.gres import Gres
+
+#: What slurm.conf means by no limit of time, in seconds: backfill plans with a year.
+_YEAR = 365 * 86400
+_NO_LIMIT = ("UNLIMITED", "INFINITE", "NONE", "-1", "4294967295")
+#: States in slurm.conf of nodes that are not there yet.
+_FUTURE = "FUTURE"
+_CPUS = "CPUs"
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """
+    A node.
+
+    Attributes
+    ----------
+    cpus
+        CPUs for jobs, which are threads where ``threads`` is above 1 and slurm.conf counts them.
+    mem
+        MB for jobs.
+    gres
+        What it has of other resources.
+    """
+
+    name: str
+    cpus: int
+    threads: int
+    mem: int
+    gres: tuple[Gres, ...]
+    features: tuple[str, ...]
+    weight: int
+    state: str
+
+    def kind(self) -> tuple[object, ...]:
+        """Return what nodes of one entry of a system file have in common."""
+        amounts = tuple(sorted(self.amounts().items()))
+        return self.cpus, self.mem, amounts, self.all_features(), self.weight
+
+    def amounts(self) -> dict[str, int]:
+        """Return how much there is of each generic resource that jobs use up, types together."""
+        found: Counter[str] = Counter()
+        for gres in self.gres:
+            if gres.consumed:
+                found[gres.name.lower()] += gres.count
+        return dict(found)
+
+    def all_features(self) -> tuple[str, ...]:
+        """Return its features, with the types of its resources."""
+        types = (gres.type for gres in self.gres if gres.type)
+        return tuple(dict.fromkeys((*self.features, *types)))
+
+
+@dataclass(frozen=True, slots=True)
+class Machine:
+    """
+    The nodes, in Slurm's order, and the partitions with their nodes.
+
+    Attributes
+    ----------
+    partitions
+        Names of the nodes of each, none for a partition without nodes.
+    notes
+        What is not taken as the files give it, a sentence each.
+    """
+
+    conf: Conf
+    nodes: tuple[Node, ...]
+    partitions: Mapping[str, frozenset[str]]
+    notes: tuple[str, ...] = ()
+
+
+def read_machine(conf: Conf, gres_conf: Sequence[Entry] = ()) -> Machine:
+    """
+    Return the machine that a configuration describes.
+
+    Raises
+    ------
+    ConfigError
+        If a value makes no sense or a partition has a node that there is not; names file, line
+        and key.
+    """
+    types = types_by_node(gres_conf)
+    nodes: dict[str, Node] = {}
+    future: set[str] = set()
+    notes: list[str] = []
+    for entry in conf.nodes:
+        counts = _cpus(entry)
+        if entry.number(_CPUS, counts.cpus) != counts.cpus:
+            notes.append(counts.mended(entry))
+        for name in entry.hosts():
+            if name in nodes:
+                raise entry.name.error(f"has {name!r}, which another line has already")
+            nodes[name] = _node(entry, name, counts, types)
+            if nodes[name].state.startswith(_FUTURE):
+                future.add(name)
+    if len(nodes) == len(future):
+        raise ConfigError(
+            "has no nodes; give scontrol show node if they register themselves", where=conf.where
+        )
+    features = {name: frozenset(node.features) for name, node in nodes.items()}
+    partitions = {
+        name: frozenset(listed) - future for name, listed in partition_nodes(conf, features).items()
+    }
+    there = sorted((name for name in nodes if name not in future), key=natural)
+    return Machine(conf, tuple(nodes[name] for name in there), partitions, tuple(notes))
+
+
+class _Counts(NamedTuple):
+    """Of a node, as Slurm counts them: sockets, cores in all, threads a core, CPUs."""
+
+    sockets: int
+    cores: int
+    threads: int
+    cpus: int
+
+    def mended(self, entry: Entry) -> str:
+        """Say that the number of CPUs that a line gives is not taken, and why."""
+        each = self.cores // max(self.sockets, 1)
+        product = f"{self.sockets} x {each} x {self.threads} = {self.cpus}"
+        return str(
+            entry.values[_CPUS.lower()].error(
+                f"of {entry.name.text} is not Sockets x CoresPerSocket x ThreadsPerCore"
+                f" ({product}), nor Sockets x CoresPerSocket ({self.cores}), nor Sockets"
+                f" ({self.sockets}): taken as {self.cpus}, as Slurm does"
+            )
+        )
+
+
+def _cpus(entry: Entry) -> _Counts:
+    """
+    Return how many CPUs the nodes of a line have.
+
+    Of what is missing Slurm makes the rest; CPUs that contradict the rest it sets to the product.
+    """
+    boards = entry.number("Boards", 1)
+    threads, each = entry.number("ThreadsPerCore", 1), entry.number("CoresPerSocket", 1)
+    given = entry.number(_CPUS, entry.number("Procs", 0))
+    if entry.text("SocketsPerBoard"):
+        sockets = entry.number("SocketsPerBoard", 1) * boards
+    elif entry.text("Sockets") or not given or given % max(each * threads, 1):
+        sockets = entry.number("Sockets", boards)
+    else:
+        sockets = given // max(each * threads, 1)
+    cores = sockets * each
+    fits = given in (sockets, cores, cores * threads)
+    return _Counts(sockets, cores, threads, given if given and fits else cores * threads)
+
+
+def _node(entry: Entry, name: str, counts: _Counts, types: Mapping[str, list[Gres]]) -> Node:
+    cpus = counts.cpus
+    # With CPUs=cores on a machine of two threads a core, Slurm counts cores.
+    each = 1 if cpus <= counts.cores else counts.threads
+    special = entry.text("CpuSpecList")
+    kept = len(special.split(",")) if special else entry.number("CoreSpecCount", 0) * each
+    usable = entry.number("CpuEffective", cpus - kept)
+    mem = entry.number("RealMemory", 1) - entry.number("MemSpecLimit", 0)
+    if usable < 1:
+        raise entry.name.error(f"has {cpus} CPUs, of which none is left for jobs")
+    listed = read_gres(entry.values["gres"]) if entry.text("Gres") else ()
+    feature = entry.text("Features") or entry.text("Feature")
+    return Node(
+        name=name,
+        cpus=usable,
+        threads=each,
+        mem=max(mem, 1),
+        gres=tuple(with_types(listed, types, name)),
+        features=tuple(dict.fromkeys(part for part in re.split(r"[,&]", feature) if part)),
+        weight=entry.number("Weight", 1),
+        state=entry.text("State").upper(),
+    )
+
+
+def system_file(machine: Machine, name: str, *, source: str, topology: str | None = None) -> str:
+    """
+    Return the text of a system file.
+
+    Parameters
+    ----------
+    source
+        Where it comes from, for the file.
+    topology
+        The name of a topology file that lies beside it.
+    """
+    found = (item for node in machine.nodes for item in node.amounts().items())
+    generic = list(dict.fromkeys(kind for kind, amount in found if amount))
+    # A node that says nothing of its memory has 1 MB.
+    has_memory = any(node.mem > 1 for node in machine.nodes)
+    kinds = [*(("mem",) if has_memory else ()), *generic]
+    lines = [
+        f"# The machine of {name}, made by cpsched slurm import. Correct it where necessary.",
+        f"name = {_text(name)}",
+        f"source = {_text(source)}",
+        f"resources = [{', '.join(map(_text, ('core', *kinds)))}]",
+    ]
+    if _endless(machine):
+        lines.append(f'default_time = "{clock(_YEAR)}"  # no limit: Slurm plans with a year')
+    lines += ["", *_counted(machine)]
+    groups = _groups(machine)
+    for group, nodes in _runs(machine, groups):
+        lines += ["", *_entry(group, nodes, kinds)]
+    for entry in machine.conf.partitions:
+        for partition in entry.name.text.split(","):
+            lines += ["", *_queue(machine, entry, partition, groups)]
+    if has_memory and not consumes_memory(machine.conf):
+        lines += ["", "[log]", 'memory = "ignored"  # SelectTypeParameters does not count memory']
+    if topology is not None:
+        lines += ["", "[topology]", f"slurm = {_text(topology)}"]
+        if topology.endswith((".yaml", ".yml")):
+            lines[-1] += "  # slurm_topology = NAME chooses one of several"
+    return "\n".join(lines) + "\n"
+
+
+def _counted(machine: Machine) -> Iterator[str]:
+    """Say what a core is."""
+    threads = {node.threads for node in machine.nodes}
+    if threads == {1}:
+        yield "# A core is a CPU of Slurm's."
+    else:
+        shown = " or ".join(map(str, sorted(threads)))
+        yield f"# A core is a CPU of Slurm's: a hardware thread, of which a real core has {shown}."
+
+
+def _groups(machine: Machine) -> dict[str, str]:
+    """
+    Return the group of every node: alike, and in the same partitions.
+
+    They are called by what their names begin with, in Slurm's order: ``gpu``, ``cn-1``, ``cn-2``.
+    """
+    members: dict[object, list[str]] = {}
+    for node in machine.nodes:
+        within = frozenset(name for name, nodes in machine.partitions.items() if node.name in nodes)
+        members.setdefault((node.kind(), within), []).append(node.name)
+    stems = [re.split(r"[0-9]", names[0])[0].rstrip("-_.") or "nodes" for names in members.values()]
+    several = Counter(stems)
+    used: Counter[str] = Counter()
+    found: dict[str, str] = {}
+    for stem, names in zip(stems, members.values(), strict=True):
+        used[stem] += 1
+        title = stem if several[stem] == 1 else f"{stem}-{used[stem]}"
+        found |= dict.fromkeys(names, title)
+    return found
+
+
+def _runs(machine: Machine, groups: Mapping[str, str]) -> Iterator[tuple[str, list[Node]]]:
+    """Yield nodes of a group that follow each other."""
+    for group, nodes in groupby(machine.nodes, key=lambda node: groups[node.name]):
+        yield group, list(nodes)
+
+
+def _entry(group: str, nodes: Sequence[Node], kinds: Iterable[str]) -> Iterator[str]:
+    one = nodes[0]
+    yield "[[nodes]]"
+    yield f"group = {_text(group)}"
+    yield f"names = {_text(compress(node.name for node in nodes))}"
+    yield f"core = {one.cpus}"
+    shown = {"mem": f'"{one.mem} MB"', **{kind: str(n) for kind, n in one.amounts().items() if n}}
+    yield from (f"{_key(kind)} = {shown[kind]}" for kind in kinds if kind in shown)
+    if one.all_features():
+        yield f"features = [{', '.join(map(_text, one.all_features()))}]"
+    yield f"weight = {one.weight}"
+
+
+def _queue(machine: Machine, entry: Entry, name: str, groups: Mapping[str, str]) -> Iterator[str]:
+    """Yield the lines of a partition."""
+    nodes = machine.partitions[name]
+    own = list(dict.fromkeys(group for node, group in groups.items() if node in nodes))
+    if not own:
+        yield f"# Partition {name} has no nodes: jobs in it are rejected as of an unknown queue."
+        return
+    yield "[[queues]]"
+    yield f"name = {_text(name)}"
+    if entry.flag("Default"):
+        yield "default = true"
+    longest = limit_of(entry, "MaxTime")
+    usual = limit_of(entry, "DefaultTime")
+    if longest is not None:
+        yield f'max_time = "{clock_of(longest)}"'
+    if usual is not None:
+        yield f'default_time = "{clock_of(min(usual, longest or usual))}"'
+    if len(own) < len(set(groups.values())):
+        yield f"groups = [{', '.join(map(_text, own))}]"
+    yield f"priority_tier = {entry.number('PriorityTier', entry.number('Priority', 1))}"
+    mode = preempt_of(machine.conf, entry)
+    if mode != "off":
+        yield f'preempt = "{mode}"'
+        grace = entry.number("GraceTime", 0)
+        if grace:
+            yield f"grace = {grace}"
+    if oversubscribe(entry) == "EXCLUSIVE" or machine.conf.text("SelectType") == "select/linear":
+        yield "exclusive = true"
+    least, most = entry.number("MinNodes", 1), _most_nodes(entry)
+    if least > 1:
+        yield f"min_nodes = {least}"
+    if 0 < most < least:
+        raise entry.values["maxnodes"].error(f"is less than MinNodes ({least})")
+    if most:
+        yield f"max_nodes = {most}"
+
+
+def clock_of(seconds: int) -> str:
+    """Return seconds as a system file writes them."""
+    shown = clock(seconds)
+    return shown if "-" in shown else shown.removeprefix("0")
+
+
+def limit_of(entry: Entry, key: str) -> int | None:
+    """Return a limit of time in seconds, None for none."""
+    if entry.text(key, "NONE").upper() in _NO_LIMIT:
+        return None
+    return entry.values[key.lower()].read(minutes) or None
+
+
+def oversubscribe(entry: Entry) -> str:
+    """Return ``OverSubscribe`` (formerly ``Shared``) without its count."""
+    text = entry.text("OverSubscribe") or entry.text("Shared", "NO")
+    return text.upper().split(":")[0]
+
+
+def consumes_memory(conf: Conf) -> bool:
+    """Tell whether jobs use up memory (``CR_Core_Memory`` and the like)."""
+    return any(word.upper().endswith("_MEMORY") for word in conf.words("SelectTypeParameters"))
+
+
+def _most_nodes(entry: Entry) -> int:
+    if entry.text("MaxNodes", "UNLIMITED").upper() in _NO_LIMIT:
+        return 0
+    return entry.number("MaxNodes", 0)
+
+
+def preempt_of(conf: Conf, entry: Entry) -> str:
+    """Return what may be done to a partition's running jobs where partitions preempt each other."""
+    if conf.text("PreemptType", "preempt/none").lower() != "preempt/partition_prio":
+        return "off"
+    text = (entry.text("PreemptMode") or conf.text("PreemptMode", "OFF")).upper()
+    known = {"REQUEUE": "requeue", "CANCEL": "kill", "SUSPEND": "suspend"}
+    return next((mode for word, mode in known.items() if word in text.split(",")), "off")
+
+
+def _endless(machine: Machine) -> bool:
+    """Whether jobs of some partition that name no time have no limit."""
+    return any(
+        limit_of(entry, "MaxTime") is None and limit_of(entry, "DefaultTime") is None
+        for entry in machine.conf.partitions
+    )
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _key(kind: str) -> str:
+    return kind if _BARE_KEY.fullmatch(kind) else _text(kind)

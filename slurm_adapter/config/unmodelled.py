@@ -1,0 +1,366 @@
+"""
+What of a site's configuration no simulation here follows, by name, and the jobs it touches.
+
+Each :class:`Gap` says what is simulated instead. Those that are about jobs have a test of a job,
+and with an accounting log are counted in jobs and core-hours; a gap that only jobs show
+(heterogeneous jobs, counts of features) is listed if there are any.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from cpsched.base.quantities import duration
+from cpsched.base.words import brief, counted
+from cpsched.systems.hostlist import compress, expand
+from cpsched.systems.nodes import MAX_NODES
+from slurm_adapter.config.machine import oversubscribe
+from slurm_adapter.dispatch.parameters import PARAMETERS
+from slurm_adapter.sacct.as_json import json_rows
+from slurm_adapter.sacct.command import options
+from slurm_adapter.sacct.lines import Lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
+
+    from cpsched.errors import TraceError
+    from slurm_adapter.config.conf import Conf, Entry
+    from slurm_adapter.config.machine import Machine
+    from slurm_adapter.config.policy import Imported
+    from slurm_adapter.dispatch.policy import Policy
+
+_TYPED = re.compile(r"gres/([\w.+-]+):([\w.+-]+)=")
+_COUNTED = re.compile(r"\*[0-9]|\[")
+_CPUS = re.compile(r"(?:^|,)cpu=([0-9]+)")
+
+
+class Job:
+    """A line of sacct, as gaps look at it."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = values
+
+    def text(self, name: str) -> str:
+        """Return a column by its name in lower case."""
+        return self.values.get(name, "")
+
+    @cached_property
+    def options(self) -> Mapping[str, str]:
+        """Options of the command that submitted it."""
+        return options(self.text("submitline"))
+
+    @cached_property
+    def partitions(self) -> frozenset[str]:
+        """Partitions it named."""
+        return frozenset(self.text("partition").split(",")) - {""}
+
+    @cached_property
+    def nodes(self) -> frozenset[str]:
+        """Nodes it had."""
+        try:
+            return frozenset(expand(self.text("nodelist"), MAX_NODES))
+        except ValueError:
+            return frozenset()
+
+    @property
+    def core_seconds(self) -> int:
+        """CPUs it had times seconds."""
+        match = _CPUS.search(self.text("alloctres"))
+        cpus = match[1] if match else self.text("alloccpus") or self.text("ncpus")
+        elapsed = self.text("elapsedraw")
+        try:
+            seconds = int(elapsed) if elapsed else duration(self.text("elapsed"))
+        except ValueError:
+            return 0
+        return seconds * int(cpus) if cpus.isdigit() else 0
+
+
+@dataclass(slots=True)
+class Gap:
+    """
+    Something that is not modelled.
+
+    Attributes
+    ----------
+    name
+        As Slurm calls it, with the values.
+    instead
+        What is simulated.
+    touches
+        Whether it matters to a job; None: that cannot be told from a log.
+    jobs, core_seconds
+        How much of a log it touches.
+    """
+
+    name: str
+    instead: str
+    touches: Callable[[Job], bool] | None = None
+    jobs: int = 0
+    core_seconds: int = 0
+
+
+@dataclass(slots=True)
+class Touched:
+    """A log, for shares of it."""
+
+    jobs: int = 0
+    core_seconds: int = 0
+    bad: int = 0
+    gaps: list[Gap] = field(default_factory=list)
+
+
+def count(log: Path, gaps: Iterable[Gap], hidden: Iterable[Gap]) -> Touched:
+    """
+    Count the jobs of an accounting log that gaps touch.
+
+    Parameters
+    ----------
+    gaps
+        Listed in any case.
+    hidden
+        Listed if they touch a job.
+
+    Raises
+    ------
+    TraceError
+        If the file cannot be read, or does not say what its columns are.
+    """
+    found = Touched()
+    shown, hidden = list(gaps), list(hidden)
+    tested = [gap for gap in (*shown, *hidden) if gap.touches is not None]
+    for values in _rows(log, found):
+        job = Job(values)
+        work = job.core_seconds
+        found.jobs += 1
+        found.core_seconds += work
+        for gap in tested:
+            if gap.touches is not None and gap.touches(job):
+                gap.jobs += 1
+                gap.core_seconds += work
+    found.gaps = [*shown, *(gap for gap in hidden if gap.jobs)]
+    return found
+
+
+def _rows(log: Path, found: Touched) -> Iterator[Mapping[str, str]]:
+    """Yield the lines of jobs, not of their steps."""
+
+    def bad(_: TraceError) -> None:
+        found.bad += 1
+
+    for row in json_rows(log) or Lines(log, bad).rows():
+        if not row.is_step:
+            yield row.values
+
+
+def of_site(machine: Machine, imported: Imported) -> list[Gap]:
+    """Return what of a configuration is not modelled."""
+    conf = machine.conf
+    gaps = [*_of_parameters(conf, imported), *_of_partitions(conf), *_of_nodes(machine)]
+    for what, names in imported.undescribed.items():
+        instead = "counted here; others that use the server are not seen"
+        if what == "QOS":
+            instead = "without limits and priority: they are named, but not described (--qos)"
+        gaps.append(Gap(f"{what} {_few(names)}", instead))
+    return gaps
+
+
+#: Parameters that are not modelled, by what is simulated instead.
+UNFOLLOWED = {
+    "BurstBufferType": "jobs start without staging",
+    "JobSubmitPlugins": "jobs are taken as the log has them; a plug-in's changes are in it",
+    "PrioritySiteFactorPlugin": "priorities have no site factor",
+    "Prolog": "takes no time; cpsched slurm fidelity measures the lag of starts",
+    "PrologSlurmctld": "takes no time; cpsched slurm fidelity measures the lag of starts",
+    "Epilog": "takes no time",
+    "EpilogSlurmctld": "takes no time",
+    "FederationParameters": "one cluster alone",
+    "PreemptParameters": "preemption as without it",
+    "MCSPlugin": "nodes are not kept to one label",
+    "DependencyParameters": "dependencies as without it",
+    "ResvProlog": "takes no time",
+    "TopologyParam": "topology as without it",
+}
+_NOTHING = ("none", "(null)", "mcs/none", "burst_buffer/none", "")
+
+
+def _of_parameters(conf: Conf, imported: Imported) -> Iterator[Gap]:
+    for name, words in imported.words.items():
+        instead = "not followed"
+        if name in PARAMETERS and PARAMETERS[name].kind == "choice":
+            instead = f"{PARAMETERS[name].default} instead"
+        yield Gap(f"{name}={_few(words)}", instead)
+    for name, instead in UNFOLLOWED.items():
+        value = conf.text(name)
+        if value.lower() in _NOTHING:
+            continue
+        touches = _asks("bb", "bbf") if name == "BurstBufferType" else None
+        yield Gap(f"{name}={value}", instead, touches)
+    if conf.text("SuspendProgram") and conf.text("SuspendTime", "-1").upper() not in (
+        *("-1", "INFINITE", "NONE"),
+    ):
+        yield Gap("power saving (SuspendTime, ResumeTimeout)", "nodes are always on")
+    if "GANG" in conf.text("PreemptMode").upper():
+        yield Gap("PreemptMode=GANG", "jobs do not take turns on the same cores")
+
+
+def _asks(*names: str) -> Callable[[Job], bool]:
+    return lambda job: any(name in job.options for name in names)
+
+
+#: Keys of partitions that are not modelled, the values that change nothing, and what is simulated.
+_PARTITION_KEYS = {
+    "MaxCPUsPerNode": (("UNLIMITED", "0"), "jobs take all CPUs of a node"),
+    "MaxCPUsPerSocket": (("UNLIMITED", "0"), "jobs take all CPUs of a node"),
+    "LLN": (("NO",), "nodes as in other partitions: not the least loaded first"),
+    "ReqResv": (("NO",), "jobs need no reservation"),
+    "ExclusiveUser": (("NO",), "users share nodes"),
+    "ExclusiveTopo": (("NO",), "jobs share blocks"),
+    "AllowGroups": (("ALL",), "all users may use it"),
+    "AllowAllocNodes": (("ALL",), "jobs may come from any node"),
+    "RootOnly": (("NO",), "all users may use it"),
+    "State": (("UP",), "it is up"),
+    "OverTimeLimit": (("NONE", "0"), "the cluster's OverTimeLimit"),
+    "Alternate": ((), "jobs stay where they are"),
+    "SelectTypeParameters": (("NONE",), "the cluster's SelectTypeParameters"),
+    "PowerDownOnIdle": (("NO",), "nodes are always on"),
+}
+
+
+def _of_partitions(conf: Conf) -> Iterator[Gap]:
+    by_value: dict[tuple[str, str], tuple[str, list[str]]] = {}
+    for entry in conf.partitions:
+        names = entry.name.text.split(",")
+        for key, text, instead in _partition_gaps(entry):
+            by_value.setdefault((key, text), (instead, []))[1].extend(names)
+    for (key, text), (instead, names) in by_value.items():
+        inside = frozenset(names)
+        yield Gap(
+            f"{key}={text} of {_few(names)}",
+            instead,
+            lambda job, inside=inside: not inside.isdisjoint(job.partitions),  # type: ignore[misc]
+        )
+
+
+def _partition_gaps(entry: Entry) -> Iterator[tuple[str, str, str]]:
+    for key, (same, instead) in _PARTITION_KEYS.items():
+        text = entry.text(key)
+        if text and text.upper() not in same:
+            yield key, text, instead
+    sharing = oversubscribe(entry)
+    if sharing in ("FORCE", "YES") and entry.text("OverSubscribe", "FORCE").upper() != "FORCE:1":
+        yield "OverSubscribe", sharing, "every job has its cores to itself"
+
+
+def _of_nodes(machine: Machine) -> Iterator[Gap]:
+    down = [node.name for node in machine.nodes if re.match(r"DOWN|DRAIN|FAIL|MAINT", node.state)]
+    listed = (name for entry in machine.conf.down_nodes for name in entry.hosts())
+    if down := list(dict.fromkeys((*down, *listed))):
+        yield Gap(
+            f"{counted(len(down), 'node')} down or drained: {brief(compress(down))}",
+            "they are up; simulate --outages",
+        )
+    used: frozenset[str] = frozenset().union(*machine.partitions.values())
+    if machine.partitions and (idle := [n.name for n in machine.nodes if n.name not in used]):
+        yield Gap(
+            f"{counted(len(idle), 'node')} in no partition: {brief(compress(idle))}", "they idle"
+        )
+    cloud = frozenset(node.name for node in machine.nodes if "CLOUD" in node.state)
+    if cloud:
+        yield Gap(
+            f"{counted(len(cloud), 'node')} of State=CLOUD",
+            "they are always on",
+            lambda job: not cloud.isdisjoint(job.nodes),
+        )
+    free = sorted({gres.name for node in machine.nodes for gres in node.gres if not gres.consumed})
+    if free:
+        yield Gap(f"resources that are not used up (no_consume): {_few(free)}", "left out")
+    shared = sorted({kind for node in machine.nodes for kind in node.amounts()} & {"mps", "shard"})
+    if shared:
+        yield Gap(f"{_few(shared)} are parts of GPUs", "counted as resources of their own")
+
+
+def of_jobs(machine: Machine, policy: Policy) -> list[Gap]:
+    """Return what jobs may ask for and is not modelled, or is not there."""
+    nodes = {node.name for node in machine.nodes}
+    pairs = {(one.account, one.user) for one in policy.associations}
+    several = _several_types(machine)
+    gaps = [
+        Gap("heterogeneous jobs", "each component is a job", lambda job: "+" in job.text("jobid")),
+        Gap(
+            "features with counts ([a*2&b*4])",
+            "such jobs are rejected",
+            lambda job: bool(_COUNTED.search(job.text("constraints"))),
+        ),
+        Gap(
+            f"types of {_few(sorted(several))}", "any type serves", lambda job: _typed(job, several)
+        ),
+        Gap("--nodelist", "any nodes serve", _asks("w", "nodelist")),
+        Gap("--exclude", "any nodes serve", _asks("x", "exclude")),
+        Gap("--oversubscribe", "jobs have their cores to themselves", _asks("s", "oversubscribe")),
+        Gap(
+            "--core-spec, --thread-spec",
+            "no cores are kept",
+            _asks("S", "core-spec", "thread-spec"),
+        ),
+        Gap("--deadline", "not followed", _asks("deadline")),
+        Gap("--spread-job", "placed as other jobs", _asks("spread-job")),
+        Gap(
+            "partitions that are not in the files",
+            "such jobs are rejected",
+            lambda job: bool(job.partitions - machine.partitions.keys()),
+        ),
+        Gap(
+            "nodes that are not in the files",
+            "the machine as it is in the files",
+            lambda job: bool(job.nodes - nodes),
+        ),
+        Gap(
+            "reservations that are not in the files",
+            "nothing is reserved",
+            lambda job: (
+                bool(job.text("reservation")) and job.text("reservation") not in policy.reservations
+            ),
+        ),
+    ]
+    if policy.qos:
+        gaps.append(
+            Gap(
+                "QOS that are not in the files",
+                "neither limits nor priority",
+                lambda job: bool(job.text("qos")) and job.text("qos") not in policy.qos,
+            )
+        )
+    if pairs:
+        gaps.append(
+            Gap(
+                "users without an association in the files",
+                "no shares or limits",
+                lambda job: (job.text("account"), job.text("user")) not in pairs,
+            )
+        )
+    return gaps
+
+
+def _several_types(machine: Machine) -> frozenset[str]:
+    """Return kinds of resources of which the machine has more than one type."""
+    types: dict[str, set[str]] = {}
+    for node in machine.nodes:
+        for gres in node.gres:
+            types.setdefault(gres.name.lower(), set()).add(gres.type)
+    return frozenset(name for name, found in types.items() if len(found) > 1)
+
+
+def _typed(job: Job, several: frozenset[str]) -> bool:
+    """Tell whether a job asked for a type; what it got names one in any case."""
+    asked = {name.lower() for name, _ in _TYPED.findall(job.text("reqtres"))}
+    return not asked.isdisjoint(several)
+
+
+def _few(names: Iterable[str], most: int = 6) -> str:
+    listed = list(dict.fromkeys(names))
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more

@@ -1,0 +1,424 @@
+"""
+Limits of QOS, associations, licences and job arrays, all as counters with a maximum.
+
+A job that starts adds to the counters of its *template*, a list that follows from partition, QOS,
+association, user, licences and array; it may not start while one of them would be too high. A limit
+on single jobs is a counter without any room. After Slurm's pages *Resource Limits* and *Quality of
+Service*; limits and reasons are named as there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cpsched.base.words import amount
+from slurm_adapter.kernels.records import Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+    from cpsched.base.types import AnyArray
+    from slurm_adapter.dispatch.policy import Association, Policy, Qos
+
+#: How reasons call a TRES in each kind of limit; {} is "Cpu" and so on.
+_GROUP = {"cpu": "CpuLimit", "mem": "MemLimit", "node": "NodeLimit", "billing": "Billing"}
+_PER_JOB = {"cpu": "CpuPerJobLimit", "mem": "MemoryPerJob", "node": "NodePerJobLimit"}
+_PER_USER = {"cpu": "CpuPerUserLimit", "mem": "MemoryPerUser", "node": "NodePerUserLimit"}
+_PER_ACCOUNT = {"cpu": "CpuPerAccount", "mem": "MemoryPerAccount", "node": "NodePerAccount"}
+_LEAST = {"cpu": "CpuNotSatisfied", "mem": "Memory", "node": "Node", "gres": "GRES"}
+#: Limits on single jobs.
+_OF_A_JOB = ("MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall", "MinTRES")
+#: Order in which Slurm checks limits; it names the first that holds a job.
+_ARRAY, _QOS_JOBS, _QOS_TIME, _JOBS, _TIME, _LICENSES, _QOS, _ASSOCIATION = range(8)
+#: Flag of a QOS whose limits come before those of the partition's QOS.
+_OVER_PARTITION = "overpartqos"
+
+
+class Job(NamedTuple):
+    """
+    What a job counts as.
+
+    Attributes
+    ----------
+    partition_qos, qos
+        The QOS of its partition and its own.
+    associations
+        Positions of its association and all above it.
+    user, account
+        Names, or codes of them.
+    licenses
+        As the job asks for them: ``matlab:2,ansys``.
+    array, array_limit
+        The id of its array and how many of its tasks may run at once; 0: any number.
+    minutes
+        Its time limit.
+    """
+
+    partition_qos: str
+    qos: str
+    associations: tuple[int, ...]
+    user: object
+    account: object
+    licenses: str
+    array: object
+    array_limit: int
+    minutes: int
+
+
+class _Column:
+    """An array that grows at its end."""
+
+    def __init__(self, kind: type) -> None:
+        self.array: AnyArray = np.zeros(16, dtype=kind)
+        self.size = 0
+
+    def append(self, value: float) -> None:
+        if self.size == len(self.array):
+            self.array = np.concatenate([self.array, np.zeros_like(self.array)])
+        self.array[self.size] = value
+        self.size += 1
+
+
+class LimitBook:
+    """
+    Counters of a policy, and templates of jobs.
+
+    Parameters
+    ----------
+    policy
+        With the limits.
+    associations
+        The policy's associations in the order in which jobs name them.
+    kinds
+        The TRES that are counted, in the order of jobs' amounts; the first amount is always 1 and
+        counts jobs.
+
+    Attributes
+    ----------
+    reasons
+        Of each counter, as ``squeue`` names them.
+    on_jobs
+        Whether there are limits on single jobs, whatever runs.
+    """
+
+    def __init__(
+        self, policy: Policy, associations: Sequence[Association], kinds: Sequence[str]
+    ) -> None:
+        enforced = {word.lower() for word in policy["AccountingStorageEnforce"]}
+        self._enforced = bool(enforced & {"all", "limits", "safe"})
+        self._policy, self._associations = policy, associations
+        holders = [one.limits for one in policy.qos.values()]
+        holders += [one.limits for one in associations]
+        on_jobs = any(name in limits for limits in holders for name in _OF_A_JOB)
+        self.on_jobs = self._enforced and on_jobs
+        self._kind = {name: at for at, name in enumerate(kinds, start=1)}
+        self.reasons: list[str] = []
+        self._counters: dict[object, int] = {}
+        #: Of each counter: the limit, its TRES if it has one, and whose it is.
+        self._keys: list[tuple[Any, ...]] = []
+        self._used, self._most, self._stops = _Column(np.int64), _Column(np.int64), _Column(bool)
+        self._first = _Column(np.int64)
+        self._first.append(0)
+        self._counter, self._kinds = _Column(np.int64), _Column(np.int64)
+        self._factor, self._checked = _Column(np.int64), _Column(bool)
+        #: Of the template that is being made: rank, counter, kind, factor, whether it is checked.
+        self._entries: list[tuple[int, int, int, int, bool]] = []
+        self._templates: dict[object, int] = {}
+        self._made: Limits | None = None
+
+    def limits(self, amounts: AnyArray) -> Limits:
+        """Return the counters and templates for kernels; ``amounts`` are those of the records."""
+        if self._made is not None and self._made.amounts is amounts:
+            return self._made
+        self._made = Limits(
+            self._used.array,
+            self._most.array,
+            self._stops.array,
+            self._first.array,
+            self._counter.array,
+            self._kinds.array,
+            self._factor.array,
+            self._checked.array,
+            amounts,
+        )
+        return self._made
+
+    def template(self, job: Job, amounts: Sequence[int]) -> int:
+        """Return the number of the template of a job that takes so much, without the leading 1."""
+        held: tuple[str, ...] = ()
+        if self.on_jobs:
+            held = tuple(self._too_much(job, amounts))
+        key = (*job[:-1], held[:1])
+        found = self._templates.get(key)
+        if found is None:
+            found = self._templates[key] = self._first.size - 1
+            # Arrays may give way to longer ones.
+            self._made = None
+            for reason in held[:1]:
+                self._add(_rank(reason), ("job", reason), 0, reason, 0, 1, checked=True)
+            if self._enforced:
+                self._charge(job)
+            self._charge_licenses(job)
+            if job.array_limit > 0:
+                counter = "array", job.array
+                self._add(_ARRAY, counter, job.array_limit, "JobArrayTaskLimit", 0, 1, checked=True)
+            self._finish()
+        return found
+
+    def never_fits(self, template: int, amounts: Sequence[int]) -> bool:
+        """Say whether a job takes more than some counter could ever have."""
+        return any(
+            self._checked.array[at]
+            and amounts[self._kinds.array[at]] * self._factor.array[at]
+            > self._most.array[self._counter.array[at]]
+            for at in range(self._first.array[template], self._first.array[template + 1])
+        )
+
+    def told(self, counter: int, template: int, amounts: AnyArray) -> str:
+        """
+        Describe the limit of a counter: its owner, its value, the use and the request.
+
+        Parameters
+        ----------
+        template, amounts
+            Of the job, with the leading 1. '' if it does not count there.
+        """
+        limit, *scope = self._keys[counter]
+        own = range(self._first.array[template], self._first.array[template + 1])
+        at = next((at for at in own if self._counter.array[at] == counter), -1)
+        if at < 0:
+            return ""
+        asked = int(amounts[self._kinds.array[at]] * self._factor.array[at])
+        used, most = int(self._used.array[counter]), int(self._most.array[counter])
+        if limit == "job":
+            return self.reasons[counter]
+        tres = str(scope.pop(0)) if self._kinds.array[at] else ""
+        numbers = (
+            amount(tres, number) if tres else f"{number:,}" for number in (used, most, asked)
+        )
+        whose = {"array": "of its array", "license": f"of licence {scope[0]}"}.get(limit)
+        said = "{} of {} in use, it asks for {}".format(*numbers)
+        return f"{self.reasons[counter]}: {whose or f'{limit} of {self._holder(scope)}'}, {said}"
+
+    def _holder(self, scope: Sequence[object]) -> str:
+        """Return whose limit it is."""
+        kind, which, *each = scope
+        if kind == "qos":
+            return f"QOS {which}" + (" for each user or account" if each else "")
+        one = self._associations[int(str(which))]
+        return f"user {one.user}" if one.user else f"account {one.account}"
+
+    def _add(
+        self,
+        rank: int,
+        key: tuple[Any, ...],
+        most: int,
+        reason: str,
+        kind: int,
+        factor: int,
+        *,
+        checked: bool,
+    ) -> None:
+        """Let the template that is being made add to a counter."""
+        counter = self._counters.get(key)
+        if counter is None:
+            counter = self._counters[key] = self._used.size
+            self._used.append(0)
+            self._most.append(most)
+            # Limits on numbers of jobs are looked at before nodes are; the others stop the queue.
+            self._stops.append(kind > 0)
+            self.reasons.append(reason)
+            self._keys.append(key)
+        self._entries.append((rank, counter, kind, factor, checked))
+
+    def _finish(self) -> None:
+        """End the template that is being made."""
+        for _, counter, kind, factor, checked in sorted(self._entries, key=lambda one: one[0]):
+            self._counter.append(counter)
+            self._kinds.append(kind)
+            self._factor.append(factor)
+            self._checked.append(checked)
+        self._entries.clear()
+        self._first.append(self._counter.size)
+
+    # --- which limits -----------------------------------------------------------------------------
+
+    def _levels(self, job: Job) -> Iterator[tuple[str, Qos]]:
+        """Return the QOS of a job that has limits, the one first whose limits come first."""
+        names = [job.partition_qos, job.qos]
+        own = self._policy.qos.get(job.qos)
+        if own is not None and _OVER_PARTITION in {flag.lower() for flag in own.flags}:
+            names.reverse()
+        for name in dict.fromkeys(names):
+            if name in self._policy.qos:
+                yield name, self._policy.qos[name]
+
+    def _charge(self, job: Job) -> None:
+        """Let a template count in the limits of QOS and associations."""
+        said: set[object] = set()
+        for name, qos in self._levels(job):
+            for limit, scope, reasons, prefix in (
+                ("GrpTRES", (), _GROUP, "QOSGrp"),
+                ("MaxTRESPU", (job.user,), _PER_USER, "QOSMax"),
+                ("MaxTRESPA", (job.account,), _PER_ACCOUNT, "Max"),
+            ):
+                self._charge_tres(qos.limits, limit, ("qos", name, *scope), reasons, prefix, said)
+            for limit, scope, reason in (
+                ("GrpJobs", (), "QOSGrpJobsLimit"),
+                ("MaxJobsPU", (job.user,), "QOSMaxJobsPerUserLimit"),
+                ("MaxJobsPA", (job.account,), "MaxJobsPerAccount"),
+            ):
+                self._charge_jobs(qos.limits, limit, ("qos", name, *scope), reason, said)
+        if {"MaxJobsPU", "MaxJobsPA"} & said:
+            said.add("MaxJobs")
+        by_qos = frozenset(said)
+        for at in job.associations:
+            limits = self._associations[at].limits
+            # What a QOS says goes; all associations up the tree count beside each other.
+            own = set(by_qos)
+            self._charge_tres(limits, "GrpTRES", ("assoc", at), _GROUP, "AssocGrp", own)
+            self._charge_jobs(limits, "GrpJobs", ("assoc", at), "AssocGrpJobsLimit", own)
+            if at == job.associations[0]:
+                inherited = self._inherited(job, "MaxJobs")
+                self._charge_jobs(inherited, "MaxJobs", ("assoc", at), "AssocMaxJobsLimit", said)
+
+    def _charge_tres(
+        self,
+        limits: Mapping[str, Any],
+        limit: str,
+        scope: tuple[object, ...],
+        reasons: Mapping[str, str],
+        prefix: str,
+        said: set[object],
+    ) -> None:
+        for tres, most in limits.get(limit, {}).items():
+            if tres in self._kind:
+                reason = prefix + _named(tres, reasons)
+                checked = (limit, tres) not in said
+                rank = _QOS if scope[0] == "qos" else _ASSOCIATION
+                key = limit, tres, *scope
+                self._add(rank, key, most, reason, self._kind[tres], 1, checked=checked)
+                said.add((limit, tres))
+
+    def _charge_jobs(
+        self,
+        limits: Mapping[str, Any],
+        limit: str,
+        scope: tuple[object, ...],
+        reason: str,
+        said: set[object],
+    ) -> None:
+        if limit in limits:
+            checked = limit not in said
+            rank = _QOS_JOBS if scope[0] == "qos" else _JOBS
+            self._add(rank, (limit, *scope), limits[limit], reason, 0, 1, checked=checked)
+            said.add(limit)
+
+    def _charge_licenses(self, job: Job) -> None:
+        for text in filter(None, job.licenses.split(",")):
+            name, _, count = text.partition(":")
+            most = self._policy.licenses.get(name)
+            if most is not None:
+                factor = int(count) if count.isdigit() else 1
+                key = "license", name
+                self._add(_LICENSES, key, most, "Licenses", 0, factor, checked=True)
+
+    def _inherited(self, job: Job, limit: str) -> Mapping[str, Any]:
+        """Return the limits of the first association up the tree that has one of a name."""
+        for at in job.associations:
+            if limit in self._associations[at].limits:
+                return self._associations[at].limits
+        return {}
+
+    # --- limits on single jobs --------------------------------------------------------------------
+
+    def _too_much(self, job: Job, amounts: Sequence[int]) -> Iterator[str]:
+        """Return the reasons for which a job can never start, whatever runs."""
+        said: set[object] = set()
+        for _, qos in self._levels(job):
+            yield from self._over(qos.limits, "QOSMax", job, amounts, said)
+            least = qos.limits.get("MinTRES", {})
+            yield from self._where(least, amounts, _LEAST, "QOSMin", lambda own, need: own < need)
+        above = {
+            limit: self._inherited(job, limit).get(limit)
+            for limit in ("MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall")
+        }
+        limits = {limit: value for limit, value in above.items() if value is not None}
+        yield from self._over(limits, "AssocMax", job, amounts, said)
+
+    def _over(
+        self,
+        limits: Mapping[str, Any],
+        prefix: str,
+        job: Job,
+        amounts: Sequence[int],
+        said: set[object],
+    ) -> Iterator[str]:
+        nodes = max(self._amount("node", amounts), 1)
+        for limit, factor, share, reasons in (
+            ("MaxTRES", 1, 1, _PER_JOB),
+            ("MaxTRESPerNode", 1, nodes, {name: f"{name.title()}PerNode" for name in _PER_JOB}),
+            ("MaxTRESMins", job.minutes, 1, {"cpu": "CpuMinutesPerJobLimit"}),
+        ):
+            new = {
+                tres: most
+                for tres, most in limits.get(limit, {}).items()
+                if (limit, tres) not in said
+            }
+            said.update((limit, tres) for tres in new)
+            scaled = [-(-amount * factor // share) for amount in amounts]
+            yield from self._where(new, scaled, reasons, prefix, lambda own, most: own > most)
+        if "MaxWall" in limits and "MaxWall" not in said:
+            said.add("MaxWall")
+            if job.minutes * 60 > limits["MaxWall"]:
+                yield f"{prefix}WallDurationPerJobLimit"
+
+    def _where(
+        self,
+        bounds: Mapping[str, int],
+        amounts: Sequence[int],
+        reasons: Mapping[str, str],
+        prefix: str,
+        is_wrong: Callable[[int, int], bool],
+    ) -> Iterable[str]:
+        for tres, bound in bounds.items():
+            if tres in self._kind and is_wrong(self._amount(tres, amounts), bound):
+                yield prefix + _named(tres, reasons)
+
+    def _amount(self, tres: str, amounts: Sequence[int]) -> int:
+        return int(amounts[self._kind[tres] - 1]) if tres in self._kind else 0
+
+
+def _rank(reason: str) -> int:
+    """Return when Slurm checks a limit on single jobs."""
+    by_time = reason.endswith("WallDurationPerJobLimit")
+    if reason.startswith("Assoc"):
+        return _TIME if by_time else _ASSOCIATION
+    return _QOS_TIME if by_time else _QOS
+
+
+def _named(tres: str, reasons: Mapping[str, str]) -> str:
+    """Return the name of a TRES after a reason's prefix."""
+    kind = tres.partition("/")[0]
+    if kind in reasons:
+        return reasons[kind]
+    name = "GRES" if kind == "gres" else kind.title()
+    # "CpuPerUserLimit" is used for GRES, too, except for its last word.
+    return reasons["cpu"].replace("Cpu", name, 1).removesuffix("Limit")
+
+
+def limited_tres(policy: Policy) -> list[str]:
+    """Return the TRES that a policy's limits name, CPUs, memory and nodes first."""
+    named = [
+        tres
+        for limits in (
+            *(one.limits for one in policy.qos.values()),
+            *(one.limits for one in policy.associations),
+        )
+        for value in limits.values()
+        if isinstance(value, dict)
+        for tres in value
+    ]
+    return list(dict.fromkeys(["cpu", "mem", "node", *named]))

@@ -1,0 +1,200 @@
+"""
+Slurm's scheduling, as the co-allocation papers compare themselves with it.
+
+Two schedulers in one. At every event the *main* one starts jobs in order of priority and stops,
+in each queue, at the first that does not fit. Every so often the *backfill* one goes through the
+first jobs that still wait: each gets the first window in which it fits for its whole predicted
+duration, and those whose window is now start. After IPSCHED, section IV, Soner's thesis, sections
+6.1 and 7.1, and Slurm's documentation; ``docs/reference/slurm-backfill.md`` says where real Slurm
+differs.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.dispatch.contract import WaitReason
+from cpsched.dispatch.learning import LearningDispatcher
+from cpsched.dispatch.passes import decision_of, frozen, with_plan
+from cpsched.dispatch.priority import Basic, Fifo, make_priority
+from cpsched.errors import ConfigError, check_choice, check_least
+from cpsched.kernels.parts import CONTIGUOUS, LOWEST_SWITCH
+from cpsched.kernels.rooms import packed_places
+from cpsched.model import columns as c
+from cpsched.model.arrays import immutable
+from slurm_adapter.kernels import passes as slurm
+from slurm_adapter.kernels import records as r
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.model.decision import Decision
+    from cpsched.model.system import System
+    from cpsched.model.view import View
+
+_NO_LIMIT = 2**60
+_NEVER = -1
+#: Weights of nodes that have none; a view, read-only as those of systems.
+_ALIKE = immutable(np.zeros(0, dtype=np.int64))
+
+
+class SlurmBackfill(LearningDispatcher):
+    """
+    Slurm's main scheduler and backfill plug-in, with its choice of nodes.
+
+    Parameters
+    ----------
+    priority
+        ``basic`` (first come, first served), ``multifactor``, or any other priority.
+    topology
+        How nodes are chosen. ``line``: the run of consecutive nodes that fits best, or the largest
+        run first if none is enough. ``tree``: the same among the leaf switches under the lowest
+        switch that can hold it.
+    reserve
+        What a reservation blocks: whole ``nodes``, as in Slurm, or only the ``amounts`` that the
+        job will take.
+    depth
+        How many waiting jobs the backfill pass considers (``bf_max_job_test``).
+    window
+        A job that could start only after this many seconds from now gets no reservation
+        (``bf_window``, there in minutes).
+    backfill_interval
+        Seconds between backfill passes, which are at multiples of it (``bf_interval``); 0: one
+        at every decision.
+    """
+
+    name = "slurm-backfill"
+    good_for = "what Slurm does, as the papers' baseline"
+    goes_wrong_when = "jobs share nodes, which it reserves whole, or wide jobs have to wait a day"
+
+    def __init__(
+        self,
+        priority: str = "basic",
+        topology: str = "line",
+        reserve: str = "nodes",
+        depth: int | None = 100,
+        window: int | None = 86_400,
+        backfill_interval: int = 30,
+    ) -> None:
+        check_choice("topology", topology, ("line", "tree"))
+        check_choice("reserve", reserve, ("nodes", "amounts"))
+        check_least("depth", depth, 0, "all")
+        check_least("window", window, 0, "all")
+        check_least("backfill_interval", backfill_interval, 0)
+        self.priority = make_priority(priority)
+        super().__init__(self.priority)
+        self.tree = topology == "tree"
+        self.close = reserve == "nodes"
+        self.depth = _NO_LIMIT if depth is None else min(depth, _NO_LIMIT)
+        self.window = _NO_LIMIT if window is None else min(window, _NO_LIMIT)
+        self.backfill_interval = min(backfill_interval, _NO_LIMIT)
+        self._due = _NEVER
+
+    def reset(self, system: System, seed: int) -> None:
+        """
+        Prepare for a system.
+
+        Raises
+        ------
+        ConfigError
+            If the tree has no switches, or a reservation would keep a whole counted pool.
+        """
+        if self.tree and system.topology.num_levels < 2:
+            raise ConfigError(
+                "topology=tree needs switches or blocks: describe them in [topology], or set"
+                " topology=line",
+                where=f"system {system.name}",
+            )
+        if self.close and system.is_counted_pool:
+            raise ConfigError(
+                "the machine is a counted pool, so with reserve=nodes the first reservation"
+                " would block all of it: set reserve=amounts",
+                where=f"system {system.name}",
+            )
+        super().reset(system, seed)
+        self._places = packed_places(system.topology)
+        self._capacity: IntArray = system.capacity
+        self._scarce = np.zeros(system.capacity.shape[1], dtype=np.int64)
+        self._numbers = r.plain_numbers()
+        self._numbers[r.TESTED], self._numbers[r.WINDOW] = self.depth, self.window
+        self._numbers[r.CLOSE] = self.close
+        self._eligible: BoolArray | None = None
+        self._begins: IntArray = np.zeros(0, dtype=np.int64)
+        self._due = _NEVER
+
+    def choose(self, view: View) -> Decision:
+        """Run the main pass, and the backfill pass where it is due."""
+        backfill = self._is_due(view.now)
+        store, rows = view.waiting.store, self.ranking(view)
+        # Jobs without a queue have code -1 and are in one queue too.
+        queues = store.columns[rows, c.QUEUE]
+        records = r.plain_records(rows, store.columns[rows, c.SHAPE], queues)
+        numbers = self._numbers.copy()
+        numbers[r.NOW], numbers[r.BACKFILL] = view.now, backfill
+        numbers[r.NUM_PARTITIONS] = queues.max(initial=-1) + 1
+        if view.eligible is not self._eligible:
+            self._begins, self._eligible = r.group_begins(view.eligible.T), view.eligible
+        packed, looked_at, _ = slurm.slurm_pass(
+            LOWEST_SWITCH if self.tree else CONTIGUOUS,
+            np.arange(len(rows)),
+            records,
+            r.plain_rules(numbers, self._begins, len(view.free)),
+            r.no_limits(len(rows)),
+            _ALIKE,
+            store.columns,
+            store.shapes,
+            view.eligible,
+            self._capacity,
+            self._scarce,
+            self._places,
+            view.free,
+            view.running.rows,
+            view.running.arena.node,
+            view.running.arena.amount,
+        )
+        decision = decision_of(view, packed)
+        if len(decision.actions) == len(view.waiting):
+            self._due = _NEVER
+        elif not backfill:
+            return decision._replace(again_at=self._due)
+        looked = records[looked_at]
+        return with_plan(view, decision, looked[:, r.ROW], looked[:, r.PLANNED])
+
+    def state(self) -> Mapping[str, Any]:
+        """Return when the next backfill pass is due, and what has been learnt."""
+        return {**super().state(), "due": self._due}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state` returned."""
+        super().restore(state)
+        self._due = int(state["due"])
+
+    def _is_due(self, now: int) -> bool:
+        """Say whether the backfill pass is due, and note when it will be."""
+        if self.backfill_interval == 0:
+            return True
+        if self._due == _NEVER:
+            self._due = -(-now // self.backfill_interval) * self.backfill_interval
+        if now < self._due:
+            return False
+        self._due = _NEVER
+        return True
+
+    def ranking(self, view: View) -> IntArray:
+        """Return the queue by priority."""
+        if type(self.priority) in (Basic, Fifo):
+            return view.waiting.rows
+        return frozen(self.priority.rows(view))
+
+    def wait_reason(
+        self,
+        view: View,  # noqa: ARG002
+        decision: Decision,  # noqa: ARG002
+        row: int,  # noqa: ARG002
+        derived: WaitReason,
+    ) -> WaitReason:
+        """Say that the main pass stops at the first job without room, until the backfill pass."""
+        return WaitReason.ORDER if derived is WaitReason.PLANNED_LATER else derived

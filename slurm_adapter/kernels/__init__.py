@@ -1,0 +1,1 @@
+"""Compiled: the passes of Slurm's schedulers over the queue."""

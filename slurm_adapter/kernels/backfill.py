@@ -1,0 +1,476 @@
+"""Slurm's backfill pass: jobs in order, each planned after those before it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.kernels.arrays import FAR, NONE, ZERO, filled
+from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.profile import (
+    GROUPS,
+    SEGMENTS,
+    cut_at,
+    groups_of,
+    split_groups,
+    with_segments,
+)
+from cpsched.kernels.rooms import Request, group_total, room_on
+from cpsched.kernels.start_bounds import (
+    Asks,
+    asks_of,
+    numbered_shapes,
+    occupy_known,
+    remember,
+    seen_start,
+)
+from cpsched.kernels.start_log import note_start
+from cpsched.kernels.windows import find_window, least_in
+from cpsched.model.columns import RUNTIME_ESTIMATE, SHAPE_REQUEST, UNITS
+from slurm_adapter.kernels.nodes import choose_as_slurm
+from slurm_adapter.kernels.placed import append, has_started
+from slurm_adapter.kernels.records import (
+    ARRAY,
+    ARRAY_RESERVATIONS,
+    ASKS,
+    ASSOCIATION,
+    BACKFILL_STARTS,
+    BEGINS,
+    CLOSE,
+    GAP,
+    LIMITS_STOP,
+    NOW,
+    NUM_ASSOCIATIONS,
+    NUM_PARTITIONS,
+    NUM_USERS,
+    OF_ASSOCIATION,
+    OF_BOTH,
+    OF_PARTITION,
+    OF_USER,
+    PARTITION,
+    PARTITION_RESERVATIONS,
+    PLANNED,
+    RESERVATION,
+    RESOLUTION,
+    ROW,
+    SEVERAL,
+    TEMPLATE,
+    TESTED,
+    TIGHT,
+    UNTIL,
+    USER,
+    WINDOW,
+    count_in,
+    holds_up,
+    over_limit,
+    request_of_record,
+)
+
+if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
+
+
+#: Jobs that get nodes between checks whether others can still start.
+_TAKEN_BETWEEN = 4
+
+
+class Tallies(NamedTuple):
+    """
+    Counts of the jobs that a pass considers; each has length 0 if there is no limit.
+
+    Attributes
+    ----------
+    users, partitions, both, associations
+        Jobs looked at, of each.
+    reserved
+        Jobs of each partition that got a reservation.
+    """
+
+    users: IntArray
+    partitions: IntArray
+    both: IntArray
+    associations: IntArray
+    reserved: IntArray
+
+
+@inner
+def candidates(order, records, numbers, placed, num_placed):
+    """Return the records that a backfill pass considers, in order."""
+    found = np.empty(min(len(order), numbers[TESTED]), dtype=np.int64)
+    count = ZERO
+    if num_placed == 0:
+        for i in range(len(found)):
+            found[i] = order[i]
+        return found
+    at = ZERO
+    for record in order:
+        if count == len(found):
+            break
+        # What the main pass started is in its order.
+        if at < num_placed and placed[at] == record:
+            at += 2 + 3 * placed[at + 1]
+            continue
+        if records[record, SEVERAL] and has_started(
+            placed, num_placed, records, records[record, ROW]
+        ):
+            continue
+        found[count] = record
+        count += 1
+    return found[:count]
+
+
+@inner
+def that_fit(jobs, records, rules, limits, cols, machine, profile):
+    """
+    Say of some jobs which could start now if none of the others did.
+
+    Returns
+    -------
+    fits, last
+        For each job; and the place of the last that could, -1 if none could.
+    """
+    now = rules.numbers[NOW]
+    known = filled(len(machine.shapes), NONE)
+    fits = np.zeros(len(jobs), dtype=np.bool_)
+    last = -1
+    for i in range(len(jobs)):
+        record = jobs[i]
+        row, own, shape = records[record, ROW], records[record, RESERVATION], records[record, ASKS]
+        if records[record, BEGINS] > now or (own >= 0 and rules.kept_from[own] > now):
+            continue
+        if known[shape] < 0:
+            known[shape] = group_total(machine, profile.levels[0], groups_of(profile), shape)
+        if known[shape] >= cols[row, UNITS]:
+            fits[i] = over_limit(limits, records[record, TEMPLATE], record) < 0
+        if fits[i]:
+            last = i
+    return fits, last
+
+
+@leaf
+def _last_that_may_start(
+    last, i, jobs, fits, tallies, asks, failed, records, numbers, limits, cols, machine, profile,
+    low,
+):  # fmt: skip
+    """
+    Return the last place, from ``i`` to ``last``, of a job that may still start now; -1 if none.
+
+    A pass only takes nodes and counts up, so what may not start now may not later in it, either.
+
+    Parameters
+    ----------
+    fits
+        Whether a job might; what cannot any more is noted here.
+    failed
+        Of each request units and duration with which it did not fit.
+    low
+        Room to work in.
+    """
+    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
+    first, size, num_groups = profile.first, profile.size, profile.num[GROUPS]
+    times, count = profile.times, profile.num[SEGMENTS]
+    for k in range(last, i - 1, -1):
+        if not fits[k]:
+            continue
+        record, d = jobs[k], asks.number[k]
+        row, shape = records[record, ROW], asks.shape[d]
+        units, duration = cols[row, UNITS], max(cols[row, RUNTIME_ESTIMATE], 1) + numbers[GAP]
+        fits[k] = False
+        if units >= failed[d, 0] and duration >= failed[d, 1]:
+            continue
+        if _too_many(tallies, numbers, records, record, 0):
+            continue
+        if over_limit(limits, records[record, TEMPLATE], record) >= 0:
+            continue
+        known = 1
+        while known < count and times[known] < times[0] + duration:
+            known += 1
+        least_in(profile, 0, known, num_groups, low)
+        total = 0
+        for g in range(num_groups):
+            if low[g, 0] >= shapes[shape, SHAPE_REQUEST]:
+                total += size[g] * room_on(
+                    low, g, first[g], capacity, eligible, shapes, shape, units
+                )
+                if total >= units:
+                    fits[k] = True
+                    return k
+        failed[d, 0], failed[d, 1] = units, duration
+    return -1
+
+
+@leaf
+def _cut(profile, most, second):
+    """Return the segment that begins at a second, or at the first; cut one if none does."""
+    if second <= profile.times[0]:
+        return 0
+    at, source = cut_at(profile, 0, second)
+    if source >= 0:
+        row = profile.rows[at]
+        for d in range(len(most)):
+            most[d, row] = most[d, source]
+    return at
+
+
+@leaf
+def _close_groups(profile, at, until, pieces):
+    """Leave nothing of the nodes of a placement to anybody, from segment ``at`` to ``until``."""
+    rows, levels, room = profile.rows, profile.levels, profile.room
+    num_kinds = room.shape[1]
+    profile.falls[rows[at]] = True
+    for p in range(len(pieces)):
+        if pieces[p, 2] > 0:
+            g, nodes = pieces[p, 0], pieces[p, 1]
+            profile.fallen[rows[at], g] = True
+            for i in range(at, until):
+                row = rows[i]
+                for r in range(num_kinds):
+                    room[row, r] -= max(levels[row, g, r], 0) * nodes
+                    # Less than nothing: a job that asks for nothing must not go there either.
+                    levels[row, g, r] = -1
+
+
+@leaf
+def _keep(profile, most, at, start, end, resolution, pieces):
+    """Keep the nodes of a placement whole, from and until a multiple of the resolution."""
+    if resolution > 1:
+        at = _cut(profile, most, start // resolution * resolution)
+    until = _cut(profile, most, end // resolution * resolution)
+    if until > at:
+        _close_groups(profile, at, until, pieces)
+
+
+@inner
+def _keep_reserved(profile, most, rules):
+    """Keep the nodes of reservations from all jobs that come now."""
+    for v in range(len(rules.kept_from)):
+        if rules.kept_until[v] <= profile.times[0]:
+            continue
+        at = _cut(profile, most, rules.kept_from[v])
+        until = _cut(profile, most, rules.kept_until[v])
+        count = 0
+        pieces = np.ones((profile.num[GROUPS], 3), dtype=np.int64)
+        for g in range(profile.num[GROUPS]):
+            if rules.kept[v, profile.first[g]]:
+                pieces[count, 0], pieces[count, 1] = g, profile.size[g]
+                count += 1
+        _close_groups(profile, at, until, pieces[:count])
+
+
+@inner
+def _tallies(numbers):
+    """Return counts of nothing."""
+    users, partitions = numbers[NUM_USERS], numbers[NUM_PARTITIONS]
+    return Tallies(
+        np.zeros(_tally(numbers, OF_USER, users), dtype=np.int64),
+        np.zeros(_tally(numbers, OF_PARTITION, partitions), dtype=np.int64),
+        np.zeros(_tally(numbers, OF_BOTH, partitions * users), dtype=np.int64),
+        np.zeros(_tally(numbers, OF_ASSOCIATION, numbers[NUM_ASSOCIATIONS]), dtype=np.int64),
+        np.zeros(_tally(numbers, PARTITION_RESERVATIONS, partitions), dtype=np.int64),
+    )
+
+
+@leaf
+def _tally(numbers, limit, count):
+    """Return how many kinds have to be counted: none where there is no limit."""
+    return count if numbers[limit] < FAR else 0
+
+
+@leaf
+def _is_used_up(tallies, place, most, counted):
+    """Count ``counted`` more of a kind; say whether one more is too many."""
+    if place < 0 or place >= len(tallies):
+        return False
+    tallies[place] += counted
+    return tallies[place] - counted >= most
+
+
+@leaf
+def _too_many(tallies, numbers, records, record, counted):
+    """
+    Whether a pass has reached its limit of considered jobs for a job like this.
+
+    The job itself is counted ``counted`` times: 1 if the pass looks at it now, 0 to ask beforehand.
+    """
+    user, partition = records[record, USER], records[record, PARTITION]
+    both = user * numbers[NUM_PARTITIONS] + partition
+    own = records[record, ASSOCIATION]
+    return (
+        _is_used_up(tallies.users, user, numbers[OF_USER], counted)
+        or _is_used_up(tallies.partitions, partition, numbers[OF_PARTITION], counted)
+        or (user >= 0 and _is_used_up(tallies.both, both, numbers[OF_BOTH], counted))
+        or _is_used_up(tallies.associations, own, numbers[OF_ASSOCIATION], counted)
+    )
+
+
+@leaf
+def _may_reserve(tallies, numbers, records, record, of_array):
+    """Say whether a job that has to wait may have a reservation, its array having ``of_array``."""
+    partition = records[record, PARTITION]
+    if not holds_up(records, record, numbers):
+        return False
+    counts = 0 <= partition < len(tallies.reserved)
+    if counts and tallies.reserved[partition] >= numbers[PARTITION_RESERVATIONS]:
+        return False
+    return records[record, ARRAY] < 0 or of_array < numbers[ARRAY_RESERVATIONS]
+
+
+@inner
+def _first_window(asks, d, request, reserves, numbers, machine, profile, low):
+    """
+    Return the first segment at which a job fits, -1 where that is too late for it.
+
+    Parameters
+    ----------
+    d
+        The job's request.
+    reserves
+        Whether it may start later than now.
+    low
+        Filled with what is free throughout the window.
+    """
+    shapes, num_nodes, now = machine.shapes, len(machine.capacity), profile.times[0]
+    times = profile.times[: profile.num[SEGMENTS]]
+    seen, num_seen = asks.seen[d], asks.num_seen[d]
+    start = seen_start(seen, num_seen, request, shapes, num_nodes, now)
+    begin = np.searchsorted(times, start)
+    until = np.searchsorted(times, now + numbers[WINDOW] + 1)
+    if not reserves:
+        until = min(until, 1)
+    at, _ = find_window(machine, request, begin, until, profile, asks.most[d], low, ZERO)
+    start = FAR if at < 0 else profile.times[at]
+    if reserves or at >= 0:
+        asks.num_seen[d] = remember(seen, num_seen, request, shapes, num_nodes, start)
+    return at
+
+
+@inner
+def _with_room(profile, asks):
+    """Return a profile, and what is known of requests, with room for two segments more."""
+    segments = len(profile.times)
+    if profile.num[SEGMENTS] + 2 <= segments:
+        return profile, asks
+    most = np.empty((len(asks.shape), 2 * segments), dtype=np.int64)
+    for d in range(len(most)):
+        for i in range(2 * segments):
+            most[d, i] = asks.most[d, i] if i < segments else FAR
+    wider = Asks(asks.number, asks.shape, most, asks.seen, asks.num_seen)
+    return with_segments(profile, 2 * segments), wider
+
+
+@inner
+def _asked(jobs, records, cols, num_shapes, segments):
+    """Return what the jobs ask for."""
+    shapes = np.empty(len(jobs), dtype=np.int64)
+    rows = np.empty(len(jobs), dtype=np.int64)
+    for i in range(len(jobs)):
+        shapes[i], rows[i] = records[jobs[i], ASKS], records[jobs[i], ROW]
+    number, distinct = numbered_shapes(shapes, rows, cols, num_shapes)
+    return asks_of(number, distinct, segments)
+
+
+@inner
+def backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, profile, log, used):
+    """
+    Plan jobs in order, each behind those before it, and start those planned now.
+
+    Parameters
+    ----------
+    jobs
+        Their records; ``PLANNED`` is set.
+    fits
+        Whether each could start now on its own: the pass ends where none that could is left.
+    log, used
+        Of the starts so far.
+
+    Returns
+    -------
+    log, used, placed, num_placed
+        With those of this pass; what it has started, as in :func:`append`, without pieces.
+    """
+    shapes, capacity, numbers = machine.shapes, machine.capacity, rules.numbers
+    now = profile.times[0]
+    asks = _asked(jobs, records, cols, len(shapes), len(profile.times))
+    tallies = _tallies(numbers)
+    low = np.empty(capacity.shape, dtype=np.int64)
+    failed = np.empty((len(asks.shape), 2), dtype=np.int64)
+    failed[:] = FAR
+    last = len(jobs) - 1
+    placed = np.empty(64, dtype=np.int64)
+    nothing = np.empty((0, 3), dtype=np.int64)
+    num_placed = ZERO
+    keeps = len(rules.kept_from) > 0
+    starts = of_array = 0
+    taken = 0
+    array = array_partition = -2
+    rejected = False
+    for i in range(len(jobs)):
+        if taken == _TAKEN_BETWEEN:
+            taken = 0
+            last = _last_that_may_start(
+                last, i, jobs, fits, tallies, asks, failed, records, numbers, limits, cols,
+                machine, profile, low,
+            )  # fmt: skip
+        if i > last:
+            break
+        record, d = jobs[i], asks.number[i]
+        row, partition, own = (
+            records[record, ROW], records[record, PARTITION], records[record, RESERVATION],
+        )  # fmt: skip
+        task, template = records[record, ARRAY], records[record, TEMPLATE]
+        is_next = task == array and partition == array_partition
+        if starts >= numbers[BACKFILL_STARTS]:
+            break
+        if records[record, SEVERAL] and has_started(placed, num_placed, records, row):
+            continue
+        if records[record, BEGINS] > now or (task >= 0 and is_next and rejected):
+            continue
+        over = over_limit(limits, template, record)
+        if over >= 0 and not (numbers[LIMITS_STOP] and limits.stops[over]):
+            continue
+        if _too_many(tallies, numbers, records, record, 1):
+            continue
+        if own >= 0 and rules.kept_from[own] > now:
+            continue
+        if keeps and own < 0:
+            _keep_reserved(profile, asks.most, rules)
+            keeps = False
+        if not is_next:
+            array, array_partition, of_array = task, partition, 0
+        # What holds for a task of an array holds for the later ones.
+        rejected = True
+        profile, asks = _with_room(profile, asks)
+        request = request_of_record(records, record, cols)
+        if now + request.duration > records[record, UNTIL]:
+            continue
+        reserves = _may_reserve(tallies, numbers, records, record, of_array)
+        longer = Request(
+            request.shape, request.units, request.duration + numbers[GAP], request.nodes_min,
+            request.nodes_max,
+        )  # fmt: skip
+        at = _first_window(asks, d, longer, reserves, numbers, machine, profile, low)
+        if at < 0 or (at == 0 and over >= 0 and not reserves):
+            continue
+        rejected = False
+        taken += 1
+        start = profile.times[at]
+        records[record, PLANNED] = start
+        pieces = choose_as_slurm(placer, low, groups_of(profile), request, numbers[TIGHT])
+        profile = split_groups(profile, pieces)
+        if at == 0 and over < 0:
+            occupy_known(profile, asks.most, at, request, pieces, shapes, capacity)
+            log, used = note_start(log, used, row, profile.first, pieces)
+            placed, num_placed = append(placed, num_placed, nothing, record)
+            count_in(limits, template, record, 1)
+            starts += 1
+            continue
+        if numbers[CLOSE]:
+            end = start + request.duration
+            _keep(profile, asks.most, at, start, end, numbers[RESOLUTION], pieces)
+        else:
+            occupy_known(profile, asks.most, at, request, pieces, shapes, capacity)
+        of_array += 1
+        if 0 <= partition < len(tallies.reserved):
+            tallies.reserved[partition] += 1
+    return log, used, placed, num_placed

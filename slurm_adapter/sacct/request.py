@@ -1,0 +1,323 @@
+"""
+What a Slurm job asked for and held, from the columns of ``sacct``.
+
+A job is ``cores`` units of one core on exactly ``nodes`` nodes. What it held counts
+(``AllocTRES``), which may be more than it asked for: whole cores of several hardware threads, and
+their memory. What Slurm calls a CPU is a core or a hardware thread, as the site configured it.
+
+- exclusive: ``--exclusive`` in ``SubmitLine``, or more CPUs than hardware threads explain (over
+  four times what was asked for). Such a job is alone on its nodes, and cores, memory and GPUs are
+  what it asked for, not what the nodes have.
+- cores: ``AllocTRES`` cpu (``AllocCPUS``, ``NCPUS``), at least ``ReqTRES`` cpu (``ReqCPUS``).
+- nodes: what was allocated where known (``AllocTRES`` node, ``AllocNodes``, ``NNodes``), else
+  what was asked for (``ReqTRES`` node, ``ReqNodes``). sacct does not tell ``-N 2`` (exactly two)
+  from no ``-N`` at all, so the number it got is taken as the number it needs, unless ``SubmitLine``
+  has a range (``-N 2-4``).
+- generic resources: ``ReqTRES``, else ``AllocTRES`` (not of an exclusive job, for whole nodes come
+  with all they have), else ``ReqGRES``, ``AllocGRES``; totals over all nodes (``PER_NODE:``: each
+  node's), so each node needs its share, rounded up. ``gpu`` of a type (``gres/gpu:v100``) counts
+  only where the plain ``gpu`` is not given beside it. Where no column has any: ``--gres``,
+  ``--gpus-per-node`` and ``--gpus`` of ``SubmitLine``.
+- memory: ``ReqMem`` per core (``4Gc``) goes to the unit; per node (``4Gn``), or a total
+  (``AllocTRES`` mem, ``ReqMem`` without letter, ``ReqTRES`` mem) divided by the nodes and rounded
+  up, goes to the node. ``--mem=0``, all the node's memory, is the memory of the node it got; where
+  no column tells that (``ReqMem`` 0), a job with ``--mem=0`` in ``SubmitLine`` is exclusive, and
+  others ask for none.
+- ``--contiguous``, ``--segment=N`` and ``--switches=N@time`` of ``SubmitLine``. Without a time
+  Slurm waits 300 s for so few switches, its default.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from cpsched.base.quantities import amount, minutes, whole
+from cpsched.base.types import MISSING, UNBOUNDED
+from cpsched.traces.collect import Shape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from cpsched.traces.text import Place
+
+#: KB in a unit of memory; Slurm's own unit is MB.
+MEMORY: Mapping[str, int] = {
+    "": 2**10, "k": 1, "m": 2**10, "g": 2**20, "t": 2**30, "p": 2**40, "e": 2**50,
+}  # fmt: skip
+#: Slurm shortens large counts the same way.
+COUNTS: Mapping[str, int] = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
+
+_NOTHING = ("", "0", "(null)", "N/A", "None")
+#: How busy GPUs were; nothing a job holds.
+_MEASURED = ("gres/gpumem", "gres/gpuutil")
+_SOCKETS = re.compile(r"\([^)]*\)")
+_NODES = re.compile(r"([0-9]+[kmKM]?)-([0-9]+[kmKM]?)?")
+#: More CPUs for each one asked for than any hardware has threads on a core.
+_MOST_THREADS = 4
+#: Seconds for which a limit of switches counts that names no time (max_switch_wait of Slurm).
+_SWITCH_WAIT = 300
+_ENDLESS = ("INFINITE", "UNLIMITED")
+_OLD_GRES = re.compile(r"(?:gres[:/])?([A-Za-z_][\w.\-]*)(?::([A-Za-z_][\w.\-]*))?(?::([0-9]\w*))?")
+
+
+@dataclass(frozen=True, slots=True)
+class Tres:
+    """Trackable resources of a job: totals; memory in KB; None where not said."""
+
+    cores: int | None
+    nodes: int | None
+    memory: int | None
+    generic: Mapping[str, int]
+
+
+#: The columns and options that a shape is made of.
+_COLUMNS = (
+    *("reqtres", "alloctres", "reqmem", "nnodes", "allocnodes", "reqnodes", "alloccpus", "ncpus"),
+    *("reqcpus", "reqgres", "allocgres", "constraints"),
+)
+_OPTIONS = (
+    *("exclusive", "contiguous", "mem", "nodes", "gres", "gpus-per-node", "gpus"),
+    *("segment", "switches"),
+)
+#: Shapes kept at once; logs have some thousands.
+_MOST_KEPT = 100_000
+
+
+class Shapes:
+    """The shapes of a log; equal requests are worked out once."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str | None, ...], Shape] = {}
+
+    def of(self, row: Mapping[str, str], options: Mapping[str, str], place: Place) -> Shape:
+        """Return the shape of a row; as :func:`shape`."""
+        key = (*map(row.get, _COLUMNS), *(map(options.get, _OPTIONS) if options else ()))
+        found = self._kept.get(key)
+        if found is None:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            found = self._kept[key] = shape(row, options, place)
+        return found
+
+
+def shape(row: Mapping[str, str], options: Mapping[str, str], place: Place) -> Shape:
+    """
+    Return how a job lies on nodes.
+
+    Parameters
+    ----------
+    row
+        Columns of ``sacct`` by name in lower case.
+    options
+        Options of the command that submitted it, see :mod:`slurm_adapter.sacct.command`.
+
+    Raises
+    ------
+    TraceError
+        If a value cannot be read, or cores or nodes cannot be told.
+    """
+    asked = tres(row.get("reqtres", ""), "ReqTRES", place)
+    got = tres(row.get("alloctres", ""), "AllocTRES", place)
+    nodes = _first(got.nodes, *_counts(row, ("AllocNodes", "NNodes"), place), asked.nodes)
+    nodes = _first(nodes, *_counts(row, ("ReqNodes",), place))
+    asked_cores = _first(asked.cores, *_counts(row, ("ReqCPUS",), place))
+    got_cores = _first(got.cores, *_counts(row, ("AllocCPUS", "NCPUS"), place))
+    exclusive = options.get("exclusive") in ("", "exclusive") or _is_whole(asked_cores, got_cores)
+    cores = asked_cores if exclusive else max(got_cores or 0, asked_cores or 0)
+    cores = cores or got_cores
+    if not cores:
+        raise place.error(
+            "has no ReqTRES, ReqCPUS, AllocTRES, AllocCPUS or NCPUS to tell its cores"
+        )
+    if nodes is not None and cores < nodes:
+        # Asked for nodes, not for cores: what it got tells the cores.
+        cores = got_cores or 0
+        if cores < nodes:
+            raise place.error(f"are fewer than the {nodes} nodes", "cores", cores)
+    # All GPUs of a node that a job has for itself are held, asked for or not.
+    held = {} if exclusive and row.get("reqtres") else got.generic
+    on_node = _generic(row, options, asked.generic or held, nodes, place)
+    request = {"core": 1}
+    memory, each = _memory(row, asked.memory, None if exclusive else got.memory, place)
+    if memory and each == "core":
+        request["mem"] = memory
+    elif memory:
+        on_node["mem"] = memory if each == "node" else _share(memory, nodes, "mem", place)
+    elif options.get("mem") == "0":
+        exclusive = True
+    segment, max_switches, switch_wait = _locality(options, place)
+    least, most = _bounds(options, nodes, place)
+    return Shape(
+        units=cores,
+        request=request,
+        per_node=on_node,
+        nodes_min=least,
+        nodes_max=most,
+        contiguous="contiguous" in options,
+        exclusive=exclusive,
+        segment=segment,
+        max_switches=max_switches,
+        switch_wait=switch_wait,
+        constraint=row.get("constraints") or None,
+    )
+
+
+def _is_whole(asked: int | None, got: int | None) -> bool:
+    return bool(asked and got and got > _MOST_THREADS * asked)
+
+
+def _bounds(options: Mapping[str, str], nodes: int | None, place: Place) -> tuple[int, int]:
+    """Return the fewest and most nodes: a range that was asked for, or what it got."""
+    match = _NODES.fullmatch(options.get("nodes", ""))
+    if match:
+        least, most = (
+            place.parse(lambda text: amount(text, COUNTS), "SubmitLine --nodes", match[part] or "0")
+            for part in (1, 2)
+        )
+        if 1 <= least <= (nodes or least) <= (most or UNBOUNDED) <= UNBOUNDED:
+            return least, most or UNBOUNDED
+    return nodes or 1, nodes or UNBOUNDED
+
+
+def _generic(
+    row: Mapping[str, str],
+    options: Mapping[str, str],
+    known: Mapping[str, int],
+    nodes: int | None,
+    place: Place,
+) -> dict[str, int]:
+    """Return what a job needs of generic resources on each node; ``known`` are totals."""
+    totals = known or _old_generic(row, nodes, place)
+    if totals:
+        return {kind: _share(total, nodes, kind, place) for kind, total in totals.items()}
+    on_node = _gres(options.get("gres", ""), "SubmitLine --gres", place)
+    for name, times in (("gpus-per-node", 1), ("gpus", nodes or 1)):
+        if name in options and "gpu" not in on_node:
+            kind = f"gpu:{options[name]}"
+            counts = _gres(kind, f"SubmitLine --{name}", place)
+            on_node.update({kind: -(-count // times) for kind, count in counts.items()})
+    return {kind: count for kind, count in on_node.items() if count}
+
+
+def _locality(options: Mapping[str, str], place: Place) -> tuple[int, int, int]:
+    """Return segment, most switches and seconds to wait for them."""
+    text = options.get("segment")
+    segment = place.parse(_count, "SubmitLine --segment", text) if text else 0
+    text = options.get("switches")
+    if not text:
+        return segment, 0, MISSING
+    count, _, text = text.partition("@")
+    switches = place.parse(_count, "SubmitLine --switches", count)
+    if text.upper() in _ENDLESS:
+        return segment, switches, MISSING
+    wait = place.parse(minutes, "SubmitLine --switches", text) if text else _SWITCH_WAIT
+    return segment, switches, wait
+
+
+def _count(text: str) -> int:
+    number = whole(text)
+    if not 0 <= number <= UNBOUNDED:
+        raise ValueError(f"must be from 0 to {UNBOUNDED}")
+    return number
+
+
+def tres(text: str, column: str, place: Place) -> Tres:
+    """
+    Read ``cpu=4,gres/gpu=2,gres/gpu:v100=2,mem=16G,node=1``; what is not modelled is passed over.
+
+    Raises
+    ------
+    TraceError
+        If it is not of that form, or names something twice.
+    """
+    values: dict[str, str] = {}
+    for item in text.split(",") if text not in _NOTHING else ():
+        name, equals, value = item.partition("=")
+        if not equals or name in values:
+            raise place.error("name=amount,name=amount is expected, each once", column, text)
+        values[name] = value
+
+    def number(name: str, units: Mapping[str, int]) -> int | None:
+        if name not in values:
+            return None
+        return place.parse(lambda value: amount(value, units), f"{column} {name}", values[name])
+
+    generic = []
+    for name in values:
+        if name.startswith("gres/") and name not in _MEASURED:
+            kind, _, model = name.removeprefix("gres/").partition(":")
+            generic.append((kind, model, number(name, COUNTS) or 0))
+    return Tres(
+        cores=number("cpu", COUNTS),
+        nodes=number("node", COUNTS) or None,  # 0: nothing was allocated
+        memory=number("mem", MEMORY),
+        generic=_untyped(generic),
+    )
+
+
+def _untyped(items: Iterable[tuple[str, str, int]]) -> dict[str, int]:
+    """Add up (name, type, count) by name, without counting types beside their own total."""
+    plain: dict[str, int] = {}
+    typed: dict[str, int] = {}
+    for name, kind, count in items:
+        into = typed if kind else plain
+        into[name] = into.get(name, 0) + count
+    return {name: plain.get(name, typed.get(name, 0)) for name in {**typed, **plain}}
+
+
+def _old_generic(row: Mapping[str, str], nodes: int | None, place: Place) -> dict[str, int]:
+    """Read the columns Slurm had before 20.11, as totals."""
+    for column in ("ReqGRES", "AllocGRES"):
+        text = row.get(column.lower(), "")
+        if text not in _NOTHING:
+            times = nodes or 1 if text.startswith("PER_NODE:") else 1
+            counts = _gres(text.removeprefix("PER_NODE:"), column, place)
+            return {kind: times * count for kind, count in counts.items()}
+    return {}
+
+
+def _gres(text: str, column: str, place: Place) -> dict[str, int]:
+    """Read ``gpu:2``, ``gpu:tesla:2(S:0)``, ``gres/gpu:tesla=2``, added up by name."""
+    items = []
+    for item in _SOCKETS.sub("", text).split(",") if text not in (*_NOTHING, "none") else ():
+        match = _OLD_GRES.fullmatch(item.replace("=", ":"))
+        if not match:
+            raise place.error("name:count or name:type:count is expected", column, text)
+        count = place.parse(lambda value: amount(value, COUNTS), column, match[3] or "1")
+        items.append((match[1], match[2] or "", count))
+    return _untyped(items)
+
+
+def _memory(
+    row: Mapping[str, str], asked: int | None, got: int | None, place: Place
+) -> tuple[int, str]:
+    """Return KB, and what for: ``core``, ``node`` or ``job``."""
+    text = row.get("reqmem", "")
+    if not text:
+        return _first(got, asked) or 0, "job"
+    each = {"c": "core", "n": "node"}.get(text[-1], "job")
+    number = text if each == "job" else text[:-1]
+    memory = place.parse(lambda value: amount(value, MEMORY), "ReqMem", number)
+    return (memory, each) if memory and each != "job" else (got or memory, "job")
+
+
+def _share(total: int, nodes: int | None, kind: str, place: Place) -> int:
+    if nodes is None:
+        raise place.error(
+            "needs AllocTRES, NNodes or ReqNodes beside it to tell each node's share", kind, total
+        )
+    return -(-total // nodes)
+
+
+def _counts(row: Mapping[str, str], columns: Iterable[str], place: Place) -> Iterator[int | None]:
+    """Yield the counts in columns, None where empty or 0 (nothing was allocated)."""
+    for column in columns:
+        text = row.get(column.lower())
+        count = text and place.parse(lambda value: amount(value, COUNTS), column, text)
+        yield count or None
+
+
+def _first(*values: int | None) -> int | None:
+    return next((value for value in values if value is not None), None)
