@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from cpsched.mapping import Fitted
     from cpsched.study import Outcome, Study
-    from slurm_adapter.dispatch.policy import Policy
 
 
 def study_of_log(
@@ -58,7 +57,7 @@ def narrowed(study: Study, part: Part) -> Study:
 
 def say_what_is_assumed(study: Study, *, aloud: bool = True) -> None:
     """
-    Check all changes to the log, and say what Slurm's policy does not know about it.
+    Check all changes to the log, and say what the site's policy does not know about it.
 
     For scenarios, the limits are named that now apply, or no longer apply, besides those changed.
 
@@ -73,24 +72,24 @@ def say_what_is_assumed(study: Study, *, aloud: bool = True) -> None:
         If the log cannot be read or lacks what is to be changed, before anything is run.
     """
     from cpsched.cli.progress import reading
+    from cpsched.study.policies import kind_of
     from cpsched.study.sources import jobs_of, prepare
     from cpsched.study.task import tasks_of
-    from slurm_adapter.dispatch.policy_edit import overridden
 
     first, *others = tasks_of(study)
     with reading(study.workloads[0].label):
         fitted = prepare(first.made_of)
     for inputs in dict.fromkeys(task.made_of for task in others if task.made_of.changes):
         jobs_of(inputs)
-    policy = _policy(first.dispatcher)
-    if policy is None or not aloud:
+    kind = kind_of(first.dispatcher)
+    if kind is None or not aloud:
         return
     for line in assumed_of(fitted, first.dispatcher):
         echo(escaped(line))
-    before = overridden(policy)
+    before = kind.overridden(first.dispatcher)
     for task in others:
-        other = _policy(task.dispatcher)
-        after = before if other is None else overridden(other)
+        other = kind_of(task.dispatcher)
+        after = before if other is None else other.overridden(task.dispatcher)
         changed = [line for line in after if line not in before]
         changed += [f"no longer: {line}" for line in before if line not in after]
         for line in changed:
@@ -98,20 +97,11 @@ def say_what_is_assumed(study: Study, *, aloud: bool = True) -> None:
 
 
 def assumed_of(fitted: Fitted, dispatcher: str) -> list[str]:
-    """Return in sentences what Slurm's policy does not know about a log, and what is assumed."""
-    from cpsched.study.log_check import remarks
+    """Return in sentences what the site's policy does not know about a log, and what is assumed."""
+    from cpsched.study.policies import kind_of
 
-    policy = _policy(dispatcher)
-    return [] if policy is None else remarks(policy, fitted.system, fitted.workload)
-
-
-def _policy(specification: str) -> Policy | None:
-    """Return the Slurm policy that a dispatcher follows; None if it follows none."""
-    from cpsched.base.spec import build
-    from slurm_adapter.dispatch.dispatcher import Slurm
-
-    dispatcher = build("dispatchers", specification)
-    return dispatcher.policy if isinstance(dispatcher, Slurm) else None
+    kind = kind_of(dispatcher)
+    return [] if kind is None else kind.remarks(dispatcher, fitted.system, fitted.workload)
 
 
 def complain_about(outcome: Outcome, *, kept: bool = True) -> None:

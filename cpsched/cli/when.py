@@ -92,11 +92,17 @@ def command(
     assert now is not None
     fitted = fitted_of(jobs, system, settings)
     if script is not None:
-        from slurm_adapter.sacct import batch_script
+        from cpsched.base import registry
 
         if job is not None:
             raise ConfigError("names a job of the log; leave it out with --script", key="--job")
-        asked = batch_script.read(script, submit=now + (jobs.epoch or 0), user=user)
+        if not (kinds := registry.names("scripts")):
+            raise ConfigError(
+                "no installed package reads batch scripts (cpsched.scripts)", key="--script"
+            )
+        asked = registry.load("scripts", kinds[0])(
+            script, submit=now + (jobs.epoch or 0), user=user
+        )
         job = str(asked.job_id[0])
         fitted = append(fitted, asked, now)
     with steps() as shown:

@@ -11,15 +11,12 @@ from cpsched.base.atomic_files import replacing
 from cpsched.base.quantities import duration
 from cpsched.base.spec import Spec, canonical, files_of
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.study.policies import kind_of
 from cpsched.study.study import Baseline, Study, as_label, in_utc
 from cpsched.study.study_file import choice
-from slurm_adapter.dispatch import policy_file
-from slurm_adapter.dispatch.policy_edit import edited, elsewhere, is_edit
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
-
-    from slurm_adapter.dispatch.policy import Policy
 
 #: Name of the baseline.
 BASELINE = "baseline"
@@ -185,17 +182,18 @@ def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
         return scenario.dispatcher
     spec = Spec.parse(base)
     options = dict(spec.options)
-    edits = [text for text in scenario.settings if is_edit(text)]
+    # A key with a dot is a place in the policy; options of a dispatcher have none.
+    edits = [text for text in scenario.settings if "." in text.partition("=")[0]]
     for text in scenario.settings:
         key, _, value = text.partition("=")
         if text not in edits:
             options[key.strip()] = value.strip()
             _check_option(spec, key.strip(), value.strip(), text)
     if edits:
-        policy = files_of("dispatchers", spec).get("policy")
-        if policy is None:
+        kind, policy = kind_of(base), files_of("dispatchers", spec).get("policy")
+        if kind is None or policy is None:
             raise ConfigError("needs --policy", where=edits[0])
-        options["policy"] = str(_written(edited(policy_file.load(policy), edits), scenario, folder))
+        options["policy"] = str(_written(kind.edited(policy, edits), scenario, folder))
     return str(Spec(spec.name, tuple(sorted(options.items()))))
 
 
@@ -205,16 +203,18 @@ def _check_option(spec: Spec, key: str, value: str, text: str) -> None:
         canonical("dispatchers", str(Spec(spec.name, ((key, value),))))
     except ConfigError as error:
         reason = str(error).partition(f" {key}: ")[2] or str(error)
-        raise ConfigError(elsewhere(key, reason), where=f"set {text}") from None
+        kind = kind_of(str(spec))
+        told = reason if kind is None else kind.refused(key, reason)
+        raise ConfigError(told, where=f"set {text}") from None
 
 
-def _written(policy: Policy, scenario: Scenario, folder: Path) -> Path:
-    """Write a changed policy; return the file."""
+def _written(policy: str, scenario: Scenario, folder: Path) -> Path:
+    """Write the text of a changed policy; return the file."""
     folder.mkdir(parents=True, exist_ok=True)
     name = "".join(char if char.isalnum() or char in "-_." else "-" for char in scenario.label)
     path = (folder / f"{name}{_ENDING}").absolute()
     with replacing(path) as partial:
-        partial.write_text(policy_file.to_toml(policy), encoding="utf-8")
+        partial.write_text(policy, encoding="utf-8")
     return path
 
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base import registry
 from cpsched.model.curves import CURVES
 from cpsched.model.topology import Topology, TopologyKind
-from slurm_adapter.config.topology import is_yaml, read_slurm_topology
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,7 +25,6 @@ _KINDS = {
     "block_sizes": (),
     "router_size": ("group_size",),
     "sides": ("order",),
-    "slurm": ("slurm_topology",),
 }
 
 
@@ -36,8 +35,9 @@ def read_topology(section: Section, node_names: Sequence[str]) -> tuple[IntArray
     Returns
     -------
     order, topology
-        Positions of the nodes in the order of the topology, shape ``(N,)``: only a file of Slurm's
-        gives another order than that of the system file.
+        Positions of the nodes in the order of the topology, shape ``(N,)``: only a file of
+        another program (``cpsched.topology_files``) gives another order than that of the system
+        file.
 
     Raises
     ------
@@ -46,23 +46,27 @@ def read_topology(section: Section, node_names: Sequence[str]) -> tuple[IntArray
     """
     num_nodes = len(node_names)
     order = np.arange(num_nodes, dtype=np.int64)
-    named = [key for key in _KINDS if key in section]
-    section.expect(*_KINDS, *(key for more in _KINDS.values() for key in more))
+    files = registry.names("topology_files")
+    kinds = {**_KINDS, **{name: (f"{name}_topology",) for name in files}}
+    named = [key for key in kinds if key in section]
+    section.expect(*kinds, *(key for more in kinds.values() for key in more))
     if len(named) > 1:
         raise section.error(named[1], f"describes another topology than {named[0]}; give one")
     main = named[0] if named else None
-    for owner, more in _KINDS.items():
+    for owner, more in kinds.items():
         for key in more:
             if key in section and owner != main:
                 raise section.error(key, f"goes with {owner}, which is not given")
     if main is None:
         return order, Topology(num_nodes)
-    if main == "slurm":
+    if main in files:
+        key = f"{main}_topology"
+        name = section.text(key) if key in section else None
+        kind = registry.load("topology_files", main)
         file = section.beside(main)
-        name = section.text("slurm_topology") if "slurm_topology" in section else None
-        if name is not None and not is_yaml(file):
-            raise section.error("slurm_topology", f"{file.name} has one topology; only YAML names")
-        return read_slurm_topology(file, node_names, name)
+        if name is not None and not kind.has_names(file):
+            raise section.error(key, f"{file.name} has one topology; only YAML names")
+        return kind.read(file, node_names, name)  # type: ignore[no-any-return]
     arguments = _arguments(section, main)
     try:
         return order, Topology(num_nodes, **arguments)

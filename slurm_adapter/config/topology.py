@@ -165,3 +165,20 @@ def _order(found: SlurmTopology, leaves: list[Unit], node_names: Sequence[str]) 
 
 def _error(found: SlurmTopology, unit: Unit, message: str) -> ConfigError:
     return ConfigError(message, where=found.where, line=unit.line, key=unit.name)
+
+
+class SlurmTopologyFiles:
+    """What the key ``slurm`` of a system file's ``[topology]`` names: a file of Slurm's."""
+
+    def has_names(self, file: Path) -> bool:
+        """Tell whether a file names its topologies, so that one can be asked for."""
+        return is_yaml(file)
+
+    def read(
+        self, file: Path, node_names: Sequence[str], name: str | None
+    ) -> tuple[IntArray, Topology]:
+        """Return the order of nodes and the topology, as :func:`read_slurm_topology`."""
+        return read_slurm_topology(file, node_names, name)
+
+
+TOPOLOGY_FILES = SlurmTopologyFiles()

@@ -1,1 +1,1 @@
-"""A site's policy as a dispatcher: queue, priorities, limits, and the passes of Slurm's schedulers."""
+"""A site's policy as a dispatcher: queue, priorities, limits, and the passes of Slurm."""

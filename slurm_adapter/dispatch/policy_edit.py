@@ -30,11 +30,6 @@ _ABOVE = (("MaxJobsPU", "MaxJobs"), ("MaxJobsPA", "MaxJobs"), ("GrpJobs", "GrpJo
 _IN_SYSTEM = ("PriorityTier", "DefaultTime", "Nodes", "MinNodes", "MaxNodes", "OverSubscribe")
 
 
-def is_edit(text: str) -> bool:
-    """Tell whether ``KEY=VALUE`` is about a part of a policy, and not an option of a dispatcher."""
-    return "." in text.partition("=")[0]
-
-
 def edited(policy: Policy, edits: Iterable[str]) -> Policy:
     """
     Return a policy in which some values are others.

@@ -1,4 +1,4 @@
-"""One line of ``sacct`` as a job: what :mod:`slurm_adapter.sacct.format` says becomes of each column."""
+"""One line of ``sacct`` as a job: :mod:`slurm_adapter.sacct.format` says what columns become."""
 
 from __future__ import annotations
 

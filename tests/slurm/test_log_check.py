@@ -6,8 +6,8 @@ import pytest
 from tiny import jobs, machine
 
 from cpsched.model.system import Preempt, Queue
+from slurm_adapter.config.log_check import remarks
 from slurm_adapter.dispatch import policy_file
-from slurm_adapter.dispatch.log_check import remarks
 
 SITE = """
 [[qos]]
