@@ -19,6 +19,7 @@ import pytest
 from cpsched.cli.main import main
 from cpsched.errors import ConfigError, RunError
 from cpsched.report.make import make_report
+from cpsched.show import write_tables
 from cpsched.simulation.simulate import Checkpoint
 from cpsched.study import (
     Choice,
@@ -26,7 +27,6 @@ from cpsched.study import (
     load_run,
     load_study,
     make_tables,
-    write_tables,
 )
 from cpsched.study.folder import find_runs
 from cpsched.study.sources import prepare
