@@ -413,19 +413,18 @@ def test_jobs_that_are_not_compact_stand_out_in_a_strip_cut_into_blocks():
 def test_a_torus_is_cut_into_slices():
     pytest.importorskip("matplotlib")
     torus = Topology(12, sides=(2, 3, 2))
-    at = {tuple(cell): node for node, cell in enumerate(torus.cells.tolist())}
-    box = sorted(at[cell] for cell in ((0, 0, 1), (1, 0, 1), (0, 1, 1), (1, 1, 1)))
-    schedule = _lying(torus, box, [at[0, 2, 0], at[1, 0, 0]])
+    run, torn = [2, 3, 4, 5], [7, 9]
     with styled("t"):
-        figure = draw_places.draw_torus(schedule, 0)
-    first, second = (axes.images[0].get_array() for axes in figure.axes)
-    assert first.shape == (2, 3, 3)
-    box_colour, torn = second[0, 0], first[0, 2]
-    assert (second[:, :2] == box_colour).all()
-    assert (first[1, 0] == torn).all()
-    assert _saturation([box_colour, torn]).round(2).tolist() == [0.24, 0.74]
-    empty = [first[0, 0], first[0, 1], first[1, 1], first[1, 2], *second[:, 2]]
-    assert (np.array(empty) == empty[0]).all()
+        figure = draw_places.draw_torus(_lying(torus, run, torn), 0)
+    slices = [axes.images[0].get_array() for axes in figure.axes]
+    assert [one.shape for one in slices] == [(2, 3, 3)] * 2
+    colours = np.array([slices[z][x, y] for x, y, z in torus.cells.tolist()])
+    assert (colours[run] == colours[run[0]]).all()
+    assert (colours[torn] == colours[torn[0]]).all()
+    assert _saturation(colours[[run[0], torn[0]]]).round(2).tolist() == [0.24, 0.74]
+    empty = colours[sorted(set(range(12)) - {*run, *torn})]
+    assert (empty == empty[0]).all()
+    assert not (empty[0] == colours[run[0]]).all()
 
 
 def test_the_busiest_second_is_the_first_at_which_most_is_in_use():
