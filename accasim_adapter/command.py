@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from cpsched.cli.options import LOGS, AsJson, SystemName
-from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.api.commands import LOGS, AsJson, SystemName, counted, echo, escaped, print_json
 
 
 def register(app: typer.Typer) -> None:
@@ -42,12 +41,10 @@ def import_command(
 ) -> None:
     """Import a schedule of AccaSim as a run, to verify it and to compare it with others."""
     from accasim_adapter.schedule import read_schedule
-    from cpsched import systems
-    from cpsched.cli.progress import reading
-    from cpsched.cli.report import width
-    from cpsched.metrics.leading import Figures, leading_table
-    from cpsched.study import save_run
-    from cpsched.study.folder import check_target
+    from cpsched.api.commands import reading, width
+    from cpsched.api.machines import systems
+    from cpsched.api.simulation import Figures, leading_table
+    from cpsched.api.studies import check_target, save_run
 
     check_target(out, overwrite=overwrite)
     with reading(schedule):

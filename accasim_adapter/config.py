@@ -25,13 +25,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accasim_adapter.machine import DEFAULT_EXPECTED_WAIT, cores_first
-from cpsched.base.documents import read_json
-from cpsched.base.types import MAX_AMOUNT
-from cpsched.base.words import escaped
-from cpsched.errors import ConfigError
-from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, Queue, System
-from cpsched.model.topology import Topology
-from cpsched.systems.nodes import MAX_NODES
+from cpsched.api.errors import ConfigError
+from cpsched.api.machines import MAX_NODES
+from cpsched.api.model import (
+    MAX_AMOUNT,
+    LogMapping,
+    MemoryMapping,
+    ProcessorMapping,
+    Queue,
+    System,
+    Topology,
+)
+from cpsched.api.tools import escaped, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

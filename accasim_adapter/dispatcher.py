@@ -14,20 +14,20 @@ from typing import TYPE_CHECKING, Any
 from accasim_adapter.machine import check_seconds, system_of
 from accasim_adapter.mirror import Mirror
 from accasim_adapter.package import JobVerification, SchedulerBase
-from cpsched import systems
-from cpsched.base.spec import Spec, build
-from cpsched.dispatch.contract import Dispatcher
-from cpsched.engine.cluster import Cluster
-from cpsched.engine.predicting import Correction
-from cpsched.model.validate import one_of
+from cpsched.api.dispatchers import Dispatcher
+from cpsched.api.machines import systems
+from cpsched.api.model import one_of
+from cpsched.api.predictors import Correction
+from cpsched.api.simulation import Cluster
+from cpsched.api.tools import Spec, build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from accasim_adapter.mirror import Answer
     from accasim_adapter.package import Event
-    from cpsched.model.prediction import RuntimePredictor
-    from cpsched.model.system import System
+    from cpsched.api.model import System
+    from cpsched.api.predictors import RuntimePredictor
 
 
 class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]

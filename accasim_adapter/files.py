@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from accasim_adapter import text
-from cpsched.base.types import MISSING
-from cpsched.errors import RunError
+from cpsched.api.errors import RunError
+from cpsched.api.model import MISSING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.base.types import IntArray
-    from cpsched.model.schedule import Schedule
-    from cpsched.simulation.simulate import Run
+    from cpsched.api.model import IntArray
+    from cpsched.api.simulation import Run, Schedule
 
 
 def write(run: Run, folder: Path, log: str, *, start_time: int = 0) -> None:

@@ -8,16 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched import systems
-from cpsched.base.types import MAX_TIME
-from cpsched.errors import ConfigError
-from cpsched.model.system import Queue, System
-from cpsched.model.topology import Topology
+from cpsched.api.errors import ConfigError
+from cpsched.api.machines import systems
+from cpsched.api.model import MAX_TIME, Queue, System, Topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.base.types import IntArray
+    from cpsched.api.model import IntArray
 
 #: The expected wait of all queues if none is set; its value then changes nothing.
 DEFAULT_EXPECTED_WAIT = 3600

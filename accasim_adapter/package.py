@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any, Protocol
 
 from accasim_adapter import mending
-from cpsched.errors import ConfigError
+from cpsched.api.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

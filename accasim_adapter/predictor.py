@@ -9,22 +9,19 @@ import numpy as np
 from accasim_adapter.additional import Hooks
 from accasim_adapter.jobs import PREDICTED, Predicted, predicted_of, request_of, status_of
 from accasim_adapter.machine import check_seconds, system_of
-from cpsched import systems
-from cpsched.base.spec import build
-from cpsched.engine.encoder import JobEncoder
-from cpsched.engine.predicting import predict
-from cpsched.errors import InfeasibleRequestError
-from cpsched.model.jobstore import JobStore
-from cpsched.model.jobtable import JobTable
-from cpsched.model.prediction import Outcome
-from cpsched.model.seeds import stream_seed
+from cpsched.api.errors import InfeasibleRequestError
+from cpsched.api.machines import systems
+from cpsched.api.model import JobStore, JobTable, stream_seed
+from cpsched.api.predictors import Outcome, predict
+from cpsched.api.simulation import JobEncoder
+from cpsched.api.tools import build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from accasim_adapter.package import Event
-    from cpsched.model.prediction import RuntimePredictor
-    from cpsched.model.system import System
+    from cpsched.api.model import System
+    from cpsched.api.predictors import RuntimePredictor
 
 
 class CpschedPredictor(Hooks):

@@ -21,15 +21,15 @@ from accasim_adapter.package import (
     Resources,
     Simulator,
 )
-from cpsched.base.types import UNBOUNDED
-from cpsched.errors import ConfigError
-from cpsched.mapping import Fitted, fit
+from cpsched.api.errors import ConfigError
+from cpsched.api.logs import Fitted, fit
+from cpsched.api.model import UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.model.system import System
-    from cpsched.model.workload import Workload
+    from cpsched.api.logs import Workload
+    from cpsched.api.model import System
 
 #: Attributes of a job beyond those of every AccaSim job.
 _ATTRIBUTES = ("core", "expected_duration")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
+    from cpsched.api.model import AnyArray, FloatArray, IntArray
 
 #: An answer counts as close within this share of the runtime.
 CLOSE = 0.2

@@ -13,7 +13,7 @@ from predictors.forest import Forest
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
+    from cpsched.api.model import AnyArray, BoolArray, FloatArray, IntArray
     from predictors.shared_bins import SharedBins
 
 

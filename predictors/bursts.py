@@ -22,8 +22,7 @@ from predictors.recent_runtimes import frozen
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
-    from cpsched.model.system import System
+    from cpsched.api.model import FloatArray, IntArray, System
     from predictors.job_records import JobRecord
     from predictors.recent_runtimes import Key
     from predictors.users import Activity

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, BoolArray, FloatArray
+    from cpsched.api.model import AnyArray, BoolArray, FloatArray
 
 #: Scores of jobs that have ended a correction is fitted to; with fewer there is none.
 NEWEST, FEWEST = 2000, 200

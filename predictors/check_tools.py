@@ -12,15 +12,14 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cpsched.checks import CheckError, require
-from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore
-from cpsched.model.jobtable import JobTable
-from cpsched.model.prediction import Prediction, RuntimePredictor
+from cpsched.api.checks import CheckError, require
+from cpsched.api.model import LABELS, SUBMIT_COLUMNS, JobStore, JobTable
+from cpsched.api.predictors import Prediction, RuntimePredictor
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cpsched.model.system import System
+    from cpsched.api.model import System
     from predictors.replay import Replay
 
 #: Seconds by which another process's clock is ahead: another day, hour, minute and second.

@@ -22,12 +22,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import Status
-from cpsched.checks import require, through_a_file
-from cpsched.model.estimates import Requested
-from cpsched.model.jobtable import JobTable
-from cpsched.model.prediction import Prediction, distribution_fault
-from cpsched.model.seeds import stream_seed
+from cpsched.api.checks import require, through_a_file
+from cpsched.api.model import JobTable, Requested, Status, stream_seed
+from cpsched.api.predictors import Prediction, distribution_fault
 from predictors.check_tools import (
     AsksTwice,
     Raw,
@@ -44,9 +41,9 @@ from predictors.sample import sample
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import IntArray
-    from cpsched.mapping import Fitted
-    from cpsched.model.prediction import RuntimePredictor
+    from cpsched.api.logs import Fitted
+    from cpsched.api.model import IntArray
+    from cpsched.api.predictors import RuntimePredictor
 
     Maker = Callable[[], RuntimePredictor]
 

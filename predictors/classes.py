@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.model.prediction import HORIZONS, LEVELS, Prediction
+from cpsched.api.predictors import HORIZONS, LEVELS, Prediction
 from predictors.boosting import Growth, Task, grow
 from predictors.bursts import BurstFeatures
 from predictors.calibration import NEWEST, Calibration
@@ -19,9 +19,8 @@ from predictors.learned import Answers, Learned, OpenJob
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.spec import File
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
-    from cpsched.model.system import System
+    from cpsched.api.model import AnyArray, FloatArray, IntArray, System
+    from cpsched.api.tools import File
     from predictors.job_records import JobRecord
     from predictors.window import Window
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.model.prediction import HORIZONS, LEVELS
+from cpsched.api.predictors import HORIZONS, LEVELS
 from predictors.accuracy import ranks
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.api.model import BoolArray, FloatArray, IntArray
 
 #: Share of the jobs that go on for longer which may be taken for jobs that end.
 FALSE_ALARMS = 0.05

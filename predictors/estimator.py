@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.errors import ConfigError
-from cpsched.model.prediction import HORIZONS
+from cpsched.api.errors import ConfigError
+from cpsched.api.predictors import HORIZONS
 from predictors.bursts import BurstFeatures
 from predictors.classes import Classes
 from predictors.history import LIMIT
@@ -17,7 +17,7 @@ from predictors.learned import Answers, Learned
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import AnyArray, FloatArray
+    from cpsched.api.model import AnyArray, FloatArray
     from predictors.window import Window
 
 #: A runtime's class is how many of the horizons it is beyond.

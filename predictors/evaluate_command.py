@@ -8,19 +8,29 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.base.atomic_files import check_new_file, replacing
-from cpsched.base.model_files import with_models
-from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
-from cpsched.cli.output import counted, echo, escaped, print_json
-from cpsched.cli.progress import counted_of, display, times
-from cpsched.cli.report import not_simulated
-from cpsched.errors import ConfigError
+from cpsched.api.commands import (
+    LOGS,
+    AsJson,
+    Log,
+    Overwrite,
+    Seed,
+    counted,
+    counted_of,
+    display,
+    echo,
+    escaped,
+    grouped,
+    not_simulated,
+    print_json,
+    times,
+)
+from cpsched.api.errors import ConfigError
+from cpsched.api.tools import check_new_file, replacing, with_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from cpsched.mapping import Fitted
-    from cpsched.model.workload import Workload
+    from cpsched.api.logs import Fitted, Workload
     from predictors.evaluation import Evaluation
     from predictors.replay import Starts
 
@@ -82,7 +92,7 @@ def evaluate_command(
     as_json: AsJson = False,
 ) -> None:
     """Predict every job of a log from what was known at its submit time, and print the errors."""
-    from cpsched.base.spec import Spec, build
+    from cpsched.api.tools import Spec, build
     from predictors.evaluation import evaluate
 
     specs = list(dict.fromkeys(str(Spec.parse(text)) for text in predictor or _DEFAULT))
@@ -140,7 +150,7 @@ def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
 
 def trained_on_these_jobs(fitted: Fitted, evaluations: Sequence[Evaluation]) -> list[str]:
     """Return a line for each model that has seen some of the jobs it is judged on."""
-    from cpsched.metrics.predictions import not_a_forecast
+    from cpsched.api.simulation import not_a_forecast
 
     notes = [(item, not_a_forecast(item.provenance, fitted.workload)) for item in evaluations]
     return [f"not a forecast: {escaped(item.predictor)} {note}" for item, note in notes if note]
@@ -157,7 +167,7 @@ def _long_enough(jobs: Workload, min_runtime: int) -> Workload:
 
 def check_dispatcher(dispatcher: str | None, system: str | None) -> None:
     """Refuse a dispatcher that cannot simulate the starts, before the log is read."""
-    from cpsched.base.spec import build
+    from cpsched.api.tools import build
 
     if dispatcher is not None:
         if system is None:
@@ -171,9 +181,9 @@ def replayed(jobs: Workload, system: str | None, dispatcher: str | None) -> tupl
 
     Jobs are taken as the system does, where one is named; limits on the time asked for are not.
     """
-    from cpsched import systems
-    from cpsched.cli.progress import progress_bar
-    from cpsched.mapping import fit
+    from cpsched.api.commands import progress_bar
+    from cpsched.api.logs import fit
+    from cpsched.api.machines import systems
     from predictors.replay import starts_of, that_ran
     from predictors.unmapped import unmapped
 
@@ -260,7 +270,7 @@ def as_data(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
 
 
 def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation]) -> None:
-    from cpsched.cli.report import width
+    from cpsched.api.commands import width
     from predictors.tables import by_class, distributions, overall, used, within
 
     echo(heading(fitted, starts, evaluations[0]))

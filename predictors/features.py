@@ -21,9 +21,7 @@ from predictors.users import Activity, Codes, UserRecords
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import AnyArray
-    from cpsched.model.jobtable import JobTable
-    from cpsched.model.system import System
+    from cpsched.api.model import AnyArray, JobTable, System
 
 UNKNOWN = -20.0
 _HOUR, _DAY = 3600, 86_400

@@ -17,7 +17,7 @@ from predictors import kernels
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
+    from cpsched.api.model import AnyArray, FloatArray, IntArray
 
 _LEAF = -1
 

@@ -18,9 +18,8 @@ from predictors.learned import Answers, Learned, OpenJob
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.spec import File
-    from cpsched.base.types import AnyArray, FloatArray
-    from cpsched.model.system import System
+    from cpsched.api.model import AnyArray, FloatArray, System
+    from cpsched.api.tools import File
     from predictors.window import Window
 
 REQUESTED = FEATURES.index("requested")

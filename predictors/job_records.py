@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.model import columns as c
+from cpsched.api.model import columns as c
 from predictors.name_prefix import prefix_rule
 
 if TYPE_CHECKING:
-    from cpsched.model.jobstore import JobStore
-    from cpsched.model.jobtable import JobTable
+    from cpsched.api.model import JobStore, JobTable
 
 # Names of this module are found faster than those of another.
 _USER, _NAME, _QUEUE, _GROUP, _SHAPE = c.USER, c.NAME, c.QUEUE, c.GROUP, c.SHAPE

@@ -8,8 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.dispatch.likely import RuntimeHistory, facts_of
-from cpsched.model.prediction import HORIZONS, LEVELS, Outcome, Prediction, RuntimePredictor
+from cpsched.api.predictors import (
+    HORIZONS,
+    LEVELS,
+    Outcome,
+    Prediction,
+    RuntimeHistory,
+    RuntimePredictor,
+    facts_of,
+)
 from predictors import kernels
 from predictors.history import LIMIT
 from predictors.job_records import JobReader
@@ -17,9 +24,7 @@ from predictors.job_records import JobReader
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
-    from cpsched.model.jobtable import JobTable
-    from cpsched.model.system import System
+    from cpsched.api.model import FloatArray, IntArray, JobTable, System
     from predictors.job_records import JobRecord
 
 _HORIZONS = np.array(HORIZONS, dtype=np.int64)

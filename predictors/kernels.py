@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.compiling import kernel
+from cpsched.api.kernels import kernel
 
 #: Runtimes below this many seconds count as this in the bounded slowdown.
 _TAU = 10

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.errors import check_range
-from cpsched.model.prediction import Outcome, Prediction, RuntimePredictor
+from cpsched.api.errors import check_range
+from cpsched.api.predictors import Outcome, Prediction, RuntimePredictor
 from predictors.history import LIMIT
 from predictors.job_records import JobReader
 from predictors.recent_runtimes import RecentRuntimes
@@ -15,8 +15,7 @@ from predictors.recent_runtimes import RecentRuntimes
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.model.jobtable import JobTable
-    from cpsched.model.system import System
+    from cpsched.api.model import JobTable, System
 
 
 #: Runtimes remembered of a user.

@@ -15,8 +15,8 @@ from predictors.learned import Answers, Learned, OpenJob
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.spec import File
-    from cpsched.base.types import AnyArray, FloatArray
+    from cpsched.api.model import AnyArray, FloatArray
+    from cpsched.api.tools import File
     from predictors.window import Window
 
 _HOUR = 3600.0

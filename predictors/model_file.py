@@ -16,12 +16,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.archive import flattened, read_arrays, unflattened
-from cpsched.base.atomic_files import replacing
-from cpsched.base.documents import read_json
-from cpsched.base.spec import Spec
-from cpsched.base.versions import versions
-from cpsched.errors import ConfigError
+from cpsched.api.errors import ConfigError
+from cpsched.api.tools import (
+    Spec,
+    flattened,
+    read_arrays,
+    read_json,
+    replacing,
+    unflattened,
+    versions,
+)
 from predictors.features import FEATURES
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.errors import ConfigError
-from cpsched.figures import style
-from cpsched.metrics.jobs import CLASSES
-from cpsched.model.prediction import HORIZONS
+from cpsched.api.commands import style
+from cpsched.api.errors import ConfigError
+from cpsched.api.predictors import HORIZONS
+from cpsched.api.simulation import CLASSES
 from predictors.accuracy import BOUND
 from predictors.distribution_scores import reliability
 from predictors.tables import SPANS
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.base.types import AnyArray, FloatArray
-    from cpsched.mapping import Fitted
+    from cpsched.api.logs import Fitted
+    from cpsched.api.model import AnyArray, FloatArray
     from predictors.evaluation import Evaluation
 
 #: Names of the figures; each is written with every suffix.

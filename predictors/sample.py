@@ -6,11 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from cpsched.base.types import Status
-from cpsched.mapping import Fitted, fit
-from cpsched.model.system import System
-from cpsched.model.topology import Topology
-from cpsched.model.workload import Workload
+from cpsched.api.logs import Fitted, Workload, fit
+from cpsched.api.model import Status, System, Topology
 
 RESOURCES = ("core", "gpu", "mem")
 _WALLTIMES = np.array([300, 900, 3600, 3600, 7200, 43_200, 86_400])

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
+    from cpsched.api.model import AnyArray, BoolArray, FloatArray, IntArray
 
 #: Rows that bounds of bins are found from, or up to twice as many: sorting all takes longer.
 _ENOUGH = 10_000

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.base.tables import Column, Number, Table
-from cpsched.metrics.jobs import CLASSES
-from cpsched.model.prediction import HORIZONS
-from cpsched.show.run_tables import count_table
+from cpsched.api.commands import count_table
+from cpsched.api.predictors import HORIZONS
+from cpsched.api.simulation import CLASSES
+from cpsched.api.tools import Column, Number, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,11 +7,18 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.base import registry
-from cpsched.base.atomic_files import check_new_file
-from cpsched.base.model_files import with_models
-from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
-from cpsched.cli.output import echo, escaped, print_json
+from cpsched.api.commands import (
+    LOGS,
+    AsJson,
+    Log,
+    Overwrite,
+    Seed,
+    echo,
+    escaped,
+    grouped,
+    print_json,
+)
+from cpsched.api.tools import check_new_file, registry, with_models
 from predictors.evaluate_command import (
     ReplayDispatcher,
     ReplaySystem,
@@ -23,7 +30,7 @@ from predictors.evaluate_command import (
 )
 
 if TYPE_CHECKING:
-    from cpsched.mapping import Fitted
+    from cpsched.api.logs import Fitted
     from predictors.replay import Starts
     from predictors.training import Training
 
@@ -73,7 +80,7 @@ def train_command(
 
 
 def _print(fitted: Fitted, starts: Starts, training: Training, out: Path) -> None:
-    from cpsched.cli.report import width
+    from cpsched.api.commands import width
     from predictors.tables import overall
 
     echo(heading(fitted, starts, training.evaluation))

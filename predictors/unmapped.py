@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING
-from cpsched.errors import ConfigError
-from cpsched.mapping import Fitted
-from cpsched.model.system import System
-from cpsched.model.topology import Topology
+from cpsched.api.errors import ConfigError
+from cpsched.api.logs import Fitted
+from cpsched.api.model import MISSING, System, Topology
 
 if TYPE_CHECKING:
-    from cpsched.model.workload import Workload
+    from cpsched.api.logs import Workload
 
 
 def unmapped(workload: Workload) -> Fitted:

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.model.prediction import Outcome, Prediction, RuntimePredictor
+from cpsched.api.predictors import Outcome, Prediction, RuntimePredictor
 from predictors.history import LIMIT, History
 from predictors.job_records import JobReader
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.model.jobtable import JobTable
-    from cpsched.model.system import System
+    from cpsched.api.model import JobTable, System
 
 
 class UserHistory(RuntimePredictor):

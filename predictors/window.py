@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
+    from cpsched.api.model import AnyArray, FloatArray, IntArray
 
 _FIRST = 256
 

@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.cli import fidelity
-from cpsched.cli.options import SLURM, AsJson, Overwrite
-from cpsched.cli.output import counted, echo, escaped, print_json
-from cpsched.cli.progress import reading
+from cpsched.api.commands import (
+    SLURM,
+    AsJson,
+    Overwrite,
+    counted,
+    echo,
+    escaped,
+    fidelity,
+    print_json,
+    reading,
+)
 from slurm_adapter.live import commands as live
 from slurm_adapter.live import explain_command, serve_command, twin_command, when_command
 
@@ -76,7 +83,7 @@ def import_command(
     as_json: AsJson = False,
 ) -> None:
     """Make a system file and a policy file from a site's Slurm configuration."""
-    from cpsched.cli.report import say
+    from cpsched.api.commands import say
     from slurm_adapter.config.importer import Files, read_site
     from slurm_adapter.config.unmodelled import Touched, count, of_jobs
 
@@ -138,7 +145,7 @@ def _as_data(site: Site, touched: Touched, written: list[Path]) -> dict[str, Any
 
 def _read(site: Site) -> str:
     """Print what was read."""
-    from cpsched.cli.report import totals
+    from cpsched.api.commands import totals
 
     policy = site.policy
     groups = len(set(site.system.node_groups))
@@ -158,8 +165,8 @@ def _read(site: Site) -> str:
 
 
 def _not_modelled(touched: Touched) -> str:
-    from cpsched.base.tables import Column, Table
-    from cpsched.cli.report import width
+    from cpsched.api.commands import width
+    from cpsched.api.tools import Column, Table
 
     if not touched.gaps:
         return "Everything in the files is modelled."

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
-    from cpsched.model.jobtable import JobTable
+    from cpsched.api.model import IntArray, JobTable
 
 #: More steps than this of a range of generic resources are not bid for (on a node with more GPUs).
 MOST_LEVELS = 8

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cpsched.errors import ConfigError, check_choice, check_least
+from cpsched.api.errors import ConfigError, check_choice, check_least
 from cpsched_papers.auction.auctioneer import Auctioneer
 from cpsched_papers.auction.nodesets import machine_lines
 from cpsched_papers.auction.preference import (
@@ -26,9 +26,7 @@ from cpsched_papers.auction.spots import line_spots, switch_spots
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import FloatArray
-    from cpsched.model.system import System
-    from cpsched.model.view import View
+    from cpsched.api.model import FloatArray, System, View
     from cpsched_papers.auction.asks import Ask
     from cpsched_papers.auction.bids import Bid, Offer, Spots
 

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import IntArray
+    from cpsched.api.model import IntArray
     from cpsched_papers.auction.asks import Ask
     from cpsched_papers.auction.bids import Bid
 

@@ -9,13 +9,10 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from cpsched.cp import cpsat, stats
-from cpsched.cp.window import SIZE, WindowDispatcher
-from cpsched.dispatch.passes import fits_now, frozen
-from cpsched.errors import check_least
-from cpsched.model.allocation import Allocation
-from cpsched.model.decision import NOTHING, Decision, Start
-from cpsched.model.jobtable import JobTable
+from cpsched.api.dispatchers import SIZE, WindowDispatcher, fits_now, frozen, stats
+from cpsched.api.errors import check_least
+from cpsched.api.model import NOTHING, Allocation, Decision, JobTable, Start
+from cpsched.api.solver import cpsat
 from cpsched_papers.auction.auction import Auction
 from cpsched_papers.auction.bids import BidMaker
 from cpsched_papers.auction.program import Program, places_of
@@ -24,9 +21,7 @@ from cpsched_papers.auction.search import best_greedy, search
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import IntArray
-    from cpsched.model.system import System
-    from cpsched.model.view import View
+    from cpsched.api.model import IntArray, System, View
     from cpsched_papers.auction.asks import Ask
     from cpsched_papers.auction.bids import Bid, Offer, Spots
 

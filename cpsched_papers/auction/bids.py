@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from cpsched.base.types import MAX_AMOUNT
-from cpsched.mapping.room import unit_capacity
+from cpsched.api.machines import unit_capacity
+from cpsched.api.model import MAX_AMOUNT
 from cpsched_papers.auction.asks import asks_of
 from cpsched_papers.auction.nodesets import Line
 from cpsched_papers.auction.preference import BidClass
@@ -26,9 +26,7 @@ from cpsched_papers.auction.preference import BidClass
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.jobtable import JobTable
-    from cpsched.model.view import View
+    from cpsched.api.model import BoolArray, IntArray, JobTable, View
     from cpsched_papers.auction.asks import Ask
 
 #: Positions in a line: a window, or, where they are not consecutive, the positions in order.

@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.base.types import IntArray
+    from cpsched.api.model import IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

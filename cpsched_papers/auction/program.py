@@ -19,13 +19,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.cp import cpsat
+from cpsched.api.solver import cpsat
 from cpsched_papers.auction.bids import spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.api.model import BoolArray, IntArray
     from cpsched_papers.auction.auction import Auction
 
 

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.cp import cpsat
+from cpsched.api.solver import cpsat
 from cpsched_papers.auction.program import Program
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.api.model import BoolArray, IntArray
     from cpsched_papers.auction.auction import Auction
 
 #: Bids of the largest partial auction, and nodes of all its losers' bids together.

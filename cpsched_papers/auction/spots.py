@@ -15,8 +15,7 @@ import numpy as np
 from cpsched_papers.auction.bids import Spots, spot_of
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.topology import Topology
+    from cpsched.api.model import BoolArray, IntArray, Topology
     from cpsched_papers.auction.bids import Offer, Spot
 
 #: Bids for all nodes of nodesets that one job makes, of one and of more nodesets each.

@@ -6,24 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import JobType
-from cpsched.dispatch.priority import Fifo
-from cpsched.dispatch.resizing import expanded, may_change, shrunk, started
-from cpsched.model import columns as c
-from cpsched.model.decision import Kill, Resize, Start, Suspend
-from cpsched.model.speedup import parts_per_second
+from cpsched.api.dispatchers import Fifo, expanded, may_change, shrunk, started
+from cpsched.api.model import JobType, Kill, Resize, Start, Suspend, parts_per_second
+from cpsched.api.model import columns as c
 from cpsched_papers.dn_dbes.messages import KILLED, STARTED, SUSPENDED, RunningJob, WaitingJob
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cpsched.base.types import IntArray
-    from cpsched.dispatch.allocators import Allocator
-    from cpsched.model.allocation import Allocation
-    from cpsched.model.decision import Action
-    from cpsched.model.jobtable import JobTable
-    from cpsched.model.system import System
-    from cpsched.model.view import View
+    from cpsched.api.dispatchers import Allocator
+    from cpsched.api.model import Action, Allocation, IntArray, JobTable, System, View
     from cpsched_papers.dn_dbes.messages import JobStatus
 
 #: Priorities count down from here, as those of Slurm's ``priority/basic``: of two mappings the one

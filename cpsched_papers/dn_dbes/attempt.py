@@ -10,9 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
-from cpsched.base.types import MAX_AMOUNT, MAX_TIME
-from cpsched.dispatch.profile import Profile
-from cpsched.model.speedup import parts_per_second
+from cpsched.api.dispatchers import Profile
+from cpsched.api.model import MAX_AMOUNT, MAX_TIME, parts_per_second
 from cpsched_papers.dn_dbes.messages import RESIZED, STARTED, JobReservation, JobStatus
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.errors import DispatchError
+from cpsched.api.errors import DispatchError
 from cpsched_papers.dn_dbes.messages import (
     ForwardedJob,
     NegotiationEnd,

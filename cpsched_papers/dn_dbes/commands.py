@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.cli.options import LOOK, AsJson
-from cpsched.cli.output import counted, echo, escaped, print_json
-from cpsched.errors import VerificationError
+from cpsched.api.commands import LOOK, AsJson, counted, echo, escaped, print_json
+from cpsched.api.errors import VerificationError
 
 if TYPE_CHECKING:
-    from cpsched.base.tables import Table
+    from cpsched.api.tools import Table
     from cpsched_papers.dn_dbes.negotiation import Sent
     from cpsched_papers.dn_dbes.record import Record
 
@@ -49,8 +48,8 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show the messages of a transaction, or list all transactions."""
-    from cpsched.base.words import seconds
-    from cpsched.cli.report import width
+    from cpsched.api.commands import width
+    from cpsched.api.tools import seconds
     from cpsched_papers.dn_dbes.record import as_data, read
 
     record = read(file)
@@ -165,7 +164,7 @@ def _rows(record: Record) -> list[dict[str, int]]:
 
 
 def _table(rows: list[dict[str, int]]) -> Table:
-    from cpsched.base.tables import Column, Table
+    from cpsched.api.tools import Column, Table
 
     names = ("transaction", "second", "offers", "started", "resized", "suspended_or_killed")
     return Table(

@@ -6,14 +6,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MAX_TIME, JobType
-from cpsched.dispatch.allocators import make_allocator
-from cpsched.dispatch.contract import Dispatcher, WaitReason
-from cpsched.dispatch.passes import frozen
-from cpsched.dispatch.priority import make_priority
-from cpsched.errors import check_least
-from cpsched.model import columns as c
-from cpsched.model.decision import Decision, PlannedStarts
+from cpsched.api.dispatchers import Dispatcher, WaitReason, frozen, make_allocator, make_priority
+from cpsched.api.errors import check_least
+from cpsched.api.model import MAX_TIME, Decision, JobType, PlannedStarts
+from cpsched.api.model import columns as c
 from cpsched_papers.dn_dbes.actions import Actions, Tables
 from cpsched_papers.dn_dbes.messages import (
     Machine,
@@ -28,9 +24,7 @@ from cpsched_papers.dn_dbes.settings import NegotiationSettings, UrgentPolicy
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import IntArray
-    from cpsched.model.system import System
-    from cpsched.model.view import View
+    from cpsched.api.model import IntArray, System, View
     from cpsched_papers.dn_dbes.messages import Message
 
 #: Statistics: negotiations, offers made in them, jobs resized, and starts and changes that were

@@ -6,15 +6,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.base.atomic_files import check_new_file, replacing
-from cpsched.errors import ConfigError
-from cpsched.simulation.observers import RunObserver
+from cpsched.api.errors import ConfigError
+from cpsched.api.simulation import RunObserver
+from cpsched.api.tools import check_new_file, replacing
 from cpsched_papers.dn_dbes.record import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.dispatch.contract import Dispatcher
+    from cpsched.api.dispatchers import Dispatcher
     from cpsched_papers.dn_dbes.negotiation import Negotiation
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import NamedTuple, TypeAlias
 
-from cpsched.model.speedup import seconds_on
+from cpsched.api.model import seconds_on
 from cpsched_papers.dn_dbes.settings import VERSION
 
 # --- jobs ----------------------------------------------------------------------------------------

@@ -14,9 +14,9 @@ from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Union, get_args, get_origin, get_type_hints
 
-from cpsched.base.documents import read_json
-from cpsched.errors import ConfigError, DispatchError, TraceError
-from cpsched.model.speedup import MILLION
+from cpsched.api.errors import ConfigError, DispatchError, TraceError
+from cpsched.api.model import MILLION
+from cpsched.api.tools import read_json
 from cpsched_papers.dn_dbes import messages
 from cpsched_papers.dn_dbes.batch import BatchSide
 from cpsched_papers.dn_dbes.messages import (

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.errors import ConfigError, DispatchError
+from cpsched.api.errors import ConfigError, DispatchError
 from cpsched_papers.dn_dbes.attempt import Attempt, end_on
 from cpsched_papers.dn_dbes.messages import (
     KILLED,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from cpsched.errors import check_choice, check_least, check_range
+from cpsched.api.errors import check_choice, check_least, check_range
 
 #: Counts up when messages change.
 VERSION = 1

@@ -13,13 +13,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import Status
-from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, header, option
-from cpsched.generators.sampling import gaussian_arrivals
-from cpsched.model.workload import Workload
+from cpsched.api.generators import (
+    LARGEST_SEED,
+    check_number,
+    check_whole,
+    gaussian_arrivals,
+    header,
+    option,
+)
+from cpsched.api.logs import Workload
+from cpsched.api.model import Status
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.api.model import FloatArray, IntArray
 
 #: Counts up when equal options begin to give another workload.
 VERSION = 1

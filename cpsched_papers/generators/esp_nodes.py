@@ -14,15 +14,21 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import Status
-from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, header, option
-from cpsched.generators.sampling import gaussian_arrivals
-from cpsched.model.workload import Workload
+from cpsched.api.generators import (
+    LARGEST_SEED,
+    check_number,
+    check_whole,
+    gaussian_arrivals,
+    header,
+    option,
+)
+from cpsched.api.logs import Workload
+from cpsched.api.model import Status
 from cpsched_papers.generators.esp import FULL, FULL_SUBMITS, GAP
 from cpsched_papers.generators.esp import JOBS as ESP_2
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
+    from cpsched.api.model import IntArray
 
 #: Counts up when equal options begin to give another workload.
 VERSION = 1

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.errors import ConfigError
-from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, option
-from cpsched.model.workload import Labels, Workload
+from cpsched.api.errors import ConfigError
+from cpsched.api.generators import LARGEST_SEED, check_number, check_whole, option
+from cpsched.api.logs import Labels, Workload
 from cpsched_papers.generators import eurora_tables as known
 from cpsched_papers.generators.eurora_arrivals import draw_submits
 from cpsched_papers.generators.eurora_campaigns import draw_campaigns, draw_runs
@@ -23,7 +23,7 @@ from cpsched_papers.generators.eurora_people import draw_people
 from cpsched_papers.generators.eurora_widths import draw_widths
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
+    from cpsched.api.model import IntArray
     from cpsched_papers.generators.eurora_campaigns import Campaigns, Runs
     from cpsched_papers.generators.eurora_people import People
     from cpsched_papers.generators.eurora_widths import Widths

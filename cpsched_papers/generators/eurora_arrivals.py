@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from cpsched.generators.sampling import log_normal, persistent_normals, stratified
+from cpsched.api.generators import log_normal, persistent_normals, stratified
 from cpsched_papers.generators import eurora_tables as known
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.api.model import BoolArray, FloatArray, IntArray
     from cpsched_papers.generators.eurora_campaigns import Campaigns, Runs
     from cpsched_papers.generators.eurora_widths import Widths
 

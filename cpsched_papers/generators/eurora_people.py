@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.generators.sampling import pick
+from cpsched.api.generators import pick
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.api.model import BoolArray, FloatArray, IntArray
 
 #: Assumed: users of the whole log by kind of work, how fast activity falls with rank, accounts.
 _USERS = {"cpu": 210, "gpu": 90, "mic": 20}

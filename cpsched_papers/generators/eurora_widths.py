@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.generators.sampling import pick, stratified
+from cpsched.api.generators import pick, stratified
 from cpsched_papers.generators import eurora_tables as known
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.api.model import FloatArray, IntArray
     from cpsched_papers.generators.eurora_campaigns import Campaigns
     from cpsched_papers.generators.eurora_tables import Shape
 

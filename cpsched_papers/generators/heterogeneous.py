@@ -13,11 +13,17 @@ from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from cpsched.base.types import UNBOUNDED, Split, Status
-from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, header, option
-from cpsched.generators.sampling import gaussian_arrivals
-from cpsched.model.workload import Workload
+from cpsched.api.errors import ConfigError, UnknownNameError
+from cpsched.api.generators import (
+    LARGEST_SEED,
+    check_number,
+    check_whole,
+    gaussian_arrivals,
+    header,
+    option,
+)
+from cpsched.api.logs import Workload
+from cpsched.api.model import UNBOUNDED, Split, Status
 from cpsched_papers.generators import heterogeneous_tables as known
 from cpsched_papers.generators.heterogeneous_jobs import draw_jobs
 from cpsched_papers.generators.heterogeneous_tables import Machine, Preset
@@ -25,7 +31,7 @@ from cpsched_papers.generators.heterogeneous_tables import Machine, Preset
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import IntArray
+    from cpsched.api.model import IntArray
     from cpsched_papers.generators.heterogeneous_jobs import Jobs
 
 Number = TypeVar("Number", int, float)

@@ -12,7 +12,7 @@ from cpsched_papers.generators import heterogeneous_tables as known
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import IntArray
+    from cpsched.api.model import IntArray
     from cpsched_papers.generators.heterogeneous_tables import Machine, Preset
 
 #: Jobs drawn at a time: a longer workload begins with the jobs of a shorter one.

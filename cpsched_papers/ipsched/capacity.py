@@ -15,8 +15,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.cp import cpsat
+    from cpsched.api.model import BoolArray, IntArray
+    from cpsched.api.solver import cpsat
     from cpsched_papers.ipsched.problem import Part, Problem, Program
 
 #: Rounded capacity constraints, of each kind and class: one for each of the largest amounts.

@@ -14,21 +14,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.cp import stats
-from cpsched.cp.window import WindowDispatcher
-from cpsched.dispatch.passes import decision_of, fits_now, frozen, list_pass
-from cpsched.errors import check_choice
-from cpsched.model import columns as c
-from cpsched.model.decision import NOTHING, Decision, Start
-from cpsched.model.jobtable import JobTable
+from cpsched.api.dispatchers import (
+    WindowDispatcher,
+    decision_of,
+    fits_now,
+    frozen,
+    list_pass,
+    stats,
+)
+from cpsched.api.errors import check_choice
+from cpsched.api.model import NOTHING, Decision, JobTable, Start
+from cpsched.api.model import columns as c
 from cpsched_papers.ipsched.layout import Layout, layout_of
 from cpsched_papers.ipsched.match import Matcher, density_order
 from cpsched_papers.ipsched.problem import Problem
 from cpsched_papers.ipsched.program import build
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
-    from cpsched.model.view import View
+    from cpsched.api.model import IntArray, View
     from cpsched_papers.ipsched.problem import Program
 
 #: Value of a job in 3.1: ``P_j`` or ``P_j R_j``.

@@ -12,15 +12,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.placing import place_in_order
-from cpsched.kernels.rooms import Request
-from cpsched.mapping.room import unit_capacity
+from cpsched.api.kernels import Request, place_in_order
+from cpsched.api.machines import unit_capacity
 from cpsched_papers.ipsched.problem import Share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
+    from cpsched.api.model import IntArray
     from cpsched_papers.ipsched.problem import Problem
 
 

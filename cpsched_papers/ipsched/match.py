@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.cp import stats
+from cpsched.api.dispatchers import stats
 from cpsched_papers.ipsched import program as programs
 from cpsched_papers.ipsched.layout import Layout, lay_out, shares_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from cpsched.base.types import IntArray
-    from cpsched.cp import cpsat
+    from cpsched.api.model import IntArray
+    from cpsched.api.solver import cpsat
     from cpsched_papers.ipsched.problem import Problem, Program
     from cpsched_papers.ipsched.program import Answer
 

@@ -8,15 +8,14 @@ from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
-from cpsched.cp import cpsat
-from cpsched.mapping.room import unit_capacity
-from cpsched.model.jobtable import JobTable
+from cpsched.api.machines import unit_capacity
+from cpsched.api.model import JobTable
+from cpsched.api.solver import cpsat
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.view import View
+    from cpsched.api.model import BoolArray, IntArray, View
 
 
 class Share(NamedTuple):

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.cp import cpsat
+from cpsched.api.solver import cpsat
 from cpsched_papers.ipsched import capacity
 from cpsched_papers.ipsched.problem import Part, Program, Share
 

@@ -7,15 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.dispatch.allocators import Allocator, FirstFit
-from cpsched.model.decision import Start
+from cpsched.api.dispatchers import Allocator, FirstFit
+from cpsched.api.model import Start
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
-    from cpsched.dispatch.contract import Reservation
-    from cpsched.model.allocation import Allocation
-    from cpsched.model.decision import Decision
-    from cpsched.model.view import View
+    from cpsched.api.dispatchers import Reservation
+    from cpsched.api.model import Allocation, Decision, IntArray, View
     from cpsched_papers.planning.instance import Instance
 
 

@@ -6,13 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.errors import DispatchError
+from cpsched.api.errors import DispatchError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import IntArray
-    from cpsched.model.allocation import Allocation
+    from cpsched.api.model import Allocation, IntArray
     from cpsched_papers.planning.instance import Instance
 
 

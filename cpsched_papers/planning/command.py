@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.cli.options import (
+from cpsched.api.commands import (
     JOBS,
     AsJson,
     Dispatcher,
@@ -17,10 +17,12 @@ from cpsched.cli.options import (
     Predictor,
     Seed,
     SystemName,
+    echo,
+    escaped,
     grouped,
+    print_json,
+    working,
 )
-from cpsched.cli.output import echo, escaped, print_json
-from cpsched.cli.progress import working
 
 if TYPE_CHECKING:
     from cpsched_papers.planning.offline import OfflinePlan
@@ -57,11 +59,10 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Plan all jobs of a log at once on the empty machine, and compare with the list plan."""
-    from cpsched import systems
-    from cpsched.base.atomic_files import check_new_file
-    from cpsched.base.spec import Spec
-    from cpsched.cli.report import width
-    from cpsched.mapping import fit
+    from cpsched.api.commands import width
+    from cpsched.api.logs import fit
+    from cpsched.api.machines import systems
+    from cpsched.api.tools import Spec, check_new_file
     from cpsched_papers.planning.offline import plan
     from cpsched_papers.planning.write import SUFFIXES, figures, report, write
 

@@ -7,20 +7,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.spec import build
-from cpsched.base.types import MISSING
-from cpsched.dispatch.allocators import FirstFit
-from cpsched.dispatch.pooled import pooled_demand
-from cpsched.engine.cluster import Cluster
-from cpsched.errors import ConfigError
-from cpsched.kernels import pool
-from cpsched.simulation.arrivals import Arrivals
+from cpsched.api.dispatchers import FirstFit, pooled_demand
+from cpsched.api.errors import ConfigError
+from cpsched.api.kernels import pool
+from cpsched.api.model import MISSING
+from cpsched.api.simulation import Arrivals, Cluster
+from cpsched.api.tools import build
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray, IntArray
-    from cpsched.dispatch.contract import Dispatcher
-    from cpsched.mapping import Fitted
-    from cpsched.model.view import View
+    from cpsched.api.dispatchers import Dispatcher
+    from cpsched.api.logs import Fitted
+    from cpsched.api.model import FloatArray, IntArray, View
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -8,17 +8,12 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from cpsched.base.node_lists import fold_units
-from cpsched.base.spec import Spec, build, may_be_none, options_of
-from cpsched.base.types import MISSING
-from cpsched.base.words import brief, counted
-from cpsched.cp.pure import MOST_COUNTS
-from cpsched.dispatch.contract import BuildsModel, Dispatcher
-from cpsched.errors import ConfigError, DispatchError
-from cpsched.explain.room import node_list
-from cpsched.model.decision import NOTHING, Start
-from cpsched.simulation.observers import Observer
-from cpsched.simulation.simulate import Settings, simulate
+from cpsched.api.dispatchers import MOST_COUNTS, BuildsModel, Dispatcher
+from cpsched.api.errors import ConfigError, DispatchError
+from cpsched.api.model import MISSING, NOTHING, Start
+from cpsched.api.simulation import Observer, Settings, simulate
+from cpsched.api.studies import node_list
+from cpsched.api.tools import Spec, brief, build, counted, fold_units, may_be_none, options_of
 from cpsched_papers.planning.assign import assign
 from cpsched_papers.planning.check import check_nodes, check_pool
 from cpsched_papers.planning.instance import instance_of
@@ -26,10 +21,8 @@ from cpsched_papers.planning.instance import instance_of
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import IntArray
-    from cpsched.mapping import Fitted
-    from cpsched.model.allocation import Allocation
-    from cpsched.model.decision import Decision
+    from cpsched.api.logs import Fitted
+    from cpsched.api.model import Allocation, Decision, IntArray
     from cpsched_papers.planning.instance import Instance
 
 #: Deterministic time for one plan: a decision of a simulation gets a hundredth or less.
@@ -269,7 +262,7 @@ class _Placements(Observer):
 
 def _simulated(instance: Instance, spec: str, predictor: str, seed: int) -> OfflinePlan:
     """Run the instance event by event, every job as long as predicted."""
-    from cpsched.verification import verify
+    from cpsched.api.studies import verify
 
     workload = instance.fitted.workload
     listed = None

@@ -6,16 +6,14 @@ import csv
 import json
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.atomic_files import replacing
-from cpsched.base.tables import Column, Table
-from cpsched.base.words import brief, cell, counted, duration, estimate
-from cpsched.errors import ConfigError
+from cpsched.api.errors import ConfigError
+from cpsched.api.tools import Column, Table, brief, cell, counted, duration, estimate, replacing
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from cpsched.base.tables import Number
+    from cpsched.api.tools import Number
     from cpsched_papers.planning.offline import OfflinePlan
 
 SUFFIXES = (".csv", ".parquet", ".json")
@@ -100,8 +98,8 @@ def _columns(plan: OfflinePlan) -> dict[str, list[Any]]:
 
 
 def _parquet(columns: Mapping[str, list[Any]], path: Path) -> None:
-    from cpsched.show.table_files import as_parquet
-    from cpsched.study.tables import Rows
+    from cpsched.api.commands import as_parquet
+    from cpsched.api.studies import Rows
 
     kinds = {name: str if name in _TEXTS else int for name in columns}
     rows = Rows({name: tuple(values) for name, values in columns.items()}, kinds)

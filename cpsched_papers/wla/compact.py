@@ -13,20 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MAX_TIME
-from cpsched.dispatch.wrapper import Wrapper
-from cpsched.model import columns as c
-from cpsched.model.decision import Start
+from cpsched.api.dispatchers import Wrapper
+from cpsched.api.model import MAX_TIME, Start
+from cpsched.api.model import columns as c
 from cpsched_papers.wla.machine_slots import OWN_PLACES, MachineSlots, problem_of
 from cpsched_papers.wla.solvers import CP_SAT, Solver
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.decision import Action, Decision
-    from cpsched.model.system import System
-    from cpsched.model.view import View
+    from cpsched.api.model import Action, BoolArray, Decision, IntArray, System, View
 
 #: Statistics: jobs that were put on a run of nodes, and that stayed where they were.
 MOVED, STAYED = "moved_jobs", "jobs_not_moved"

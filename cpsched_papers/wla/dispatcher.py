@@ -12,15 +12,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MAX_TIME
-from cpsched.cp import stats
-from cpsched.dispatch.allocators import make_allocator
-from cpsched.dispatch.learning import LearningDispatcher
-from cpsched.dispatch.passes import frozen
-from cpsched.dispatch.priority import make_priority
-from cpsched.errors import check_choice, check_least
-from cpsched.model import columns as c
-from cpsched.model.decision import Decision, PlannedStarts, Start
+from cpsched.api.dispatchers import LearningDispatcher, frozen, make_allocator, make_priority, stats
+from cpsched.api.errors import check_choice, check_least
+from cpsched.api.model import MAX_TIME, Decision, PlannedStarts, Start
+from cpsched.api.model import columns as c
 from cpsched_papers.wla.machine_slots import (
     MachineSlots,
     Sizes,
@@ -32,10 +27,8 @@ from cpsched_papers.wla.machine_slots import (
 from cpsched_papers.wla.solvers import BRANCH_AND_BOUND, Solver
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.dispatch.allocators import Allocator
-    from cpsched.model.system import System
-    from cpsched.model.view import View
+    from cpsched.api.dispatchers import Allocator
+    from cpsched.api.model import BoolArray, IntArray, System, View
 
 #: Whether a job that is bigger than every slot keeps its place in the window.
 INSIDE, ASIDE = "inside", "aside"

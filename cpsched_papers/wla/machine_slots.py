@@ -7,18 +7,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MAX_TIME
-from cpsched.errors import ConfigError
-from cpsched.model import columns as c
-from cpsched.model.distinct import distinct
+from cpsched.api.errors import ConfigError
+from cpsched.api.model import MAX_TIME, distinct
+from cpsched.api.model import columns as c
 from cpsched_papers.wla.knapsack import LEFT_OUT, Knapsack
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.dispatch.allocators import Allocator
-    from cpsched.model.jobstore import JobStore
-    from cpsched.model.system import System
-    from cpsched.model.view import View
+    from cpsched.api.dispatchers import Allocator
+    from cpsched.api.model import BoolArray, IntArray, JobStore, System, View
 
 
 def runs(marked: BoolArray, at: IntArray) -> tuple[IntArray, IntArray]:

@@ -6,7 +6,8 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.cp import cpsat, stats
+from cpsched.api.dispatchers import stats
+from cpsched.api.solver import cpsat
 from cpsched_papers.wla.greedy import greedy
 from cpsched_papers.wla.knapsack import LEFT_OUT, upper_bound
 

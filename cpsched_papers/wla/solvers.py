@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.cp import cpsat
-from cpsched.errors import ConfigError, check_choice, check_least
+from cpsched.api.errors import ConfigError, check_choice, check_least
+from cpsched.api.solver import cpsat
 from cpsched_papers.wla import program
 from cpsched_papers.wla.branch_and_bound import branch_and_bound
 from cpsched_papers.wla.greedy import greedy

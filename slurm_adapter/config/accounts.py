@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cpsched.base.quantities import duration, whole
-from cpsched.errors import ConfigError
+from cpsched.api.errors import ConfigError
+from cpsched.api.tools import parse_duration as duration
+from cpsched.api.tools import whole
 from slurm_adapter.config.conf import Value, read_text
 from slurm_adapter.dispatch.policy import LIMITS, Association, Qos
 from slurm_adapter.dispatch.policy_file import limit

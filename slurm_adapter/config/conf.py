@@ -12,10 +12,9 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from cpsched.base import node_lists
-from cpsched.errors import ConfigError
-from cpsched.systems.hostlist import expand
-from cpsched.systems.nodes import MAX_NODES
+from cpsched.api.errors import ConfigError
+from cpsched.api.machines import MAX_NODES, expand
+from cpsched.api.tools import node_lists
 from slurm_adapter.config import lines as slurm_lines
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.errors import ConfigError
+from cpsched.api.errors import ConfigError
 from slurm_adapter.config import lines as slurm_lines
 from slurm_adapter.config.conf import Entry, Value, hosts, read_text
 

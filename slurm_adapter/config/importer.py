@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched import systems
-from cpsched.base.atomic_files import check_new_file, write_all
-from cpsched.errors import ConfigError
+from cpsched.api.errors import ConfigError
+from cpsched.api.machines import systems
+from cpsched.api.tools import check_new_file, write_all
 from slurm_adapter.config.accounts import read_associations, read_qos, with_usage
 from slurm_adapter.config.conf import read_conf, read_text
 from slurm_adapter.config.gres import read_gres_conf
@@ -24,7 +24,7 @@ from slurm_adapter.dispatch.parameters import PARAMETERS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.model.system import System
+    from cpsched.api.model import System
     from slurm_adapter.config.conf import Conf
     from slurm_adapter.config.unmodelled import Job
     from slurm_adapter.dispatch.policy import Policy

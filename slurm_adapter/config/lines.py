@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cpsched.errors import ConfigError
+from cpsched.api.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

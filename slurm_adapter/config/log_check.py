@@ -8,14 +8,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.words import brief, counted
+from cpsched.api.tools import brief, counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from cpsched.base.types import BoolArray
-    from cpsched.model.system import System
-    from cpsched.model.workload import Labels, Workload
+    from cpsched.api.logs import Labels, Workload
+    from cpsched.api.model import BoolArray, System
     from slurm_adapter.dispatch.policy import Policy
 
 #: Names of each kind that are listed.

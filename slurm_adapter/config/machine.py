@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.base.quantities import minutes
-from cpsched.errors import ConfigError
-from cpsched.systems.hostlist import compress, natural
+from cpsched.api.errors import ConfigError
+from cpsched.api.machines import compress, natural
+from cpsched.api.tools import minutes
 from slurm_adapter.config.conf import partition_nodes
 from slurm_adapter.config.gres import read_gres, types_by_node, with_types
 from slurm_adapter.dispatch.policy_file import clock

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.base.spec import build
-from cpsched.study.policies import PolicyFiles
+from cpsched.api.studies import PolicyFiles
+from cpsched.api.tools import build
 from slurm_adapter.config.log_check import remarks
 from slurm_adapter.dispatch import policy_edit, policy_file
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.model.system import System
-    from cpsched.model.workload import Workload
+    from cpsched.api.logs import Workload
+    from cpsched.api.model import System
     from slurm_adapter.dispatch.policy import Policy
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cpsched.errors import ConfigError
+from cpsched.api.errors import ConfigError
 from slurm_adapter.config.conf import Conf, Entry, Value, read_text
 
 if TYPE_CHECKING:

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.documents import read_text
-from cpsched.errors import ConfigError
-from cpsched.model.topology import Topology, TopologyKind
+from cpsched.api.errors import ConfigError
+from cpsched.api.model import Topology, TopologyKind
+from cpsched.api.tools import read_text
 from slurm_adapter.config.topology_files import SlurmTopology, Unit, read_conf, read_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.base.types import IntArray
+    from cpsched.api.model import IntArray
 
 
 def read_slurm_topology(

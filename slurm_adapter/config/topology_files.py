@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from cpsched.errors import ConfigError, did_you_mean
-from cpsched.systems.hostlist import expand
-from cpsched.systems.nodes import MAX_NODES
+from cpsched.api.errors import ConfigError, did_you_mean
+from cpsched.api.machines import MAX_NODES, expand
 from slurm_adapter.config import lines as slurm_lines
 
 if TYPE_CHECKING:

@@ -13,10 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from cpsched.base.quantities import duration
-from cpsched.base.words import brief, counted
-from cpsched.systems.hostlist import compress, expand
-from cpsched.systems.nodes import MAX_NODES
+from cpsched.api.machines import MAX_NODES, compress, expand
+from cpsched.api.tools import brief, counted
+from cpsched.api.tools import parse_duration as duration
 from slurm_adapter.config.machine import oversubscribe
 from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.sacct.as_json import json_rows
@@ -27,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from cpsched.errors import TraceError
+    from cpsched.api.errors import TraceError
     from slurm_adapter.config.conf import Conf, Entry
     from slurm_adapter.config.machine import Machine
     from slurm_adapter.config.policy import Imported

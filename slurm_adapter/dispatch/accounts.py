@@ -12,7 +12,7 @@ from slurm_adapter.dispatch.policy import Association
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.base.types import FloatArray
+    from cpsched.api.model import FloatArray
     from slurm_adapter.dispatch.policy import Policy
 
 

@@ -10,8 +10,8 @@ from __future__ import annotations
 import inspect
 from typing import TYPE_CHECKING, Any
 
-from cpsched.dispatch.preemption import Preemption
-from cpsched.errors import ConfigError, check_choice, check_least
+from cpsched.api.dispatchers import Preemption
+from cpsched.api.errors import ConfigError, check_choice, check_least
 from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.dispatch.passes import Passes
@@ -19,11 +19,9 @@ from slurm_adapter.dispatch.policy import Policy
 from slurm_adapter.dispatch.preemption import make_rules
 
 if TYPE_CHECKING:
-    from cpsched.base.spec import File
-    from cpsched.dispatch.preemptable import PreemptionRules
-    from cpsched.model.decision import Decision
-    from cpsched.model.system import System
-    from cpsched.model.view import View
+    from cpsched.api.dispatchers import PreemptionRules
+    from cpsched.api.model import Decision, System, View
+    from cpsched.api.tools import File
 
 
 class Slurm(Preemption):

@@ -14,7 +14,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.api.model import BoolArray, FloatArray, IntArray
 
 #: Raw shares of an association with ``Fairshare=parent``.
 PARENT = -1

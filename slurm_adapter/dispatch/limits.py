@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.base.words import amount
+from cpsched.api.tools import amount
 from slurm_adapter.kernels.records import Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-    from cpsched.base.types import AnyArray
+    from cpsched.api.model import AnyArray
     from slurm_adapter.dispatch.policy import Association, Policy, Qos
 
 #: How reasons call a TRES in each kind of limit; {} is "Cpu" and so on.

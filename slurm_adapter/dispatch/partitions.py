@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.model.arrays import immutable
+from cpsched.api.model import immutable
 from slurm_adapter.dispatch.policy import Partition
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.system import System
+    from cpsched.api.model import BoolArray, IntArray, System
     from slurm_adapter.dispatch.policy import Policy
 
 #: Name of the partition of jobs that name none.

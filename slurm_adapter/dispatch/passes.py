@@ -11,15 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.dispatch.contract import Dispatcher, WaitReason
-from cpsched.dispatch.passes import decision_of, with_plan
-from cpsched.errors import ConfigError
-from cpsched.kernels.arrays import FAR
-from cpsched.kernels.parts import CONTIGUOUS, LOWEST_SWITCH
-from cpsched.kernels.rooms import packed_places
-from cpsched.model import columns as c
-from cpsched.model.arrays import immutable
-from cpsched.model.decision import NOTHING
+from cpsched.api.dispatchers import Dispatcher, WaitReason, decision_of, with_plan
+from cpsched.api.errors import ConfigError
+from cpsched.api.kernels import CONTIGUOUS, FAR, LOWEST_SWITCH, packed_places
+from cpsched.api.model import NOTHING, immutable
+from cpsched.api.model import columns as c
 from slurm_adapter.dispatch.queue import Running, SortedQueue
 from slurm_adapter.dispatch.records import Records
 from slurm_adapter.dispatch.timing import Timing
@@ -30,11 +26,7 @@ from slurm_adapter.kernels import records as r
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cpsched.base.types import AnyArray, BoolArray, IntArray
-    from cpsched.model.decision import Decision
-    from cpsched.model.jobstore import JobStore
-    from cpsched.model.system import System
-    from cpsched.model.view import View
+    from cpsched.api.model import AnyArray, BoolArray, Decision, IntArray, JobStore, System, View
     from slurm_adapter.dispatch.policy import Policy
 
 #: Parameters for which 0 means no limit, and their fields in a pass's rules.

@@ -15,25 +15,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.dispatch.contract import WaitReason
-from cpsched.dispatch.learning import LearningDispatcher
-from cpsched.dispatch.passes import decision_of, frozen, with_plan
-from cpsched.dispatch.priority import Basic, Fifo, make_priority
-from cpsched.errors import ConfigError, check_choice, check_least
-from cpsched.kernels.parts import CONTIGUOUS, LOWEST_SWITCH
-from cpsched.kernels.rooms import packed_places
-from cpsched.model import columns as c
-from cpsched.model.arrays import immutable
+from cpsched.api.dispatchers import (
+    Basic,
+    Fifo,
+    LearningDispatcher,
+    WaitReason,
+    decision_of,
+    frozen,
+    make_priority,
+    with_plan,
+)
+from cpsched.api.errors import ConfigError, check_choice, check_least
+from cpsched.api.kernels import CONTIGUOUS, LOWEST_SWITCH, packed_places
+from cpsched.api.model import columns as c
+from cpsched.api.model import immutable
 from slurm_adapter.kernels import passes as slurm
 from slurm_adapter.kernels import records as r
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.decision import Decision
-    from cpsched.model.system import System
-    from cpsched.model.view import View
+    from cpsched.api.model import BoolArray, Decision, IntArray, System, View
 
 _NO_LIMIT = 2**60
 _NEVER = -1

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.documents import read_toml
-from cpsched.errors import ConfigError, did_you_mean
+from cpsched.api.errors import ConfigError, did_you_mean
+from cpsched.api.tools import read_toml
 from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.policy import LIMITS
 from slurm_adapter.dispatch.policy_file import toml

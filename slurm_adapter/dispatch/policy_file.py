@@ -13,10 +13,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.documents import read_text
-from cpsched.base.quantities import amount, duration, instant, whole
-from cpsched.base.section import Section
-from cpsched.errors import did_you_mean
+from cpsched.api.errors import did_you_mean
+from cpsched.api.tools import Section, instant, read_text, whole
+from cpsched.api.tools import parse_amount as amount
+from cpsched.api.tools import parse_duration as duration
 from slurm_adapter.dispatch.parameters import PARAMETERS, weights
 from slurm_adapter.dispatch.policy import LIMITS, Association, Partition, Policy, Qos, Reservation
 

@@ -6,16 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.dispatch.preemptable import Act, PreemptionRules, QueueRules
-from cpsched.model import columns as c
-from cpsched.model.system import Preempt
+from cpsched.api.dispatchers import Act, PreemptionRules, QueueRules
+from cpsched.api.model import Preempt
+from cpsched.api.model import columns as c
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.jobtable import JobTable, RunningTable
-    from cpsched.model.system import System
+    from cpsched.api.model import BoolArray, IntArray, JobTable, RunningTable, System
     from slurm_adapter.dispatch.policy import Policy
 
 #: The effect of a mode; ``GANG`` and ``WITHIN`` are combined with others.

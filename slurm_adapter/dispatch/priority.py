@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.api.model import FloatArray, IntArray
 
 #: The highest priority a job can have.
 _MOST = float(2**32 - 1)

@@ -11,7 +11,7 @@ from slurm_adapter.kernels import records as r
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.api.model import FloatArray, IntArray
     from slurm_adapter.dispatch.records import Records
 
 _FEWEST = 256

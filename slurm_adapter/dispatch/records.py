@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR
-from cpsched.model import columns as c
-from cpsched.model.arrays import immutable
-from cpsched.model.jobtable import JobTable
+from cpsched.api.kernels import FAR
+from cpsched.api.model import JobTable, immutable
+from cpsched.api.model import columns as c
 from slurm_adapter.dispatch.accounts import Accounts
 from slurm_adapter.dispatch.limits import Job, LimitBook, limited_tres
 from slurm_adapter.dispatch.partitions import Partitions
@@ -23,10 +22,7 @@ from slurm_adapter.dispatch.tres import Tres
 from slurm_adapter.kernels import records as r
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
-    from cpsched.model.jobstore import JobStore
-    from cpsched.model.system import System
-    from cpsched.model.view import View
+    from cpsched.api.model import BoolArray, FloatArray, IntArray, JobStore, System, View
     from slurm_adapter.dispatch.policy import Policy
 
 #: Columns of ``Records.weighted``: the factors that do not change while a job waits.

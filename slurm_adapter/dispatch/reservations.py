@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.node_lists import listed
-from cpsched.errors import ConfigError
+from cpsched.api.errors import ConfigError
+from cpsched.api.tools import listed
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.system import System
+    from cpsched.api.model import BoolArray, IntArray, System
     from slurm_adapter.dispatch.policy import Policy
 
 

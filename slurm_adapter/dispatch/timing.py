@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.kernels.arrays import FAR
+from cpsched.api.kernels import FAR
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,14 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.dispatch.priority import least_taken, units_a_node_holds
+from cpsched.api.dispatchers import least_taken, units_a_node_holds
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
-    from cpsched.model.jobtable import JobTable
-    from cpsched.model.system import System
+    from cpsched.api.model import FloatArray, IntArray, JobTable, System
 
 #: Resources of a system with another name in Slurm.
 _NAMES = {"core": "cpu", "mem": "mem"}

@@ -12,7 +12,7 @@ from slurm_adapter.dispatch.fair_share import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import FloatArray
+    from cpsched.api.model import FloatArray
     from slurm_adapter.dispatch.accounts import Accounts
     from slurm_adapter.dispatch.policy import Policy
 

@@ -6,28 +6,33 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, NONE, ZERO, filled
-from cpsched.kernels.inner import inner, leaf
-from cpsched.kernels.profile import (
+from cpsched.api.kernels import (
+    FAR,
     GROUPS,
+    NONE,
     SEGMENTS,
-    cut_at,
-    groups_of,
-    split_groups,
-    with_segments,
-)
-from cpsched.kernels.rooms import Request, group_total, room_on
-from cpsched.kernels.start_bounds import (
+    ZERO,
     Asks,
+    Request,
     asks_of,
+    cut_at,
+    filled,
+    find_window,
+    group_total,
+    groups_of,
+    inner,
+    leaf,
+    least_in,
+    note_start,
     numbered_shapes,
     occupy_known,
     remember,
+    room_on,
     seen_start,
+    split_groups,
+    with_segments,
 )
-from cpsched.kernels.start_log import note_start
-from cpsched.kernels.windows import find_window, least_in
-from cpsched.model.columns import RUNTIME_ESTIMATE, SHAPE_REQUEST, UNITS
+from cpsched.api.model import RUNTIME_ESTIMATE, SHAPE_REQUEST, UNITS
 from slurm_adapter.kernels.nodes import choose_as_slurm
 from slurm_adapter.kernels.placed import append, has_started
 from slurm_adapter.kernels.records import (
@@ -68,7 +73,7 @@ from slurm_adapter.kernels.records import (
 )
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
+    from cpsched.api.model import IntArray
 
 
 #: Jobs that get nodes between checks whether others can still start.

@@ -4,11 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import ZERO
-from cpsched.kernels.inner import inner, leaf
-from cpsched.kernels.profile import GROUPS, groups_of, split_groups, take_off
-from cpsched.kernels.rooms import FITS, shortage
-from cpsched.kernels.start_log import note_start
+from cpsched.api.kernels import (
+    FITS,
+    GROUPS,
+    ZERO,
+    groups_of,
+    inner,
+    leaf,
+    note_start,
+    shortage,
+    split_groups,
+    take_off,
+)
 from slurm_adapter.kernels.nodes import choose_as_slurm
 from slurm_adapter.kernels.placed import append, has_started
 from slurm_adapter.kernels.records import (

@@ -4,18 +4,28 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, ONE, ZERO
-from cpsched.kernels.filling import (
+from cpsched.api.kernels import (
+    FAR,
+    MANY,
+    ONE,
+    ZERO,
+    Request,
+    best_part,
+    choose,
     fill_greedily,
     fill_with_lookahead,
+    find_parts,
+    inner,
+    is_confined,
+    is_even,
+    is_run,
+    leaf,
+    order_by_parts,
+    room_on,
     split_evenly,
     use_a_run,
 )
-from cpsched.kernels.inner import inner, leaf
-from cpsched.kernels.parts import best_part, find_parts, is_confined, order_by_parts
-from cpsched.kernels.placing import choose, is_even, is_run
-from cpsched.kernels.rooms import MANY, Request, room_on
-from cpsched.model.columns import SHAPE_REQUEST
+from cpsched.api.model import SHAPE_REQUEST
 
 
 @inner

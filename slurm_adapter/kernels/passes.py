@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import NONE, ONE, ZERO
-from cpsched.kernels.compiling import kernel
-from cpsched.kernels.inner import inner, leaf
-from cpsched.kernels.placing import FIRST_FIT
-from cpsched.kernels.profile import SPARE, add_ends, expected_ends, group_starts, grouped
-from cpsched.kernels.rooms import machine_at, weighted
-from cpsched.kernels.start_log import packed
-from cpsched.model.columns import RUNNING, STATE
+from cpsched.api.kernels import (
+    FIRST_FIT,
+    NONE,
+    ONE,
+    SPARE,
+    ZERO,
+    add_ends,
+    expected_ends,
+    group_starts,
+    grouped,
+    inner,
+    kernel,
+    leaf,
+    machine_at,
+    packed,
+    weighted,
+)
+from cpsched.api.model import RUNNING, STATE
 from slurm_adapter.kernels.backfill import backfill_pass, candidates, that_fit
 from slurm_adapter.kernels.main import main_pass
 from slurm_adapter.kernels.placed import occupied, records_in, taken_off

@@ -8,10 +8,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.arrays import ZERO
-from cpsched.kernels.inner import inner, leaf
-from cpsched.kernels.profile import occupy_groups, split_groups, take_off
-from cpsched.kernels.start_log import begin_entry
+from cpsched.api.kernels import (
+    ZERO,
+    begin_entry,
+    inner,
+    leaf,
+    occupy_groups,
+    split_groups,
+    take_off,
+)
 from slurm_adapter.kernels.records import ROW, request_of_record
 
 

@@ -11,20 +11,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR
-from cpsched.kernels.inner import leaf
-from cpsched.kernels.rooms import Request
-from cpsched.kernels.runs import packed_bits
-from cpsched.model.arrays import immutable
-from cpsched.model.columns import (
-    NODES_MAX,
-    NODES_MIN,
-    RUNTIME_ESTIMATE,
-    UNITS,
-)
+from cpsched.api.kernels import FAR, Request, leaf, packed_bits
+from cpsched.api.model import NODES_MAX, NODES_MIN, RUNTIME_ESTIMATE, UNITS, immutable
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, BoolArray, IntArray
+    from cpsched.api.model import AnyArray, BoolArray, IntArray
 
 # Columns of records.
 #: Row of the job store, partition, row of the shapes, and template.

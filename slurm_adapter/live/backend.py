@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
-from cpsched.errors import CpschedError
+from cpsched.api.errors import CpschedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

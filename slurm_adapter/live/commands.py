@@ -15,11 +15,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.cli.options import AsJson, Dispatcher, Predictor, Seed
-from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.api.commands import (
+    AsJson,
+    Dispatcher,
+    Predictor,
+    Seed,
+    counted,
+    echo,
+    escaped,
+    print_json,
+)
 
 if TYPE_CHECKING:
-    from cpsched.model.system import System
+    from cpsched.api.model import System
     from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.engine import Counts
     from slurm_adapter.live.plan import Plan
@@ -56,7 +64,7 @@ def demo_command(
     seed: Seed = 0,
 ) -> None:
     """Start a private Slurm on this machine with a queue of held jobs, until Ctrl-C."""
-    from cpsched import systems
+    from cpsched.api.machines import systems
     from slurm_adapter.live import demo
     from slurm_adapter.live.private import PrivateSlurm
     from slurm_adapter.live.site import site_of
@@ -237,7 +245,7 @@ def backend_of() -> Backend:
 
 def machine_of(name: str | None, backend: Backend) -> System:
     """Return a system by name or file; without one, as the controller describes it."""
-    from cpsched import systems
+    from cpsched.api.machines import systems
     from slurm_adapter.live.plan import system_of
 
     return system_of(backend) if name is None else systems.load(name)
@@ -245,9 +253,9 @@ def machine_of(name: str | None, backend: Backend) -> System:
 
 def _table(plan: Plan) -> Iterator[str]:
     """Yield the lines of a plan as a table."""
-    from cpsched.base.tables import Column, Table
-    from cpsched.cli.report import width
-    from cpsched.systems.hostlist import compress
+    from cpsched.api.commands import width
+    from cpsched.api.machines import compress
+    from cpsched.api.tools import Column, Table
 
     starting = [one for one in plan.jobs if one.nodes]
     yield (

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cpsched.errors import ConfigError, RunError
+from cpsched.api.errors import ConfigError, RunError
 from slurm_adapter.live.backend import (
     Begin,
     TakeBack,

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.words import brief
-from cpsched.errors import ConfigError
-from cpsched.explain.in_cluster import explain_in_cluster
+from cpsched.api.errors import ConfigError
+from cpsched.api.studies import explain_in_cluster
+from cpsched.api.tools import brief
 from slurm_adapter.live.mirror import Mirror
 from slurm_adapter.live.when import may_start, row_of
 
 if TYPE_CHECKING:
-    from cpsched.explain.model import Explanation
-    from cpsched.model.system import System
+    from cpsched.api.model import System
+    from cpsched.api.studies import Explanation
     from slurm_adapter.live.snapshot import Snapshot
 
 

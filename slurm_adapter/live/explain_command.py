@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from cpsched.cli.options import AsJson, Predictor  # noqa: TC001  (typer reads them)
-from cpsched.cli.output import echo, print_json
+from cpsched.api.commands import AsJson, Predictor, echo, print_json
 from slurm_adapter.live.commands import (
     RecordFolder,
     Scenarios,
@@ -32,11 +31,9 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Say why a job of a live Slurm waits, when it will start, and what to change."""
-    from cpsched.base.spec import build
-    from cpsched.cli.report import width
-    from cpsched.explain.model import JobState
-    from cpsched.explain.text import labelled, text
-    from cpsched.forecast.text import changes, summary
+    from cpsched.api.commands import width
+    from cpsched.api.studies import JobState, changes, labelled, summary, text
+    from cpsched.api.tools import build
     from slurm_adapter.live.explain import explain, slurms_view
     from slurm_adapter.live.when import record_in, when
 

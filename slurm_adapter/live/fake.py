@@ -13,7 +13,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.types import MISSING
+from cpsched.api.model import MISSING
 from slurm_adapter.live.backend import NotAllowedError, UnreachableError
 from slurm_adapter.live.fields import gres_of
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, Snapshot, in_order
@@ -21,7 +21,7 @@ from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, Snapshot, in_
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from cpsched.model.system import System
+    from cpsched.api.model import System
     from slurm_adapter.live.backend import Begin, Shrink, TakeBack
 
 _INVALID_JOB = "Invalid job id specified"

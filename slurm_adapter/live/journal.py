@@ -15,7 +15,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import RunError
+from cpsched.api.errors import RunError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

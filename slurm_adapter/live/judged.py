@@ -14,17 +14,16 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
-from cpsched.base.atomic_files import replacing
-from cpsched.base.types import MISSING
-from cpsched.errors import RunError
-from cpsched.forecast.calibration import Calibration
-from cpsched.forecast.starts import NEVER, Starts
+from cpsched.api.errors import RunError
+from cpsched.api.model import MISSING
+from cpsched.api.studies import NEVER, Calibration, Starts
+from cpsched.api.tools import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.base.types import IntArray
+    from cpsched.api.model import IntArray
     from slurm_adapter.live.record import Record
     from slurm_adapter.live.snapshot import LiveJob
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.types import MISSING
+from cpsched.api.model import MISSING
 from slurm_adapter.live.fields import gres_of
 
 if TYPE_CHECKING:

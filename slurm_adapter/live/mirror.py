@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING, JobType, Status
-from cpsched.engine.cluster import Cluster
-from cpsched.errors import CpschedError, DispatchError, InfeasibleRequestError, RunError, taking_up
-from cpsched.model import columns as c
-from cpsched.model.allocation import Allocation
-from cpsched.model.decision import Decision, Requeue, Resize, Start
-from cpsched.model.schedule import Outages
-from cpsched.simulation import checkpoint
+from cpsched.api.errors import (
+    CpschedError,
+    DispatchError,
+    InfeasibleRequestError,
+    RunError,
+    taking_up,
+)
+from cpsched.api.model import MISSING, Allocation, Decision, JobType, Requeue, Resize, Start, Status
+from cpsched.api.model import columns as c
+from cpsched.api.simulation import Cluster, Outages, checkpoint
 from slurm_adapter.live.fields import gres_of
 from slurm_adapter.live.placing import as_slurm_fills
 from slurm_adapter.live.requests import YEAR, holding, request_of
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.model.system import System
+    from cpsched.api.model import System
     from slurm_adapter.live.snapshot import Reserved, Snapshot
 
 #: ``afterok:7_2+5(unfulfilled)``: what a job waits for.

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.model import columns as c
-from cpsched.model.allocation import Allocation
+from cpsched.api.model import Allocation
+from cpsched.api.model import columns as c
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
+    from cpsched.api.model import IntArray
 
 
 def as_slurm_fills(allocation: Allocation, shape: IntArray, free: IntArray) -> Allocation:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import ConfigError
+from cpsched.api.errors import ConfigError
 from slurm_adapter.config.importer import Files, read_site
 from slurm_adapter.live.mirror import Chosen, Mirror, Stage
 from slurm_adapter.live.sizes import is_marked
@@ -15,7 +15,7 @@ from slurm_adapter.live.sizes import is_marked
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.model.system import System
+    from cpsched.api.model import System
     from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 

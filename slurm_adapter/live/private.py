@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.errors import ConfigError
-from cpsched.systems.hostlist import expand
+from cpsched.api.errors import ConfigError
+from cpsched.api.machines import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

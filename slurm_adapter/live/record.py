@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow as pa
 from pyarrow import parquet
 
-from cpsched.base.atomic_files import replacing
-from cpsched.base.types import MISSING
-from cpsched.errors import RunError
+from cpsched.api.errors import RunError
+from cpsched.api.model import MISSING
+from cpsched.api.tools import replacing
 from slurm_adapter.live.snapshot import LiveJob
 
 if TYPE_CHECKING:

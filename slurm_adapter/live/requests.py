@@ -17,20 +17,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING, UNBOUNDED, Split, Status
-from cpsched.engine.encoder import Request
-from cpsched.errors import InfeasibleRequestError
-from cpsched.model.system import MemoryMapping
-from cpsched.traces.collect import Job, Jobs
-from cpsched.traces.text import Place
+from cpsched.api.errors import InfeasibleRequestError
+from cpsched.api.logs import Job, Jobs, Place
+from cpsched.api.model import MISSING, UNBOUNDED, MemoryMapping, Split, Status
+from cpsched.api.simulation import Request
 from slurm_adapter.sacct.request import shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cpsched.model.system import System
-    from cpsched.model.workload import Workload
-    from cpsched.traces.collect import Shape
+    from cpsched.api.logs import Shape, Workload
+    from cpsched.api.model import System
     from slurm_adapter.live.snapshot import LiveJob, Placed
 
 #: Slurm's planning time for jobs without a time limit, seconds.

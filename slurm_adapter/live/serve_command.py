@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from cpsched.cli.output import echo
-from cpsched.errors import ConfigError
+from cpsched.api.commands import echo
+from cpsched.api.errors import ConfigError
 from slurm_adapter.live.commands import SystemFile, backend_of, machine_of
 
 
@@ -30,7 +30,7 @@ def command(
     ] = 30,
 ) -> None:
     """Show the queue with forecasts and reasons as a read-only web page on this machine."""
-    from cpsched.base.spec import build
+    from cpsched.api.tools import build
     from slurm_adapter.live.page.app import serve
     from slurm_adapter.live.page.watch import Watch
 

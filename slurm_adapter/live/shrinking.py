@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cpsched.errors import RunError
+from cpsched.api.errors import RunError
 from slurm_adapter.live.backend import Shrink, UnreachableError, WrongNodesError
 
 if TYPE_CHECKING:

@@ -7,14 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.systems.hostlist import compress
+from cpsched.api.machines import compress
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from cpsched.base.types import IntArray
-    from cpsched.model.system import System
+    from cpsched.api.model import IntArray, System
 
 #: All submitted jobs are held and marked; users cannot set an AdminComment themselves. Jobs
 #: submitted as held are left to their users.

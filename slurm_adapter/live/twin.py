@@ -15,10 +15,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING
 
-from cpsched import systems
-from cpsched.base.types import MISSING
-from cpsched.base.words import counted, duration
-from cpsched.errors import CpschedError, RunError
+from cpsched.api.errors import CpschedError, RunError
+from cpsched.api.machines import systems
+from cpsched.api.model import MISSING
+from cpsched.api.tools import counted, duration
 from slurm_adapter.live.backend import UnreachableError
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.log_of import lines, outages

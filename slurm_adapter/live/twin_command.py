@@ -9,10 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from cpsched.cli.options import AsJson, SystemName  # noqa: TC001  (typer reads them)
-from cpsched.cli.output import echo, print_json
-from cpsched.cli.progress import working
-from cpsched.errors import ConfigError, RunError
+from cpsched.api.commands import AsJson, SystemName, echo, print_json, working
+from cpsched.api.errors import ConfigError, RunError
 from slurm_adapter.live.commands import backend_of, stopped_by_signals
 
 
@@ -68,8 +66,8 @@ def command(
 
     It may be stopped: start it again with the same folder.
     """
-    from cpsched import systems
-    from cpsched.base.spec import build
+    from cpsched.api.machines import systems
+    from cpsched.api.tools import build
     from slurm_adapter.live.record import Record
     from slurm_adapter.live.twin import Twin
 
@@ -115,8 +113,8 @@ def command(
 
 def _as_data(statement: Path) -> dict[str, Any]:
     """Return what came of the runs of a statement, and where its text is."""
-    from cpsched.cli.results import results_as_data
-    from cpsched.study import make_tables
+    from cpsched.api.commands import results_as_data
+    from cpsched.api.studies import make_tables
 
     runs = statement.with_suffix("") / "runs"
     report = runs / "report.html"

@@ -7,16 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING
-from cpsched.base.words import brief
-from cpsched.errors import ConfigError
-from cpsched.forecast.advice import Advice, advice_on
-from cpsched.forecast.calibration import Calibration
-from cpsched.forecast.forecaster import Forecaster
-from cpsched.forecast.when import Answer, forecasts
-from cpsched.model import columns as c
-from cpsched.simulation.present import Present
-from cpsched.simulation.simulate import Settings
+from cpsched.api.errors import ConfigError
+from cpsched.api.model import MISSING
+from cpsched.api.model import columns as c
+from cpsched.api.simulation import Present, Settings
+from cpsched.api.studies import Advice, Answer, Calibration, Forecaster, advice_on, forecasts
+from cpsched.api.tools import brief
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.mirror import Mirror, Stage
 from slurm_adapter.live.record import Record, live_job
@@ -25,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from cpsched.model.system import System
+    from cpsched.api.model import System
     from slurm_adapter.live.mirror import Known
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 

@@ -8,9 +8,12 @@ from typing import Annotated
 
 import typer
 
-from cpsched.cli.options import AsJson  # noqa: TC001  (typer reads it)
-from cpsched.cli.output import echo, print_json
-from cpsched.errors import ConfigError
+from cpsched.api.commands import (
+    AsJson,
+    echo,
+    print_json,
+)
+from cpsched.api.errors import ConfigError
 from slurm_adapter.live.commands import (
     RecordFolder,
     Scenarios,
@@ -41,9 +44,9 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Forecast when waiting jobs of a live Slurm will start, and what would start a job earlier."""
-    from cpsched.base.spec import build
-    from cpsched.cli.report import width
-    from cpsched.forecast.text import text
+    from cpsched.api.commands import width
+    from cpsched.api.studies import forecast_text as text
+    from cpsched.api.tools import build
     from slurm_adapter.live.when import record_in, when
 
     slurm = backend_of()

@@ -12,8 +12,8 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import TraceError
-from cpsched.traces.text import Place, head, opened
+from cpsched.api.errors import TraceError
+from cpsched.api.logs import Place, head, opened
 from slurm_adapter.sacct.lines import Row
 
 if TYPE_CHECKING:

@@ -11,10 +11,9 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from cpsched.base.quantities import minutes, whole
-from cpsched.errors import TraceError
-from cpsched.traces.collect import Jobs
-from cpsched.traces.text import Place
+from cpsched.api.errors import TraceError
+from cpsched.api.logs import Jobs, Place
+from cpsched.api.tools import minutes, whole
 from slurm_adapter.sacct.command import options
 from slurm_adapter.sacct.job import job_of
 from slurm_adapter.sacct.lines import Row
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from cpsched.model.workload import Workload
+    from cpsched.api.logs import Workload
 
 _MARK = "#SBATCH"
 #: Columns of sacct, and the options that say the same.

@@ -53,10 +53,9 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from cpsched.base.types import MISSING
-from cpsched.errors import TraceError
-from cpsched.traces.checks import LogTooLargeError
-from cpsched.traces.collect import Jobs, NotAJobError
+from cpsched.api.errors import TraceError
+from cpsched.api.logs import Jobs, LogTooLargeError, NotAJobError
+from cpsched.api.model import MISSING
 from slurm_adapter.sacct.as_json import is_json, json_rows
 from slurm_adapter.sacct.job import job_of
 from slurm_adapter.sacct.lines import JOB_ID, Lines, is_first_line
@@ -68,8 +67,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from cpsched.model.workload import Workload
-    from cpsched.traces.text import Place
+    from cpsched.api.logs import Place, Workload
     from slurm_adapter.sacct.job import Found
     from slurm_adapter.sacct.lines import Row
 

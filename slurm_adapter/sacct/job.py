@@ -5,18 +5,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.base.quantities import duration, instant, seconds_within, whole
-from cpsched.base.types import MISSING, Status
-from cpsched.errors import TraceError
-from cpsched.model.workload import MAX_NICE
-from cpsched.traces.collect import Job, NotAJobError
+from cpsched.api.errors import TraceError
+from cpsched.api.logs import MAX_NICE, Job, NotAJobError
+from cpsched.api.model import MISSING, Status
+from cpsched.api.tools import instant, seconds_within, whole
+from cpsched.api.tools import parse_duration as duration
 from slurm_adapter.sacct.command import may_be_requeued, options
 from slurm_adapter.sacct.waits import begin_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.traces.text import Place
+    from cpsched.api.logs import Place
     from slurm_adapter.sacct.lines import Row
     from slurm_adapter.sacct.request import Shapes
 

@@ -22,10 +22,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.errors import TraceError, did_you_mean
-from cpsched.traces.checks import check_header
-from cpsched.traces.limits import MAX_LINE
-from cpsched.traces.text import Place, decode, lines
+from cpsched.api.errors import TraceError, did_you_mean
+from cpsched.api.logs import MAX_LINE, Place, check_header, decode, lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -33,14 +33,15 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.base.quantities import amount, minutes, whole
-from cpsched.base.types import MISSING, UNBOUNDED
-from cpsched.traces.collect import Shape
+from cpsched.api.logs import Shape
+from cpsched.api.model import MISSING, UNBOUNDED
+from cpsched.api.tools import minutes, whole
+from cpsched.api.tools import parse_amount as amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from cpsched.traces.text import Place
+    from cpsched.api.logs import Place
 
 #: KB in a unit of memory; Slurm's own unit is MB.
 MEMORY: Mapping[str, int] = {

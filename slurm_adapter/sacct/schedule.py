@@ -6,16 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING, Status
-from cpsched.model.schedule import JobOutcome
+from cpsched.api.model import MISSING, Status
+from cpsched.api.simulation import JobOutcome
 from slurm_adapter.sacct import write as sacct_write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.model.schedule import Schedule
-    from cpsched.model.workload import Workload
-    from cpsched.simulation.simulate import Run
+    from cpsched.api.logs import Workload
+    from cpsched.api.simulation import Run, Schedule
 
 
 def write(run: Run, folder: Path, log: str) -> None:

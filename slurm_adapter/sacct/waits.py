@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.quantities import instant
-from cpsched.base.types import MISSING, DependencyType, Status
+from cpsched.api.model import MISSING, DependencyType, Status
+from cpsched.api.tools import instant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
-    from cpsched.traces.collect import Jobs
+    from cpsched.api.logs import Jobs
+    from cpsched.api.model import IntArray
 
 _TYPES = {
     "afterany": DependencyType.AFTERANY,

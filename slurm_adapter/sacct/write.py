@@ -15,18 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING, UNBOUNDED, DependencyType, Status
-from cpsched.errors import TraceError
-from cpsched.model.distinct import distinct
-from cpsched.model.workload import Labels, Workload
-from cpsched.traces.collect import ordered
-from cpsched.traces.text import written
+from cpsched.api.errors import TraceError
+from cpsched.api.logs import Labels, Workload, ordered, written
+from cpsched.api.model import MISSING, UNBOUNDED, DependencyType, Status, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.api.model import BoolArray, IntArray
 
 HEADER = (
     "JobID|JobIDRaw|JobName|User|Account|Partition|QOS|State|Submit|Eligible|Start|End|ElapsedRaw"

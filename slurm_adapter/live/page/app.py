@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import ConfigError
+from cpsched.api.errors import ConfigError
 
 if TYPE_CHECKING:
     from collections.abc import Callable

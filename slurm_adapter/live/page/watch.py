@@ -5,16 +5,16 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.types import MISSING
-from cpsched.errors import ConfigError, CpschedError
+from cpsched.api.errors import ConfigError, CpschedError
+from cpsched.api.model import MISSING
 from slurm_adapter.live.when import when
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from cpsched.forecast.when import JobForecast
-    from cpsched.model.system import System
+    from cpsched.api.model import System
+    from cpsched.api.studies import JobForecast
     from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 

@@ -1,0 +1,126 @@
+"""
+Everything that code which embeds cpsched needs, in one place.
+
+Load a log and a machine, simulate at once or step by step, plug in a dispatcher or a predictor of
+your own, or run a machine yourself and ask a dispatcher what to start
+(``docs/guides/embedding.md``). What is here stays; other modules may change.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from cpsched.base.spec import build
+    from cpsched.base.tables import Column, Table
+    from cpsched.base.types import AnyArray, Status
+    from cpsched.dispatch.allocators import Allocator, make_allocator
+    from cpsched.dispatch.contract import Dispatcher, Reservation
+    from cpsched.dispatch.learning import LearningDispatcher
+    from cpsched.dispatch.priority import make_priority
+    from cpsched.engine.cluster import Cluster
+    from cpsched.engine.encoder import Request
+    from cpsched.errors import (
+        ConfigError,
+        CpschedError,
+        DispatchError,
+        InfeasibleRequestError,
+        RunError,
+        TraceError,
+        UnknownNameError,
+        VerificationError,
+    )
+    from cpsched.kernels.compiling import kernel
+    from cpsched.mapping import Fitted, fit
+    from cpsched.metrics.leading import Figures
+    from cpsched.metrics.summary import summarize
+    from cpsched.model.allocation import Allocation
+    from cpsched.model.decision import Decision, PlannedStarts, Start
+    from cpsched.model.jobtable import Job, JobTable, RunningTable
+    from cpsched.model.prediction import Outcome, Prediction, RuntimePredictor
+    from cpsched.model.schedule import JobOutcome, Schedule
+    from cpsched.model.system import Queue, System
+    from cpsched.model.view import View
+    from cpsched.model.workload import Workload
+    from cpsched.show import Comparison, compare, compare_runs
+    from cpsched.simulation.observers import Observer, RunObserver
+    from cpsched.simulation.simulate import Checkpoint, Run, Settings, simulate
+    from cpsched.simulation.simulator import Simulator
+    from cpsched.study import SavedRun, load_run, save_run
+    from cpsched.systems import load as load_system
+    from cpsched.systems import parse as parse_system
+    from cpsched.systems import save as save_system
+    from cpsched.traces import read as read_log
+    from cpsched.traces import write as write_log
+    from cpsched.verification import verify
+
+#: The names of each module, ``name=original`` where they differ; imported when first asked for.
+_NAMES = {
+    "cpsched.base.spec": "build",
+    "cpsched.base.tables": "Column Table",
+    "cpsched.base.types": "Status",
+    "cpsched.dispatch.allocators": "make_allocator",
+    "cpsched.dispatch.contract": "Dispatcher Reservation",
+    "cpsched.dispatch.learning": "LearningDispatcher",
+    "cpsched.dispatch.priority": "make_priority",
+    "cpsched.engine.cluster": "Cluster",
+    "cpsched.engine.encoder": "Request",
+    "cpsched.errors": (
+        "ConfigError CpschedError DispatchError InfeasibleRequestError "
+        "RunError TraceError UnknownNameError VerificationError"
+    ),
+    "cpsched.kernels.compiling": "kernel",
+    "cpsched.mapping": "Fitted fit",
+    "cpsched.metrics.leading": "Figures",
+    "cpsched.metrics.summary": "summarize",
+    "cpsched.model.allocation": "Allocation",
+    "cpsched.model.decision": "Decision PlannedStarts Start",
+    "cpsched.model.jobtable": "Job JobTable RunningTable",
+    "cpsched.model.prediction": "Outcome Prediction RuntimePredictor",
+    "cpsched.model.schedule": "JobOutcome Schedule",
+    "cpsched.model.system": "Queue System",
+    "cpsched.model.view": "View",
+    "cpsched.model.workload": "Workload",
+    "cpsched.show": "Comparison compare compare_runs",
+    "cpsched.simulation.observers": "Observer RunObserver",
+    "cpsched.simulation.simulate": "Checkpoint Run Settings simulate",
+    "cpsched.simulation.simulator": "Simulator",
+    "cpsched.study": "SavedRun load_run save_run",
+    "cpsched.systems": "load_system=load parse_system=parse save_system=save",
+    "cpsched.traces": "read_log=read write_log=write",
+    "cpsched.verification": "verify",
+}
+_HOMES = {
+    name.partition("=")[0]: (module, name.rpartition("=")[2])
+    for module, names in _NAMES.items()
+    for name in names.split()
+}
+
+__all__ = sorted([*_HOMES, "start_by"])  # pyright: ignore
+
+
+def __getattr__(name: str) -> Any:
+    # A plug-in that needs one room (``cpsched.api.model``) does not pay for the others.
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cpsched.api' has no attribute {name!r}")
+    module, original = _HOMES[name]
+    return getattr(import_module(module), original)
+
+
+def start_by(view: View, order: AnyArray, allocator: Allocator, *, stop: bool = False) -> Decision:
+    """
+    Start waiting jobs in an order, as long as they fit.
+
+    Parameters
+    ----------
+    order
+        Positions in ``view.waiting``, in the order of trial; jobs left out wait.
+    allocator
+        Chooses the nodes, see :func:`make_allocator`.
+    stop
+        Whether to stop at the first job that does not fit; otherwise it is skipped.
+    """
+    from cpsched.dispatch.passes import frozen, start_in_order
+
+    return start_in_order(view, frozen(view.waiting.rows[order]), allocator, stop=stop)

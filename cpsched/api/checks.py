@@ -1,0 +1,5 @@
+"""What plug-ins must keep."""
+
+from __future__ import annotations
+
+from cpsched.checks import CheckError, require, through_a_file

@@ -1,0 +1,55 @@
+"""What compiled code is made of: the decorator, places on nodes, free capacity over time."""
+
+from __future__ import annotations
+
+from cpsched.kernels import pool
+from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled
+from cpsched.kernels.compiling import kernel
+from cpsched.kernels.filling import fill_greedily, fill_with_lookahead, split_evenly, use_a_run
+from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.parts import (
+    CONTIGUOUS,
+    LOWEST_SWITCH,
+    best_part,
+    find_parts,
+    is_confined,
+    order_by_parts,
+)
+from cpsched.kernels.placing import FIRST_FIT, choose, is_even, is_run, place_in_order
+from cpsched.kernels.profile import (
+    GROUPS,
+    SEGMENTS,
+    SPARE,
+    add_ends,
+    cut_at,
+    expected_ends,
+    group_starts,
+    grouped,
+    groups_of,
+    occupy_groups,
+    split_groups,
+    take_off,
+    with_segments,
+)
+from cpsched.kernels.rooms import (
+    FITS,
+    MANY,
+    Request,
+    group_total,
+    machine_at,
+    packed_places,
+    room_on,
+    shortage,
+    weighted,
+)
+from cpsched.kernels.runs import packed_bits
+from cpsched.kernels.start_bounds import (
+    Asks,
+    asks_of,
+    numbered_shapes,
+    occupy_known,
+    remember,
+    seen_start,
+)
+from cpsched.kernels.start_log import begin_entry, note_start, packed
+from cpsched.kernels.windows import find_window, least_in

@@ -1,0 +1,8 @@
+"""Machines: system files, node names, what a unit of a kind holds."""
+
+from __future__ import annotations
+
+from cpsched import systems
+from cpsched.mapping.room import unit_capacity
+from cpsched.systems.hostlist import compress, expand, natural
+from cpsched.systems.nodes import MAX_NODES

@@ -1,0 +1,15 @@
+"""The engine and the simulator that drives it, and what is measured of a schedule."""
+
+from __future__ import annotations
+
+from cpsched.engine.cluster import Cluster
+from cpsched.engine.encoder import JobEncoder, Request
+from cpsched.metrics.jobs import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT
+from cpsched.metrics.leading import Figures, leading_table
+from cpsched.metrics.predictions import job_sample, not_a_forecast
+from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
+from cpsched.simulation import checkpoint
+from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.observers import Observer, RunObserver
+from cpsched.simulation.present import Present
+from cpsched.simulation.simulate import Run, Settings, simulate

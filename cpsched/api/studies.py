@@ -1,0 +1,20 @@
+"""Runs kept on disk, and answers: when, why, how faithful, compared."""
+
+from __future__ import annotations
+
+from cpsched.explain.in_cluster import explain_in_cluster
+from cpsched.explain.model import Explanation, JobState
+from cpsched.explain.room import node_list
+from cpsched.explain.text import labelled, text
+from cpsched.forecast.advice import Advice, advice_on
+from cpsched.forecast.calibration import Calibration
+from cpsched.forecast.forecaster import Forecaster
+from cpsched.forecast.starts import NEVER, Starts
+from cpsched.forecast.text import changes, summary
+from cpsched.forecast.text import text as forecast_text
+from cpsched.forecast.when import Answer, JobForecast, forecasts
+from cpsched.study import make_tables, save_run
+from cpsched.study.folder import check_target
+from cpsched.study.policies import PolicyFiles
+from cpsched.study.tables import Rows
+from cpsched.verification import verify
