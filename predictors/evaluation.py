@@ -198,7 +198,7 @@ def to_columns(fitted: Fitted, evaluations: list[Evaluation]) -> dict[str, Any]:
     ``runtime_bound``; where some predictor gives them, ``quantile_10`` to ``quantile_90`` (percent)
     and ``ends_within_60`` to ``ends_within_3600`` (seconds), empty for those that give none.
     """
-    from cpsched.api.tools import arrow
+    from cpsched.api.arrays import arrow
 
     workload = fitted.workload
     rows = np.concatenate([item.rows for item in evaluations])

@@ -16,16 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.api.arrays import flattened, read_arrays, unflattened
 from cpsched.api.errors import ConfigError
-from cpsched.api.tools import (
-    Spec,
-    flattened,
-    read_arrays,
-    read_json,
-    replacing,
-    unflattened,
-    versions,
-)
+from cpsched.api.tools import Spec, read_json, replacing, versions
 from predictors.features import FEATURES
 
 if TYPE_CHECKING:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.api.commands import style
 from cpsched.api.errors import ConfigError
 from cpsched.api.predictors import HORIZONS
 from cpsched.api.simulation import CLASSES
+from cpsched.api.studies import style
 from predictors.accuracy import BOUND
 from predictors.distribution_scores import reliability
 from predictors.tables import SPANS

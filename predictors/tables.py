@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.api.commands import count_table
 from cpsched.api.predictors import HORIZONS
 from cpsched.api.simulation import CLASSES
+from cpsched.api.studies import count_table
 from cpsched.api.tools import Column, Number, Table
 
 if TYPE_CHECKING:

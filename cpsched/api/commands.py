@@ -22,6 +22,3 @@ from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import counted_of, display, progress_bar, reading, times, working
 from cpsched.cli.report import not_simulated, say, totals, width
 from cpsched.cli.results import results_as_data
-from cpsched.figures import style
-from cpsched.show.run_tables import count_table
-from cpsched.show.table_files import as_parquet

@@ -6,6 +6,7 @@ from cpsched.explain.in_cluster import explain_in_cluster
 from cpsched.explain.model import Explanation, JobState
 from cpsched.explain.room import node_list
 from cpsched.explain.text import labelled, text
+from cpsched.figures import style
 from cpsched.forecast.advice import Advice, advice_on
 from cpsched.forecast.calibration import Calibration
 from cpsched.forecast.forecaster import Forecaster
@@ -13,6 +14,8 @@ from cpsched.forecast.starts import NEVER, Starts
 from cpsched.forecast.text import changes, summary
 from cpsched.forecast.text import text as forecast_text
 from cpsched.forecast.when import Answer, JobForecast, forecasts
+from cpsched.show.run_tables import count_table
+from cpsched.show.table_files import as_parquet
 from cpsched.study import make_tables, save_run
 from cpsched.study.folder import check_target
 from cpsched.study.policies import PolicyFiles

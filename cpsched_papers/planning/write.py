@@ -98,8 +98,7 @@ def _columns(plan: OfflinePlan) -> dict[str, list[Any]]:
 
 
 def _parquet(columns: Mapping[str, list[Any]], path: Path) -> None:
-    from cpsched.api.commands import as_parquet
-    from cpsched.api.studies import Rows
+    from cpsched.api.studies import Rows, as_parquet
 
     kinds = {name: str if name in _TEXTS else int for name in columns}
     rows = Rows({name: tuple(values) for name, values in columns.items()}, kinds)

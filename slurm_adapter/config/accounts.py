@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError
-from cpsched.api.tools import parse_duration as duration
-from cpsched.api.tools import whole
+from cpsched.api.fields import parse_duration as duration
+from cpsched.api.fields import whole
 from slurm_adapter.config.conf import Value, read_text
 from slurm_adapter.dispatch.policy import LIMITS, Association, Qos
 from slurm_adapter.dispatch.policy_file import limit

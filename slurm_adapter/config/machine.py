@@ -10,8 +10,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.api.errors import ConfigError
+from cpsched.api.fields import minutes
 from cpsched.api.machines import compress, natural
-from cpsched.api.tools import minutes
 from slurm_adapter.config.conf import partition_nodes
 from slurm_adapter.config.gres import read_gres, types_by_node, with_types
 from slurm_adapter.dispatch.policy_file import clock

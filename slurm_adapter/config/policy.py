@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cpsched.api.tools import instant
+from cpsched.api.fields import instant
 from slurm_adapter.dispatch.parameters import PARAMETERS, weights
 from slurm_adapter.dispatch.policy import Association, Partition, Policy, Qos, Reservation
 

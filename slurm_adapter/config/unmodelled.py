@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from cpsched.api.fields import parse_duration as duration
 from cpsched.api.machines import MAX_NODES, compress, expand
 from cpsched.api.tools import brief, counted
-from cpsched.api.tools import parse_duration as duration
 from slurm_adapter.config.machine import oversubscribe
 from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.sacct.as_json import json_rows

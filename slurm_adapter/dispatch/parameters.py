@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cpsched.api.tools import minutes, whole
+from cpsched.api.fields import minutes, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

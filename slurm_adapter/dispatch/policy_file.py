@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import did_you_mean
-from cpsched.api.tools import Section, instant, read_text, whole
-from cpsched.api.tools import parse_amount as amount
-from cpsched.api.tools import parse_duration as duration
+from cpsched.api.fields import Section, instant, whole
+from cpsched.api.fields import parse_amount as amount
+from cpsched.api.fields import parse_duration as duration
+from cpsched.api.tools import read_text
 from slurm_adapter.dispatch.parameters import PARAMETERS, weights
 from slurm_adapter.dispatch.policy import LIMITS, Association, Partition, Policy, Qos, Reservation
 

@@ -12,10 +12,10 @@ import secrets
 from collections import Counter
 from typing import TYPE_CHECKING, NamedTuple
 
+from cpsched.api.fields import parse_amount as amount
+from cpsched.api.fields import parse_duration as duration
 from cpsched.api.machines import expand
 from cpsched.api.model import MISSING
-from cpsched.api.tools import parse_amount as amount
-from cpsched.api.tools import parse_duration as duration
 from slurm_adapter.live.backend import UnreadableError
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, is_closed
 from slurm_adapter.sacct.request import COUNTS, MEMORY

@@ -12,8 +12,8 @@ import shlex
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import TraceError
+from cpsched.api.fields import minutes, whole
 from cpsched.api.logs import Jobs, Place
-from cpsched.api.tools import minutes, whole
 from slurm_adapter.sacct.command import options
 from slurm_adapter.sacct.job import job_of
 from slurm_adapter.sacct.lines import Row

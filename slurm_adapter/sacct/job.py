@@ -6,10 +6,10 @@ import re
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.api.errors import TraceError
+from cpsched.api.fields import instant, seconds_within, whole
+from cpsched.api.fields import parse_duration as duration
 from cpsched.api.logs import MAX_NICE, Job, NotAJobError
 from cpsched.api.model import MISSING, Status
-from cpsched.api.tools import instant, seconds_within, whole
-from cpsched.api.tools import parse_duration as duration
 from slurm_adapter.sacct.command import may_be_requeued, options
 from slurm_adapter.sacct.waits import begin_of
 

@@ -33,10 +33,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cpsched.api.fields import minutes, whole
+from cpsched.api.fields import parse_amount as amount
 from cpsched.api.logs import Shape
 from cpsched.api.model import MISSING, UNBOUNDED
-from cpsched.api.tools import minutes, whole
-from cpsched.api.tools import parse_amount as amount
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from cpsched.api.fields import instant
 from cpsched.api.model import MISSING, DependencyType, Status
-from cpsched.api.tools import instant
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
-import sys
 
 import pyarrow.parquet as pq
 import pytest
@@ -247,21 +245,6 @@ def test_a_wall_clock_limit_that_was_met_is_in_the_record(files, tmp_path):
         save_run(run, tmp_path / str(expected))
         about = json.loads((tmp_path / str(expected) / "run.json").read_text())
         assert about["deterministic"] is expected
-
-
-def test_help_needs_none_of_the_heavy_libraries():
-    for command in ("explain", "plan"):
-        code = (
-            "import sys; from cpsched.cli.main import main\n"
-            f"try: main(['{command}', '--help'])\n"
-            "except SystemExit: pass\n"
-            "heavy = ('numpy', 'numba', 'pandas', 'pyarrow', 'ortools')\n"
-            "print([name for name in heavy if name in sys.modules])"
-        )
-        done = subprocess.run(
-            [sys.executable, "-c", code], capture_output=True, text=True, check=True
-        )
-        assert done.stdout.splitlines()[-1] == "[]"
 
 
 def test_an_interruption_is_said(files, cpsched, monkeypatch):
