@@ -1,7 +1,7 @@
 """
 Parts of pages that are made from the code.
 
-A page of the reference holds ``<!-- generated: WHAT NAME -->`` where a part belongs; the build puts
+A page holds ``<!-- generated: WHAT NAME -->`` where a part belongs; the build puts
 the Markdown there that the function of that name returns.
 """
 
@@ -12,8 +12,10 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from commands import commands
+from house import picture, rooms
 from numpydoc.docscrape import ClassDoc
 from sphinx.pycode import ModuleAnalyzer
+from texts import markdown
 
 from cpsched import systems
 from cpsched.base import registry
@@ -27,7 +29,6 @@ if TYPE_CHECKING:
 _PART = re.compile(r"<!-- generated: ([\w-]+)(?: ([\w-]+))? -->")
 #: Options that mean what they mean in a base class, and what is to be added.
 _AS_FOR = re.compile(r"As for `\w+`[.;]? *")
-_ROLE = re.compile(r":\w+:`~?(?:[\w.]+\.)?(\w+)`")
 
 
 def registered(group: str, depth: int) -> str:
@@ -43,10 +44,10 @@ def _section(title: str, entry: registry.Entry) -> str:
         settled = ", ".join(f"`{key}={value}`" for key, value in entry.settled.items())
         return f"{title}\n\n`{thing.name}` with {settled}."
     summary = getattr(thing, "summary", "") or _first_paragraph(thing)
-    lines.append(_markdown(summary))
+    lines.append(markdown(summary))
     for label, attribute in (("Good for", "good_for"), ("Goes wrong when", "goes_wrong_when")):
         if text := getattr(thing, attribute, ""):
-            lines.append(f"{label}: {_markdown(text)}.")
+            lines.append(f"{label}: {markdown(text)}.")
     if inspect.isclass(thing) and (options := _options(thing)):
         said = [option for option in options if option[-1]]
         lines.append(_table(("option", "default", "meaning"), said))
@@ -69,7 +70,7 @@ def _meanings(thing: type) -> dict[str, str]:
     meanings: dict[str, str] = {}
     for one in reversed(thing.__mro__):
         for parameter in ClassDoc(one)["Parameters"] if one.__doc__ else ():
-            text = _markdown(" ".join(parameter.desc))
+            text = markdown(" ".join(parameter.desc))
             as_for = _AS_FOR.match(text)
             for name in (part.strip().strip("*") for part in parameter.name.split(",")):
                 if as_for is None or name not in meanings:
@@ -102,18 +103,12 @@ def shipped_systems(_: str, __: int) -> str:
 def rules(_: str, __: int) -> str:
     """Return a table of the verifier's rules, by the text behind each in the code."""
     texts = ModuleAnalyzer.for_module(Rule.__module__).find_attr_docs()
-    rows = [(f"`{rule}`", _markdown(" ".join(texts["Rule", rule.name]))) for rule in Rule]
+    rows = [(f"`{rule}`", markdown(" ".join(texts["Rule", rule.name]))) for rule in Rule]
     return _table(("rule", "what must hold"), rows)
 
 
 def _first_paragraph(thing: Any) -> str:
     return (inspect.getdoc(thing) or "").split("\n\n")[0]
-
-
-def _markdown(text: str) -> str:
-    """Return reStructuredText of a docstring's sentence as Markdown."""
-    text = _ROLE.sub(r"`\1`", " ".join(text.split()))
-    return text.replace("``", "`").replace("|", r"\|")
 
 
 def _table(titles: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -127,6 +122,8 @@ _MAKERS = {
     "registered": registered,
     "systems": shipped_systems,
     "rules": rules,
+    "rooms": rooms,
+    "floors": picture,
 }
 
 
@@ -136,7 +133,7 @@ def _fill(_: Sphinx, page: str, source: list[str]) -> None:
         above = re.findall(r"^(#+) ", part.string[: part.start()], re.MULTILINE)[-1]
         return _MAKERS[what](name, len(above) + 1)
 
-    if page.startswith("reference/"):
+    if page.startswith(("reference/", "background/")):
         source[0] = _PART.sub(made, source[0])
 
 
