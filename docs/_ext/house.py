@@ -60,7 +60,7 @@ def picture(_: str, __: int) -> str:
 
 def _weight(room: Room) -> float:
     """Return the room's lines, or what its name needs in a small room."""
-    return max(room.lines, 500)
+    return max(room.lines, 1000)
 
 
 def _box(room: Room, left: float, top: float, width: float) -> str:
