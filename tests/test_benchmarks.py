@@ -60,6 +60,15 @@ def test_the_loop_is_timed_at_each_size(log: Path) -> None:
     assert all(run["starts"] == row["jobs"] for row in rows for run in row["runs"])
 
 
+@pytest.mark.parametrize("file", sorted(BENCHMARKS.glob("*.py")), ids=lambda file: file.stem)
+def test_every_script_finds_what_it_imports(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name of cpsched that has moved is noticed here, not in a campaign of hours."""
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+    if file.stem == "in_accasim":
+        pytest.importorskip("accasim")
+    assert import_module(file.stem).__doc__
+
+
 def test_medians_are_taken_of_each_figure(measure: Any) -> None:
     """CPU, wall and memory each have their own middle."""
     runs = [measure.Usage(1, 9, 5), measure.Usage(2, 7, 6), measure.Usage(3, 8, 4)]
