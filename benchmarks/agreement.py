@@ -10,9 +10,9 @@ import argparse
 from pathlib import Path
 
 from cpsched import systems, traces
-from cpsched.fidelity.replay import replay
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import Settings, simulate
+from slurm_adapter.fidelity.replay import replay
 
 LOGS = {"kth-sp2": "KTH-SP2-1996-2.1-cln.swf.gz", "sdsc-blue": "SDSC-BLUE-2000-4.2-cln.swf.gz"}
 DISPATCHERS = ("easy", "easy:backfill=sjf", "conservative", "fifo")

@@ -14,10 +14,10 @@ from cpsched.api.commands import (
     counted,
     echo,
     escaped,
-    fidelity,
     print_json,
     reading,
 )
+from slurm_adapter.fidelity import command as fidelity
 from slurm_adapter.live import commands as live
 from slurm_adapter.live import explain_command, serve_command, twin_command, when_command
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpsched.cli import fidelity
+from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import (
     JOBS,
     LOGS,
@@ -11,14 +11,33 @@ from cpsched.cli.options import (
     AsJson,
     Dispatcher,
     EnforceLimits,
+    Format,
     Log,
+    MeasureFrom,
     Overwrite,
+    Part,
+    Policy,
     Predictor,
+    Rules,
     Seed,
+    SkipBadLines,
+    StudyFolder,
     SystemName,
+    Systems,
+    WorkloadFile,
     grouped,
+    moment,
 )
 from cpsched.cli.output import counted, echo, escaped, print_json
-from cpsched.cli.progress import counted_of, display, progress_bar, reading, times, working
+from cpsched.cli.progress import (
+    counted_of,
+    display,
+    progress_bar,
+    reading,
+    study_bars,
+    times,
+    working,
+)
 from cpsched.cli.report import not_simulated, say, totals, width
 from cpsched.cli.results import results_as_data
+from cpsched.cli.what_if import baseline_of

@@ -6,12 +6,12 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.base.words import duration
+from cpsched.api.tools import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.fidelity.measures import Fidelity, Measured
+    from slurm_adapter.fidelity.measures import Fidelity, Measured
 
 #: Of waits that are reproduced closely, roughly: the share of the mean wait that the bias may be,
 #: and the least rank correlation, or the least share of starts within ten minutes.

@@ -7,16 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING
-from cpsched.metrics.groups import SIZES, job_size, labels
-from cpsched.metrics.jobs import JobClass, job_class
-from cpsched.metrics.steps import StepFunction
-from cpsched.study.workload_changes import asks_for_gpus
+from cpsched.api.model import MISSING
+from cpsched.api.simulation import SIZES, JobClass, StepFunction, job_class, job_size, labels
+from cpsched.api.studies import asks_for_gpus
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
-    from cpsched.model.schedule import Schedule
-    from cpsched.model.workload import Workload
+    from cpsched.api.logs import Workload
+    from cpsched.api.model import BoolArray, FloatArray, IntArray
+    from cpsched.api.simulation import Schedule
 
 #: Errors up to these many seconds are counted: a minute, ten minutes, an hour.
 WITHIN = (60, 600, 3600)

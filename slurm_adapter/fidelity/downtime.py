@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING
-from cpsched.base.words import counted, duration
-from cpsched.metrics.steps import StepFunction, distinct
+from cpsched.api.model import MISSING
+from cpsched.api.simulation import StepFunction, distinct
+from cpsched.api.tools import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.model.schedule import Schedule
+    from cpsched.api.simulation import Schedule
 
 #: A machine may be idle for shorter without being down: jobs take time to start.
 SHORTEST = 3600

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.spec import Spec, canonical
-from cpsched.errors import ConfigError
+from cpsched.api.errors import ConfigError
+from cpsched.api.tools import Spec, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cpsched.fidelity.measures import Fidelity
-    from cpsched.model.schedule import Schedule
+    from cpsched.api.simulation import Schedule
+    from slurm_adapter.fidelity.measures import Fidelity
 
 #: Share of the log's jobs that parameters are fitted on.
 FITTED_ON = 0.75

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING
-from cpsched.base.words import clock, counted, duration, quoted
+from cpsched.api.model import MISSING
+from cpsched.api.tools import clock, counted, duration, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cpsched.fidelity.measures import Fidelity
-    from cpsched.model.schedule import Schedule
-    from cpsched.model.workload import Workload
+    from cpsched.api.logs import Workload
+    from cpsched.api.simulation import Schedule
+    from slurm_adapter.fidelity.measures import Fidelity
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,16 +8,16 @@ import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.atomic_files import write_all
-from cpsched.fidelity.downtime import as_csv, downtimes
-from cpsched.fidelity.statement import statement
+from cpsched.api.tools import write_all
+from slurm_adapter.fidelity.downtime import as_csv, downtimes
+from slurm_adapter.fidelity.statement import statement
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from cpsched.fidelity.check import Check
-    from cpsched.fidelity.differences import Difference
+    from slurm_adapter.fidelity.check import Check
+    from slurm_adapter.fidelity.differences import Difference
 
 
 def write_files(checked: Check, found: Sequence[Difference], folder: Path) -> list[Path]:

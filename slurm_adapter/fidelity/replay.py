@@ -13,26 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.spec import build
-from cpsched.base.types import MISSING, DependencyType
-from cpsched.dispatch.allocators import make_allocator
-from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.passes import frozen
-from cpsched.model.decision import Decision, Start
-from cpsched.model.jobtable import JobTable
-from cpsched.simulation.simulate import simulate
+from cpsched.api.dispatchers import Dispatcher, frozen, make_allocator
+from cpsched.api.model import MISSING, Decision, DependencyType, JobTable, Start
+from cpsched.api.simulation import simulate
+from cpsched.api.tools import build
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import IntArray
-    from cpsched.mapping import Fitted
-    from cpsched.model.allocation import Allocation
-    from cpsched.model.system import System
-    from cpsched.model.view import View
-    from cpsched.model.workload import Workload
-    from cpsched.simulation.observers import Observer
-    from cpsched.simulation.simulate import Settings
+    from cpsched.api.logs import Fitted, Workload
+    from cpsched.api.model import Allocation, IntArray, System, View
+    from cpsched.api.simulation import Observer, Settings
 
 #: A start within this many seconds of the recorded one counts as the same, because passes are
 #: periodic.

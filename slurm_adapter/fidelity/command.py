@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.base.words import clock, counted, duration
-from cpsched.cli.log_study import say_what_is_assumed, study_of_log
-from cpsched.cli.options import (
+from cpsched.api.commands import (
     AsJson,
     Format,
     MeasureFrom,
@@ -21,20 +19,25 @@ from cpsched.cli.options import (
     StudyFolder,
     Systems,
     WorkloadFile,
+    baseline_of,
+    echo,
+    escaped,
     grouped,
     moment,
+    print_json,
+    say_what_is_assumed,
+    study_bars,
+    study_of_log,
+    width,
 )
-from cpsched.cli.output import echo, escaped, print_json
-from cpsched.cli.progress import study_bars
-from cpsched.cli.report import width
-from cpsched.cli.what_if import baseline_of
+from cpsched.api.tools import clock, counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.base.tables import Table
-    from cpsched.fidelity import Fidelity, Measured
-    from cpsched.fidelity.check import Check
+    from cpsched.api.tools import Table
+    from slurm_adapter.fidelity.check import Check
+    from slurm_adapter.fidelity.measures import Fidelity, Measured
 
 #: How many groups of a kind a table shows.
 _MOST = 8
@@ -98,10 +101,10 @@ def command(
     Unknown values (the controller's lag, parameters of --fit) are fitted on the first three
     quarters of the jobs and scored on the last quarter.
     """
-    from cpsched.fidelity.check import check, told
-    from cpsched.fidelity.downtime import downtimes, told_of
-    from cpsched.fidelity.files import write_files
-    from cpsched.fidelity.fitting import grid
+    from slurm_adapter.fidelity.check import check, told
+    from slurm_adapter.fidelity.downtime import downtimes, told_of
+    from slurm_adapter.fidelity.files import write_files
+    from slurm_adapter.fidelity.fitting import grid
 
     given = {
         "format": format_name,
@@ -144,7 +147,7 @@ def command(
 
 
 def _lines(checked: Check) -> Iterator[str]:
-    from cpsched.fidelity import statement
+    from slurm_adapter.fidelity.statement import statement
 
     whole = checked.whole
     yield f"{counted(whole.overall.jobs, 'job')} with a recorded start"
@@ -175,7 +178,7 @@ def _groups(whole: Fidelity) -> Table:
 
 def measured_table(rows: list[tuple[str, str, Measured]]) -> Table:
     """Return a table of how closely groups of jobs are reproduced."""
-    from cpsched.base.tables import Column, Table
+    from cpsched.api.tools import Column, Table
 
     def times(header: str, name: str) -> Column:
         seconds = tuple(float(getattr(one, name)) for _, _, one in rows)

@@ -5,26 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cpsched.errors import ConfigError
-from cpsched.explain import explain
-from cpsched.fidelity import fitting
-from cpsched.fidelity.differences import Difference, differences
-from cpsched.fidelity.measures import Fidelity, Measured, measure
-from cpsched.fidelity.replay import Agreement, replay
-from cpsched.study import carry_out, load_run
-from cpsched.study.sources import prepare, second_of
-from cpsched.study.study import Choice
-from cpsched.study.task import tasks_of
+from cpsched.api.errors import ConfigError
+from cpsched.api.studies import Choice, carry_out, explain, load_run, prepare, second_of, tasks_of
+from slurm_adapter.fidelity import fitting
+from slurm_adapter.fidelity.differences import Difference, differences
+from slurm_adapter.fidelity.measures import Fidelity, Measured, measure
+from slurm_adapter.fidelity.replay import Agreement, replay
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.fidelity.fitting import Fit
-    from cpsched.model.schedule import Schedule
-    from cpsched.study.campaign import Display
-    from cpsched.study.status import Watch
-    from cpsched.study.study import Study
+    from cpsched.api.simulation import Schedule
+    from cpsched.api.studies import Display, Study, Watch
+    from slurm_adapter.fidelity.fitting import Fit
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,15 +13,16 @@ from tiny import jobs, machine, run
 from cpsched import systems, traces
 from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError
-from cpsched.fidelity import measure, statement
-from cpsched.fidelity.check import check, told
-from cpsched.fidelity.differences import differences
-from cpsched.fidelity.downtime import as_csv, downtimes, told_of
-from cpsched.fidelity.files import write_files
-from cpsched.fidelity.fitting import combinations, grid
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import simulate
 from cpsched.study.study_file import parse_study
+from slurm_adapter.fidelity.check import check, told
+from slurm_adapter.fidelity.differences import differences
+from slurm_adapter.fidelity.downtime import as_csv, downtimes, told_of
+from slurm_adapter.fidelity.files import write_files
+from slurm_adapter.fidelity.fitting import combinations, grid
+from slurm_adapter.fidelity.measures import measure
+from slurm_adapter.fidelity.statement import statement
 
 SYSTEM = """
 name = "site"

@@ -9,10 +9,10 @@ import pytest
 
 from cpsched import systems
 from cpsched.base.types import MISSING
-from cpsched.fidelity.replay import Agreement, replay
 from cpsched.mapping import fit
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Settings, simulate
+from slurm_adapter.fidelity.replay import Agreement, replay
 
 SYSTEM = """
 name = "site"

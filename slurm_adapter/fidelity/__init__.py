@@ -1,0 +1,1 @@
+"""How closely a simulation reproduces what a log recorded."""
