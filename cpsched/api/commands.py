@@ -4,13 +4,11 @@ from __future__ import annotations
 
 from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import (
-    JOBS,
     LOGS,
     LOOK,
     SLURM,
     AsJson,
     Dispatcher,
-    EnforceLimits,
     Format,
     Log,
     MeasureFrom,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from cpsched.cp import stats
-from cpsched.cp.pure import MOST_COUNTS
 from cpsched.cp.window import SIZE, WindowDispatcher
-from cpsched.dispatch.allocators import Allocator, FirstFit, make_allocator
-from cpsched.dispatch.contract import BuildsModel, Dispatcher, Reservation, WaitReason
+from cpsched.dispatch.allocators import Allocator, make_allocator
+from cpsched.dispatch.contract import Dispatcher, Reservation, WaitReason
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, fits_now, frozen, list_pass, with_plan
-from cpsched.dispatch.pooled import pooled_demand
 from cpsched.dispatch.preemptable import Act, PreemptionRules, QueueRules
 from cpsched.dispatch.preemption import Preemption
 from cpsched.dispatch.priority import Basic, Fifo, least_taken, make_priority, units_a_node_holds

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from cpsched.kernels import pool
 from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.filling import fill_greedily, fill_with_lookahead, split_evenly, use_a_run

@@ -9,19 +9,8 @@ from cpsched.base import node_lists, registry
 from cpsched.base.atomic_files import check_new_file, replacing, write_all
 from cpsched.base.documents import read_json, read_text, read_toml
 from cpsched.base.model_files import with_models
-from cpsched.base.node_lists import fold_units, listed
-from cpsched.base.spec import File, Spec, build, canonical, may_be_none, options_of
+from cpsched.base.node_lists import listed
+from cpsched.base.spec import File, Spec, build, canonical
 from cpsched.base.tables import Column, Number, Table
 from cpsched.base.versions import versions
-from cpsched.base.words import (
-    amount,
-    brief,
-    cell,
-    clock,
-    counted,
-    duration,
-    escaped,
-    estimate,
-    quoted,
-    seconds,
-)
+from cpsched.base.words import amount, brief, clock, counted, duration, escaped, quoted, seconds

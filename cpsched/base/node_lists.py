@@ -1,4 +1,4 @@
-"""Nodes, and units on each, as short text as Slurm writes it: ``n[001-003,007]``, ``2(x3),1``."""
+"""Nodes as short text as Slurm writes it: ``n[001-003,007]``."""
 
 from __future__ import annotations
 
@@ -49,12 +49,6 @@ def fold(names: Sequence[str], runs: Iterable[Sequence[int]]) -> str:
 def listed(names: Sequence[str]) -> str:
     """Return all nodes of a system as short text for a message, cut off where it gets long."""
     return brief(fold(names, [(0, len(names))]), _MOST)
-
-
-def fold_units(units: Iterable[int]) -> str:
-    """Return the units on each of some nodes as text."""
-    runs = ((value, sum(1 for _ in group)) for value, group in groupby(units))
-    return ",".join(f"{value}(x{times})" if times > 1 else str(value) for value, times in runs)
 
 
 def _parts(names: Sequence[str]) -> list[tuple[str, str]]:

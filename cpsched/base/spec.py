@@ -232,12 +232,6 @@ def options_of(group: str, name: str) -> dict[str, Any]:
     }
 
 
-def may_be_none(group: str, name: str, key: str) -> bool:
-    """Return whether a registered thing takes an option, and ``none`` (or ``all``) for it."""
-    parameter = _parameters(group, name).get(key)
-    return parameter is not None and "None" in _wanted(parameter)
-
-
 def _parameters(group: str, name: str) -> dict[str, inspect.Parameter]:
     """Return the parameters of a registered thing that its name does not settle."""
     parameters = _signature(registry.load(group, name)).parameters

@@ -76,7 +76,6 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         check_choice("search", search, SEARCHES)
         self.search = search
         self.objective = make_objective(objective)
-        self.minimises = self.objective.name
         self.priority = make_priority(self.objective.name if search == DEFAULT else search)
         super().__init__(self.priority)
         self.window = window

@@ -91,8 +91,6 @@ class Dispatcher(RemembersArguments, ABC):
         only because a set without it is better.
     keeps_places
         Whether it satisfies requested segments and switch limits.
-    minimises
-        What its plans minimise, if it plans: ``slowdown`` or ``expected-wait``.
     allocator
         Its allocator, if it has one, which also places its planned jobs.
     interval
@@ -107,7 +105,6 @@ class Dispatcher(RemembersArguments, ABC):
     acts_when_idle: bool = False
     selects_sets: bool = False
     keeps_places: bool = True
-    minimises: str = "slowdown"
     allocator: Allocator
     interval: int | None = None
 

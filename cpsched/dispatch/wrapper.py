@@ -46,7 +46,6 @@ class Wrapper(Dispatcher):
             self.allocator = self.inner.allocator
         self.selects_sets = self.inner.selects_sets
         self.keeps_places = self.inner.keeps_places
-        self.minimises = self.inner.minimises
         self.interval = self.inner.interval
         self.acts_when_idle = self.inner.acts_when_idle
 

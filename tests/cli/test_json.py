@@ -112,7 +112,6 @@ def test_lists_and_logs(answer):
     ("kind", "words"),
     [
         ("explain", ("explain", *ON, "--job", "2", "--at", "2", "-d", "easy")),
-        ("plan", ("plan", *ON, "-d", "easy")),
         ("when", ("when", *ON, "--at", "2", "-d", "easy", "--scenarios", "2", "--judged", "0")),
         ("evaluate", ("evaluate", *ON, "-p", "requested")),
         ("workload", ("workload", "convert", "log.swf", "log.csv")),

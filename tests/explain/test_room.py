@@ -8,20 +8,30 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
+from cpsched.engine.cluster import Cluster
 from cpsched.explain.context import Holding
 from cpsched.explain.model import Demand, Room
 from cpsched.explain.nearest import nearest_node
 from cpsched.explain.room import Fitting
 from cpsched.explain.text import _resources
 from cpsched.mapping import fit
+from cpsched.model.estimates import Requested
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched_papers.planning.instance import cluster_of
+from cpsched.simulation.arrivals import Arrivals
+
+
+def view_of(fitted):
+    """Return what a dispatcher sees of a workload on the empty machine, all submitted at 0."""
+    arrivals, cluster = Arrivals(fitted), Cluster(fitted.system, "fifo", Requested())
+    store = cluster.machine.store
+    arrivals.enter(store, 0, len(arrivals))
+    cluster.admit(0, len(arrivals), 0, classes=arrivals.eligible(store))
+    return cluster.view(0)
 
 
 def room_of(system, free, *row, **columns):
     """Return the room for one job where nodes have so much free."""
-    workload = jobs(row, resources=system.resources, **columns)
-    view = cluster_of(fit(workload, system), "requested").view(0)
+    view = view_of(fit(jobs(row, resources=system.resources, **columns), system))
     return Fitting(view, 0).room(np.array(free, dtype=np.int64))
 
 
@@ -98,9 +108,7 @@ def test_consecutive_nodes():
 def test_places_that_are_asked_for_are_named(topology, columns, obstacle):
     """The kernel's answer aside: what is said where a job does not fit."""
     workload = jobs((0, 2, 5), nodes_min=[2], nodes_max=[2], **columns)
-    view = cluster_of(
-        fit(workload, replace(machine(*[(1,)] * 4), topology=topology)), "requested"
-    ).view(0)
+    view = view_of(fit(workload, replace(machine(*[(1,)] * 4), topology=topology)))
     fitting = Fitting(view, 0)
     assert obstacle in fitting._shape_obstacle(np.array([1, 0, 0, 1]))
 
@@ -117,7 +125,7 @@ def test_the_nearest_node_is_the_next_with_room_for_a_jobs_share_of_it():
     """
     system = machine([4], [4], [4], [3])
     workload = jobs((0, 8, 10), resources=system.resources, nodes_min=[2])
-    fitting = Fitting(cluster_of(fit(workload, system), "requested").view(0), 0)
+    fitting = Fitting(view_of(fit(workload, system)), 0)
 
     def holding(end, node, amount):
         return Holding(end, 0, 0, np.array([node]), np.array([[amount]]))

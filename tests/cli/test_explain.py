@@ -1,11 +1,10 @@
-"""``explain``, ``plan`` and the decision statistics as somebody types them."""
+"""``explain`` and the decision statistics as somebody types them."""
 
 from __future__ import annotations
 
 import json
 import re
 
-import pyarrow.parquet as pq
 import pytest
 
 from cpsched.dispatch.rules import Fifo
@@ -40,27 +39,7 @@ core           1     1       1      4       1
 room for    1 of 1 unit: 1 unit on all
 ahead       job 2 (4 units), number 1 in the queue, from 10 s to 14 s as expected, on all
 """
-PLAN = """\
-log: 4 jobs, all there at second 0, on four cores, empty
-runtime estimate: requested time
-rejected: 1 job that can never run here (the first: job 5, needs 99 units of 1 core, all 1 eligible nodes hold at most 4)
-
-                                                   mean
-                                         mean  weighted
-plan                                 slowdown      wait  makespan
------------------------------------  --------  --------  --------
-cph-2:limit=1.0,window=all              1.392       3 s      14 s
-list plan in its order, on one pool     1.800       5 s      22 s
-
-status      optimal
-objective   mean slowdown 1.392, no plan is below 1.392
-gap         0.00% of the delay
-checked     capacity is kept on every node at every second
-
-File: plan.csv
-"""
 EXPLAIN = ("explain", "log.swf", "--system", "four.toml")
-MAKE_PLAN = ("plan", "log.swf", "--system", "four.toml")
 
 
 @pytest.fixture
@@ -144,28 +123,6 @@ def test_the_same_command_gives_the_same_bytes(files, cpsched):
     assert first == cpsched(*EXPLAIN, "--job", "4", "--at", "4", "-d", "cph-2")
 
 
-def test_plan_as_text_and_csv(files, cpsched):
-    code, out, err = cpsched(*MAKE_PLAN, "-d", "cph-2", "--out", "plan.csv")
-    assert (code, err) == (0, "")
-    assert out == PLAN
-    assert (files / "plan.csv").read_text().splitlines() == [
-        "job_id,release,start,end,units,nodes,units_per_node",
-        "1,0,4,14,2,all,2",
-        "2,0,0,4,4,all,4",
-        "3,0,4,10,1,all,1",
-        "4,0,4,12,1,all,1",
-    ]
-
-
-def test_plan_of_part_of_a_log_with_submits(files, cpsched):
-    code, out, _ = cpsched(
-        *MAKE_PLAN, "-d", "easy", "--first", "2", "--keep-submits", "-o", "p.parquet", "--json"
-    )
-    assert code == 0
-    assert json.loads(out)["jobs_planned"] == 2
-    assert pq.read_table("p.parquet").column("start").to_pylist() == [0, 10]
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -193,13 +150,6 @@ def test_plan_of_part_of_a_log_with_submits(files, cpsched):
             (*EXPLAIN, "--job", "5", "--at", "4", "-d", "cph-0", "--dump-model", "m.pb"),
             "--dump-model: there is no model: job 5 can never run on this system: needs 99 units",
         ),
-        ((*MAKE_PLAN, "-d", "cph-2", "--keep-submits"), "--keep-submits: 'cph-2' needs all jobs"),
-        (
-            (*MAKE_PLAN, "-d", "cph-2", "-o", "plan.xls"),
-            "plan.xls: must end in .csv, .parquet, .json",
-        ),
-        ((*MAKE_PLAN, "-d", "cph-2", "-o", "log.swf"), "log.swf: must end in .csv"),
-        ((*MAKE_PLAN, "-d", "cph-2", "--limit", "0"), "limit is 0.0, must be above 0"),
     ],
 )
 def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, message):
@@ -253,8 +203,9 @@ def test_an_interruption_is_said(files, cpsched, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cpsched_papers.planning.offline.instance_of", interrupted)
-    code, out, err = cpsched(*MAKE_PLAN, "-d", "cph-2", "--out", "plan.csv")
+    monkeypatch.setattr("cpsched.explain.explain", interrupted)
+    model = ("-d", "cph-2", "--dump-model", "model.pb")
+    code, out, err = cpsched(*EXPLAIN, "--job", "4", "--at", "4", *model)
     assert (code, out) == (130, "")
     assert err == "cpsched: interrupted; nothing half-written is left behind\n"
-    assert not (files / "plan.csv").exists()
+    assert not (files / "model.pb").exists()

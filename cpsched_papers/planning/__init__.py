@@ -1,1 +1,0 @@
-"""Plans of one static instance: all jobs known, the machine empty."""
