@@ -25,7 +25,7 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 demo: $(VENV)/.installed  ## Compare four dispatchers on the bundled log, then ask what more nodes would do.
 	@$(BIN)/cpsched compare demo --out demo-out --jobs 2
 	@$(BIN)/cpsched what-if data/logs/eurora-sample.csv.gz --system eurora --jobs 2 \
-		--add-nodes group=gpu,count=8 --scale-load 1.2 --out demo-out/what-if
+		--change 'add-nodes group=gpu,count=8' --change 'scale-load 1.2' --out demo-out/what-if
 
 slurm-demo: $(VENV)/.installed  ## Start a private Slurm of 16 nodes with a queue to decide on.
 	@$(BIN)/cpsched slurm demo

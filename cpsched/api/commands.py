@@ -9,19 +9,14 @@ from cpsched.cli.options import (
     SLURM,
     AsJson,
     Dispatcher,
-    Format,
+    Jobs,
     Log,
-    MeasureFrom,
     Overwrite,
-    Part,
-    Policy,
     Predictor,
-    Rules,
     Seed,
-    SkipBadLines,
+    SiteRuns,
     StudyFolder,
     SystemName,
-    Systems,
     WorkloadFile,
     grouped,
     moment,
@@ -38,4 +33,3 @@ from cpsched.cli.progress import (
 )
 from cpsched.cli.report import not_simulated, say, totals, width
 from cpsched.cli.results import results_as_data
-from cpsched.cli.what_if import baseline_of

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from cpsched.base import registry
-from cpsched.base.spec import Spec, files_of, is_file
+from cpsched.base.spec import Spec, build, files_of, is_file
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -52,6 +52,34 @@ def absolute(group: str, text: str, folder: Path) -> str:
     spec = Spec.parse(text)
     files = {key: str((folder / path).absolute()) for key, path in files_of(group, spec).items()}
     return str(Spec(spec.name, tuple((key, files.get(key, value)) for key, value in spec.options)))
+
+
+def checked(group: str, text: str, folder: Path = Path()) -> str:
+    """
+    Return a specification in its one form, checked by making the thing once.
+
+    Parameters
+    ----------
+    group
+        Its registry group; a predictor may also be given as its model file.
+    folder
+        What paths of files are relative to; they become absolute.
+
+    Raises
+    ------
+    UnknownNameError, ConfigError
+        If it cannot be made, or a file is not there.
+    """
+    given: dict[str, Any] = {}
+    if group == "predictors":
+        given["truth"] = lambda handle: handle
+        text = with_model(text, folder)
+    found = absolute(group, text, folder)
+    build(group, found, **given)
+    for path in files_of(group, Spec.parse(found)).values():
+        if not path.is_file():
+            raise ConfigError("is not a file", where=path)
+    return found
 
 
 def _refuse_options(text: str, folder: Path) -> None:

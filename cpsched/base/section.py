@@ -8,6 +8,7 @@ the same way: file, line, key, value, and what would be right.
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from datetime import date, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,10 +17,10 @@ from cpsched.base.documents import read_toml
 from cpsched.base.toml_lines import Lines
 from cpsched.base.types import MAX_AMOUNT, MAX_TIME
 from cpsched.base.words import escaped
-from cpsched.errors import ConfigError, instead_of
+from cpsched.errors import ConfigError, CpschedError, instead_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Self
 
 _Value = TypeVar("_Value")
@@ -92,6 +93,16 @@ class Section:
         line = None if self._lines is None else self._lines.of(self._below(key))
         shown = self._below(escaped(key))
         return ConfigError(str(message), where=self._where, line=line, key=shown)
+
+    @contextmanager
+    def blamed(self, key: str) -> Iterator[None]:
+        """Say of whatever is wrong with a key's value where it is in the file."""
+        try:
+            yield
+        except CpschedError as error:
+            if getattr(error, "where", None) == self._where:
+                raise
+            raise self.error(key, error) from error
 
     def finish(self) -> None:
         """Raise ConfigError if there is a key that was never read."""

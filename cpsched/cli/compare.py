@@ -11,23 +11,7 @@ import typer
 
 from cpsched.cli.errors import SOME_FAILED
 from cpsched.cli.log_study import complain_about, narrowed, study_of_log
-from cpsched.cli.options import (
-    COMPARISON,
-    OUTPUT,
-    Allocator,
-    AsJson,
-    Dispatchers,
-    Format,
-    Part,
-    Predictors,
-    Rules,
-    SkipBadLines,
-    Stats,
-    StudyFolder,
-    Systems,
-    WithReport,
-    grouped,
-)
+from cpsched.cli.options import COMPARISON, OUTPUT, RepeatedRuns, Shown, grouped
 from cpsched.cli.output import counted, echo, print_json
 from cpsched.cli.progress import steps, study_bars
 from cpsched.cli.results import results_as_data, show_results
@@ -51,18 +35,6 @@ def command(
             " aucsched-tree; or a job log, with --system.",
         ),
     ],
-    out: Annotated[Path, StudyFolder],
-    jobs: Annotated[
-        int,
-        typer.Option(
-            "--jobs",
-            "-j",
-            min=1,
-            help="Processes on this machine.",
-            metavar="N",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = 1,
     scheduler: Annotated[
         str | None,
         typer.Option(
@@ -70,12 +42,6 @@ def command(
             rich_help_panel=OUTPUT,
         ),
     ] = None,
-    *,
-    part: Part,
-    system: Systems = None,
-    dispatcher: Dispatchers = None,
-    allocator: Allocator = None,
-    predictor: Predictors = None,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -89,27 +55,9 @@ def command(
             rich_help_panel=COMPARISON,
         ),
     ] = None,
-    seeds: Annotated[
-        int | None,
-        typer.Option(
-            min=1,
-            help="Repetitions with jittered submits.",
-            metavar="N",
-            rich_help_panel=COMPARISON,
-        ),
-    ] = None,
-    jitter: Annotated[
-        int | None,
-        typer.Option(
-            min=0, help="Largest delay of a submit, in seconds. [5]", rich_help_panel=COMPARISON
-        ),
-    ] = None,
-    rules: Rules,
-    format_name: Format = None,
-    skip_bad_lines: SkipBadLines = False,
-    stats: Stats = False,
-    report: WithReport = True,
-    as_json: AsJson = False,
+    *,
+    runs: RepeatedRuns,
+    shown: Shown,
 ) -> None:
     """
     Run what is missing of a study, compare all runs with a baseline, and write tables and a report.
@@ -118,51 +66,23 @@ def command(
     """
     from cpsched.study import load_study
 
-    given = {
-        "format": format_name,
-        "skip_bad_lines": skip_bad_lines or None,
-        "systems": system,
-        "dispatchers": dispatcher,
-        "allocator": allocator,
-        "predictors": predictor,
-        "baseline": baseline,
-        "baseline_system": baseline_system,
-        "seeds": seeds,
-        "jitter": jitter,
-        **vars(rules),
-    }
-    if scheduler is not None and jobs > 1:
+    if scheduler is not None and shown.jobs > 1:
         raise ConfigError(
             "applies to this machine; a cluster runs as many as it has workers", key="--jobs"
         )
-    repeat = "--seeds 5"
+    named = {"baseline": baseline, "baseline_system": baseline_system}
+    against: dict[str, Any] = {key: one for key, one in named.items() if one is not None}
     if _is_log(study):
-        wanted = study_of_log(study, given, part, several_systems=True)
+        wanted, repeat = study_of_log(study, runs, **against), "--seeds 5"
     else:
-        wanted = narrowed(_of_file(load_study(study), given), part)
-        repeat = "seeds = 5 in its file"
-    carry_out_and_show(
-        wanted,
-        out,
-        jobs=jobs,
-        scheduler=scheduler,
-        repeat=repeat,
-        stats=stats,
-        report=report,
-        as_json=as_json,
-    )
+        wanted, repeat = load_study(study), "seeds = 5 in its file"
+        _refuse_any(runs.given() | against)
+        wanted = narrowed(wanted, runs)
+    carry_out_and_show(wanted, shown, scheduler=scheduler, repeat=repeat)
 
 
 def carry_out_and_show(
-    study: Study,
-    out: Path,
-    *,
-    jobs: int,
-    scheduler: str | None = None,
-    repeat: str = "--seeds 5",
-    stats: bool = False,
-    report: bool = True,
-    as_json: bool = False,
+    study: Study, shown: Shown, *, scheduler: str | None = None, repeat: str = "--seeds 5"
 ) -> None:
     """
     Run what is missing of a study, write tables and the report, and print the results.
@@ -184,26 +104,26 @@ def carry_out_and_show(
 
     def tables_of(outcome: Outcome) -> None:
         if outcome.folders:
-            made.append(make_tables(out))
-            write_tables(made[0], out / "tables")
+            made.append(make_tables(shown.out))
+            write_tables(made[0], shown.out / "tables")
 
     with study_bars() as (watch, display):
         outcome = carry_out(
             study,
-            out,
-            jobs=jobs,
+            shown.out,
+            jobs=shown.jobs,
             scheduler=scheduler,
             watch=watch,
             display=display,
             finish=tables_of,
         )
     complain_about(outcome)
-    page = _report(out) if made and report else None
-    if as_json:
+    page = _report(shown.out) if made and shown.report else None
+    if shown.as_json:
         data = results_as_data(made[0]) if made else {}
         print_json("results", {**data, "report": None if page is None else str(page)})
     elif made:
-        _show(outcome, made[0], out, page, repeat, stats=stats)
+        _show(outcome, made[0], page, repeat, shown)
     if outcome.failed:
         raise typer.Exit(SOME_FAILED)
 
@@ -220,15 +140,13 @@ def _report(out: Path) -> Path | None:
         return make_report(out, progress=progress).page
 
 
-def _show(
-    outcome: Outcome, tables: Tables, out: Path, page: Path | None, repeat: str, *, stats: bool
-) -> None:
+def _show(outcome: Outcome, tables: Tables, page: Path | None, repeat: str, shown: Shown) -> None:
     done = outcome.runs - outcome.kept - len(outcome.failed)
     parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.kept:,} already done"]
     echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
-    show_results(tables, repeat, stats=stats)
-    echo(f"\nTables: {out / 'tables'}")
-    echo(f"Report: {page or f'cpsched report {shlex.quote(str(out))} makes one'}")
+    show_results(tables, repeat, stats=shown.stats)
+    echo(f"\nTables: {shown.out / 'tables'}")
+    echo(f"Report: {page or f'cpsched report {shlex.quote(str(shown.out))} makes one'}")
 
 
 def _is_log(study: str) -> bool:
@@ -249,11 +167,9 @@ def _is_log(study: str) -> bool:
     return True
 
 
-def _of_file(study: Study, given: Mapping[str, Any]) -> Study:
-    """Return a study; options that apply only to a log are refused."""
-    for name, value in given.items():
-        if value is not None:
-            option = {"systems": "system", "dispatchers": "dispatcher", "predictors": "predictor"}
-            flag = "--" + option.get(name, name).replace("_", "-")
-            raise ConfigError("applies to a job log; set it in the study's file", key=flag)
-    return study
+def _refuse_any(given: Mapping[str, Any]) -> None:
+    """Refuse options that apply only to a log: a study sets them in its file."""
+    for name in given:
+        option = {"systems": "system", "dispatchers": "dispatcher", "predictors": "predictor"}
+        flag = "--" + option.get(name, name).replace("_", "-")
+        raise ConfigError("applies to a job log; set it in the study's file", key=flag)

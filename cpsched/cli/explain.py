@@ -15,13 +15,12 @@ from cpsched.cli.options import (
     Rules,
     Seed,
     SystemName,
+    baseline_of,
     fitted_of,
     grouped,
     second_of,
-    settings_of,
 )
 from cpsched.cli.output import echo, escaped, print_json
-from cpsched.cli.what_if import baseline_of
 
 if TYPE_CHECKING:
     from cpsched.explain.dump import ModelDump
@@ -63,7 +62,7 @@ def command(
     from cpsched.explain import explain
     from cpsched.explain.text import text
 
-    settings = settings_of(rules, seed)
+    settings = rules.settings(seed)
     dispatcher = baseline_of(policy, dispatcher)
     dump = None if dump_model is None else _dump(dump_model, dispatcher)
     jobs = log.read()

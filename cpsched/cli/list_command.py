@@ -42,7 +42,7 @@ _KINDS = {
     "generators": "make synthetic job logs (workload generate)",
     "runtime_models": "say how long jobs run on other nodes (--runtime-model)",
     "outages": "say when nodes are down (--outages)",
-    "changes": "changes that what-if can make",
+    "changes": "changes of a scenario (what-if --change)",
     "observers": "watch a run (simulate --observe)",
 }
 _BEGIN = """\

@@ -6,48 +6,48 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.cli.errors import complain
-from cpsched.cli.options import Part, moment
+from cpsched.cli.options import Part, Runs, moment
 from cpsched.cli.output import counted, echo, escaped
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Sequence
 
     from cpsched.mapping import Fitted
     from cpsched.study import Outcome, Study
 
 
-def study_of_log(
-    log: str | Path, given: Mapping[str, Any], part: Part, *, several_systems: bool = False
-) -> Study:
+#: Options that a study of one log takes at most once, by their names in a study file.
+_FLAGS = {"systems": "--system", "dispatchers": "--dispatcher", "predictors": "--predictor"}
+
+
+def study_of_log(log: str | Path, runs: Runs, *, once: Sequence[str] = (), **more: Any) -> Study:
     """
     Return the study that options describe.
 
     Parameters
     ----------
-    given
-        As for :func:`cpsched.study.log_study.study_of_log`.
-    part
-        The part of the log to use.
-    several_systems
-        Whether several systems are allowed.
+    once
+        What may be given only once, by its name in a study file.
+    more
+        Further values, as for :func:`cpsched.study.log_study.study_of_log`.
 
     Raises
     ------
     ConfigError
-        As there, or if there is not exactly one system.
+        As there, or if there is no system, or more than one of what may be given once.
     """
     from cpsched.study.log_study import study_of_log as of_log
 
-    systems = given.get("systems") or []
-    if not systems or (len(systems) > 1 and not several_systems):
+    given = runs.given() | more
+    for name in once:
+        if len(given.get(name, ())) > 1:
+            raise ConfigError(f"is given {len(given[name])} times; name one", key=_FLAGS[name])
+    if "systems" not in given:
         raise ConfigError(
-            f"is given {len(systems)} times; name one"
-            if systems
-            else "is missing; a log needs a machine (cpsched list systems)",
-            key="--system",
+            "is missing; a log needs a machine (cpsched list systems)", key=_FLAGS["systems"]
         )
-    return narrowed(of_log(log, given, "command line"), part)
+    return narrowed(of_log(log, given, "command line"), runs)
 
 
 def narrowed(study: Study, part: Part) -> Study:

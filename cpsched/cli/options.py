@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
-from dataclasses import dataclass, is_dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
@@ -19,11 +19,12 @@ from cpsched.cli.completion import (
     complete_system,
 )
 from cpsched.errors import ConfigError
+from cpsched.simulation.settings import RULES as SETTINGS
+from cpsched.simulation.settings import Rule, Settings
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
-    from cpsched.simulation.simulate import Settings
 
 #: Groups of options in a command's help, in this order; the command's own options come first.
 LOG, MACHINE, DISPATCHING = "The log", "The machine", "Dispatchers and predictors"
@@ -163,80 +164,6 @@ Predictors = Annotated[
         rich_help_panel=DISPATCHING,
     ),
 ]
-EnforceLimits = Annotated[
-    bool | None,
-    typer.Option(
-        "--enforce-limits/--no-enforce-limits",
-        help="Reject jobs that ask for more time than their queue allows. [yes]",
-        rich_help_panel=MACHINE,
-    ),
-]
-Overrun = Annotated[
-    Literal["kill", "extend"] | None,
-    typer.Option(
-        "--overrun",
-        help="At the requested time: kill the job, or extend it (run on as recorded). [kill]",
-        rich_help_panel=RULES,
-    ),
-]
-Correction = Annotated[
-    Literal["requested", "double"] | None,
-    typer.Option(
-        "--correction",
-        help="Expected end of a job that outlives its prediction. [requested]",
-        rich_help_panel=RULES,
-    ),
-]
-DispatchInterval = Annotated[
-    int | None,
-    typer.Option(
-        "--dispatch-interval",
-        min=1,
-        help="Dispatch only at multiples of S seconds.",
-        metavar="S",
-        rich_help_panel=RULES,
-    ),
-]
-RuntimeModel = Annotated[
-    str | None,
-    typer.Option(
-        "--runtime-model",
-        help="How long jobs run: recorded (as in the log) or gpu-scaling; NAME:KEY=VALUE,..."
-        " [recorded]",
-        rich_help_panel=RULES,
-    ),
-]
-Restarts = Annotated[
-    str | None,
-    typer.Option(
-        "--restarts",
-        help="Jobs that may be killed and restarted, such as share=0.5,cost=30: share (of jobs),"
-        " cost (seconds a restart costs), checkpoint (seconds between two). [from the log]",
-        metavar="KEY=VALUE,...",
-        rich_help_panel=RULES,
-    ),
-]
-Malleable = Annotated[
-    str | None,
-    typer.Option(
-        "--malleable",
-        help="Jobs that may change size, such as share=0.5,most=2: share (of the jobs), least and"
-        " most (units, as multiples of what a job asks for), kind (moldable, malleable, evolving),"
-        " serial (share of the work that units cannot share), cost (seconds a change of size"
-        " costs). [from the log]",
-        metavar="KEY=VALUE,...",
-        rich_help_panel=RULES,
-    ),
-]
-Outages = Annotated[
-    str | None,
-    typer.Option(
-        "--outages",
-        help="Node outages: table:file=CSV, or drawn:mtbf=S,repair=S (cpsched list outages)."
-        " [none]",
-        rich_help_panel=RULES,
-    ),
-]
 StudyFolder = typer.Option(
     "--out", "-o", help="Folder of the study; finished runs in it are kept.", rich_help_panel=OUTPUT
 )
@@ -268,8 +195,44 @@ AsJson = Annotated[
 ]
 
 
+Seeds = Annotated[
+    int | None,
+    typer.Option(
+        "--seeds",
+        min=1,
+        help="Repetitions with jittered submits.",
+        metavar="N",
+        rich_help_panel=COMPARISON,
+    ),
+]
+Jitter = Annotated[
+    int | None,
+    typer.Option(
+        "--jitter",
+        min=0,
+        help="Largest delay of a submit, in seconds. [5]",
+        rich_help_panel=COMPARISON,
+    ),
+]
+Jobs = Annotated[
+    int,
+    typer.Option(
+        "--jobs",
+        "-j",
+        min=1,
+        help="Processes on this machine.",
+        metavar="N",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
+class Group:
+    """Options that commands share: fields of a subclass that is a dataclass."""
+
+
 @dataclass(frozen=True, kw_only=True)
-class Part:
+class Part(Group):
     """Options: the part of a log."""
 
     first: First = None
@@ -278,12 +241,18 @@ class Part:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Log(Part):
+class Reading(Group):
+    """Options: how a log is read."""
+
+    format: Format = None
+    skip_bad_lines: SkipBadLines = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Log(Part, Reading):
     """Arguments and options: a log, or a part of it."""
 
     workload: WorkloadFile
-    format_name: Format = None
-    skip_bad_lines: SkipBadLines = False
 
     def read(self) -> Workload:
         """Read the log, and cut it."""
@@ -292,7 +261,7 @@ class Log(Part):
 
         with reading(self.workload):
             workload = traces.read(
-                self.workload, format=self.format_name, skip_bad_lines=self.skip_bad_lines
+                self.workload, format=self.format, skip_bad_lines=self.skip_bad_lines
             )
         cut = workload.select(
             first=self.first,
@@ -306,51 +275,156 @@ class Log(Part):
         return cut
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rules:
-    """Options: how a log is simulated; None for the default."""
+def _rule(name: str, rule: Rule) -> Any:
+    """Return the option that gives a setting."""
+    usual = getattr(Settings, name)
+    flag = f"--{name.replace('_', '-')}"
+    shown = rule.usual or usual
+    kind: Any = str
+    more: dict[str, Any] = {"metavar": rule.metavar, "rich_help_panel": RULES}
+    if rule.choices:
+        kind = Literal[rule.choices]
+    elif isinstance(usual, bool):
+        kind, flag = bool, f"{flag}/--no-{flag.removeprefix('--')}"
+        more["rich_help_panel"] = MACHINE
+    elif usual is None:
+        kind, more["min"] = int, 1
+    text = rule.help if shown is None else f"{rule.help} [{shown}]"
+    return Annotated[kind | None, typer.Option(flag, help=text, **more)]
 
-    overrun: Overrun = None
-    correction: Correction = None
-    dispatch_interval: DispatchInterval = None
-    enforce_limits: EnforceLimits = None
-    restarts: Restarts = None
-    malleable: Malleable = None
-    runtime_model: RuntimeModel = None
-    outages: Outages = None
+
+#: How a log is simulated: the options of the settings, by their names.
+RULE_OPTIONS = {name: _rule(name, rule) for name, rule in SETTINGS.items()}
+
+
+class Rules(Group):
+    """
+    Options: how a log is simulated.
+
+    Attributes
+    ----------
+    given
+        Those that are given, by their names in a study file.
+    """
+
+    __annotations__ = RULE_OPTIONS
+    __signature__ = inspect.Signature(
+        [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None)
+            for name in RULE_OPTIONS
+        ]
+    )
+
+    def __init__(self, **options: Any) -> None:
+        self.given = {name: value for name, value in options.items() if value is not None}
+
+    def settings(self, seed: int) -> Settings:
+        """Return the settings that they describe, with canonical specifications."""
+        from cpsched.base.section import Section
+        from cpsched.simulation.settings import read_settings
+
+        return replace(read_settings(Section(self.given, "command line")), seed=seed)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Runs(Part):
+    """Options: the runs of a log; all but the part of the log by their names in a study file."""
+
+    systems: Systems = None
+    dispatchers: Dispatchers = None
+    allocator: Allocator = None
+    predictors: Predictors = None
+    rules: Rules
+
+    def given(self) -> dict[str, Any]:
+        """Return what is given, by its name in a study file."""
+        part = [one.name for one in fields(Part)]
+        own = {key: one for key, one in vars(self).items() if key not in (*part, "rules")}
+        return {**{key: one for key, one in own.items() if one}, **self.rules.given}
+
+
+@dataclass(frozen=True, kw_only=True)
+class SiteRuns(Runs, Reading):
+    """Options: the runs of a log, also under a site's policy."""
+
+    policy: Policy = None
+    measure_from: MeasureFrom = None
+
+    def given(self) -> dict[str, Any]:
+        """Return what is given, by its name in a study file."""
+        found = super().given()
+        if found.pop("policy", None):
+            asked: Sequence[str | None] = self.dispatchers or [None]
+            found["dispatchers"] = [baseline_of(self.policy, one) for one in asked]
+        if self.measure_from is not None:
+            found["measure_from"] = moment("--measure-from", self.measure_from)
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class RepeatedRuns(SiteRuns):
+    """Options: the runs of a log, each repeated."""
+
+    seeds: Seeds = None
+    jitter: Jitter = None
+
+    def given(self) -> dict[str, Any]:
+        """Return what is given, by its name in a study file."""
+        return super().given() | ({} if self.jitter is None else {"jitter": self.jitter})
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown(Group):
+    """Options: how a study is carried out, and what is printed of it."""
+
+    out: Annotated[Path, StudyFolder]
+    jobs: Jobs = 1
+    stats: Stats = False
+    report: WithReport = True
+    as_json: AsJson = False
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
     """
     Return a command in which parameters that are groups of options become these options.
 
-    A group is a dataclass; its fields are options as typer reads them.
+    A group is a :class:`Group`; its fields are options as typer reads them, or groups again.
     """
     hints = get_type_hints(command, include_extras=True)
-    groups: dict[str, Any] = {}
-    parameters: list[inspect.Parameter] = []
-    for name, parameter in inspect.signature(command).parameters.items():
-        if is_dataclass(hints[name]):
-            groups[name] = kind = hints[name]
-            own = get_type_hints(kind, include_extras=True)
-            members = inspect.signature(kind).parameters.values()
-            parameters += (one.replace(annotation=own[one.name]) for one in members)
-        else:
-            kind = inspect.Parameter.KEYWORD_ONLY
-            parameters.append(parameter.replace(annotation=hints[name], kind=kind))
+    own = inspect.signature(command).parameters
+    parameters = [option for name, one in own.items() for option in _options(one, hints[name])]
 
     def run(**given: Any) -> None:
-        made = {
-            name: kind(**{key: given.pop(key) for key in inspect.signature(kind).parameters})
-            for name, kind in groups.items()
-        }
-        command(**given, **made)
+        command(**{name: _taken(name, hints[name], given) for name in own})
 
     parameters.sort(key=_panel)
     run.__doc__ = command.__doc__
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     run.__annotations__ = {item.name: item.annotation for item in parameters}
     return run
+
+
+def _is_group(kind: Any) -> bool:
+    return isinstance(kind, type) and issubclass(kind, Group)
+
+
+def _options(parameter: inspect.Parameter, kind: Any) -> list[inspect.Parameter]:
+    """Return a parameter, or the options of the group that it is."""
+    if not _is_group(kind):
+        return [parameter.replace(annotation=kind, kind=inspect.Parameter.KEYWORD_ONLY)]
+    hints = get_type_hints(kind, include_extras=True)
+    members = inspect.signature(kind).parameters.values()
+    return [option for one in members for option in _options(one, hints[one.name])]
+
+
+def _taken(name: str, kind: Any, given: dict[str, Any]) -> Any:
+    """Return the value of a parameter, or the group of the values of its options."""
+    if not _is_group(kind):
+        return given[name]
+    hints = get_type_hints(kind, include_extras=True)
+    return kind(
+        **{key: _taken(key, hints[key], given) for key in inspect.signature(kind).parameters}
+    )
 
 
 def _panel(parameter: inspect.Parameter) -> int:
@@ -383,19 +457,15 @@ def moment(option: str, text: str | None) -> int | str | None:
     )
 
 
-def settings_of(rules: Rules, seed: int) -> Settings:
-    """Return the settings that the options describe, with canonical specifications."""
-    from cpsched.base.spec import canonical
-    from cpsched.simulation.simulate import Settings
+def baseline_of(policy: Path | None, dispatcher: str | None) -> str:
+    """Return the dispatcher that a policy, or a specification, asks for."""
+    from cpsched.base.spec import Spec
 
-    settings = Settings(
-        **{key: one for key, one in vars(rules).items() if one is not None}, seed=seed
-    )
-    return replace(
-        settings,
-        runtime_model=canonical("runtime_models", settings.runtime_model),
-        outages=canonical("outages", settings.outages),
-    )
+    if policy is None:
+        return dispatcher or "easy"
+    spec = Spec.parse(dispatcher or "slurm")
+    options = {**dict(spec.options), "policy": str(policy.absolute())}
+    return str(Spec(spec.name, tuple(sorted(options.items()))))
 
 
 def fitted_of(jobs: Workload, system: str, settings: Settings) -> Fitted:
@@ -403,10 +473,4 @@ def fitted_of(jobs: Workload, system: str, settings: Settings) -> Fitted:
     from cpsched import systems
     from cpsched.mapping import fit
 
-    return fit(
-        jobs,
-        systems.load(system),
-        enforce_limits=settings.enforce_limits,
-        restarts=settings.restarts,
-        malleable=settings.malleable,
-    )
+    return fit(jobs, systems.load(system), **settings.mapping)

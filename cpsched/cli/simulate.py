@@ -15,17 +15,12 @@ from cpsched.cli.log_study import complain_about, study_of_log
 from cpsched.cli.options import (
     OUTPUT,
     RULES,
-    Allocator,
     AsJson,
-    Dispatchers,
-    Part,
-    Predictors,
-    Rules,
+    Runs,
     Seed,
     SkipBadLines,
     Stats,
     StudyFolder,
-    Systems,
     WorkloadFile,
     grouped,
 )
@@ -45,18 +40,13 @@ if TYPE_CHECKING:
 @grouped
 def command(
     workload: WorkloadFile,
-    system: Systems = None,
-    dispatcher: Dispatchers = None,
-    allocator: Allocator = None,
-    predictor: Predictors = None,
     out: Annotated[Path | None, StudyFolder] = None,
     overwrite: Annotated[
         bool,
         typer.Option("--overwrite", help="Repeat runs that exist already.", rich_help_panel=OUTPUT),
     ] = False,
     *,
-    part: Part,
-    rules: Rules,
+    runs: Runs,
     on_infeasible: Annotated[
         Literal["reject", "error"],
         typer.Option(
@@ -106,19 +96,9 @@ def command(
     from cpsched.study.task import tasks_of
 
     format_name, written = _formats(formats or [], out)
+    read = {"format": format_name} if format_name else {}
     study = study_of_log(
-        workload,
-        {
-            "systems": system,
-            "dispatchers": dispatcher,
-            "allocator": allocator,
-            "predictors": predictor,
-            "seeds": [seed],
-            "format": format_name,
-            "skip_bad_lines": skip_bad_lines,
-            **vars(rules),
-        },
-        part,
+        workload, runs, once=["systems"], seeds=[seed], skip_bad_lines=skip_bad_lines, **read
     )
     tasks = tasks_of(study)
     kept = None if checkpoint is None else _checkpoint(checkpoint, checkpoint_interval, len(tasks))

@@ -15,13 +15,12 @@ from cpsched.cli.options import (
     Rules,
     Seed,
     SystemName,
+    baseline_of,
     fitted_of,
     grouped,
     second_of,
-    settings_of,
 )
 from cpsched.cli.output import echo, print_json
-from cpsched.cli.what_if import baseline_of
 from cpsched.errors import ConfigError
 
 
@@ -85,7 +84,7 @@ def command(
     from cpsched.forecast.when import when
     from cpsched.mapping import append
 
-    settings = settings_of(rules, seed)
+    settings = rules.settings(seed)
     dispatcher = baseline_of(policy, dispatcher)
     jobs = log.read()
     now = second_of(jobs, "--at", at)

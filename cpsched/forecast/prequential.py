@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cpsched.forecast.forecaster import Forecaster
     from cpsched.forecast.starts import Starts
     from cpsched.mapping import Fitted
-    from cpsched.simulation.identity import Settings
+    from cpsched.simulation.settings import Settings
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

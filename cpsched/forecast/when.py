@@ -15,7 +15,7 @@ from cpsched.forecast.forecaster import Forecaster
 from cpsched.forecast.prequential import Prequential
 from cpsched.forecast.starts import NEVER, Starts
 from cpsched.model import columns as c
-from cpsched.simulation.identity import Settings
+from cpsched.simulation.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -36,7 +36,7 @@ from cpsched.study.writer import save_run
 if TYPE_CHECKING:
     import pandas as pd
 
-    from cpsched.simulation.identity import Settings
+    from cpsched.simulation.settings import Settings
     from cpsched.study.tables import Tables
 
 #: Where logs and systems given as objects are stored; a folder for each content.

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from cpsched.engine.cluster import Cluster
     from cpsched.mapping import Fitted
     from cpsched.model.jobstore import JobStore
-    from cpsched.simulation.identity import Settings
+    from cpsched.simulation.settings import Settings
     from cpsched.simulation.work import Work
 
 _END, _RELEASE = int(Phase.END), int(Phase.RELEASE)

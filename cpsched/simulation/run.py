@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from cpsched.model.schedule import Schedule
-    from cpsched.simulation.identity import Settings
+    from cpsched.simulation.settings import Settings
 
 #: Columns of a run's data frame that are moments.
 _TIMES = ("submit", "start", "end")

@@ -14,11 +14,11 @@ from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
 from cpsched.simulation import checkpoint as checkpoints
-from cpsched.simulation.identity import Settings as Settings
-from cpsched.simulation.identity import describe
+from cpsched.simulation.identity import identity as identity_of
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.result import schedule_of
 from cpsched.simulation.run import Run as Run
+from cpsched.simulation.settings import Settings as Settings
 from cpsched.simulation.simulator import Simulator
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def _run_with(
 ) -> None:
     """Run, saving the state in a file; continue from it if it exists."""
     jobs, system = simulator.arrivals.workload.digest(), simulator.system.digest()
-    identity = describe(jobs, system, *what).identity
+    identity = identity_of(jobs, system, *what)
     if checkpoint.path.exists():
         simulator.restore(checkpoints.read(checkpoint.path, identity))
     due = monotonic() + checkpoint.interval
@@ -202,13 +202,7 @@ def _fitted(
             f" ({', '.join(systems.names())}), the path of a system file, or a System"
         )
     workload, system = workload_of(workload), system_of(system)
-    return fit(
-        workload,
-        system,
-        enforce_limits=settings.enforce_limits,
-        restarts=settings.restarts,
-        malleable=settings.malleable,
-    )
+    return fit(workload, system, **settings.mapping)
 
 
 def workload_of(given: Workload | str | PathLike[str]) -> Workload:

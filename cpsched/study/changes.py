@@ -26,6 +26,25 @@ class Change:
 
     name: ClassVar[str]
 
+    @classmethod
+    def written(cls, text: str, second: Callable[[str], int]) -> str:  # noqa: ARG003
+        """
+        Return the options that a scenario gives after the change's name, as ``KEY=VALUE,...``.
+
+        Parameters
+        ----------
+        text
+            What is given there: these options, or a short form of the change's own.
+        second
+            The second of the log's clock at a date, which a specification names instead.
+
+        Raises
+        ------
+        ValueError
+            If it makes no sense.
+        """
+        return text
+
     def of_system(self, system: System) -> System:
         """
         Return the changed machine.

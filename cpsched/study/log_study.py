@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.base.spec import Spec
 from cpsched.errors import ConfigError
+from cpsched.simulation.settings import RULES
 from cpsched.study.study import as_label, system_label
 from cpsched.study.study_file import log_name, parse_study
 
@@ -14,12 +15,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.study.study import Study
-
-#: Of the table ``run``.
-_RUN = (
-    *("overrun", "correction", "dispatch_interval", "enforce_limits", "restarts"),
-    *("malleable", "runtime_model", "outages"),
-)
 
 
 def study_of_log(log: str | Path, given: Mapping[str, Any], where: str) -> Study:
@@ -62,7 +57,7 @@ def study_of_log(log: str | Path, given: Mapping[str, Any], where: str) -> Study
         "dispatchers": list(dict.fromkeys(given.get("dispatchers") or ["easy"])),
         "predictors": list(dict.fromkeys(given.get("predictors") or ["requested"])),
         "workloads": [{"file": str(path), **said("format", "skip_bad_lines")}],
-        "run": said(*_RUN),
+        "run": said(*RULES),
         "baseline": baseline,
         **said("allocator", "seeds", "jitter", "measure_from"),
     }

@@ -18,8 +18,8 @@ from cpsched.base.types import MISSING
 from cpsched.errors import CpschedError, RunError
 from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
 from cpsched.model.system import System
-from cpsched.simulation.identity import Settings
 from cpsched.simulation.run import Run
+from cpsched.simulation.settings import Settings
 from cpsched.study.folder import MARK
 from cpsched.study.writer import FORMAT, OUTAGES
 

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING
 
 from cpsched.base import registry
 from cpsched.base.atomic_files import replacing
-from cpsched.base.quantities import duration
 from cpsched.base.spec import Spec, canonical, files_of
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.study.policies import kind_of
-from cpsched.study.study import Baseline, Study, as_label, in_utc
+from cpsched.study.sources import jobs_of, second_of
+from cpsched.study.study import Baseline, Study, as_label
 from cpsched.study.study_file import choice
+from cpsched.study.task import tasks_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
 #: Name of the baseline.
 BASELINE = "baseline"
 _ENDING = ".policy.toml"
+#: Changes to what decides, besides options of the baseline's dispatcher (``set``).
+_OTHERS = ("dispatcher", "predictor")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,90 +50,96 @@ class Scenario:
     predictor: str | None = None
 
 
-def scenario(texts: Iterable[str], label: str | None = None) -> Scenario:
+def scenarios(study: Study, texts: Iterable[str]) -> list[Scenario]:
+    """
+    Return the scenarios that texts describe; ``study`` is the baseline.
+
+    Raises
+    ------
+    ConfigError
+        As :func:`scenario`.
+    """
+
+    def second(date: str) -> int:
+        jobs = jobs_of(tasks_of(study)[0].made_of)
+        found = second_of(jobs, "", date)
+        assert found is not None
+        return found
+
+    return [scenario(text, second) for text in texts]
+
+
+def scenario(text: str, second: Callable[[str], int] = int) -> Scenario:
     """
     Return the scenario that a text describes.
 
     Parameters
     ----------
-    texts
-        Such as ``add-nodes group=gpu,count=10``, ``set bf_window=2880``, ``scale-load 1.2``,
-        ``max-time short=2:00:00``, ``cap-request 12:00:00``, ``dispatcher rollout``, ``predictor
-        gbm-log``.
-    label
-        None: the words.
+    text
+        One or several changes, such as ``add-nodes group=gpu,count=10``, ``set bf_window=2880``,
+        ``scale-load 1.2``, ``max-time short=2:00:00``, ``cap-request 12:00:00``, ``dispatcher
+        rollout``, ``predictor gbm-log``, with ``;`` between; a name and a colon may be in front.
+    second
+        The second of the log's clock at a date.
 
     Raises
     ------
     ConfigError
-        If one is none of these, or is invalid.
+        If it is none of these, or is invalid.
     """
-    texts = [" ".join(text.split()) for text in texts]
+    label, parts = _named(" ".join(text.split()))
     changes: list[str] = []
     settings: list[str] = []
     others: dict[str, str] = {}
-    for text in texts:
-        verb, _, rest = text.partition(" ")
+    for part in parts:
+        verb, _, rest = part.partition(" ")
         if verb == "set":
             if "=" not in rest:
-                raise ConfigError("must be KEY=VALUE, such as bf_window=2880", where=text)
+                raise ConfigError("must be KEY=VALUE, such as bf_window=2880", where=part)
             settings.append(rest)
-        elif verb in ("dispatcher", "predictor"):
+        elif verb in _OTHERS:
             if verb in others:
-                raise ConfigError(f"a scenario has one {verb}", where="; ".join(texts))
+                raise ConfigError(f"a scenario has one {verb}", where=text)
             others[verb] = rest
         else:
-            changes.append(_change(verb, rest, text))
-    if not (changes or settings or others):
+            changes.append(_change(part, second))
+    if not parts:
         raise ConfigError("changes nothing", where=label or "scenario")
     return Scenario(
-        label=as_label("; ".join(texts) if label is None else label),
+        label=as_label(label or "; ".join(parts)),
         changes=tuple(changes),
         settings=tuple(settings),
-        dispatcher=others.get("dispatcher"),
-        predictor=others.get("predictor"),
+        **others,
     )
 
 
-def _change(verb: str, rest: str, text: str) -> str:
-    """Return the specification of a change from its short form."""
-    known = [*registry.names("changes"), "set", "dispatcher", "predictor"]
-    if verb not in known:
-        raise UnknownNameError("change", verb, known)
+def _named(text: str) -> tuple[str, list[str]]:
+    """Return the name in front of changes, empty if there is none, and the changes."""
+    name, colon, rest = text.partition(":")
+    verbs = {*registry.names("changes"), *_OTHERS, "set"}
+    # A colon may also be in a change: in a length of time, or in a specification.
+    begins = rest.strip().split(" ")[0] in verbs
+    named = begins or (rest.startswith(" ") and name.split(" ")[0] not in verbs)
+    if not colon or "=" in name or not named:
+        name, rest = "", text
+    return name.strip(), [part.strip() for part in rest.split(";") if part.strip()]
+
+
+def _change(text: str, second: Callable[[str], int]) -> str:
+    """Return the specification of a change, which may be in its short form."""
+    if registry.entries("changes").get(text.partition(":")[0]):
+        return canonical("changes", text)
+    verb, _, rest = text.partition(" ")
+    if verb not in registry.names("changes"):
+        raise UnknownNameError("change", verb, [*registry.names("changes"), *_OTHERS, "set"])
     try:
-        return canonical("changes", f"{verb}:{_SHORT.get(verb, str)(rest)}")
+        options = registry.load("changes", verb).written(rest, second)
+        return canonical("changes", f"{verb}:{options}")
     except ValueError as error:
         raise ConfigError(str(error), where=text) from error
 
 
-def _max_time(rest: str) -> str:
-    queue, equals, time = rest.partition("=")
-    return rest if "," in rest or not equals else f"queue={queue},time={time}"
-
-
-def _factor(rest: str) -> str:
-    factor, comma, more = rest.partition(",")
-    return rest if "=" in factor else f"factor={factor}{comma}{more}"
-
-
-def _cap(rest: str) -> str:
-    if "=" in rest:
-        return rest
-    if rest.endswith("x"):
-        return f"factor={rest.removesuffix('x')}"
-    duration(rest)
-    return f"time={rest}"
-
-
-#: Changes with a short form.
-_SHORT: dict[str, Callable[[str], str]] = {
-    "max-time": _max_time,
-    "scale-load": _factor,
-    "cap-request": _cap,
-}
-
-
-def what_if(study: Study, scenarios: Sequence[Scenario], folder: Path) -> Study:
+def what_if(study: Study, wanted: Sequence[Scenario], folder: Path) -> Study:
     """
     Return the study of a baseline and of scenarios.
 
@@ -150,7 +159,7 @@ def what_if(study: Study, scenarios: Sequence[Scenario], folder: Path) -> Study:
     (predictor,) = workload.predictors
     choices = [replace(dispatcher, label=BASELINE)]
     workloads = [replace(workload, dispatchers=(choices[0],))]
-    for one in scenarios:
+    for one in wanted:
         if one.label in (own.label for own in choices):
             raise ConfigError(f"two scenarios have this name: {one.label!r}")
         spec = _dispatcher(dispatcher.spec, one, folder)
@@ -216,36 +225,3 @@ def _written(policy: str, scenario: Scenario, folder: Path) -> Path:
     with replacing(path) as partial:
         partial.write_text(policy, encoding="utf-8")
     return path
-
-
-def moments_as_seconds(text: str, epoch: int | None) -> str:
-    """
-    Return an outage with its dates as seconds of the log's clock.
-
-    Raises
-    ------
-    ConfigError
-        If a date is invalid, or the log does not say when its second 0 was.
-    """
-    verb, _, rest = text.partition(" ")
-    options = []
-    for key, value in Spec.parse(f"{verb}:{rest}").options:
-        seconds = value
-        if key in ("start", "end", "known") and not value.lstrip("-").isdigit():
-            try:
-                moment = int(in_utc(value).timestamp())
-            except ValueError:
-                raise ConfigError(
-                    f"is {value!r}, must be seconds or a date such as 2024-03-01T10:00:00",
-                    where=text,
-                    key=key,
-                ) from None
-            if epoch is None:
-                raise ConfigError(
-                    "the log does not say when its second 0 was; give seconds instead of a date",
-                    where=text,
-                    key=key,
-                )
-            seconds = str(moment - epoch)
-        options.append((key, seconds))
-    return f"{verb} {str(Spec(verb, tuple(options))).partition(':')[2]}"

@@ -74,6 +74,8 @@ class Input:
         The part of the log, as in :class:`~cpsched.study.study.StudyWorkload`.
     jitter, seed
         Largest delay of a submit, seconds; 0: none.
+    mapping
+        The settings by which the log is mapped onto the machine.
     changes
         Changes to the log; ``system`` is changed already.
     """
@@ -85,9 +87,7 @@ class Input:
     end: int | str | None
     jitter: int
     seed: int
-    enforce_limits: bool
-    restarts: str = "none"
-    malleable: str = "none"
+    mapping: tuple[tuple[str, Any], ...]
     changes: tuple[str, ...] = ()
 
     def identity(self) -> list[Any]:
@@ -231,13 +231,7 @@ def _prepared(made_of: Input, content: bytes | None) -> Fitted:
     workload = jobs_of(made_of, content)
     if made_of.jitter:
         workload = jittered(workload, made_of.seed, made_of.jitter)
-    return fit(
-        workload,
-        machine(made_of.system),
-        enforce_limits=made_of.enforce_limits,
-        restarts=made_of.restarts,
-        malleable=made_of.malleable,
-    )
+    return fit(workload, machine(made_of.system), **dict(made_of.mapping))
 
 
 @lru_cache(maxsize=2)

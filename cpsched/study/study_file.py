@@ -16,15 +16,12 @@ from typing import TYPE_CHECKING, Any
 from cpsched import systems
 from cpsched.base import registry, resources
 from cpsched.base.documents import read_text
-from cpsched.base.model_files import absolute, with_model
+from cpsched.base.model_files import checked, with_model
 from cpsched.base.section import Section
-from cpsched.base.spec import Spec, build, canonical, files_of
-from cpsched.errors import ConfigError, CpschedError, UnknownNameError
+from cpsched.base.spec import Spec, canonical
+from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.generators.contract import describe
-from cpsched.mapping.malleable import Malleable
-from cpsched.mapping.restarts import Restarts
-from cpsched.mapping.settings import NONE
-from cpsched.simulation.simulate import Settings
+from cpsched.simulation.settings import RULES, Settings, read_settings
 from cpsched.study.allocators import with_allocator
 from cpsched.study.study import (
     AXES,
@@ -43,7 +40,7 @@ from cpsched.study.study import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 
 #: Of logs, and of packed ones.
@@ -53,11 +50,6 @@ _KEYS = (
     *("title", "question", "dispatchers", "allocator", "predictors", "systems", "workloads"),
     *(*AXES, "seeds", "jitter", "run", "baseline", "by_group", "measure_from"),
 )
-#: Those that are settings of the mapping, which are not registered.
-_PARSERS: Mapping[str, Callable[[str], object]] = {
-    "restarts": Restarts.parse,
-    "malleable": Malleable.parse,
-}
 #: Keys of a workload; the last two for files and for generators only.
 _OF_FILES, _OF_GENERATORS = ("format", "skip_bad_lines"), ("options", "seeded")
 _WORKLOAD_KEYS = (
@@ -163,7 +155,7 @@ def _study(top: Section) -> Study:
         dispatchers=dispatchers,
         seeds=seeds,
         jitter=jitter,
-        settings=_settings(top.table("run"), axes, file.parent),
+        settings=_settings(top.table("run"), axes),
         baseline=_baseline(top.table("baseline"), dispatchers, workloads),
         by_group=top.flag("by_group"),
         measure_from=top.moment("measure_from"),
@@ -172,21 +164,18 @@ def _study(top: Section) -> Study:
 
 def choice(group: str, spec: str, folder: Path, label: str | None = None) -> Choice:
     """
-    Return a dispatcher, predictor or runtime model, checked by making it once.
+    Return a dispatcher, predictor, runtime model or setting, checked by making it once.
 
     Parameters
     ----------
     group
-        Its registry group; a predictor may also be given as its model file.
+        Its registry group, or what a study calls its list.
     folder
-        What paths of model files are relative to.
+        What paths of files are relative to.
     """
-    given = {}
-    if group == "predictors":
-        given["truth"] = lambda handle: handle
-        spec = with_model(spec, folder)
-    build(group, found := absolute(group, spec, folder), **given)
-    usual = as_label(str(Spec.parse(spec)))
+    rule = RULES.get(AXES.get(group, ""))
+    found = checked(group, spec, folder) if rule is None else rule.checked(spec, folder)
+    usual = as_label(str(Spec.parse(spec if group != "predictors" else with_model(spec, folder))))
     return Choice(usual if label is None else check_label(label), found)
 
 
@@ -195,10 +184,8 @@ def _placing(section: Section, dispatchers: tuple[Choice, ...]) -> tuple[Choice,
     allocator = section.text("allocator", "")
     if not allocator:
         return dispatchers
-    try:
+    with section.blamed("allocator"):
         allocator = canonical("allocators", allocator)
-    except CpschedError as error:
-        raise section.error("allocator", str(error)) from error
     found = tuple(replace(one, spec=with_allocator(one.spec, allocator)) for one in dispatchers)
     _once(section, "dispatchers", "run", [one.spec for one in found])
     return found
@@ -214,15 +201,8 @@ def _choices(
     """
     found = []
     for label, spec in section.labelled(key, default):
-        try:
-            if key in _PARSERS:
-                usual = as_label(_parsed(key, spec))
-                found.append(Choice(usual if label is None else check_label(label), spec))
-            else:
-                found.append(choice(key, spec, file.parent, label))
-        except CpschedError as error:
-            place = key if label is None else f"{key}.{label}"
-            raise section.error(place, str(error)) from error
+        with section.blamed(key if label is None else f"{key}.{label}"):
+            found.append(choice(key, spec, file.parent, label))
     _once(section, key, "label", [choice.label for choice in found])
     if once:
         _once(section, key, "run", [choice.spec for choice in found])
@@ -242,10 +222,8 @@ def _systems(section: Section, file: Path) -> tuple[str, ...]:
     for name in section.texts("systems"):
         if Path(name).suffix or os.sep in name:
             name = str(_beside(file, name))
-        try:
+        with section.blamed("systems"):
             systems.load(name)
-        except CpschedError as error:
-            raise section.error("systems", str(error)) from error
         found.append(name)
     _distinct(section, "systems", [system_label(name) for name in found])
     return tuple(found)
@@ -262,15 +240,11 @@ def _workload(
     source = _source(section, file)
     usual = log_name(source.path) if isinstance(source, LogFile) else source.generator
     label = section.text("name", as_label(usual))
-    try:
+    with section.blamed("name"):
         check_label(label)
-    except ConfigError as error:
-        raise section.error("name", str(error)) from error
     start, end = section.moment("from"), section.moment("to")
-    try:
+    with section.blamed("to"):
         check_part(start, end)
-    except ConfigError as error:
-        raise section.error("to", str(error)) from error
     workload = StudyWorkload(
         label=label,
         source=source,
@@ -295,13 +269,8 @@ def _workload(
 
 def _changes(section: Section) -> tuple[str, ...]:
     """Read changes, and make each once."""
-    found = []
-    for text in section.texts("changes"):
-        try:
-            found.append(canonical("changes", text))
-        except CpschedError as error:
-            raise section.error("changes", str(error)) from error
-    return tuple(found)
+    with section.blamed("changes"):
+        return tuple(canonical("changes", text) for text in section.texts("changes"))
 
 
 def _under_each(
@@ -314,10 +283,8 @@ def _under_each(
     for chosen in product(*filter(None, named)):
         label = ", ".join([workload.label, *(one.label for one in chosen)])
         changes: dict[str, Any] = dict(zip(fields, chosen, strict=True))
-        try:
+        with section.blamed("name"):
             found.append(replace(workload, label=check_label(label), **changes))
-        except ConfigError as error:
-            raise section.error("name", str(error)) from error
     return found
 
 
@@ -373,51 +340,12 @@ def _generated(section: Section, name: str) -> Generated:
     return Generated(generator=name, options=tuple(options.items()), seeded=seeded)
 
 
-def _settings(section: Section, axes: Iterable[str], folder: Path) -> Settings:
+def _settings(section: Section, axes: Iterable[str]) -> Settings:
     for key in axes:
         if AXES[key] in section:
             where = key if key != AXES[key] else f"{key} at the top"
             raise section.error(AXES[key], f"is given together with {where}; give only one of them")
-    settings = Settings(
-        overrun=section.choice("overrun", ("kill", "extend"), "kill") or "kill",
-        correction=section.choice("correction", ("requested", "double"), "requested")
-        or "requested",
-        dispatch_interval=section.seconds("dispatch_interval"),
-        enforce_limits=section.flag("enforce_limits", True),
-        restarts=_mapped(section, "restarts"),
-        malleable=_mapped(section, "malleable"),
-        runtime_model=_thing(section, "runtime_model", "runtime_models", "recorded", folder),
-        outages=_thing(section, "outages", "outages", "none", folder),
-    )
-    section.finish()
-    return settings
-
-
-def _mapped(section: Section, key: str) -> str:
-    """Return a setting of the mapping."""
-    try:
-        return _parsed(key, section.text(key, NONE))
-    except ConfigError as error:
-        raise section.error(key, str(error)) from error
-
-
-def _parsed(key: str, text: str) -> str:
-    """Return a setting of the mapping if it is valid."""
-    if text != NONE:
-        _PARSERS[key](text)
-    return text
-
-
-def _thing(section: Section, key: str, group: str, default: str, folder: Path) -> str:
-    """Return the canonical specification given by a key; files exist and have absolute paths."""
-    try:
-        spec = absolute(group, canonical(group, section.text(key, default)), folder)
-        for path in files_of(group, Spec.parse(spec)).values():
-            if not path.is_file():
-                raise ConfigError("is not a file", where=path)
-    except CpschedError as error:
-        raise section.error(key, str(error)) from error
-    return spec
+    return read_settings(section)
 
 
 def _baseline(

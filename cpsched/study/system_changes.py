@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from datetime import datetime
 from itertools import count as counting
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
@@ -19,7 +20,7 @@ from cpsched.study.changes import Change
 from cpsched.systems.hostlist import named_nodes
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
+    from collections.abc import Callable, Collection, Iterator
 
     from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
@@ -131,6 +132,12 @@ class MaxTime(Change):
 
     name: ClassVar[str] = "max-time"
 
+    @classmethod
+    def written(cls, text: str, second: Callable[[str], int]) -> str:  # noqa: ARG003
+        """Return the options; ``QUEUE=H:MM:SS`` is short for them."""
+        queue, equals, time = text.partition("=")
+        return text if "," in text or not equals else f"queue={queue},time={time}"
+
     def __init__(self, queue: str, time: str) -> None:
         try:
             self.time = duration(time)
@@ -175,6 +182,13 @@ class Outage(Change):
 
     name: ClassVar[str] = "outage"
 
+    @classmethod
+    def written(cls, text: str, second: Callable[[str], int]) -> str:
+        """Return the options, their dates as seconds of the log's clock."""
+        spec = Spec.parse(f"{cls.name}:{text}")
+        options = ((key, _second(key, value, second)) for key, value in spec.options)
+        return str(Spec(cls.name, tuple(options))).partition(":")[2]
+
     def __init__(self, nodes: str, start: int, end: int, known: int | None = None) -> None:
         options = [("nodes", nodes), ("start", str(start)), ("end", str(end))]
         if known is not None:
@@ -186,6 +200,19 @@ class Outage(Change):
         if settings.outages != "none":
             raise ConfigError(f"outages are already set: {settings.outages}")
         return replace(settings, outages=self.outages)
+
+
+def _second(key: str, value: str, second: Callable[[str], int]) -> str:
+    """Return the value of an option; a date becomes a second."""
+    if key not in ("start", "end", "known") or value.lstrip("-").isdigit():
+        return value
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        raise ConfigError(
+            f"is {value!r}, must be seconds or a date such as 2024-03-01T10:00:00", key=key
+        ) from None
+    return str(second(value))
 
 
 def _more_names(last: str, taken: Collection[str]) -> Iterator[str]:

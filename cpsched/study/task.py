@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.base.spec import Spec, files_of
 from cpsched.errors import ConfigError
-from cpsched.simulation.identity import describe
+from cpsched.simulation.identity import identity as identity_of
 from cpsched.study.changes import changed_settings
 from cpsched.study.names import plain
 from cpsched.study.sources import Input, machine_digest, source_of, system_source
@@ -34,7 +34,7 @@ class Task:
     name
         Of its folder: a slug and the first digits of ``identity``.
     identity
-        Of the run, see :class:`~cpsched.simulation.identity.RunDescription`.
+        Of the run, see :func:`cpsched.simulation.identity.identity`.
     labels
         The names of its workload, system, dispatcher and predictor in tables; and its seed.
     dispatcher, predictor
@@ -87,9 +87,7 @@ def tasks_of(study: Study) -> list[Task]:
                 jitter=jitter,
                 # Without jitter all repetitions are of the same jobs, or of others by their source.
                 seed=seed if jitter else 0,
-                enforce_limits=settings.enforce_limits,
-                restarts=settings.restarts,
-                malleable=settings.malleable,
+                mapping=tuple(settings.mapping.items()),
             )
             for dispatcher, predictor in product(
                 workload.dispatchers or study.dispatchers, workload.predictors
@@ -114,7 +112,7 @@ def _task(
     settings: Settings,
 ) -> Task:
     system_digest = machine_digest(made_of.system)
-    identity = describe(made_of.identity(), system_digest, dispatcher, predictor, settings).identity
+    identity = identity_of(made_of.identity(), system_digest, dispatcher, predictor, settings)
     specs = _short("dispatchers", dispatcher), _short("predictors", predictor)
     slug = plain(" ".join([*labels[:2], *specs, f"s{settings.seed}"]))
     names = ("workload", "system", "dispatcher", "predictor")

@@ -14,6 +14,7 @@ from cpsched.study.changes import Change
 from cpsched.study.weeks import WEEK
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from typing import Any
 
     from cpsched.base.types import BoolArray, IntArray
@@ -43,6 +44,12 @@ class ScaleLoad(Change):
     """
 
     name: ClassVar[str] = "scale-load"
+
+    @classmethod
+    def written(cls, text: str, second: Callable[[str], int]) -> str:  # noqa: ARG003
+        """Return the options; a number in front is the factor."""
+        factor, comma, more = text.partition(",")
+        return text if "=" in factor else f"factor={factor}{comma}{more}"
 
     def __init__(self, factor: float, how: str = "copies", seed: int = 0) -> None:
         check_range("factor", factor, 0.01, _MOST_LOAD)
@@ -87,6 +94,16 @@ class CapRequest(Change):
     """
 
     name: ClassVar[str] = "cap-request"
+
+    @classmethod
+    def written(cls, text: str, second: Callable[[str], int]) -> str:  # noqa: ARG003
+        """Return the options; ``H:MM:SS`` and ``2x`` are short for them."""
+        if "=" in text:
+            return text
+        if text.endswith("x"):
+            return f"factor={text.removesuffix('x')}"
+        duration(text)
+        return f"time={text}"
 
     def __init__(self, time: str = "", factor: float | None = None) -> None:
         if bool(time) == (factor is not None):

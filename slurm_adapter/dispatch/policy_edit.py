@@ -99,7 +99,7 @@ def elsewhere(key: str, reason: str) -> str:
     if key in LIMITS:
         return f"it is a limit: set qos.NAME.{key}, account.NAME.{key} or user.NAME.{key}"
     if key == "MaxTime":
-        return "use --max-time PARTITION=H:MM:SS"
+        return "use the change max-time PARTITION=H:MM:SS"
     if key in _IN_SYSTEM:
         return "it is a key of partitions in the system file"
     return reason

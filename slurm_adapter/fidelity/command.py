@@ -10,16 +10,10 @@ import typer
 
 from cpsched.api.commands import (
     AsJson,
-    Format,
-    MeasureFrom,
-    Part,
-    Policy,
-    Rules,
-    SkipBadLines,
+    Jobs,
+    SiteRuns,
     StudyFolder,
-    Systems,
     WorkloadFile,
-    baseline_of,
     echo,
     escaped,
     grouped,
@@ -47,15 +41,6 @@ _MOST = 8
 def command(
     log: WorkloadFile,
     out: Annotated[Path, StudyFolder],
-    system: Systems = None,
-    policy: Policy = None,
-    dispatcher: Annotated[
-        str | None,
-        typer.Option("--dispatcher", "-d", help="The dispatcher. [slurm with --policy, else easy]"),
-    ] = None,
-    predictor: Annotated[
-        str, typer.Option("--predictor", "-p", help="Its runtime predictor.")
-    ] = "requested",
     fit: Annotated[
         list[str] | None,
         typer.Option(
@@ -72,7 +57,6 @@ def command(
             metavar="N",
         ),
     ] = 3,
-    measure_from: MeasureFrom = None,
     seeds: Annotated[
         int,
         typer.Option(
@@ -84,12 +68,9 @@ def command(
             metavar="N",
         ),
     ] = 3,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Processes.", metavar="N")] = 1,
+    jobs: Jobs = 1,
     *,
-    part: Part,
-    rules: Rules,
-    format_name: Format = None,
-    skip_bad_lines: SkipBadLines = False,
+    runs: SiteRuns,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -106,17 +87,8 @@ def command(
     from slurm_adapter.fidelity.files import write_files
     from slurm_adapter.fidelity.fitting import grid
 
-    given = {
-        "format": format_name,
-        "skip_bad_lines": skip_bad_lines or None,
-        "systems": system,
-        "dispatchers": [baseline_of(policy, dispatcher)],
-        "predictors": [predictor],
-        "seeds": seeds,
-        **vars(rules),
-    }
     values = grid(fit or [])
-    study = study_of_log(log, given, part)
+    study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"), seeds=seeds)
     if not as_json:
         say_what_is_assumed(study)
     with study_bars() as (watch, display):
@@ -124,7 +96,7 @@ def command(
             study,
             out,
             values=values,
-            start=moment("--measure-from", measure_from),
+            start=moment("--measure-from", runs.measure_from),
             jobs=jobs,
             watch=watch,
             display=display,

@@ -60,7 +60,7 @@ def test_results_are_the_same_from_simulate_and_compare(answer):
     both = ("-d", "fifo", "-d", "easy")
     simulated = answer("simulate", *ON, *both)
     compared = answer("compare", *ON, *both, "-o", "out", "--no-report")
-    changed = answer("what-if", *ON, "--scale-load", "2", "-o", "if", "--no-report")
+    changed = answer("what-if", *ON, "-c", "scale-load 2", "-o", "if", "--no-report")
     for found in (simulated, compared, changed):
         assert found["schema"] == "cpsched.results/1"
         assert len(found["runs"]) == 2

@@ -25,10 +25,10 @@ def files(four_cores):
 QUICK = ("what-if", LOG, "--system", "four.toml", "--out", "out")
 
 
-def test_every_option_is_a_scenario(files, cpsched):
+def test_every_change_is_a_scenario(files, cpsched):
     code, out, err = cpsched(
-        *QUICK, "--scale-load", "0.5", "--drop", "user=1", "--set", "backfill=sjf",
-        "--scenario", "both: cap-request 0:01:20; dispatcher fifo",
+        *QUICK, "-c", "scale-load 0.5", "-c", "drop user=1", "-c", "set backfill=sjf",
+        "-c", "both: cap-request 0:01:20; dispatcher fifo",
     )  # fmt: skip
     assert (code, err) == (0, "")
     assert out.startswith("5 runs: 5 made")
@@ -37,7 +37,7 @@ def test_every_option_is_a_scenario(files, cpsched):
     assert "who gains and who loses" not in out
     assert (files / "out" / "tables" / "gains.csv").read_text().startswith("workload,system,")
     # Again, nothing is run.
-    code, again, _ = cpsched(*QUICK, "--scale-load", "0.5", "--drop", "user=1", "--stats")
+    code, again, _ = cpsched(*QUICK, "-c", "scale-load 0.5", "-c", "drop user=1", "--stats")
     assert again.startswith("3 runs: 0 made, 3 already done")
     assert "log on four: who gains and who loses: drop user=1" in again
 
@@ -47,8 +47,8 @@ def test_one_table_and_a_sentence_each_fit_a_terminal(files, cpsched, monkeypatc
     monkeypatch.setattr("cpsched.cli.results.width", lambda: 80)
     changes = "cap-request 0:01:20; dispatcher easy:backfill=sjf"
     code, out, _ = cpsched(
-        *QUICK, "--no-report", "--scale-load", "2", "--drop", "user=1",
-        "--scenario", f"all of it at once, with another dispatcher: {changes}",
+        *QUICK, "--no-report", "-c", "scale-load 2", "-c", "drop user=1",
+        "-c", f"all of it at once, with another dispatcher: {changes}",
     )  # fmt: skip
     assert code == 0
     table, _, sentences = out.partition("\nOf 3 scenarios, ")
@@ -63,7 +63,7 @@ def test_one_table_and_a_sentence_each_fit_a_terminal(files, cpsched, monkeypatc
 
 
 def test_together_they_are_one(files, cpsched):
-    code, out, _ = cpsched(*QUICK, "--scale-load", "0.5", "--drop", "user=1", "--together")
+    code, out, _ = cpsched(*QUICK, "-c", "scale-load 0.5; drop user=1")
     assert code == 0
     assert out.startswith("2 runs")
     about = json.loads((files / "out" / "study.json").read_text())
@@ -73,12 +73,12 @@ def test_together_they_are_one(files, cpsched):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((), "changes nothing"),
-        (("--drop", "user=9"), "no job of the log has the user '9'"),
-        (("--set", "backfil=sjf"), "no such option"),
-        (("--add-nodes", "group=gpu,count=1"), "there is no node group 'gpu'"),
-        (("--scenario", "drop user=1"), "must be NAME: CHANGE; CHANGE"),
-        (("--outage", "nodes=node9,start=0,end=5"), "no node 'node9'"),
+        ((), "--change: is missing"),
+        (("-c", "drop user=9"), "no job of the log has the user '9'"),
+        (("-c", "set backfil=sjf"), "no such option"),
+        (("-c", "add-nodes group=gpu,count=1"), "there is no node group 'gpu'"),
+        (("--add-nodes", "group=gpu,count=1"), "No such option: --add-nodes"),
+        (("-c", "outage nodes=node9,start=0,end=5"), "no node 'node9'"),
     ],
 )
 def test_what_makes_no_sense_is_one_line(files, cpsched, options, message):
@@ -88,9 +88,9 @@ def test_what_makes_no_sense_is_one_line(files, cpsched, options, message):
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("option", ["--drop", "--keep"])
-def test_jobs_that_are_not_there_are_missed_before_anything_runs(files, cpsched, option):
-    code, out, err = cpsched(*QUICK, "--scale-load", "0.5", option, "user=9")
+@pytest.mark.parametrize("verb", ["drop", "keep"])
+def test_jobs_that_are_not_there_are_missed_before_anything_runs(files, cpsched, verb):
+    code, out, err = cpsched(*QUICK, "-c", "scale-load 0.5", "-c", f"{verb} user=9")
     assert (code, out) == (2, "")
-    assert err.startswith(f"cpsched: {option[2:]}:user=9: ")
+    assert err.startswith(f"cpsched: {verb}:user=9: ")
     assert not (files / "out").exists()

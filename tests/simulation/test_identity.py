@@ -16,13 +16,14 @@ from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, RunError
 from cpsched.mapping import fit
 from cpsched.simulation import identity as identities
-from cpsched.simulation.identity import describe, source_digest
+from cpsched.simulation.identity import identity as identity_of
+from cpsched.simulation.identity import source_digest
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, Settings, simulate
 
 
 def identity(dispatcher="easy", predictor="requested", settings=None, work="w", system="s"):
-    return describe(work, system, dispatcher, predictor, settings or Settings()).identity
+    return identity_of(work, system, dispatcher, predictor, settings or Settings())
 
 
 def test_everything_that_determines_a_run_is_in_its_identity():

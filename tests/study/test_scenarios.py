@@ -16,7 +16,7 @@ from cpsched.model.workload import Workload
 from cpsched.show.readable import GAINS, who_gains
 from cpsched.show.sentences import conclusions
 from cpsched.study import carry_out, make_tables
-from cpsched.study.scenarios import BASELINE, moments_as_seconds, scenario, what_if
+from cpsched.study.scenarios import BASELINE, scenario, what_if
 from cpsched.study.study_file import parse_study
 from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.policy_edit import edited, overridden
@@ -78,63 +78,73 @@ def study(folder: Path, **more):
 
 
 def test_words_become_scenarios() -> None:
-    one = scenario(["add-nodes group=gpu,count=10", "set bf_window=2880", "predictor last"])
+    one = scenario("add-nodes group=gpu,count=10;  set bf_window=2880;predictor last")
     assert one.label == "add-nodes group=gpu,count=10- set bf_window=2880- predictor last"
     assert one.changes == ("add-nodes:count=10,group=gpu",)
     assert one.settings == ("bf_window=2880",)
     assert one.predictor == "last"
-    short = {
-        "max-time short=2:00:00": "max-time:queue=short,time=2:00:00",
-        "scale-load 1.2": "scale-load:factor=1.2",
-        "scale-load 1.2,how=times": "scale-load:factor=1.2,how=times",
-        "cap-request 12:00:00": "cap-request:time=12:00:00",
-        "cap-request 2x": "cap-request:factor=2",
-        "drop user=ann": "drop:user=ann",
-    }
-    for words, spec in short.items():
-        assert scenario([words], "x").changes == (spec,)
+
+
+@pytest.mark.parametrize(
+    ("words", "spec"),
+    [
+        ("max-time short=2:00:00", "max-time:queue=short,time=2:00:00"),
+        ("scale-load 1.2", "scale-load:factor=1.2"),
+        ("scale-load 1.2,how=times", "scale-load:factor=1.2,how=times"),
+        ("cap-request 12:00:00", "cap-request:time=12:00:00"),
+        ("cap-request 2x", "cap-request:factor=2"),
+        ("drop user=ann", "drop:user=ann"),
+        ("drop:user=ann", "drop:user=ann"),
+        ("outage nodes=n1,start=2024-03-01T10:00:00,end=9", "outage:end=9,nodes=n1,start=7"),
+    ],
+)
+def test_a_change_has_a_short_form_and_that_of_a_specification(words: str, spec: str) -> None:
+    assert scenario(words, lambda date: len(date) - 12).changes == (spec,)
+
+
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("big: drop user=ann; scale-load 2", "big"),
+        ("big:drop user=ann", "big"),
+        ("drop her: drop user=ann", "drop her"),
+        ("cap-request 12:00:00", "cap-request 12:00:00"),
+        ("dispatcher try:dispatcher=easy", "dispatcher try:dispatcher=easy"),
+    ],
+)
+def test_a_name_and_a_colon_may_be_in_front(text: str, label: str) -> None:
+    assert scenario(text).label == label
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
         ("add-node group=gpu,count=1", "add-node.*mean 'add-nodes'"),
+        ("cap-reqest 2:00:00", "'cap-reqest'.*mean 'cap-request'"),
+        ("big: drp user=ann", "'drp'.*mean 'drop'"),
         ("set bf_window", "must be KEY=VALUE"),
         ("scale-load much", "'much' is not a number"),
         ("cap-request soon", "not a length of time"),
         ("max-time short", "max-time"),
         ("add-nodes group=gpu", "count"),
+        ("outage nodes=n1,start=noon,end=5", "'noon', must be seconds or a date"),
+        ("empty: ;", "changes nothing"),
+        ("dispatcher easy; dispatcher fifo", "has one dispatcher"),
     ],
 )
 def test_words_that_make_no_sense(words: str, message: str) -> None:
     with pytest.raises((ConfigError, UnknownNameError), match=message):
-        scenario([words])
-
-
-def test_a_scenario_needs_something_that_is_otherwise() -> None:
-    with pytest.raises(ConfigError, match="changes nothing"):
-        scenario([], "empty")
-    with pytest.raises(ConfigError, match="has one dispatcher"):
-        scenario(["dispatcher easy", "dispatcher fifo"])
-
-
-def test_dates_of_an_outage_become_seconds() -> None:
-    text = "outage nodes=n1,start=2024-03-01T10:00:00,end=90000"
-    assert moments_as_seconds(text, 1709280000) == "outage end=90000,nodes=n1,start=7200"
-    with pytest.raises(ConfigError, match="does not say when its second 0 was"):
-        moments_as_seconds(text, None)
-    with pytest.raises(ConfigError, match="'noon', must be seconds or a date"):
-        moments_as_seconds("outage nodes=n1,start=noon,end=5", 0)
+        scenario(words)
 
 
 def test_scenarios_are_compared_with_the_baseline_for_everybody(folder: Path) -> None:
     base = study(folder)
     scenarios = [
-        scenario(["add-nodes group=gpu,count=1"], "gpus"),
-        scenario(["drop user=u1"], "without u1"),
-        scenario(["set backfill=sjf"], "sjf"),
-        scenario(["outage nodes=node3,start=86400,end=172800"], "outage"),
-        scenario(["dispatcher fifo", "predictor actual"], "fifo"),
+        scenario("gpus: add-nodes group=gpu,count=1"),
+        scenario("without u1: drop user=u1"),
+        scenario("sjf: set backfill=sjf"),
+        scenario("outage: outage nodes=node3,start=86400,end=172800"),
+        scenario("fifo: dispatcher fifo; predictor actual"),
     ]
     wanted = what_if(base, scenarios, folder / "policies")
     outcome = carry_out(wanted, folder / "out")
@@ -187,7 +197,7 @@ def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder
     (folder / "site.toml").write_text(site.replace("core = 4", "core = 2", 1))
     limit = 7200
     scenarios = [
-        scenario([f"max-time short={limit}"]), scenario(["remove-nodes group=thin,count=1"]),
+        scenario(f"max-time short={limit}"), scenario("remove-nodes group=thin,count=1"),
     ]  # fmt: skip
     carry_out(what_if(study(folder), scenarios, folder / "policies"), folder / "out")
     told = conclusions(make_tables(folder / "out"))
@@ -205,7 +215,7 @@ def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder
 
 
 def test_what_changes_nothing_is_said_to(folder: Path) -> None:
-    wanted = what_if(study(folder).narrowed(first=50), [scenario(["cap-request 9-0"])], folder)
+    wanted = what_if(study(folder).narrowed(first=50), [scenario("cap-request 9-0")], folder)
     carry_out(wanted, folder / "out")
     tables = make_tables(folder / "out")
     assert conclusions(tables) == [
@@ -218,7 +228,7 @@ def test_what_changes_nothing_is_said_to(folder: Path) -> None:
 
 def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder: Path) -> None:
     base = study(folder, measure_from=4 * DAY)
-    carry_out(what_if(base, [scenario(["scale-load 1.1"])], folder), folder / "out")
+    carry_out(what_if(base, [scenario("scale-load 1.1")], folder), folder / "out")
     tables = make_tables(folder / "out")
     assert {row["simulated"] for row in tables.summary.rows()} == {240, 264}
     whole = next(row for row in tables.gains.rows() if row["kind"] == "all")
@@ -234,7 +244,7 @@ def test_jobs_that_never_ran_are_compared_with_nothing(folder: Path) -> None:
     cancel = np.full(len(workload), MISSING)
     cancel[5] = workload.submit[5]
     traces.write(workload.with_columns(cancel=cancel), folder / "log.parquet", format="table")
-    wanted = what_if(study(folder), [scenario(["drop user=u1"], "x")], folder / "policies")
+    wanted = what_if(study(folder), [scenario("x: drop user=u1")], folder / "policies")
     assert not carry_out(wanted, folder / "out").failed
     row = make_tables(folder / "out").gains.rows()[0]
     assert (row["group"], row["jobs"]) == ("all", 240 - 35 - 1)
@@ -264,7 +274,7 @@ def test_a_study_file_can_say_the_same(folder: Path) -> None:
     outcome = carry_out(load_study(folder / "study.toml"), folder / "out")
     assert not outcome.failed
     own = what_if(
-        study(folder), [scenario(["add-nodes group=gpu,count=1"], "gpus")], folder / "policies"
+        study(folder), [scenario("gpus: add-nodes group=gpu,count=1")], folder / "policies"
     )
     # They are the same runs.
     assert carry_out(own, folder / "out").kept == 2
@@ -283,13 +293,13 @@ def test_a_baseline_may_be_of_another_system(folder: Path) -> None:
 
 
 def test_two_scenarios_of_one_name_are_refused(folder: Path) -> None:
-    two = [scenario(["drop user=u1"], "x"), scenario(["drop user=u2"], "x")]
+    two = [scenario("x: drop user=u1"), scenario("x: drop user=u2")]
     with pytest.raises(ConfigError, match="two scenarios have this name"):
         what_if(study(folder), two, folder)
     with pytest.raises(ConfigError, match="set applies to the baseline's dispatcher"):
-        what_if(study(folder), [scenario(["dispatcher fifo", "set backfill=sjf"], "x")], folder)
+        what_if(study(folder), [scenario("x: dispatcher fifo; set backfill=sjf")], folder)
     with pytest.raises(ConfigError, match="needs --policy"):
-        what_if(study(folder), [scenario(["set qos.a.Priority=4"], "x")], folder)
+        what_if(study(folder), [scenario("x: set qos.a.Priority=4")], folder)
 
 
 POLICY = """
@@ -343,7 +353,7 @@ def test_limits_of_associations_that_a_qos_puts_out_of_force() -> None:
         ("account.ann.Share=1", "no account 'ann'"),
         ("normal.MaxJobsPU=1", "mean 'qos.normal.MaxJobsPU=1'"),
         ("qos.MaxJobsPU=1", "must be qos.NAME.KEY=VALUE"),
-        ("partition.short.MaxTime=1:00:00", "use --max-time"),
+        ("partition.short.MaxTime=1:00:00", "use the change max-time"),
         ("partition.short.PriorityTier=2", "system file"),
     ],
 )
@@ -369,5 +379,5 @@ def test_options_that_slurm_does_not_have(folder: Path, setting: str, message: s
     one = study(folder)
     own = replace(one.dispatchers[0], spec="slurm")
     with pytest.raises(ConfigError, match=re.escape(f"set {setting}: {message}")) as caught:
-        what_if(replace(one, dispatchers=(own,)), [scenario([f"set {setting}"])], folder)
+        what_if(replace(one, dispatchers=(own,)), [scenario(f"set {setting}")], folder)
     assert len(str(caught.value)) < 200

@@ -157,7 +157,9 @@ def test_the_runtime_model_is_the_same_for_all_runs(read):
 def test_jobs_may_be_restarted(read):
     made = read(TOP + '[run]\nrestarts = "share=0.5,cost=30"\n' + LOG)
     assert made.settings.restarts == "share=0.5,cost=30"
-    assert {task.made_of.restarts for task in tasks_of(made)} == {"share=0.5,cost=30"}
+    assert {dict(task.made_of.mapping)["restarts"] for task in tasks_of(made)} == {
+        "share=0.5,cost=30"
+    }
     with pytest.raises(ConfigError, match=r"restarts: .*has no part; there are: share, cost"):
         read(TOP + '[run]\nrestarts = "part=0.5"\n' + LOG)
 
@@ -165,7 +167,9 @@ def test_jobs_may_be_restarted(read):
 def test_jobs_may_change_size(read):
     made = read(TOP + '[run]\nmalleable = "share=0.5,kind=moldable"\n' + LOG)
     assert made.settings.malleable == "share=0.5,kind=moldable"
-    assert {task.made_of.malleable for task in tasks_of(made)} == {"share=0.5,kind=moldable"}
+    assert {dict(task.made_of.mapping)["malleable"] for task in tasks_of(made)} == {
+        "share=0.5,kind=moldable"
+    }
     with pytest.raises(ConfigError, match=r"malleable: .*kind is soft, must be one of: moldable"):
         read(TOP + '[run]\nmalleable = "kind=soft"\n' + LOG)
 
@@ -192,10 +196,7 @@ def test_workloads_are_run_under_each_setting(read):
     tasks = tasks_of(read(TOP + SHARES + LOG + MODELS))
     assert len(tasks) == len({task.identity for task in tasks}) == 2 * 2 * 2 * 2
     for task in tasks:
-        assert (task.made_of.restarts, task.made_of.malleable) == (
-            task.settings.restarts,
-            task.settings.malleable,
-        )
+        assert dict(task.made_of.mapping) == task.settings.mapping
     assert "log-0-1-share-0-5-half-four-fifo" in tasks[2].name
 
 
