@@ -159,7 +159,7 @@ def test_what_others_know_is_checked(more, message):
 
 def test_what_reservations_are_made_of_shows_them_too():
     """A dispatcher that plans with another view of the jobs finds them there."""
-    from cpsched.dispatch.reservation_view import ReservationView
+    from cpsched.dispatch.shadow import ReservationView
 
     cluster = Cluster(machine((2,)), "fifo")
     cluster.submit(_request(), 0, predicted=(5, 6, 7, range(9), (0.25, 0.5, 1)))

@@ -11,7 +11,6 @@ import numpy as np
 from cpsched.cp import cpsat, stats
 from cpsched.cp.objective import OBJECTIVES, make_objective
 from cpsched.cp.solve import Problem, answer
-from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import fits_now, frozen, start_in_order
 from cpsched.dispatch.pooled import free_now
@@ -77,7 +76,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         self.search = search
         self.objective = make_objective(objective)
         self.priority = make_priority(self.objective.name if search == DEFAULT else search)
-        super().__init__(self.priority)
+        super().__init__(self.priority, allocator=allocator)
         self.window = window
         self.limits = cpsat.Limits(
             deterministic=limit,
@@ -85,13 +84,11 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
             presolve=presolve,
             fixed_search=search != DEFAULT,
         )
-        self.allocator = make_allocator(allocator)
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
         super().reset(system, seed)
         self.objective.reset(system)
-        self.allocator.reset(system)
         self.limits = replace(self.limits, seed=seed)
 
     def choose(self, view: View) -> Decision:
@@ -116,10 +113,6 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
             # All planned jobs have started, which says nothing about the others.
             return decision._replace(again_at=view.now + 1)
         return decision
-
-    def ranking(self, view: View) -> IntArray:
-        """Return the queue in the order of the search priority."""
-        return self.priority.rows(view)
 
     def considered(self, view: View) -> IntArray:
         """Return the window."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
     from cpsched.base.types import IntArray
     from cpsched.cp.malleable_model import Choice
+    from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobtable import JobTable, RunningTable
     from cpsched.model.system import System
     from cpsched.model.view import View
@@ -59,6 +60,7 @@ class CpMalleable(Wrapper):
     good_for = "jobs that may change size while they run, and turnaround that counts"
     goes_wrong_when = "decisions must be fast, or runtimes are badly known"
     works_with = "malleable"
+    allocator: Allocator
 
     def __init__(
         self,
@@ -70,7 +72,7 @@ class CpMalleable(Wrapper):
         wall: float | None = None,
     ) -> None:
         super().__init__(dispatcher)
-        if not hasattr(self, "allocator"):
+        if self.inner.allocator is None:
             raise ConfigError(f"is {dispatcher}, which has no allocator", key="dispatcher")
         for key, value in (("window", window), ("running", running), ("patience", patience)):
             check_least(key, value, 1)

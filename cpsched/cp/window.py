@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from cpsched.cp import cpsat
-from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import WaitReason
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import frozen
@@ -88,15 +87,13 @@ class WindowDispatcher(LearningDispatcher):
         check_least("window", self.window, 1)
         check_least("interval", self.interval, 1, "none")
         self.priority_rule: Priority = make_priority(self.priority)
-        super().__init__(self.priority_rule)
+        super().__init__(self.priority_rule, allocator=self.allocates)
         self.limits = cpsat.Limits(deterministic=self.limit, wall=self.wall)
-        self.allocator = make_allocator(self.allocates)
         self.size = self.window
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
         super().reset(system, seed)
-        self.allocator.reset(system)
         self.limits = replace(self.limits, seed=seed)
         self.size = self.window
 
@@ -108,10 +105,6 @@ class WindowDispatcher(LearningDispatcher):
         """Restore what :meth:`state` returned."""
         super().restore(state)
         self.size = int(state["window"])
-
-    def ranking(self, view: View) -> IntArray:
-        """Return the queue by priority."""
-        return self.priority_rule.rows(view)
 
     def considered(self, view: View) -> IntArray:
         """Return the window, as rows of the job store."""

@@ -13,18 +13,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.learning import LearningDispatcher
-from cpsched.dispatch.passes import decision_of, frozen, plan_pass
+from cpsched.dispatch.passes import decision_of, plan_pass, with_plan
 from cpsched.dispatch.priority import make_priority
-from cpsched.dispatch.reservation_view import PLAN, ReservationView
+from cpsched.dispatch.shadow import PLAN
 from cpsched.errors import check_choice, check_least
-from cpsched.model.decision import PlannedStarts
+from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
     from cpsched.base.types import IntArray
     from cpsched.model.decision import Decision
-    from cpsched.model.system import System
     from cpsched.model.view import View
 
 _NO_LIMIT = 2**62
@@ -50,7 +48,7 @@ class Conservative(LearningDispatcher):
         Name of the allocator.
     reserve
         Which runtimes reservations are made of: ``plan``, ``bound`` or ``requested``, see
-        :class:`~cpsched.dispatch.reservation_view.ReservationView`.
+        :class:`~cpsched.dispatch.shadow.ReservationView`.
         A plan's objective goes by ``plan``.
     """
 
@@ -68,53 +66,35 @@ class Conservative(LearningDispatcher):
     ) -> None:
         check_least("depth", depth, 0, "all")
         check_choice("objective", objective, ("slowdown", "expected-wait"))
-        super().__init__(*(make_priority(name) for name in priority.split("+")))
+        priorities = [make_priority(name) for name in priority.split("+")]
+        super().__init__(*priorities, allocator=allocator, reserve=reserve)
         self.depth = _NO_LIMIT if depth is None else min(depth, _NO_LIMIT)
         self.objective = objective
-        self.allocator = make_allocator(allocator)
-        self.reserving = ReservationView(reserve)
-
-    def reset(self, system: System, seed: int) -> None:
-        """Prepare for a system."""
-        super().reset(system, seed)
-        self.allocator.reset(system)
 
     def choose(self, view: View) -> Decision:
         """Plan the queue, start what is planned for now."""
-        several = len(self.priorities) > 1
+        several = len(self.queues) > 1
         bounded = self.reserving.view(view)
-        best = np.inf
-        for priority in self.priorities:
-            order = priority.order(view.waiting, view.now)
-            rows = frozen(view.waiting.rows[order])
-            candidate = plan_pass(bounded, rows, self.allocator, self.depth, full=several)
-            if not several:
-                chosen = (order, *candidate)
-                break
-            value = self._value(view, order, candidate[1])
-            if value < best:
-                best, chosen = value, (order, *candidate)
-        order, packed, planned = chosen
-        decision = decision_of(view, packed)
-        later = planned > view.now
-        if not later.any():
-            return decision
-        handles = view.waiting.handle[order]
-        return decision._replace(
-            planned_starts=PlannedStarts(handles[later].tolist(), planned[later].tolist())
+        plans = []
+        for queue in self.queues:
+            rows = queue.rows(view)
+            plans.append(
+                (rows, *plan_pass(bounded, rows, self.allocator, self.depth, full=several))
+            )
+        rows, packed, planned = (
+            min(plans, key=lambda plan: self._value(view, plan[0], plan[2]))
+            if several
+            else plans[0]
         )
+        return with_plan(view, decision_of(view, packed), rows, planned)
 
     def ranking(self, view: View) -> IntArray | None:
         """Return the order in which jobs are planned; None where the best of several decides."""
-        return self.priorities[0].rows(view) if len(self.priorities) == 1 else None
+        return super().ranking(view) if len(self.queues) == 1 else None
 
-    def reservation_view(self, view: View) -> View:
-        """Return the view with the runtimes that reservations are made of."""
-        return self.reserving.view(view)
-
-    def _value(self, view: View, order: IntArray, planned: IntArray) -> float:
+    def _value(self, view: View, rows: IntArray, planned: IntArray) -> float:
         """Return the objective of a full plan; lower is better."""
-        jobs = view.waiting.take(order)
+        jobs = JobTable(view.waiting.store, rows)
         wait = planned - jobs.submit
         if self.objective == "slowdown":
             runtime = jobs.runtime_estimate

@@ -92,7 +92,7 @@ class Dispatcher(RemembersArguments, ABC):
     keeps_places
         Whether it satisfies requested segments and switch limits.
     allocator
-        Its allocator, if it has one, which also places its planned jobs.
+        Places its jobs, the planned ones too; None: it does so without one.
     interval
         Seconds of the grid on which it decides; None: at every event. The caller may choose
         another grid.
@@ -105,7 +105,7 @@ class Dispatcher(RemembersArguments, ABC):
     acts_when_idle: bool = False
     selects_sets: bool = False
     keeps_places: bool = True
-    allocator: Allocator
+    allocator: Allocator | None = None
     interval: int | None = None
 
     def reset(self, system: System, seed: int) -> None:

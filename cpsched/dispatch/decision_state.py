@@ -28,7 +28,7 @@ class DecisionState:
     ----------
     reserving
         The view used for reservations, see
-        :class:`~cpsched.dispatch.reservation_view.ReservationView`.
+        :class:`~cpsched.dispatch.shadow.ReservationView`.
     jobs
         All that wait, in queue order.
     submit, estimate, limit, reserved

@@ -10,8 +10,11 @@ from __future__ import annotations
 from abc import abstractmethod
 from typing import TYPE_CHECKING, Any
 
+from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.likely import RuntimeHistory
+from cpsched.dispatch.queue_order import QueueOrder
+from cpsched.dispatch.shadow import PLAN, ReservationView
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.base.types import IntArray
+    from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.priority import Priority
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
@@ -37,18 +41,37 @@ class LearningDispatcher(Dispatcher):
     Parameters
     ----------
     priorities
-        The priorities that order its jobs.
+        The priorities that order its jobs; the first one orders the queue.
     learns
         Whether the dispatcher itself uses the history, which is also kept if a priority uses it.
+    allocator
+        Name of its allocator; None: it sets one itself, or has none.
+    reserve
+        Which runtimes its reservations are made of, see
+        :class:`~cpsched.dispatch.shadow.ReservationView`.
 
     Attributes
     ----------
     history
         What has been learnt.
+    queues
+        The order of each priority.
     """
 
-    def __init__(self, *priorities: Priority, learns: bool = False) -> None:
+    allocator: Allocator
+
+    def __init__(
+        self,
+        *priorities: Priority,
+        learns: bool = False,
+        allocator: str | None = None,
+        reserve: str = PLAN,
+    ) -> None:
         self.priorities = priorities
+        self.queues = tuple(QueueOrder(priority) for priority in priorities)
+        self.reserving = ReservationView(reserve)
+        if allocator is not None:
+            self.allocator = make_allocator(allocator)
         self.history = RuntimeHistory()
         for priority in priorities:
             priority.history = self.history
@@ -57,11 +80,14 @@ class LearningDispatcher(Dispatcher):
         self._known_shapes: IntArray | None = None
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Prepare the priorities for a system."""
+        """Prepare the priorities and the allocator for a system."""
         self._known_shapes = None
         self.history.forget()
-        for priority in self.priorities:
+        for priority, queue in zip(self.priorities, self.queues, strict=True):
             priority.reset(system)
+            queue.forget()
+        if self.allocator is not None:
+            self.allocator.reset(system)
 
     def decide(self, view: View) -> Decision:
         """
@@ -96,6 +122,14 @@ class LearningDispatcher(Dispatcher):
     @abstractmethod
     def choose(self, view: View) -> Decision:
         """Answer one view, as :meth:`decide` does."""
+
+    def ranking(self, view: View) -> IntArray | None:
+        """Return the queue in order of the first priority."""
+        return self.queues[0].rows(view) if self.queues else None
+
+    def reservation_view(self, view: View) -> View:
+        """Return the view with the runtimes that reservations are made of."""
+        return self.reserving.view(view)
 
     def state(self) -> Mapping[str, Any]:
         """Return what has been learnt."""

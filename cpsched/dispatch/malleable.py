@@ -20,6 +20,7 @@ from cpsched.model.validate import one_of
 
 if TYPE_CHECKING:
     from cpsched.base.types import FloatArray, IntArray
+    from cpsched.dispatch.allocators import Allocator
     from cpsched.model.decision import Decision
     from cpsched.model.jobtable import RunningTable
     from cpsched.model.view import View
@@ -52,12 +53,13 @@ class Malleable(Wrapper):
     good_for = "some jobs may change size while they run"
     goes_wrong_when = "a change of size is dear, or jobs run badly on more units"
     works_with = "malleable"
+    allocator: Allocator
 
     def __init__(
         self, strategy: str = "keep-preferred", dispatcher: str = "easy", depth: int = 20
     ) -> None:
         super().__init__(dispatcher)
-        if not hasattr(self, "allocator"):
+        if self.inner.allocator is None:
             raise ConfigError(f"is {dispatcher}, which has no allocator", key="dispatcher")
         check_least("depth", depth, 1)
         self._strategy = one_of(Strategy, strategy, "strategy")

@@ -83,9 +83,8 @@ class Preemption(Wrapper):
 
     def __init__(self, dispatcher: str | Dispatcher = "easy") -> None:
         super().__init__(dispatcher)
-        own = getattr(self, "allocator", None)
-        self._resets = own is None
-        self._placer = own or make_allocator("first-fit")
+        self._resets = self.allocator is None
+        self._placer = self.allocator or make_allocator("first-fit")
         self._queues: PreemptionRules = QueueRules({})
         #: By handle of the waiting job.
         self._claims: dict[int, Claim] = {}

@@ -62,7 +62,7 @@ class Priority(ABC):
     name: ClassVar[str]
     static: ClassVar[bool] = False
     learns: ClassVar[bool] = False
-    history: RuntimeHistory
+    history: RuntimeHistory | None = None
     by_age: bool = False
 
     def reset(self, system: System) -> None:
@@ -74,7 +74,7 @@ class Priority(ABC):
         ConfigError
             If it learns and has no history.
         """
-        if self.learns and not hasattr(self, "history"):
+        if self.learns and self.history is None:
             raise ConfigError(
                 f"priority '{self.name}' learns how long jobs run; a dispatcher that takes it must"
                 " be a LearningDispatcher (cpsched.dispatch.learning)"
@@ -343,6 +343,7 @@ class Urgency(Priority):
 
     name = "urgency"
     learns = True
+    history: RuntimeHistory
 
     def __init__(self, patience: int = 43200, share: float = SHARE_POWER) -> None:
         check_range("patience", patience, 1, 2**40)

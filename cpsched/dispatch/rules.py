@@ -10,23 +10,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, ClassVar
 
 from cpsched.dispatch import priority
-from cpsched.dispatch.allocators import make_allocator
-from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import candidates, frozen, start_in_order
 from cpsched.dispatch.priority import make_priority
-from cpsched.dispatch.static_order import StaticOrder
 from cpsched.model.decision import NOTHING, Decision
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.priority import Priority
-    from cpsched.model.system import System
     from cpsched.model.view import View
 
 
-class Fifo(Dispatcher):
+class Fifo(LearningDispatcher):
     """
     First come, first served: stop at the first job that does not fit.
 
@@ -39,47 +34,17 @@ class Fifo(Dispatcher):
     name = "fifo"
     good_for = "a reference: nobody is overtaken"
     goes_wrong_when = "a large job is at the head: the machine drains for it, and all others wait"
+    order: ClassVar[type[Priority]] = priority.Fifo
 
     def __init__(self, allocator: str = "first-fit") -> None:
-        self.allocator = make_allocator(allocator)
+        super().__init__(self.order(), allocator=allocator)
 
-    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Prepare for a system."""
-        self.allocator.reset(system)
-
-    def decide(self, view: View) -> Decision:
+    def choose(self, view: View) -> Decision:
         """Start from the head of the queue on."""
-        return start_in_order(view, view.waiting.rows, self.allocator, stop=True)
-
-    def ranking(self, view: View) -> IntArray:
-        """Return the queue as it is."""
-        return view.waiting.rows
+        return start_in_order(view, self.queues[0].rows(view), self.allocator, stop=True)
 
 
-class _ByLength(Dispatcher):
-    """Jobs by predicted runtime; stop at the first that does not fit."""
-
-    order: ClassVar[type[Priority]]
-
-    def __init__(self, allocator: str = "first-fit") -> None:
-        self.queue = StaticOrder(self.order())
-        self.allocator = make_allocator(allocator)
-
-    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Prepare for a system."""
-        self.queue.reset(system)
-        self.allocator.reset(system)
-
-    def decide(self, view: View) -> Decision:
-        """Start from the first by length on; ties in queue order."""
-        return start_in_order(view, self.queue.rows(view), self.allocator, stop=True)
-
-    def ranking(self, view: View) -> IntArray:
-        """Return the queue by length."""
-        return self.queue.rows(view)
-
-
-class Sjf(_ByLength):
+class Sjf(Fifo):
     """
     Shortest job first, by the prediction; stop at the first job that does not fit.
 
@@ -97,7 +62,7 @@ class Sjf(_ByLength):
     order = priority.Sjf
 
 
-class Ljf(_ByLength):
+class Ljf(Fifo):
     """
     Longest job first, by the prediction; stop at the first job that does not fit.
 
@@ -133,13 +98,7 @@ class Prb(LearningDispatcher):
 
     def __init__(self, priority: str = "expected-wait", allocator: str = "first-fit") -> None:
         self.priority = make_priority(priority)
-        super().__init__(self.priority)
-        self.allocator = make_allocator(allocator)
-
-    def reset(self, system: System, seed: int) -> None:
-        """Prepare for a system."""
-        super().reset(system, seed)
-        self.allocator.reset(system)
+        super().__init__(self.priority, allocator=allocator)
 
     def choose(self, view: View) -> Decision:
         """Start what fits; only jobs that fit on their own are worth ranking."""
@@ -150,7 +109,3 @@ class Prb(LearningDispatcher):
             jobs = JobTable(view.waiting.store, rows)
             rows = rows[self.priority.order(jobs, view.now)]
         return start_in_order(view, frozen(rows), self.allocator, stop=False)
-
-    def ranking(self, view: View) -> IntArray:
-        """Return the queue by priority."""
-        return self.priority.rows(view)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.passes import frozen
+from cpsched.errors import check_choice
 from cpsched.model import columns as c
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable, RunningTable
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.base.types import IntArray
+
+#: What reservations are made of: what is predicted, what is hardly exceeded, or the request.
+PLAN, BOUND, REQUESTED = "plan", "bound", "requested"
+_COLUMNS = {PLAN: c.RUNTIME_ESTIMATE, BOUND: c.RUNTIME_BOUND, REQUESTED: c.REQUESTED_TIME}
 
 
 class Shadow:
@@ -70,3 +75,56 @@ class Shadow:
         shadow.size, shadow.reordered = source.size, source.reordered
         shadow.quantiles, shadow.ends_within = source.quantiles, source.ends_within
         return shadow
+
+
+class ReservationView:
+    """
+    Shows kernels, which plan with ``plan`` and expected ends, a view for their reservations.
+
+    With ``plan`` that is the view itself. With ``bound`` it is one in which every waiting job is
+    planned for as long as its bound, and a running one is expected to end at its bound; where that
+    has passed, or the job is being cleaned up, when it is expected to end anyway. With
+    ``requested`` the same with requested times, or with predictions where these are longer.
+    Priorities, and whatever else jobs are ranked by, go by the view itself.
+
+    Parameters
+    ----------
+    by
+        ``plan``, ``bound`` or ``requested``.
+
+    Raises
+    ------
+    ConfigError
+        If it is none of them.
+    """
+
+    def __init__(self, by: str) -> None:
+        check_choice("reserve", by, _COLUMNS)
+        self._column = _COLUMNS[by]
+        #: Whether reservations are made of the runtime estimates, as everything else is.
+        self.by_estimate = self._column == c.RUNTIME_ESTIMATE
+        self._shadow = Shadow()
+
+    def view(self, view: View) -> View:
+        """Return the view for a decision's reservations."""
+        if self.by_estimate:
+            return view
+        waiting, running = view.waiting, view.running
+        durations = self.durations(running)
+        known = running.start + durations
+        late = (known <= view.now) | (running.state == c.COMPLETING)
+        ends = np.where(late, running.expected_end, known)
+        # Of jobs that wait an expected end says nothing.
+        pairs = {
+            c.RUNTIME_ESTIMATE: (self.durations(waiting), durations),
+            c.EXPECTED_END: (waiting.column(c.EXPECTED_END), ends),
+        }
+        changed = {column: np.concatenate(pair) for column, pair in pairs.items()}
+        return self._shadow.view(view, changed)
+
+    def durations(self, jobs: JobTable) -> IntArray:
+        """Return how long reservations take jobs to run."""
+        durations = jobs.column(self._column)
+        if self._column == c.REQUESTED_TIME:
+            durations = np.maximum(durations, jobs.runtime_estimate)
+        return durations

@@ -42,8 +42,7 @@ class Wrapper(Dispatcher):
             raise ConfigError(
                 f"is {dispatcher}, must be a dispatcher of another kind", key="dispatcher"
             )
-        if hasattr(self.inner, "allocator"):
-            self.allocator = self.inner.allocator
+        self.allocator = self.inner.allocator
         self.selects_sets = self.inner.selects_sets
         self.keeps_places = self.inner.keeps_places
         self.interval = self.inner.interval

@@ -48,7 +48,7 @@ def knows_runtimes(about: Mapping[str, Any]) -> bool:
         made_by = registry.load("predictors", Spec.parse(str(about["predictor"])).name)
     except ConfigError:
         return about.get("not_a_forecast") is not None
-    return bool(getattr(made_by, "needs_truth", False)) or about.get("not_a_forecast") is not None
+    return bool(made_by.needs_truth) or about.get("not_a_forecast") is not None
 
 
 def not_a_forecast(provenance: Mapping[str, str], workload: Workload) -> str | None:

@@ -18,7 +18,7 @@ from cpsched.dispatch.decision_state import DecisionState, highest_first
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, fits_now, start_in_order
 from cpsched.dispatch.priority import SHARE_POWER
-from cpsched.dispatch.reservation_view import REQUESTED, ReservationView
+from cpsched.dispatch.shadow import REQUESTED, ReservationView
 from cpsched.errors import check_range
 from cpsched.model.decision import Decision
 from cpsched.rollout.judge import Judge
@@ -52,7 +52,7 @@ class Rollout(LearningDispatcher):
         Name of the allocator.
     reserve
         Runtimes used for reservations, whatever jobs are ranked by: ``requested``, ``plan`` or
-        ``bound``, see :class:`~cpsched.dispatch.reservation_view.ReservationView`.
+        ``bound``, see :class:`~cpsched.dispatch.shadow.ReservationView`.
     """
 
     name = "rollout"

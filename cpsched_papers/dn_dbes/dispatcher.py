@@ -24,6 +24,7 @@ from cpsched_papers.dn_dbes.settings import NegotiationSettings, UrgentPolicy
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.api.dispatchers import Allocator
     from cpsched.api.model import IntArray, System, View
     from cpsched_papers.dn_dbes.messages import Message
 
@@ -63,6 +64,7 @@ class DnDbes(Dispatcher):
     good_for = "malleable and moldable jobs: they shrink for those that wait, and fill what is idle"
     goes_wrong_when = "a change of size is dear, or units differ: it counts them, and no more"
     acts_when_idle = True
+    allocator: Allocator
 
     def __init__(
         self,

@@ -8,8 +8,9 @@ import reference as ref
 from hypothesis import given, settings
 from tiny import jobs, machine, machines, run, starts, workloads
 
-from cpsched.dispatch.easy import Easy, _Queue
+from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.priority import Fifo
+from cpsched.dispatch.queue_order import QueueOrder
 from cpsched.simulation.observers import Observer
 
 pytestmark = pytest.mark.slow
@@ -192,7 +193,7 @@ class LikeFifo(Fifo):
 def test_a_priority_made_from_another_keeps_its_own_order():
     """It used to be taken for its parent."""
     dispatcher = Easy()
-    dispatcher.queue = _Queue(LikeFifo())
+    dispatcher.queues = (QueueOrder(LikeFifo()),)
     assert starts(jobs((0, 1, 5), (0, 1, 5), (0, 1, 5)), machine((1,)), dispatcher) == [10, 5, 0]
 
 

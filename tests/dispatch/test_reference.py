@@ -17,8 +17,8 @@ from cpsched.base.types import MISSING
 from cpsched.dispatch.conservative import Conservative
 from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.priority import Priority
+from cpsched.dispatch.queue_order import QueueOrder
 from cpsched.dispatch.rules import Fifo, Prb
-from cpsched.dispatch.static_order import StaticOrder
 from cpsched.simulation.observers import Observer
 
 pytestmark = pytest.mark.slow
@@ -247,8 +247,8 @@ class Anew(Observer):
 
     def __init__(self, name, system):
         self.priority = ByTwoKeys() if name == "two keys" else registry.load("priorities", name)()
-        self.kept = StaticOrder(self.priority)
-        self.kept.reset(system)
+        self.priority.reset(system)
+        self.kept = QueueOrder(self.priority)
 
     def on_decision(self, view, decision, seconds):
         order = self.priority.order(view.waiting, view.now)
@@ -281,7 +281,7 @@ def test_an_order_is_kept_for_the_jobs_that_are_shown():
         units=[1, 1, 1],
         request=[[1], [1], [1]],
     )
-    kept = StaticOrder(registry.load("priorities", "sjf")())
+    kept = QueueOrder(registry.load("priorities", "sjf")())
     for shown, expected in (([0, 2], [2, 0]), ([0, 1, 2], [2, 1, 0]), ([1], [1])):
         view = SimpleNamespace(waiting=table.take(shown), now=0)
         assert kept.rows(view).tolist() == expected

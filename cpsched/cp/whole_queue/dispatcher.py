@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cpsched.base.types import BoolArray
     from cpsched.cp.solve import BuiltModel
     from cpsched.cp.whole_queue.tasks import QueuePlan
+    from cpsched.dispatch.allocators import Allocator
     from cpsched.model.system import System
     from cpsched.model.view import View
 
@@ -66,6 +67,7 @@ class WholeQueue(Dispatcher):
     name = "plan"
     good_for = "runtimes that are known: the lowest slowdowns there are"
     goes_wrong_when = "runtimes are estimates, which it takes for the truth, or queues are long"
+    allocator: Allocator
 
     def __init__(
         self,

@@ -1,8 +1,8 @@
 """
-The queue in the order of a priority that never changes while a job waits.
+The queue in the order of a priority, found as cheaply as that allows.
 
-Sorting a queue of tens of thousands at every decision makes a backlog quadratic; here only the
-changes since the last decision are merged in.
+Sorting a queue of tens of thousands at every decision makes a backlog quadratic; where a priority
+never changes while a job waits, only the changes since the last decision are merged in.
 """
 
 from __future__ import annotations
@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.dispatch.passes import frozen
+from cpsched.dispatch.priority import Basic, Fifo
 from cpsched.kernels.arrays import all_marked
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
@@ -18,37 +20,26 @@ from cpsched.model.jobtable import JobTable
 if TYPE_CHECKING:
     from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.dispatch.priority import Priority
-    from cpsched.model.system import System
     from cpsched.model.view import View
 
 
-class StaticOrder:
+class QueueOrder:
     """
-    Keeps the waiting jobs sorted between decisions.
+    The waiting jobs in the order of a priority, kept sorted between decisions if it is static.
 
-    It is a cache, not state: without it, or with another store, the order is computed again and is
-    the same.
+    What is kept is a cache, not state: without it, or with another store, the order is computed
+    again and is the same.
 
     Parameters
     ----------
     priority
-        One whose keys never change while a job waits.
-
-    Raises
-    ------
-    ValueError
-        If its keys do change.
+        Sets the order; ties stay in queue order.
     """
 
     def __init__(self, priority: Priority) -> None:
-        if not priority.static:
-            raise ValueError(f"priority '{priority.name}' changes while jobs wait")
         self._priority = priority
-        self.forget()
-
-    def reset(self, system: System) -> None:
-        """Prepare for a system."""
-        self._priority.reset(system)
+        #: Whether jobs are taken as they wait.
+        self.is_fifo = type(priority) in (Fifo, Basic)
         self.forget()
 
     def forget(self) -> None:
@@ -63,7 +54,13 @@ class StaticOrder:
         self._reordered = 0
 
     def rows(self, view: View) -> IntArray:
-        """Return the store's rows of the waiting jobs, first by priority, then in queue order."""
+        """Return the store's rows of the waiting jobs in order, read-only."""
+        if self.is_fifo:
+            return view.waiting.rows
+        return frozen(self._kept_rows(view) if self._priority.static else self._priority.rows(view))
+
+    def _kept_rows(self, view: View) -> IntArray:
+        """Bring the kept order up to date, and return it."""
         waiting = view.waiting
         store = waiting.store
         if store is not self._store or store.reordered != self._reordered:
@@ -82,9 +79,7 @@ class StaticOrder:
             new = waiting.rows
         if len(new):
             self._insert(view, new)
-        rows = self._rows.view()
-        rows.flags.writeable = False
-        return rows
+        return self._rows.view()
 
     def _drop(self, view: View, gone: int) -> None:
         """Take out the jobs that no longer wait; mostly they are the first few."""
