@@ -8,6 +8,7 @@ behind it.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, overload
 
@@ -25,39 +26,11 @@ if TYPE_CHECKING:
 
 #: Columns of strings a store keeps.
 LABELS = ("queue", "user", "name", "group", "qos", "reservation", "licenses", "array")
-#: Where each column that is known at submit lies.
+#: Where each column that is known at submit lies, by its name in :mod:`cpsched.model.columns`.
 SUBMIT_COLUMNS = {
-    "handle": c.HANDLE,
-    "submit": c.SUBMIT,
-    "requested_time": c.REQUESTED_TIME,
-    "units": c.UNITS,
-    "shape": c.SHAPE,
-    "nodes_min": c.NODES_MIN,
-    "nodes_max": c.NODES_MAX,
-    "expected_wait": c.EXPECTED_WAIT,
-    "queue": c.QUEUE,
-    "user": c.USER,
-    "name": c.NAME,
-    "group": c.GROUP,
-    "not_before": c.NOT_BEFORE,
-    "switch_wait": c.SWITCH_WAIT,
-    "ranking_estimate": c.RANKING_ESTIMATE,
-    "runtime_estimate": c.RUNTIME_ESTIMATE,
-    "runtime_bound": c.RUNTIME_BOUND,
-    "restartable": c.RESTARTABLE,
-    "job_type": c.JOB_TYPE,
-    "units_min": c.UNITS_MIN,
-    "units_max": c.UNITS_MAX,
-    "serial": c.SERIAL,
-    "resize_cost": c.RESIZE_COST,
-    "urgent": c.URGENT,
-    "deadline": c.DEADLINE,
-    "qos": c.QOS,
-    "reservation": c.RESERVATION,
-    "licenses": c.LICENSES,
-    "array": c.ARRAY,
-    "array_limit": c.ARRAY_LIMIT,
-    "nice": c.NICE,
+    name.lower(): position
+    for name, position in takewhile(lambda item: item[0] != "NUM_SUBMIT", vars(c).items())
+    if name.isupper()
 }
 #: What a column is where nothing is said; or which other column it is then equal to.
 _NEUTRAL: Mapping[str, int | str] = {

@@ -388,53 +388,7 @@ class Workload:
         for column in ("request", "per_node", "per_node_max"):
             if getattr(self, column).shape != (self.num_jobs, len(self.resources)):
                 raise ValueError(f"{column} must have one column for each resource kind")
-        rules: tuple[tuple[str, Callable[[Any], BoolArray], str], ...] = (
-            ("units", lambda w: w.units < 1, "at least one"),
-            ("request", lambda w: (w.request < 0).any(axis=1), "non-negative"),
-            ("per_node", lambda w: (w.per_node < 0).any(axis=1), "non-negative"),
-            (
-                "per_node_max",
-                lambda w: ((w.per_node_max != 0) & (w.per_node_max < w.per_node)).any(axis=1),
-                "at least per_node, or 0 for no range",
-            ),
-            ("runtime", lambda w: w.runtime < 0, "non-negative"),
-            (
-                "requested_time",
-                lambda w: (w.requested_time < 1) & (w.requested_time != MISSING),
-                "at least one second",
-            ),
-            ("nodes_min", lambda w: w.nodes_min < 1, "at least one"),
-            ("nodes_max", lambda w: w.nodes_max < w.nodes_min, "at least nodes_min"),
-            ("segment", lambda w: w.segment < 0, "non-negative"),
-            ("max_switches", lambda w: w.max_switches < 0, "non-negative"),
-            (
-                "switch_wait",
-                lambda w: (w.switch_wait < 0) & (w.switch_wait != MISSING),
-                "non-negative",
-            ),
-            ("array_limit", lambda w: w.array_limit < 0, "non-negative"),
-            ("nice", lambda w: np.abs(w.nice) > MAX_NICE, f"within {MAX_NICE} of 0"),
-            (
-                "cancel",
-                lambda w: (w.cancel < w.submit) & (w.cancel != MISSING),
-                "at least submit",
-            ),
-            ("checkpoint", lambda w: w.checkpoint < 0, "non-negative"),
-            ("restart_cost", lambda w: w.restart_cost < 0, "non-negative"),
-            ("serial", lambda w: (w.serial < 0) | (w.serial > MILLION), "0 to 1000000"),
-            ("resize_cost", lambda w: w.resize_cost < 0, "non-negative"),
-            ("evolve_after", lambda w: w.evolve_after < 0, "non-negative"),
-            (
-                "evolve_to",
-                lambda w: (
-                    (w.evolve_to != 0) & ((w.evolve_to < w.units_min) | (w.evolve_to > w.units_max))
-                ),
-                "units_min to units_max, or 0 for none",
-            ),
-            ("units_min", lambda w: (w.units_min < 1) | (w.units_min > w.units), "1 to units"),
-            ("units_max", lambda w: w.units_max < w.units, "at least units"),
-        )
-        for column, bad, right in rules:
+        for column, bad, right in _RULES:
             rows = np.flatnonzero(bad(self))
             if len(rows):
                 row = int(rows[0])
@@ -443,6 +397,55 @@ class Workload:
                     f" must be {right}"
                 )
 
+
+#: No user takes more off a priority, or adds more to it.
+MAX_NICE = 2**31 - 3
+
+#: Columns without values below 0, and those without values below 1.
+_NOT_NEGATIVE = (
+    *("request", "per_node", "runtime", "segment", "max_switches", "array_limit", "checkpoint"),
+    *("restart_cost", "resize_cost", "evolve_after"),
+)
+_AT_LEAST_ONE = ("units", "nodes_min")
+
+
+def _below(column: str, least: int) -> Callable[[Workload], BoolArray]:
+    """Return what finds the jobs with a value below the least of a column."""
+
+    def bad(workload: Workload) -> BoolArray:
+        values = getattr(workload, column)
+        return np.asarray((values < least).any(axis=tuple(range(1, values.ndim))))
+
+    return bad
+
+
+#: What a column may not be: which jobs break the rule, and what is right.
+_RULES: tuple[tuple[str, Callable[[Workload], BoolArray], str], ...] = (
+    *((column, _below(column, 1), "at least one") for column in _AT_LEAST_ONE),
+    *((column, _below(column, 0), "non-negative") for column in _NOT_NEGATIVE),
+    (
+        "per_node_max",
+        lambda w: ((w.per_node_max != 0) & (w.per_node_max < w.per_node)).any(axis=1),
+        "at least per_node, or 0 for no range",
+    ),
+    (
+        "requested_time",
+        lambda w: (w.requested_time < 1) & (w.requested_time != MISSING),
+        "at least one second",
+    ),
+    ("nodes_max", lambda w: w.nodes_max < w.nodes_min, "at least nodes_min"),
+    ("switch_wait", lambda w: (w.switch_wait < 0) & (w.switch_wait != MISSING), "non-negative"),
+    ("nice", lambda w: np.abs(w.nice) > MAX_NICE, f"within {MAX_NICE} of 0"),
+    ("cancel", lambda w: (w.cancel < w.submit) & (w.cancel != MISSING), "at least submit"),
+    ("serial", lambda w: (w.serial < 0) | (w.serial > MILLION), "0 to 1000000"),
+    (
+        "evolve_to",
+        lambda w: (w.evolve_to != 0) & ((w.evolve_to < w.units_min) | (w.evolve_to > w.units_max)),
+        "units_min to units_max, or 0 for none",
+    ),
+    ("units_min", lambda w: (w.units_min < 1) | (w.units_min > w.units), "1 to units"),
+    ("units_max", lambda w: w.units_max < w.units, "at least units"),
+)
 
 _REQUIRED = ("job_id", "submit", "runtime", "units", "request")
 
@@ -453,21 +456,17 @@ COLUMNS: tuple[str, ...] = tuple(
     if item.name not in ("title", "epoch", "resources", "layout", "header", "set_aside")
 )
 
-#: No user takes more off a priority, or adds more to it.
-MAX_NICE = 2**31 - 3
-
 #: Seconds without progress after a change of size, where a log does not say.
 RESIZE_COST = 10
 
 #: What every job has in columns that came later. A column of nothing else is not part of the
 #: digest, so that digests stay what they were.
 _LATER_COLUMNS = {
-    **dict.fromkeys(("segment", "max_switches"), 0),
-    **dict.fromkeys(("restartable", "checkpoint", "restart_cost"), 0),
-    "switch_wait": MISSING,
-    **dict.fromkeys(("serial", "evolve_after", "evolve_to"), 0),
+    **dict.fromkeys(("restartable", "checkpoint", "restart_cost", "segment", "max_switches"), 0),
+    **dict.fromkeys(("serial", "evolve_after", "evolve_to", "array_limit", "nice"), 0),
+    "dependency_type": 0,
     "resize_cost": RESIZE_COST,
-    **dict.fromkeys(("array_limit", "nice", "dependency_type"), 0),
+    "switch_wait": MISSING,
     "cancel": MISSING,
 }
 _LATER_LABELS = ("qos", "reservation", "licenses", "array")
