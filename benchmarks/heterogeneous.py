@@ -26,11 +26,11 @@ import numpy as np
 import ratios
 
 from cpsched import traces
-from cpsched.cp.window import WINDOW_HALVED
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.window import ended
 from cpsched.study import load_run
 from cpsched.study.paired import ratio
+from cpsched_papers.window import WINDOW_HALVED
 
 if TYPE_CHECKING:
     from cpsched.model.workload import Workload

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from cpsched.cp import stats
-from cpsched.cp.window import SIZE, WindowDispatcher
 from cpsched.dispatch.allocators import Allocator, make_allocator
 from cpsched.dispatch.contract import Dispatcher, Reservation, WaitReason
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, fits_now, frozen, list_pass, with_plan
 from cpsched.dispatch.preemptable import Act, PreemptionRules, QueueRules
 from cpsched.dispatch.preemption import Preemption
-from cpsched.dispatch.priority import Basic, Fifo, least_taken, make_priority, units_a_node_holds
+from cpsched.dispatch.priority import (
+    Basic,
+    Fifo,
+    Multifactor,
+    Priority,
+    least_taken,
+    make_priority,
+    units_a_node_holds,
+)
 from cpsched.dispatch.profile import Profile
 from cpsched.dispatch.resizing import expanded, may_change, shrunk, started
 from cpsched.dispatch.wrapper import Wrapper

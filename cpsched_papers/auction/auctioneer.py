@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 import numpy as np
 
-from cpsched.api.dispatchers import SIZE, WindowDispatcher, fits_now, frozen, stats
+from cpsched.api.dispatchers import fits_now, frozen, stats
 from cpsched.api.errors import check_least
 from cpsched.api.model import NOTHING, Allocation, Decision, JobTable, Start
 from cpsched.api.solver import cpsat
@@ -17,6 +17,7 @@ from cpsched_papers.auction.auction import Auction
 from cpsched_papers.auction.bids import BidMaker
 from cpsched_papers.auction.program import Program, places_of
 from cpsched_papers.auction.search import best_greedy, search
+from cpsched_papers.window import SIZE, WindowDispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -50,7 +51,7 @@ class Auctioneer(WindowDispatcher):
     Parameters
     ----------
     priority, scale, interval, limit, wall
-        As for :class:`~cpsched.cp.window.WindowDispatcher`.
+        As for :class:`~cpsched_papers.window.WindowDispatcher`.
     window
         How many jobs may bid, first by priority of those that may fit now.
     bids_per_job, bids

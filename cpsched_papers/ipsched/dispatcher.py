@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.api.dispatchers import (
-    WindowDispatcher,
     decision_of,
     fits_now,
     frozen,
@@ -29,6 +28,7 @@ from cpsched_papers.ipsched.layout import Layout, layout_of
 from cpsched_papers.ipsched.match import Matcher, density_order
 from cpsched_papers.ipsched.problem import Problem
 from cpsched_papers.ipsched.program import build
+from cpsched_papers.window import WindowDispatcher
 
 if TYPE_CHECKING:
     from cpsched.api.model import IntArray, View
@@ -48,7 +48,7 @@ class Ipsched(WindowDispatcher):
     Parameters
     ----------
     priority, scale, window, interval, limit, wall
-        As for :class:`~cpsched.cp.window.WindowDispatcher`.
+        As for :class:`~cpsched_papers.window.WindowDispatcher`.
     objective
         ``priority``: ``sum P_j (s_j - c_j)``; ``priority-cores``: ``sum P_j R_j (s_j - c_j)``.
     node_bounds

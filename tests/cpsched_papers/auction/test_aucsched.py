@@ -12,13 +12,13 @@ from cpsched import systems
 from cpsched.base import registry
 from cpsched.base.spec import build
 from cpsched.cp import stats
-from cpsched.cp.window import WINDOW_HALVED
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model.decision import NOTHING
 from cpsched.model.topology import Topology
 from cpsched.model.view import View
 from cpsched.verification import verify
+from cpsched_papers.window import WINDOW_HALVED
 
 pytestmark = pytest.mark.slow
 

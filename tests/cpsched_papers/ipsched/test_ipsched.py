@@ -11,7 +11,6 @@ from tiny import jobs, machine, run, starts
 from cpsched import checks
 from cpsched.base.spec import build
 from cpsched.cp import cpsat, stats
-from cpsched.cp.window import WINDOW_HALVED
 from cpsched.engine.machine import Machine
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
@@ -24,6 +23,7 @@ from cpsched_papers.ipsched.layout import lay_out
 from cpsched_papers.ipsched.problem import Problem, Share
 from cpsched_papers.ipsched.program import Answer, solve
 from cpsched_papers.ipsched.program import build as build_program
+from cpsched_papers.window import WINDOW_HALVED
 
 pytestmark = pytest.mark.slow
 

@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cpsched.cp import cpsat
-from cpsched.dispatch.contract import WaitReason
-from cpsched.dispatch.learning import LearningDispatcher
-from cpsched.dispatch.passes import frozen
-from cpsched.dispatch.priority import Fifo, Multifactor, make_priority
-from cpsched.errors import check_choice, check_least
-from cpsched.model.decision import Decision
+from cpsched.api.dispatchers import (
+    Fifo,
+    LearningDispatcher,
+    Multifactor,
+    WaitReason,
+    frozen,
+    make_priority,
+)
+from cpsched.api.errors import check_choice, check_least
+from cpsched.api.model import Decision
+from cpsched.api.solver import cpsat
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
-    from cpsched.dispatch.priority import Priority
-    from cpsched.model.decision import Start
-    from cpsched.model.jobtable import JobTable
-    from cpsched.model.system import System
-    from cpsched.model.view import View
+    from cpsched.api.dispatchers import Priority
+    from cpsched.api.model import FloatArray, IntArray, JobTable, Start, System, View
 
 #: ``MAX_JOB_COUNT`` of the papers.
 SIZE = 200

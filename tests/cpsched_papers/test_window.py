@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from jobtables import job_table
 from tiny import machine
 
-from cpsched.cp.window import (
+from cpsched.dispatch.priority import Basic, Multifactor, Slowdown
+from cpsched.model.decision import NOTHING
+from cpsched_papers.window import (
     WindowDispatcher,
     point_priorities,
     priority_values,
     program_priorities,
     rank_priorities,
 )
-from cpsched.dispatch.priority import Basic, Multifactor, Slowdown
-from cpsched.model.decision import NOTHING
 
 
 def table(num, **columns):
