@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from cpsched.base import registry
-from cpsched.dispatch.easy import Easy
+from cpsched.dispatch.backfilling import Easy
 from cpsched.errors import ConfigError, UnknownNameError
 
 

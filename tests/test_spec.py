@@ -10,7 +10,7 @@ import pytest
 from cpsched.base import registry
 from cpsched.base.registry import Entry
 from cpsched.base.spec import Spec, build, options_of
-from cpsched.dispatch.easy import Easy
+from cpsched.dispatch.backfilling import Easy
 from cpsched.errors import ConfigError, CpschedError, UnknownNameError
 
 # --- text ----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ import numpy as np
 
 from cpsched.base.types import JobType
 from cpsched.dispatch.resizing import GROWN, SHRUNK, Changes, may_change
-from cpsched.dispatch.shadow import Shadow
+from cpsched.dispatch.shadow import TIMES, Shadow
 from cpsched.dispatch.sizes import Strategy, grown, shrunk
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError, check_least
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from cpsched.model.decision import Decision
     from cpsched.model.jobtable import RunningTable
     from cpsched.model.view import View
-
-#: Times of a job that are as much longer as it is slower.
-_TIMES = (c.REQUESTED_TIME, c.RANKING_ESTIMATE, c.RUNTIME_ESTIMATE, c.RUNTIME_BOUND)
 
 
 class Malleable(Wrapper):
@@ -93,15 +90,12 @@ class Malleable(Wrapper):
         chosen = may_change(waiting, JobType.MOLDABLE)
         if not chosen.any():
             return view
-        some, changed = waiting.take(chosen), {}
-        longer = np.ones(len(waiting))
+        some, longer = waiting.take(chosen), np.ones(len(waiting))
         longer[chosen] = slower(some.units_min, some.units, some.serial)
-        for column in _TIMES:
-            values = waiting.column(column)
-            scaled = np.ceil(values * longer).astype(np.int64)
-            changed[column] = np.concatenate([scaled, view.running.column(column)])
-        units = np.where(chosen, waiting.units_min, waiting.units)
-        changed[c.UNITS] = np.concatenate([units, view.running.units])
+        changed = {
+            column: np.ceil(waiting.column(column) * longer).astype(np.int64) for column in TIMES
+        }
+        changed[c.UNITS] = np.where(chosen, waiting.units_min, waiting.units)
         return self._shadow.view(view, changed)
 
     def _make_room(self, shown: View, decision: Decision, changes: Changes) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 PLAN, BOUND, REQUESTED = "plan", "bound", "requested"
 _COLUMNS = {PLAN: c.RUNTIME_ESTIMATE, BOUND: c.RUNTIME_BOUND, REQUESTED: c.REQUESTED_TIME}
 
+#: How long a job runs, as asked for and as predicted.
+TIMES = (c.REQUESTED_TIME, c.RANKING_ESTIMATE, c.RUNTIME_ESTIMATE, c.RUNTIME_BOUND)
+
 
 class Shadow:
     """
@@ -34,35 +38,41 @@ class Shadow:
         self._seen: JobStore | None = None
         self._store = JobStore(())
 
-    def view(self, view: View, changed: Mapping[int, IntArray]) -> View:
+    def view(
+        self,
+        view: View,
+        waiting: Mapping[int, IntArray],
+        running: Mapping[int, IntArray] = MappingProxyType({}),
+    ) -> View:
         """
         Return a view with other columns.
 
         Parameters
         ----------
-        changed
-            By column of the store (:mod:`cpsched.model.columns`): the values of the waiting jobs,
-            then of the running ones. Where all are as they were, it is the view itself.
+        waiting, running
+            Values of the waiting and of the running jobs, by column of the store
+            (:mod:`cpsched.model.columns`). Where all are as they were, it is the view itself.
         """
-        waiting, running = view.waiting, view.running
-        rows = np.concatenate([waiting.rows, running.rows])
-        block = waiting.store.columns[rows]
-        if all((block[:, column] == values).all() for column, values in changed.items()):
+        rows = np.concatenate([view.waiting.rows, view.running.rows])
+        before = view.waiting.store.columns[rows]
+        block, split = before.copy(), len(view.waiting)
+        for part, changed in ((block[:split], waiting), (block[split:], running)):
+            for column, values in changed.items():
+                part[:, column] = values
+        if np.array_equal(block, before):
             return view
-        for column, values in changed.items():
-            block[:, column] = values
-        store = self._store_like(waiting.store)
+        store = self._store_like(view.waiting.store)
         store.writable[rows] = block
-        ends = block[len(waiting) :, c.EXPECTED_END]
-        by_end = frozen(running.rows[np.lexsort((running.rows, ends))])
+        running_rows = view.running.rows
+        by_end = frozen(running_rows[np.lexsort((running_rows, block[split:, c.EXPECTED_END]))])
         return View(
             view.now,
             view.system,
             view.free,
             view.node_up,
             view.eligible,
-            JobTable(store, waiting.rows),
-            RunningTable(store, by_end, running.arena),
+            JobTable(store, view.waiting.rows),
+            RunningTable(store, by_end, view.running.arena),
         )
 
     def _store_like(self, source: JobStore) -> JobStore:
@@ -109,18 +119,16 @@ class ReservationView:
         """Return the view for a decision's reservations."""
         if self.by_estimate:
             return view
-        waiting, running = view.waiting, view.running
+        running = view.running
         durations = self.durations(running)
         known = running.start + durations
         late = (known <= view.now) | (running.state == c.COMPLETING)
         ends = np.where(late, running.expected_end, known)
-        # Of jobs that wait an expected end says nothing.
-        pairs = {
-            c.RUNTIME_ESTIMATE: (self.durations(waiting), durations),
-            c.EXPECTED_END: (waiting.column(c.EXPECTED_END), ends),
-        }
-        changed = {column: np.concatenate(pair) for column, pair in pairs.items()}
-        return self._shadow.view(view, changed)
+        return self._shadow.view(
+            view,
+            {c.RUNTIME_ESTIMATE: self.durations(view.waiting)},
+            {c.RUNTIME_ESTIMATE: durations, c.EXPECTED_END: ends},
+        )
 
     def durations(self, jobs: JobTable) -> IntArray:
         """Return how long reservations take jobs to run."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.dispatch.priority import Fifo
-from cpsched.dispatch.shadow import Shadow
+from cpsched.dispatch.shadow import TIMES, Shadow
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import check_least, check_range
 from cpsched.model import columns as c
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.view import View
 
-#: Of a job that is tried, none of these is longer than the try.
-_TIMES = (c.REQUESTED_TIME, c.RANKING_ESTIMATE, c.RUNTIME_ESTIMATE, c.RUNTIME_BOUND)
 #: Statistics: starts that are tries, and tries that were cut short.
 TRIED, CUT = "tried", "tries_cut_short"
 
@@ -117,16 +115,18 @@ class TryRuns(Wrapper):
         """Return the view in which the jobs to be tried, and tries that run, ask for no more."""
         jobs, running = view.waiting, view.running
         try_ends = np.array([self._tries.get(one, 0) for one in running.handle.tolist()], np.int64)
-        tried = np.concatenate([to_try, try_ends > 0])
-        changed = {}
-        for column in _TIMES:
-            values = np.concatenate([jobs.column(column), running.column(column)])
-            changed[column] = np.where(tried, np.minimum(values, self._seconds), values)
+        waits, runs = (
+            {
+                column: np.where(tried, np.minimum(values, self._seconds), values)
+                for column in TIMES
+                for values in (table.column(column),)
+            }
+            for table, tried in ((jobs, to_try), (running, try_ends > 0))
+        )
         ends = np.where(try_ends > 0, try_ends, running.expected_end)
-        # Of jobs that wait this says nothing.
-        waiting = jobs.column(c.EXPECTED_END)
-        changed[c.EXPECTED_END] = np.concatenate([waiting, np.maximum(ends, view.now + 1)])
-        return self._shadow.view(view, changed)
+        return self._shadow.view(
+            view, waits, {**runs, c.EXPECTED_END: np.maximum(ends, view.now + 1)}
+        )
 
     def _to_try(self, view: View) -> BoolArray:
         """Return which waiting jobs would be tried if they started now."""

@@ -64,13 +64,12 @@ class Maintenance:
         for at in np.flatnonzero(number).tolist():
             pair = int(shape[at]), int(number[at])
             shape[at] = self._base[0] + self._derived.setdefault(pair, len(self._derived))
-        both = np.concatenate([shape, view.running.shape])
         source = jobs.store
         if self._stale is not None:
             # A removed derived shape must not be looked up.
             written, rows = self._stale
             written[rows, c.SHAPE] = source.columns[rows, c.SHAPE]
-        shown = self._shadow.view(view, {c.SHAPE: both})
+        shown = self._shadow.view(view, {c.SHAPE: shape})
         store = shown.waiting.store
         self._stale = store.writable, jobs.rows[number > 0]
         pairs = np.array(list(self._derived), dtype=np.int64)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.dispatch.easy import Easy
+from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import DispatchError
 from cpsched.kernels import event_loop
@@ -135,6 +135,7 @@ class CompiledLoop:
     ) -> tuple[int, IntArray, FloatArray]:
         cluster, machine, counters = self._cluster, self._cluster.machine, self.counters
         allocator, loop = cluster.dispatcher.allocator, self._loop
+        assert allocator is not None
         assert loop is not None
         tables, lists = machine.lend(counters, len(self._arrivals))
         allocator.memory.prepare(machine.view(int(counters["now"])))

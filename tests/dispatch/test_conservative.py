@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 import reference as ref
-from tiny import jobs, machine, run, starts
+from tiny import jobs, machine, starts
 
 from cpsched.base.spec import build
-from cpsched.dispatch.conservative import Conservative
+from cpsched.dispatch.backfilling import Conservative
 from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.model.system import Queue
-from cpsched.simulation.observers import Observer
 
 
 def decide(dispatcher, state):
@@ -195,51 +193,6 @@ def test_a_job_that_can_never_start_reserves_nothing():
         assert planned == {1: 5}
 
 
-class Plans(Observer):
-    """Keeps the planned starts of every decision."""
-
-    def __init__(self):
-        self.seen = []
-
-    def on_decision(self, view, decision, seconds):
-        plan = decision.planned_starts
-        self.seen.append(dict(zip(plan.handle, plan.start, strict=True)) if plan else {})
-
-
-# One core, free at 0: L runs 100 s and S 10 s. L first: S waits 100; S first: L waits 10.
-L_AND_S = ((0, 1, 100), (0, 1, 10))
-
-
-def test_best_of_several_orders_by_slowdown():
-    """
-    Sum of slowdowns (S: (100 + 10) / 10) with L first: 1 + 11; with S first: 110 / 100 + 1.
-
-    The plan of the better order is the one reported.
-    """
-    plans = Plans()
-    result = run(jobs(*L_AND_S), machine((1,)), "conservative:priority=fifo+sjf", observers=[plans])
-    assert result.schedule.start.tolist() == [10, 0]
-    assert plans.seen[0] == {0: 10}
-    assert starts(jobs(*L_AND_S), machine((1,)), "conservative:priority=fifo") == [0, 100]
-
-
-def test_best_of_several_orders_by_expected_wait():
-    """L is in a queue that expects 1 s: 10 / 1 if S goes first, 100 / 1000 if L does."""
-    queues = [Queue(name="now", expected_wait=1), Queue(name="later", expected_wait=1000)]
-    workload = jobs(*L_AND_S, queue=["now", "later"])
-    system = machine((1,), queues=queues)
-    several = "conservative:priority=sjf+fifo"
-    assert starts(workload, system, f"{several},objective=expected-wait") == [0, 100]
-    assert starts(workload, system, several) == [10, 0]
-
-
-def test_equally_good_orders_go_to_the_first_named():
-    """Below 10 s a bounded slowdown counts 10: 7 and 9 s cost (7 + 9) / 10 + 1 in either order."""
-    workload = jobs((0, 1, 7), (0, 1, 9))
-    assert starts(workload, machine((1,)), "conservative:priority=fifo+ljf") == [0, 7]
-    assert starts(workload, machine((1,)), "conservative:priority=ljf+fifo") == [9, 0]
-
-
 def test_order_by_priority():
     """At 10 the short job has the higher slowdown and is planned first."""
     workload = jobs((0, 1, 10), (1, 1, 50), (2, 1, 1))
@@ -249,7 +202,7 @@ def test_order_by_priority():
 def test_jobs_of_no_length_take_a_second_of_the_plan():
     """A plan value of 0 occupies one second, so that two of them cannot share a core."""
     state = pool(1, [], (1, 0), (1, 0))
-    assert decide(Conservative(priority="fifo+sjf"), state) == ([0], {1: 1})
+    assert decide(Conservative(), state)[0] == [0]
 
 
 @pytest.mark.parametrize(
@@ -257,9 +210,7 @@ def test_jobs_of_no_length_take_a_second_of_the_plan():
     [
         ("depth=-1", ConfigError, "depth is -1, must be 0 or more, or 'all'"),
         ("depth=few", ConfigError, "depth: 'few' is not a whole number"),
-        ("objective=wait", ConfigError, "objective is 'wait', must be slowdown or expected-wait"),
-        ("priority=fifo+best", UnknownNameError, "no priority is called 'best'"),
-        ("priority=fifo++sjf", UnknownNameError, "no priority is called ''"),
+        ("priority=best", UnknownNameError, "no priority is called 'best'"),
         ("allocator=worst-fit", UnknownNameError, "no allocator is called 'worst-fit'"),
     ],
 )
@@ -275,7 +226,7 @@ def test_an_empty_queue_is_no_trouble():
     view = ref.view_of(ref.State(now=0, capacity=((1,),), free=((1,),), running=(), waiting=(one,)))
     view.waiting = view.waiting.take([False])
     view.waiting.rows.flags.writeable = False
-    for spec in ("conservative", "conservative:priority=fifo+sjf", "easy", "prb", "fifo", "sjf"):
+    for spec in ("conservative", "conservative:priority=sjf", "easy", "prb", "fifo", "sjf"):
         dispatcher = build("dispatchers", spec)
         dispatcher.reset(view.system, 0)
         assert not dispatcher.decide(view).actions

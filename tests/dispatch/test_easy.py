@@ -8,7 +8,7 @@ import reference as ref
 from hypothesis import given, settings
 from tiny import jobs, machine, machines, run, starts, workloads
 
-from cpsched.dispatch.easy import Easy
+from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.priority import Fifo
 from cpsched.dispatch.queue_order import QueueOrder
 from cpsched.simulation.observers import Observer

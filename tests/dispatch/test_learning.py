@@ -23,7 +23,7 @@ LEARNING = (
     "prb:priority=urgency",
     "easy:priority=urgency",
     "easy:backfill=urgency",
-    "conservative:priority=fifo+urgency",
+    "conservative:priority=urgency",
     "slurm-backfill:priority=urgency",
     "cph:search=urgency",
     "cp:search=urgency,window=5",

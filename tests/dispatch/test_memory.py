@@ -13,7 +13,7 @@ from cpsched.base.spec import build
 from cpsched.base.types import MISSING
 from cpsched.dispatch import memory, passes
 from cpsched.dispatch.allocators import make_allocator
-from cpsched.dispatch.easy import Easy
+from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.rules import Prb
 from cpsched.model.jobtable import JobTable
 from cpsched.model.view import View

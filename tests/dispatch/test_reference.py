@@ -14,8 +14,7 @@ from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.base import registry
 from cpsched.base.types import MISSING
-from cpsched.dispatch.conservative import Conservative
-from cpsched.dispatch.easy import Easy
+from cpsched.dispatch.backfilling import Conservative, Easy
 from cpsched.dispatch.priority import Priority
 from cpsched.dispatch.queue_order import QueueOrder
 from cpsched.dispatch.rules import Fifo, Prb
@@ -88,24 +87,12 @@ def test_conservative(state, policy, depth):
 
     It may leave out the plan of jobs behind the last that could start now.
     """
-    started, decision = decide(Conservative("fifo", depth, "slowdown", policy), state)
+    started, decision = decide(Conservative("fifo", depth, policy), state)
     queue = range(len(state.waiting))
     expected = ref.conservative(policy, state, queue, len(queue) if depth is None else depth)
     assert started == expected.starts
     if depth is None:
         assert planned(decision).items() <= expected.planned.items()
-
-
-@given(state=ref.states(), depth=st.sampled_from([None, 0, 1, 2]))
-@few
-def test_the_best_of_one_order_is_that_order(state, depth):
-    """Planning the whole queue, to compare, starts what planning as little as needed does."""
-    alone, _ = decide(Conservative("fifo", depth), state)
-    compared, decision = decide(Conservative("fifo+fifo", depth), state)
-    assert compared == alone
-    if depth is None:
-        expected = ref.conservative("first-fit", state, range(len(state.waiting)), 99)
-        assert planned(decision) == expected.planned
 
 
 def two_nodes(capacity, busy, *waiting):
@@ -152,7 +139,7 @@ def test_easy_uses_up_what_is_reserved_only_once():
 def test_a_larger_job_of_the_same_kind_can_be_the_easier_one(harder, easier):
     """Two cores are free on each node until 10: the first waits for that, the second starts."""
     state = two_nodes((4, 4), (2, 2), {**harder, "duration": 2}, {**easier, "duration": 3})
-    for dispatcher in (Conservative(), Conservative("fifo+fifo"), Prb("fifo"), Easy()):
+    for dispatcher in (Conservative(), Prb("fifo"), Easy()):
         assert list(decide(dispatcher, state)[0]) == [1]
 
 

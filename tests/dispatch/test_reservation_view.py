@@ -10,8 +10,8 @@ from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.base.spec import build
 from cpsched.checks import check_dispatcher
+from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.easy import Easy
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model import columns as c

@@ -11,9 +11,8 @@ from cpsched.base.spec import build
 from cpsched.checks import CHECKS, CheckError, check_dispatcher, check_keeps_promises
 from cpsched.checks.sample import sample
 from cpsched.dispatch.allocators import make_allocator
-from cpsched.dispatch.conservative import Conservative
+from cpsched.dispatch.backfilling import Conservative, Easy
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.easy import Easy
 from cpsched.dispatch.rules import Fifo, Prb
 from cpsched.model.decision import Decision, PlannedStarts, Start
 from cpsched.verification import verify

@@ -10,7 +10,7 @@ from tiny import jobs, machine, machines, workloads
 
 from cpsched import systems
 from cpsched.base.spec import build
-from cpsched.dispatch.easy import Easy
+from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.rules import Fifo
 from cpsched.kernels import event_loop
 from cpsched.mapping import fit

@@ -11,7 +11,7 @@ from tiny import jobs, machine
 from cpsched.base import registry
 from cpsched.base.registry import Entry
 from cpsched.base.spec import build, spec_of
-from cpsched.dispatch.easy import Easy
+from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, RunError
 from cpsched.mapping import fit

@@ -1,10 +1,15 @@
 """
-EASY backfilling: one reservation, for the first job that cannot start.
+Backfilling: one reservation, for the first job that cannot start, or one for every waiting job.
 
-After Lifka 1995 and Mu'alem and Feitelson 2001, on nodes instead of a processor count: the
+After Lifka 1995 and Mu'alem and Feitelson 2001, on nodes instead of a processor count. EASY's
 reservation is the first second at which the head can be *placed*, with that placement. A later job
 may start if it is predicted to end by then or uses nothing that is reserved. On a pool of one
 resource this is the textbook's shadow time and extra processors.
+
+Conservative backfilling plans the queue again at every decision, in order: each job gets the first
+window in which it fits on nodes for its whole predicted duration, after those before it. Because
+plans are remade instead of compressing old reservations, a job's planned start can move later when
+one before it moves earlier.
 """
 
 from __future__ import annotations
@@ -12,13 +17,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.dispatch.learning import LearningDispatcher
-from cpsched.dispatch.passes import decision_of, easy_pass
+from cpsched.dispatch.passes import decision_of, easy_pass, plan_pass, with_plan
 from cpsched.dispatch.priority import make_priority
 from cpsched.dispatch.shadow import PLAN
+from cpsched.errors import check_least
 
 if TYPE_CHECKING:
     from cpsched.model.decision import Decision
     from cpsched.model.view import View
+
+_NO_LIMIT = 2**62
 
 
 class Easy(LearningDispatcher):
@@ -69,3 +77,42 @@ class Easy(LearningDispatcher):
         planned = self.reserving.view(view)
         rows = [queue.rows(view) for queue in self.queues]
         return decision_of(view, easy_pass(planned, rows[0], rows[-1], self.allocator))
+
+
+class Conservative(LearningDispatcher):
+    """
+    Conservative backfilling: a reservation for every waiting job, or the first few.
+
+    Parameters
+    ----------
+    priority
+        Order in which jobs are planned.
+    depth
+        How many waiting jobs get a reservation; all by default.
+    allocator
+        Name of the allocator.
+    reserve
+        Which runtimes reservations are made of: ``plan``, ``bound`` or ``requested``, see
+        :class:`~cpsched.dispatch.shadow.ReservationView`.
+    """
+
+    name = "conservative"
+    good_for = "short tails of the wait: every job has a reservation"
+    goes_wrong_when = "slowdowns matter and runtimes are requested times, or thousands wait (slow)"
+
+    def __init__(
+        self,
+        priority: str = "fifo",
+        depth: int | None = None,
+        allocator: str = "first-fit",
+        reserve: str = PLAN,
+    ) -> None:
+        check_least("depth", depth, 0, "all")
+        super().__init__(make_priority(priority), allocator=allocator, reserve=reserve)
+        self.depth = _NO_LIMIT if depth is None else min(depth, _NO_LIMIT)
+
+    def choose(self, view: View) -> Decision:
+        """Plan the queue, start what is planned for now."""
+        planned_view, rows = self.reserving.view(view), self.queues[0].rows(view)
+        packed, planned = plan_pass(planned_view, rows, self.allocator, self.depth, full=False)
+        return with_plan(view, decision_of(view, packed), rows, planned)
