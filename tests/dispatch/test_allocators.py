@@ -1,7 +1,7 @@
 """
-Allocators on machines drawn by hand.
+Allocators on machines drawn by hand: on which node of each machine how many units go.
 
-In the drawings a column is a node, ``#`` is busy and ``.`` is free.
+In the drawings a column is a node, ``#`` is busy and ``.`` is free. Kinds are core, GPU and memory.
 """
 
 from __future__ import annotations
@@ -69,127 +69,81 @@ def test_order_of_nodes(allocator, one, five):
     assert placed(allocator, 5) == five
 
 
-def test_best_fit_counts_room_and_consolidate_counts_load():
-    """
-    For one-core units n0 has less room (2 against 3), but n1, out of memory, is busier.
-
-    ::
-
-        core |##..  #...
-        mem  |....  ####
-             +----------
-              n0    n1
-    """
-    capacity, free = ((4, 0, 4), (4, 0, 4)), ((2, 0, 4), (3, 0, 0))
-    assert placed("best-fit", 1, free, capacity) == {0: 1}
-    assert placed("consolidate", 1, free, capacity) == {1: 1}
-
-
-@pytest.mark.parametrize("allocator", ref.POLICIES)
-def test_equal_nodes_are_taken_along_the_line(allocator):
-    """Three equal nodes of two cores: three units take n0 and one of n1."""
-    assert placed(allocator, 3, ((2,),) * 3, ((2,),) * 3) == {0: 2, 1: 1}
-
-
-def test_balanced_keeps_scarce_nodes_for_those_who_ask():
-    """
-    n0 is idlest but has the GPU; a core job goes to n1, unless the GPU is what it wants.
-
-    ::
-
-        gpu  |.
-        core |....  ###.
-             +----------
-              n0    n1
-    """
-    capacity, free = ((4, 1, 0), (4, 0, 0)), ((4, 1, 0), (1, 0, 0))
-    assert placed("balanced", 1, free, capacity) == {1: 1}
-    assert placed("balanced", 1, free, capacity, request=(1, 1, 0)) == {0: 1}
-    # Where n1 is not enough, the scarce node serves too.
-    assert placed("balanced", 2, free, capacity) == {0: 1, 1: 1}
+CORE, GPU = (1, 0, 0), (1, 1, 0)
+#: By name: what the nodes have, and what is free of it.
+MACHINES = {
+    # For one-core units n0 has less room (2 against 3), but n1, out of memory, is busier.
+    #     core |##..  #...
+    #     mem  |....  ####
+    "no memory": (((4, 0, 4), (4, 0, 4)), ((2, 0, 4), (3, 0, 0))),
+    # n0 is idlest but has the GPU.
+    #     gpu  |.
+    #     core |....  ###.
+    "one gpu": (((4, 1, 0), (4, 0, 0)), ((4, 1, 0), (1, 0, 0))),
+    # GPU and MIC (``mem``): n2 has neither, n1 no MIC.
+    "gpu and mic": (((4, 1, 1), (4, 1, 0), (4, 0, 0)), ((4, 1, 1), (3, 1, 0), (4, 0, 0))),
+    #     gpu  |.    #.
+    #     core |.... ###. ##.. ....
+    "two with gpus": (
+        ((4, 1, 0), (4, 2, 0), (4, 0, 0), (4, 0, 0)),
+        ((4, 1, 0), (1, 1, 0), (2, 0, 0), (4, 0, 0)),
+    ),
+    # n0's one GPU is taken and n0 is busier than n1.
+    "gpu in use": (((4, 1, 0), (4, 0, 0)), ((1, 0, 0), (3, 0, 0))),
+    # No node is without: n1's GPU is taken; n2 is busiest but its MIC is not.
+    #     gpu  |.     #
+    #     mic  |             .
+    #     core |....  ##..  ###.
+    "all have something": (((4, 1, 0), (4, 1, 0), (4, 0, 1)), ((4, 1, 0), (2, 0, 0), (1, 0, 1))),
+    # n0 has 8 of memory, the others 4: with 5 of it free, and with 4.
+    "large memory": (((4, 0, 8), (4, 0, 4), (4, 0, 4)), ((1, 0, 5), (4, 0, 4), (4, 0, 4))),
+    "large memory in use": (((4, 0, 8), (4, 0, 4), (4, 0, 4)), ((1, 0, 4), (4, 0, 4), (4, 0, 4))),
+    # n0 has GPU and large memory, n1 only the GPU.
+    "two kinds scarce": (((4, 1, 8), (4, 1, 4), (4, 0, 4)), ((1, 1, 8), (4, 1, 4), (0, 0, 4))),
+}
 
 
-def test_balanced_knows_what_is_asked_for_on_each_node():
-    """
-    A GPU asked for per node is asked for: n0, which wastes only its MIC, comes after n1.
-
-    It used to go to n0: per-node amounts did not count, so both nodes seemed to waste something.
-    Kinds are core, GPU, MIC (``mem`` here); n2 has neither.
-    """
-    capacity = ((4, 1, 1), (4, 1, 0), (4, 0, 0))
-    free = ((4, 1, 1), (3, 1, 0), (4, 0, 0))
-    assert placed("balanced", 1, free, capacity, per_node=(0, 1, 0)) == {1: 1}
-
-
-def test_frugal_takes_the_busiest_node_that_has_nothing_scarce():
-    """
-    A core goes to n2, the busier of the two without GPU; a GPU to n1, the busier with one.
-
-    ::
-
-        gpu  |.    #.
-        core |.... ###. ##.. ....
-             +-------------------
-              n0   n1   n2   n3
-    """
-    capacity = ((4, 1, 0), (4, 2, 0), (4, 0, 0), (4, 0, 0))
-    free = ((4, 1, 0), (1, 1, 0), (2, 0, 0), (4, 0, 0))
-    assert placed("frugal", 1, free, capacity) == {2: 1}
-    assert placed("consolidate", 1, free, capacity) == {2: 1}
-    assert placed("frugal", 1, free, capacity, request=(1, 1, 0)) == {1: 1}
-    # Six fill n2 and n3; with eight n1, busier than n0, serves too.
-    assert placed("frugal", 6, free, capacity) == {2: 2, 3: 4}
-    assert placed("frugal", 8, free, capacity) == {0: 1, 1: 1, 2: 2, 3: 4}
-
-
-def test_frugal_spares_what_is_busy_too():
-    """n0's one GPU is taken and n0 is busier than n1, but it will be asked for again."""
-    capacity, free = ((4, 1, 0), (4, 0, 0)), ((1, 0, 0), (3, 0, 0))
-    assert placed("frugal", 1, free, capacity) == {1: 1}
-    assert placed("consolidate", 1, free, capacity) == {0: 1}
-
-
-def test_frugal_prefers_what_is_used_up_where_all_have_something():
-    """
-    Kinds are core, GPU, MIC: no node is without. n1's GPU is taken; n2 is busiest but its MIC is not.
-
-    ::
-
-        gpu  |.     #
-        mic  |             .
-        core |....  ##..  ###.
-             +----------------
-              n0    n1    n2
-    """
-    capacity = ((4, 1, 0), (4, 1, 0), (4, 0, 1))
-    free = ((4, 1, 0), (2, 0, 0), (1, 0, 1))
-    assert placed("frugal", 1, free, capacity) == {1: 1}
-    assert placed("frugal", 4, free, capacity) == {0: 1, 1: 2, 2: 1}
-
-
-def test_frugal_spares_large_memory():
-    """
-    n0 has 8 of memory, n1 and n2 have 4: while it has more than 4 it is for who needs that.
-
-    ``balanced`` does not care, all nodes have memory. What is asked for on each node counts too.
-    """
-    capacity, free = ((4, 0, 8), (4, 0, 4), (4, 0, 4)), ((1, 0, 5), (4, 0, 4), (4, 0, 4))
-    assert placed("frugal", 1, free, capacity, request=(1, 0, 3)) == {1: 1}
-    assert placed("consolidate", 1, free, capacity, request=(1, 0, 3)) == {0: 1}
-    assert placed("frugal", 1, free, capacity, request=(1, 0, 5)) == {0: 1}
-    assert placed("frugal", 1, free, capacity, request=(1, 0, 1), per_node=(0, 0, 4)) == {0: 1}
-    # With 4 left it is a node like others, and busier.
-    free = ((1, 0, 4), (4, 0, 4), (4, 0, 4))
-    assert placed("frugal", 1, free, capacity, request=(1, 0, 3)) == {0: 1}
-    assert placed("balanced", 1, free, capacity, request=(1, 0, 3)) == {1: 1}
-
-
-def test_frugal_counts_what_is_wasted():
-    """n0 has GPU and large memory, n1 only the GPU, and a core job needs neither: n1 is less."""
-    capacity = ((4, 1, 8), (4, 1, 4), (4, 0, 4))
-    free = ((1, 1, 8), (4, 1, 4), (0, 0, 4))
-    assert placed("frugal", 1, free, capacity) == {1: 1}
-    assert placed("frugal", 1, free, capacity, request=(1, 0, 6)) == {0: 1}
+@pytest.mark.parametrize(
+    ("drawn", "allocator", "units", "request_", "per_node", "expected"),
+    [
+        ("no memory", "best-fit", 1, CORE, None, {0: 1}),
+        ("no memory", "consolidate", 1, CORE, None, {1: 1}),
+        # Scarce nodes are kept for those who ask, and serve the others where those are not enough.
+        ("one gpu", "balanced", 1, CORE, None, {1: 1}),
+        ("one gpu", "balanced", 1, GPU, None, {0: 1}),
+        ("one gpu", "balanced", 2, CORE, None, {0: 1, 1: 1}),
+        # A GPU asked for per node is asked for: n0, which wastes only its MIC, comes after n1.
+        ("gpu and mic", "balanced", 1, CORE, (0, 1, 0), {1: 1}),
+        # The busiest node that has nothing scarce; with eight units n1, busier than n0, serves too.
+        ("two with gpus", "frugal", 1, CORE, None, {2: 1}),
+        ("two with gpus", "consolidate", 1, CORE, None, {2: 1}),
+        ("two with gpus", "frugal", 1, GPU, None, {1: 1}),
+        ("two with gpus", "frugal", 6, CORE, None, {2: 2, 3: 4}),
+        ("two with gpus", "frugal", 8, CORE, None, {0: 1, 1: 1, 2: 2, 3: 4}),
+        # What is busy will be asked for again, ...
+        ("gpu in use", "frugal", 1, CORE, None, {1: 1}),
+        ("gpu in use", "consolidate", 1, CORE, None, {0: 1}),
+        # ... but where all nodes have something, what is used up goes first.
+        ("all have something", "frugal", 1, CORE, None, {1: 1}),
+        ("all have something", "frugal", 4, CORE, None, {0: 1, 1: 2, 2: 1}),
+        # While n0 has more than 4 of memory it is for who needs that, per node, too.
+        ("large memory", "frugal", 1, (1, 0, 3), None, {1: 1}),
+        ("large memory", "consolidate", 1, (1, 0, 3), None, {0: 1}),
+        ("large memory", "frugal", 1, (1, 0, 5), None, {0: 1}),
+        ("large memory", "frugal", 1, (1, 0, 1), (0, 0, 4), {0: 1}),
+        # With 4 left it is a node like others, and busier; balanced does not care.
+        ("large memory in use", "frugal", 1, (1, 0, 3), None, {0: 1}),
+        ("large memory in use", "balanced", 1, (1, 0, 3), None, {1: 1}),
+        # A core job needs neither kind: n1 wastes less.
+        ("two kinds scarce", "frugal", 1, CORE, None, {1: 1}),
+        ("two kinds scarce", "frugal", 1, (1, 0, 6), None, {0: 1}),
+    ],
+)
+def test_scarce_resources(drawn, allocator, units, request_, per_node, expected):
+    """Which node is worth keeping, by allocator."""
+    capacity, free = MACHINES[drawn]
+    more = {"per_node": per_node} if per_node else {}
+    assert placed(allocator, units, free, capacity, request=request_, **more) == expected
 
 
 def test_frugal_is_consolidate_where_all_nodes_have_the_same():
@@ -207,79 +161,48 @@ def test_frugal_is_consolidate_where_all_nodes_have_the_same():
         assert found[0] == found[1]
 
 
-@pytest.mark.parametrize("allocator", ref.POLICIES)
-def test_roomiest_nodes_where_the_order_breaks_the_bound(allocator):
-    """
-    Seven units on at most two nodes fit on n1 and n3 only, in whatever order nodes come.
-
-    ::
-
-        #  1  #  #
-        #  1  #  1
-        .  1  #  1
-        .  1  .  1
-        n0 n1 n2 n3
-    """
-    assert placed(allocator, 7, nodes_max=2) == {1: 4, 3: 3}
-    assert placed(allocator, 8, nodes_max=2) is None
-
-
-def test_a_node_is_passed_over_only_where_the_rest_would_not_do():
-    """
-    Two units on one node: best-fit's n2 is too small, n0 does exactly.
-
-    It used to be n1: where the order broke the bound, the roomiest nodes were taken, which kept
-    no whole node free for anybody. Five on two: n2 and n1 hold them, so n0 is not needed.
-    """
-    assert placed("best-fit", 2, nodes_max=1) == {0: 2}
-    assert placed("first-fit", 2, nodes_max=1) == {0: 2}
-    assert placed("first-fit", 3, nodes_max=1) == {1: 3}
-    assert placed("best-fit", 5, nodes_max=2) == {1: 4, 2: 1}
-    assert placed("best-fit", 6, nodes_max=2) == {0: 2, 1: 4}
-    assert placed("first-fit", 7, nodes_min=2, nodes_max=3) == {0: 2, 1: 4, 2: 1}
-
-
 @pytest.mark.parametrize(
-    ("units", "nodes_min", "expected"),
+    ("allocator", "units", "ask", "expected"),
     [
-        # One unit is kept back for each node still owed.
-        (2, 2, {0: 1, 1: 1}),
-        (4, 2, {0: 2, 1: 2}),
-        (4, 3, {0: 2, 1: 1, 2: 1}),
-        (10, 4, {0: 2, 1: 4, 2: 1, 3: 3}),
-        (3, 4, None),
-    ],
-)
-def test_nodes_min_spreads_no_more_than_it_must(units, nodes_min, expected):
-    """First-fit on rooms 2, 4, 1, 3; fewer units than nodes is impossible."""
-    assert placed("first-fit", units, nodes_min=nodes_min) == expected
-
-
-@pytest.mark.parametrize(
-    ("allocator", "nodes_min", "expected"),
-    [
-        # All four on one node: only n1 has room.
-        ("first-fit", 1, {1: 4}),
-        ("balanced", 1, {1: 4}),
-        # Two each on two: the first in order with room for two (rooms 2, 4, 1, 3).
-        ("first-fit", 2, {0: 2, 1: 2}),
-        ("best-fit", 2, {0: 2, 3: 2}),
-        ("balanced", 2, {1: 2, 3: 2}),
+        # Two units on one node: best-fit's n2 is too small, n0 does exactly; five on two: n2 and
+        # n1 hold them, so n0 is not needed.
+        ("best-fit", 2, {"nodes_max": 1}, {0: 2}),
+        ("first-fit", 2, {"nodes_max": 1}, {0: 2}),
+        ("first-fit", 3, {"nodes_max": 1}, {1: 3}),
+        ("best-fit", 5, {"nodes_max": 2}, {1: 4, 2: 1}),
+        ("best-fit", 6, {"nodes_max": 2}, {0: 2, 1: 4}),
+        ("first-fit", 7, {"nodes_min": 2, "nodes_max": 3}, {0: 2, 1: 4, 2: 1}),
+        # One unit is kept back for each node still owed; fewer units than nodes is impossible.
+        ("first-fit", 2, {"nodes_min": 2}, {0: 1, 1: 1}),
+        ("first-fit", 4, {"nodes_min": 2}, {0: 2, 1: 2}),
+        ("first-fit", 4, {"nodes_min": 3}, {0: 2, 1: 1, 2: 1}),
+        ("first-fit", 10, {"nodes_min": 4}, {0: 2, 1: 4, 2: 1, 3: 3}),
+        ("first-fit", 3, {"nodes_min": 4}, None),
+        # Evenly: all four on one node, where only n1 has room.
+        ("first-fit", 4, {"even": True}, {1: 4}),
+        ("balanced", 4, {"even": True}, {1: 4}),
+        # Two each on two: the first in order with room for two.
+        ("first-fit", 4, {"even": True, "nodes_min": 2}, {0: 2, 1: 2}),
+        ("best-fit", 4, {"even": True, "nodes_min": 2}, {0: 2, 3: 2}),
+        ("balanced", 4, {"even": True, "nodes_min": 2}, {1: 2, 3: 2}),
         # Three do not divide four; one each on four.
-        ("first-fit", 3, {0: 1, 1: 1, 2: 1, 3: 1}),
-        ("first-fit", 5, None),
+        ("first-fit", 4, {"even": True, "nodes_min": 3}, {0: 1, 1: 1, 2: 1, 3: 1}),
+        ("first-fit", 4, {"even": True, "nodes_min": 5}, None),
+        # Three units on two nodes cannot be even; on three they can, on one too.
+        ("first-fit", 3, {"even": True, "nodes_min": 2, "nodes_max": 2}, None),
+        ("first-fit", 3, {"even": True, "nodes_min": 2}, {0: 1, 1: 1, 2: 1}),
+        ("first-fit", 3, {"even": True}, {1: 3}),
+        # Only n1 is free altogether, and all of it is taken for one unit.
+        ("best-fit", 1, {"exclusive": True}, {1: 1}),
+        ("best-fit", 5, {"exclusive": True}, None),
+        # Seven units on at most two nodes fit on n1 and n3 only, in whatever order nodes come.
+        *((name, 7, {"nodes_max": 2}, {1: 4, 3: 3}) for name in ref.POLICIES),
+        *((name, 8, {"nodes_max": 2}, None) for name in ref.POLICIES),
     ],
 )
-def test_even_split_uses_as_few_nodes_as_the_bounds_allow(allocator, nodes_min, expected):
-    """The same number of units on each node."""
-    assert placed(allocator, 4, nodes_min=nodes_min, even=True) == expected
-
-
-def test_even_split_of_a_prime_number_of_units():
-    """Three units on two nodes cannot be even; on three they can, on one too."""
-    assert placed("first-fit", 3, nodes_min=2, nodes_max=2, even=True) is None
-    assert placed("first-fit", 3, nodes_min=2, even=True) == {0: 1, 1: 1, 2: 1}
-    assert placed("first-fit", 3, even=True) == {1: 3}
+def test_bounds_on_the_nodes(allocator, units, ask, expected):
+    """On rooms 2, 4, 1, 3: a node is passed over only where the rest would not do."""
+    assert placed(allocator, units, **ask) == expected
 
 
 @pytest.mark.parametrize("allocator", ref.POLICIES)
@@ -294,15 +217,15 @@ def test_contiguous_takes_the_shortest_run_whatever_the_order(allocator):
         n0      n4
     """
     capacity, free = ((2,),) * 5, ((1,), (1,), (0,), (2,), (1,))
-    assert placed(allocator, 3, free, capacity, contiguous=True) == {3: 2, 4: 1}
-    assert placed(allocator, 2, free, capacity, contiguous=True) == {3: 2}
-    assert placed(allocator, 1, free, capacity, contiguous=True) == {0: 1}
-    assert placed(allocator, 4, free, capacity, contiguous=True) is None
-    assert placed(allocator, 2, free, capacity, contiguous=True, nodes_min=2) == {0: 1, 1: 1}
-    assert placed(allocator, 2, free, capacity, contiguous=True, even=True, nodes_min=2) == {
-        0: 1,
-        1: 1,
-    }
+    for units, ask, expected in (
+        (3, {}, {3: 2, 4: 1}),
+        (2, {}, {3: 2}),
+        (1, {}, {0: 1}),
+        (4, {}, None),
+        (2, {"nodes_min": 2}, {0: 1, 1: 1}),
+        (2, {"nodes_min": 2, "even": True}, {0: 1, 1: 1}),
+    ):
+        assert placed(allocator, units, free, capacity, contiguous=True, **ask) == expected
 
 
 def test_contiguous_run_does_not_cross_a_node_it_may_not_use():
@@ -310,24 +233,6 @@ def test_contiguous_run_does_not_cross_a_node_it_may_not_use():
     free = ((1,),) * 3
     assert placed("first-fit", 2, free, free, contiguous=True, eligible=(True, False, True)) is None
     assert placed("first-fit", 2, free, free, eligible=(True, False, True)) == {0: 1, 2: 1}
-
-
-def test_exclusive_takes_whole_free_nodes():
-    """Only n1 is free altogether, and all of it is taken for one unit."""
-    assert placed("best-fit", 1, exclusive=True) == {1: 1}
-    assert placed("best-fit", 5, exclusive=True) is None
-
-
-def test_exclusive_amounts_are_the_nodes():
-    """What is taken is what the node has, whatever is asked."""
-    ask = ref.Ask(units=1, request=(1, 0, 0), per_node=(0, 0, 0), eligible=(True,), exclusive=True)
-    capacity = ((4, 2, 8),)
-    view = ref.view_of(
-        ref.State(now=0, capacity=capacity, free=capacity, running=(), waiting=(ask,))
-    )
-    chosen = make_allocator("first-fit")
-    chosen.reset(view.system)
-    assert chosen.place(view, 0, view.free).amount.tolist() == [[4, 2, 8]]
 
 
 def test_per_node_amounts_are_taken_once_on_each_node():
@@ -346,21 +251,23 @@ def test_per_node_amounts_are_taken_once_on_each_node():
 
 
 @pytest.mark.parametrize("allocator", ref.POLICIES)
-def test_a_job_that_asks_for_nothing_fits_on_the_first_node(allocator):
-    """Also where nothing is free; but not on nodes it may not use."""
-    nothing = ((0,),) * 2
-    assert placed(allocator, 7, nothing, ((1,),) * 2, request=(0,)) == {0: 7}
-    assert placed(allocator, 7, nothing, ((1,),) * 2, request=(0,), eligible=(False, True)) == {
-        1: 7
-    }
+def test_a_job_that_asks_for_nothing_and_equal_nodes(allocator):
+    """Along the line, also where nothing is free; but not on nodes it may not use."""
+    nothing, more = ((0,),) * 2, {"request": (0,)}
+    assert placed(allocator, 7, nothing, ((1,),) * 2, **more) == {0: 7}
+    assert placed(allocator, 7, nothing, ((1,),) * 2, **more, eligible=(False, True)) == {1: 7}
+    assert placed(allocator, 3, ((2,),) * 3, ((2,),) * 3) == {0: 2, 1: 1}
 
 
-def test_free_is_not_changed_by_placing():
-    """The caller's array stays as it is, writable or not."""
-    ask = ref.Ask(units=2, request=(1,), per_node=(0,), eligible=(True,) * 4)
-    view = ref.view_of(ref.State(now=0, capacity=FOUR, free=FREE, running=(), waiting=(ask,)))
+def test_what_is_taken_of_an_exclusive_node_and_of_the_callers_array():
+    """All that the node has, whatever is asked; the array stays as it is."""
+    ask = ref.Ask(units=1, request=CORE, per_node=(0, 0, 0), eligible=(True,), exclusive=True)
+    capacity = ((4, 2, 8),)
+    view = ref.view_of(
+        ref.State(now=0, capacity=capacity, free=capacity, running=(), waiting=(ask,))
+    )
     chosen = make_allocator("balanced")
     chosen.reset(view.system)
     before = view.free.copy()
-    chosen.place(view, 0, view.free)
+    assert chosen.place(view, 0, view.free).amount.tolist() == [[4, 2, 8]]
     assert np.array_equal(view.free, before)

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.base.spec import build
-from cpsched.checks import check_dispatcher
-from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
@@ -136,35 +134,15 @@ def test_running_jobs_are_taken_in_the_order_of_their_bounds():
 @pytest.mark.parametrize(
     "dispatcher",
     [
-        "easy",
         "easy:priority=slowdown,allocator=balanced",
         "easy:backfill=sjf,allocator=best-fit",
-        "conservative",
         "conservative:depth=2,priority=slowdown",
     ],
 )
 @given(machines(), st.data())
 @settings(max_examples=25)
-def test_without_a_bound_of_its_own_nothing_changes(dispatcher, system, data):
-    """Where the bound is the plan, both reserve the same."""
-    workload = data.draw(workloads())
-    said = data.draw(
-        st.lists(st.integers(1, 25), min_size=len(workload), max_size=len(workload)), label="plan"
-    )
-    outcomes = []
-    for reserve in ("plan", "bound"):
-        name = f"{dispatcher}{',' if ':' in dispatcher else ':'}reserve={reserve}"
-        # Past its plan a job is expected to its request; the bound has passed then, too.
-        done = run(workload, system, name, Foretold(*zip(said, said, strict=True))).schedule
-        outcomes.append([done.start.tolist(), done.segments.node.tolist()])
-    assert outcomes[0] == outcomes[1]
-
-
-@pytest.mark.parametrize("dispatcher", ["easy:priority=slowdown", "conservative:depth=2"])
-@given(machines(), st.data())
-@settings(max_examples=25)
-def test_reserving_by_the_request_is_by_a_bound_that_is_the_request(dispatcher, system, data):
-    """And by the plan where that is the request, too."""
+def test_what_is_the_same_is_reserved_in_the_same_way(dispatcher, system, data):
+    """The bound where it is the plan, and the request where the bound or the plan is that."""
     workload = data.draw(workloads())
     fitted = fit(workload, system)
     # Handles count the jobs that fit the machine.
@@ -173,13 +151,14 @@ def test_reserving_by_the_request_is_by_a_bound_that_is_the_request(dispatcher, 
     )
     request = workload.requested_time.tolist()
     said = data.draw(st.lists(st.integers(1, 25), min_size=len(request), max_size=len(request)))
-    bounded = Foretold(*zip(said, request, strict=True))
-    for by, same, predictor in (
-        ("requested", "bound", bounded),
-        ("requested", "plan", Foretold(*zip(request, request, strict=True))),
+    for pair, (plan, bound) in (
+        (("plan", "bound"), (said, said)),
+        (("requested", "bound"), (said, request)),
+        (("requested", "plan"), (request, request)),
     ):
         outcomes = []
-        for reserve in (by, same):
+        for reserve in pair:
+            predictor = Foretold(*zip(plan, bound, strict=True))
             done = run(workload, system, f"{dispatcher},reserve={reserve}", predictor).schedule
             outcomes.append([done.start.tolist(), done.segments.node.tolist()])
         assert outcomes[0] == outcomes[1]
@@ -189,49 +168,15 @@ def test_reserving_by_the_request_is_by_a_bound_that_is_the_request(dispatcher, 
 IN_TIME = jobs((0, 2, 10, 20), (1, 4, 4, 20), (3, 1, 10, 17))
 
 
-@pytest.mark.parametrize(("reserve", "promised"), [("plan", 10), ("bound", 14), ("requested", 20)])
-def test_what_reservations_of_rollouts_are_made_of(reserve, promised):
+@pytest.mark.parametrize(
+    ("options", "promised"),
+    [("", 20), (",reserve=plan", 10), (",reserve=bound", 14), (",reserve=requested", 20)],
+)
+def test_what_reservations_of_rollouts_are_made_of(options, promised):
     """B is held for until A has ended: by plan at 10, by its bound at 14, by its request at 20."""
     noted = Promises(1)
-    run(IN_TIME, machine((4,)), f"rollout:arrivals=0,reserve={reserve}", SAID, [noted])
+    run(IN_TIME, machine((4,)), f"rollout:arrivals=0{options}", SAID, [noted])
     assert noted.seen == [(3, promised)]
-
-
-def test_rollouts_reserve_by_the_request_unless_told_otherwise():
-    """Whatever is predicted."""
-    noted = Promises(1)
-    run(IN_TIME, machine((4,)), "rollout:arrivals=0", SAID, [noted])
-    assert noted.seen == [(3, 20)]
-
-
-class AskedAnew(Observer):
-    """Asks a dispatcher that has seen nothing yet the same, at every decision."""
-
-    def __init__(self, system):
-        self.system = system
-
-    def on_decision(self, view, decision, seconds):
-        fresh = Easy(reserve="bound")
-        fresh.reset(self.system, 0)
-        again = fresh.decide(view)
-        assert [start.handle for start in decision.actions] == [
-            start.handle for start in again.actions
-        ]
-        assert (decision.planned_starts and list(decision.planned_starts.start)) == (
-            again.planned_starts and list(again.planned_starts.start)
-        )
-
-
-@given(machines(), st.data())
-@settings(max_examples=40)
-def test_what_is_kept_between_decisions_changes_none(system, data):
-    """A dispatcher that has seen nothing yet decides the same."""
-    workload = data.draw(workloads())
-    pair = st.tuples(st.integers(1, 20), st.integers(0, 10))
-    said = data.draw(st.lists(pair, min_size=len(workload), max_size=len(workload)))
-    asked = AskedAnew(system)
-    foretold = Foretold(*((plan, plan + more) for plan, more in said))
-    run(workload, system, "easy:reserve=bound", foretold, [asked])
 
 
 def test_the_view_is_left_as_it_is():
@@ -247,18 +192,11 @@ def test_the_view_is_left_as_it_is():
     run(A_B_C, machine((4,)), "easy:reserve=bound", SAID, [Unchanged()])
 
 
-@pytest.mark.parametrize("dispatcher", ["easy:reserve=bound", "conservative:reserve=bound"])
-def test_it_keeps_what_every_dispatcher_must(dispatcher):
-    """The checks of the package."""
-    check_dispatcher(lambda: build("dispatchers", dispatcher))
-
-
-@pytest.mark.parametrize("dispatcher", ["easy", "conservative"])
-def test_other_values_are_refused(dispatcher):
+def test_other_values_are_refused():
     """In one line that names both."""
     wanted = "reserve is 'quantile', must be one of plan, bound, requested"
     with pytest.raises(ConfigError, match=wanted):
-        build("dispatchers", f"{dispatcher}:reserve=quantile")
+        build("dispatchers", "easy:reserve=quantile")
 
 
 class Forgetful(Dispatcher):
@@ -284,10 +222,10 @@ class Forgetful(Dispatcher):
         return decision
 
 
-@pytest.mark.parametrize("dispatcher", ["plan", "rollout", "rollout:reserve=bound"])
+@pytest.mark.parametrize("dispatcher", ["easy:reserve=bound", "plan", "rollout:reserve=bound"])
 @given(machines(), st.data())
 @settings(max_examples=25)
-def test_what_rollouts_and_plans_keep_besides_their_state_changes_none(dispatcher, system, data):
+def test_what_is_kept_besides_the_state_changes_none(dispatcher, system, data):
     """They look at a view and at its twin by turns."""
     workload = data.draw(workloads())
     pair = st.tuples(st.integers(1, 20), st.integers(0, 10))
