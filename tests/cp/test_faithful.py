@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import reference as ref
@@ -237,36 +235,6 @@ def test_never_worse_than_the_list_plan(name, drawn, limit):
     weights = weights_of(state, waits, name)
     found = value_of(planned_starts(decision, state), weights)
     assert found <= value_of(starts, weights)
-
-
-@given(drawn=decisions(max_nodes=3))
-@settings(max_examples=20)
-@pytest.mark.parametrize("name", ["cph-1", "cp-0", "cp-1"])
-def test_a_decision_is_the_same_whatever_came_before_it(name, drawn):
-    """Nothing is remembered: again, by a fresh one, and after other views, byte for byte."""
-    state, waits, submits = drawn
-    if not state.waiting:
-        return
-    view = view_with(state, waits, submits)
-    other = view_with(replace(state, waiting=state.waiting[::-1]), waits[::-1], submits)
-    dispatcher = dispatcher_for(f"{name}:limit=0.001", view)
-    assert dispatcher.state() == {}
-    first = _bytes(dispatcher.decide(view))
-    dispatcher.decide(other)
-    assert _bytes(dispatcher.decide(view)) == first
-    assert _bytes(dispatcher_for(f"{name}:limit=0.001", view).decide(view)) == first
-
-
-def _bytes(decision):
-    actions = [
-        (action.handle, *(part.tobytes() for part in action.allocation))
-        for action in decision.actions
-    ]
-    plan = decision.planned_starts and (
-        list(decision.planned_starts.handle),
-        list(decision.planned_starts.start),
-    )
-    return repr((actions, plan, sorted(decision.stats.items()))).encode()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,6 @@ from tiny import machine, run
 from cpsched.base.spec import build
 from cpsched.cp import cpsat
 from cpsched.cp.malleable_model import Choice, Option, Sizes, Task, cost, list_plan
-from cpsched.dispatch.profile import Profile
 from cpsched.errors import ConfigError
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.workload import Workload
@@ -94,14 +93,6 @@ def test_the_model_s_optimum_is_the_best_of_all_plans(rows: Any, busy: Any):
     found = model.plan_of(solved.values)
     assert used(tasks, found, busy) <= cores
     assert cost(tasks, found) == best(tasks, busy, cores, 13) <= cost(tasks, plan)
-
-
-def test_a_profile_of_free_cores():
-    profile = Profile(0, 8, ())
-    profile.take(0, 10, 6)
-    profile.take(20, 10, 8)
-    assert [profile.earliest(cores, 5) for cores in (2, 3, 8)] == [0, 10, 10]
-    assert [profile.earliest(cores, 11) for cores in (2, 3)] == [0, 30]
 
 
 def test_one_decision_shrinks_starts_and_later_grows():

@@ -69,47 +69,72 @@ def test_a_job_of_a_higher_tier_starts_at_once(
     assert set(why[why != Leaving.END].tolist()) == set(leaving)
 
 
-def test_jobs_that_are_not_restartable_are_killed_or_left_alone():
+@pytest.mark.parametrize(("mode", "ends"), [("requeue", 50), ("suspend", 50), ("kill", 25)])
+def test_jobs_that_are_not_restartable_are_killed_or_left_alone(mode: str, ends: int):
     workload = jobs((0, 4, 50), (25, 3, 10), queue=["low", "high"])
-    assert preempted(workload, four("requeue")).end.tolist() == [50, 60]
-    assert preempted(workload, four("suspend")).end.tolist() == [50, 60]
-    assert preempted(workload, four("kill")).end.tolist() == [25, 35]
+    assert preempted(workload, four(mode)).end.tolist() == [ends, ends + 10]
 
 
-def test_the_youngest_leaves_if_one_is_enough():
-    """A, B and C started one after the other; C leaves for D, which needs one core."""
-    workload = jobs(
-        *((0, 1, 90), (1, 1, 90), (2, 2, 90), (10, 1, 5)),
-        queue=["low", "low", "low", "high"],
-        restartable=[True] * 4,
-    )
-    schedule = preempted(workload, four())
-    assert schedule.start.tolist() == [0, 1, 15, 10]
+#: Queues of three tiers, and of two of which the jobs of the lower one have unlike graces.
+THREE = [
+    Queue(name="low", preempt=Preempt.REQUEUE),
+    Queue(name="high", priority_tier=1, preempt=Preempt.REQUEUE),
+    Queue(name="top", priority_tier=2),
+]
+GRACES = [
+    Queue(name="short", preempt=Preempt.REQUEUE, grace=5),
+    Queue(name="long", preempt=Preempt.REQUEUE, grace=20),
+    Queue(name="high", priority_tier=1),
+]
 
 
-def test_no_more_leave_than_are_needed():
-    """E needs three cores: C's two and one besides. B is younger than A; D is above them."""
-    names = ["low", "low", "low", "high", "high"]
-    workload = jobs(
-        *((0, 1, 90), (1, 1, 90), (2, 2, 90), (3, 1, 90), (10, 3, 5)),
-        queue=names,
-        restartable=[True] * 5,
-    )
-    system = machine(*[(1,)] * 5, queues=queues())
-    assert preempted(workload, system).start.tolist() == [0, 15, 15, 3, 10]
-
-
-def test_the_lowest_tier_leaves_first():
-    """B is younger than A and above it: A leaves."""
-    three = [*queues(), Queue(name="top", priority_tier=2)]
-    three[1] = Queue(name="high", priority_tier=1, preempt=Preempt.REQUEUE)
-    workload = jobs(
-        *((0, 2, 90), (1, 2, 90), (10, 2, 5)),
-        queue=["low", "high", "top"],
-        restartable=[True] * 3,
-    )
-    schedule = preempted(workload, machine(*[(1,)] * 4, queues=three))
-    assert schedule.start.tolist() == [15, 1, 10]
+@pytest.mark.parametrize(
+    ("rows", "names", "nodes", "of", "more", "expected"),
+    [
+        # A, B and C started one after the other; C leaves for D, which needs one core.
+        pytest.param(
+            ((0, 1, 90), (1, 1, 90), (2, 2, 90), (10, 1, 5)), "low low low high",
+            4, queues(), {}, [0, 1, 15, 10], id="the youngest leaves if one is enough",
+        ),
+        # E needs three cores: C's two and one besides. B is younger than A; D is above them.
+        pytest.param(
+            ((0, 1, 90), (1, 1, 90), (2, 2, 90), (3, 1, 90), (10, 3, 5)), "low low low high high",
+            5, queues(), {}, [0, 15, 15, 3, 10], id="no more leave than are needed",
+        ),
+        # B is younger than A and above it: A leaves.
+        pytest.param(
+            ((0, 2, 90), (1, 2, 90), (10, 2, 5)), "low high top",
+            4, THREE, {}, [15, 1, 10], id="the lowest tier leaves first",
+        ),
+        # One of 5 s and one of 20: both leave after 20 s.
+        pytest.param(
+            ((0, 2, 90), (0, 2, 90), (10, 4, 5)), "short long high",
+            4, GRACES, {}, [35, 35, 30], id="all have notice for the longest grace",
+        ),
+        # B is in the same queue as A, of no use to it; C is urgent. D has to wait for the urgent
+        # one; then A is behind it in its tier's turn.
+        pytest.param(
+            ((0, 4, 50), (5, 4, 5), (10, 2, 5), (11, 4, 5)), "low low low high",
+            4, queues(grace=30), {"urgent": [False, False, True, False]}, [20, 70, 10, 15],
+            id="urgent jobs are above all without a grace",
+        ),
+        # Both come at 0, B behind A in the same second: FIFO starts A of the lower tier last.
+        pytest.param(
+            ((0, 4, 50), (0, 4, 5)), "low high",
+            4, queues(), {}, [5, 0], id="nobody leaves in the second of the start",
+        ),
+        # B starts as the first job ends; C is let go in that second.
+        pytest.param(
+            ((0, 4, 10), (1, 4, 50), (1, 4, 5)), "high low high",
+            4, queues(), {"begin": [0, 0, 10]}, [0, 15, 10], id="nor if another is let go in it",
+        ),
+    ],
+)  # fmt: skip
+def test_who_leaves(rows: Any, names: str, nodes: int, of: Any, more: Any, expected: list[int]):
+    """Starts of jobs that may all be queued again."""
+    named = {"queue": names.split(), "restartable": [True] * len(rows)}
+    schedule = preempted(jobs(*rows, **named, **more), machine(*[(1,)] * nodes, queues=of))
+    assert schedule.start.tolist() == expected
 
 
 def test_the_room_is_kept_during_grace():
@@ -140,47 +165,6 @@ def test_who_has_not_left_stays_if_room_comes_free():
     schedule = preempted(workload, four(grace=20))
     assert schedule.start.tolist() == [0, 0, 25]
     assert not schedule.segments.leaving.any()
-
-
-def test_all_have_notice_for_the_longest_grace():
-    """One of 5 s and one of 20: both leave after 20 s."""
-    both = [
-        Queue(name="a", preempt=Preempt.REQUEUE, grace=5),
-        Queue(name="b", preempt=Preempt.REQUEUE, grace=20),
-        Queue(name="high", priority_tier=1),
-    ]
-    workload = jobs(
-        *((0, 2, 90), (0, 2, 90), (10, 4, 5)), queue=["a", "b", "high"], restartable=[True] * 3
-    )
-    schedule = preempted(workload, machine(*[(1,)] * 4, queues=both))
-    assert schedule.start.tolist() == [35, 35, 30]
-
-
-def test_urgent_jobs_are_above_all_and_there_is_no_grace():
-    """B is in the same queue as A, of no use to it; C is urgent."""
-    workload = jobs(
-        *((0, 4, 50), (5, 4, 5), (10, 2, 5), (11, 4, 5)),
-        queue=["low", "low", "low", "high"],
-        restartable=[True] * 4,
-        urgent=[False, False, True, False],
-    )
-    schedule = preempted(workload, four(grace=30))
-    # D has to wait for the urgent one; then A is behind it in its tier's turn.
-    assert schedule.start.tolist() == [20, 70, 10, 15]
-
-
-def test_nobody_leaves_in_the_second_in_which_they_start():
-    """Both come at 0, B behind A in the same second: FIFO starts A of the lower tier last."""
-    workload = jobs((0, 4, 50), (0, 4, 5), queue=["low", "high"], restartable=[True, True])
-    assert preempted(workload, four()).start.tolist() == [5, 0]
-    # A starts as the first job ends; B comes by its dependency in that second.
-    chain = jobs(
-        *((0, 4, 10), (1, 4, 50), (1, 4, 5)),
-        queue=["high", "low", "high"],
-        restartable=[True] * 3,
-        begin=[0, 0, 10],
-    )
-    assert preempted(chain, four()).start.tolist() == [0, 15, 10]
 
 
 def test_higher_tiers_go_first_under_any_order():

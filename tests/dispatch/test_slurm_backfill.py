@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.base.spec import build
-from cpsched.checks import CHECKS, check_keeps_promises
+from cpsched.checks import check_keeps_promises
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.mapping import fit
 from cpsched.model.system import LogMapping, ProcessorMapping, Queue
@@ -303,79 +303,67 @@ RUNS = (4, 4, 2, 0, 3, 4, 4, 0, 4)
 
 
 @pytest.mark.parametrize(
-    ("units", "expected"),
+    ("units", "ask", "expected"),
     [
-        (1, (0, 0, 0, 0, 0, 0, 0, 0, 1)),  # the tightest run that is enough
-        (4, (0, 0, 0, 0, 0, 0, 0, 0, 4)),
-        (5, (4, 1, 0, 0, 0, 0, 0, 0, 0)),  # 10 cores are tighter than 11
-        (11, (0, 0, 0, 0, 3, 4, 4, 0, 0)),
-        (12, (0, 0, 0, 0, 3, 4, 4, 0, 1)),  # none is enough: the largest, then the tightest
-        (16, (4, 1, 0, 0, 3, 4, 4, 0, 0)),
-        (22, (4, 4, 2, 0, 3, 4, 4, 0, 1)),
-        (25, (4, 4, 2, 0, 3, 4, 4, 0, 4)),
-        (26, None),
+        (1, {}, (0, 0, 0, 0, 0, 0, 0, 0, 1)),  # the tightest run that is enough
+        (4, {}, (0, 0, 0, 0, 0, 0, 0, 0, 4)),
+        (5, {}, (4, 1, 0, 0, 0, 0, 0, 0, 0)),  # 10 cores are tighter than 11
+        (11, {}, (0, 0, 0, 0, 3, 4, 4, 0, 0)),
+        (12, {}, (0, 0, 0, 0, 3, 4, 4, 0, 1)),  # none is enough: the largest, then the tightest
+        (16, {}, (4, 1, 0, 0, 3, 4, 4, 0, 0)),
+        (22, {}, (4, 4, 2, 0, 3, 4, 4, 0, 1)),
+        (25, {}, (4, 4, 2, 0, 3, 4, 4, 0, 4)),
+        (26, {}, None),
+        # Two nodes at least: n8 alone is not enough; a unit is left for the second node.
+        (4, {"nodes_min": 2}, (3, 1, 0, 0, 0, 0, 0, 0, 0)),
+        # The run 0-2 is tighter, and its first two have 8; 9 leave one for n2.
+        (8, {"nodes_max": 2}, (4, 4, 0, 0, 0, 0, 0, 0, 0)),
+        (9, {"nodes_min": 3, "nodes_max": 3}, (4, 4, 1, 0, 0, 0, 0, 0, 0)),
+        # 12 cores in a row are nowhere; 5 are, and the tightest run has them.
+        (12, {"contiguous": True}, None),
+        (5, {"contiguous": True}, (4, 1, 0, 0, 0, 0, 0, 0, 0)),
+        # 4 on two nodes, in the order of runs; 4-6 is larger than 0-2 but not tighter.
+        (8, {"even": True}, (4, 4, 0, 0, 0, 0, 0, 0, 0)),
+        (26, {"even": True}, None),
     ],
 )
-def test_the_run_that_fits_best(units, expected):
+def test_the_run_that_fits_best(units, ask, expected):
     """The tightest run of consecutive nodes that is enough; the largest where none is."""
-    assert placed(RUNS, units) == expected
+    assert placed(RUNS, units, **ask) == expected
 
 
-def test_ties_go_to_the_first_run():
-    """Two runs of two nodes: the first along the line."""
-    assert placed((4, 4, 0, 4, 4), 6) == (4, 2, 0, 0, 0)
-    assert placed((4, 4, 0, 4, 4, 0, 1), 9) == (4, 4, 0, 0, 0, 0, 1)
+TWO = {"nodes_min": 2, "nodes_max": 2}
 
 
-def test_a_run_must_have_nodes_enough():
-    """Two nodes at least: n8 alone is not enough; a unit is left for the second node."""
-    assert placed(RUNS, 4, nodes_min=2) == (3, 1, 0, 0, 0, 0, 0, 0, 0)
-
-
-def test_as_few_nodes_as_asked_for():
-    """
-    8 cores on two nodes: the run 0-2 is tighter, and its first two have them.
-
-    9 cores on 3 nodes fill n0 and n1 and leave one for n2. Of 4-6 the first two hold 7: without
-    the nodes that hold fewest (n2, then n4) n5 and n6 are a run.
-    """
-    assert placed(RUNS, 8, nodes_max=2) == (4, 4, 0, 0, 0, 0, 0, 0, 0)
-    assert placed(RUNS, 9, nodes_min=3, nodes_max=3) == (4, 4, 1, 0, 0, 0, 0, 0, 0)
-    assert placed((0, 0, 0, 0, 3, 4, 4, 0, 4), 8, nodes_max=2) == (0, 0, 0, 0, 0, 4, 4, 0, 0)
-
-
-def test_where_leaving_nodes_out_does_not_help():
-    """
-    7 and 4 make 11 on two nodes. In order it is 4 + 4 (8), without the fours 7 alone.
-
-    Slurm gives up there; a node is passed over only if the rest cannot hold the job beside it.
-    """
-    assert placed((4, 4, 7), 11, nodes_max=2, capacity=8) == (4, 0, 7)
-
-
-def test_contiguous_jobs_get_one_run():
-    """12 cores in a row are nowhere; 5 are, and the tightest run has them."""
-    assert placed(RUNS, 12, contiguous=True) is None
-    assert placed(RUNS, 5, contiguous=True) == (4, 1, 0, 0, 0, 0, 0, 0, 0)
-    # Tightest is 0-2, but its first two hold only 5; the next is 4-6, whose first two hold 7.
-    assert placed((1, 4, 4, 0, 3, 4, 4), 7, nodes_max=2, contiguous=True) == (
-        0, 0, 0, 0, 3, 4, 0,
-    )  # fmt: skip
-    # Neither run's beginning will do: the first shortest piece that does.
-    assert placed((1, 4, 4, 0, 3, 4, 4), 8, nodes_max=2, contiguous=True) == (
-        0, 4, 4, 0, 0, 0, 0,
-    )  # fmt: skip
-
-
-def test_even_splits_take_as_few_nodes_as_they_can():
-    """8 units: 4 on two nodes, in the order of runs; 4-6 is larger than 0-2 but not tighter."""
-    assert placed(RUNS, 8, even=True) == (4, 4, 0, 0, 0, 0, 0, 0, 0)
-    assert placed(RUNS, 26, even=True) is None
-
-
-def test_even_splits_compare_runs_without_nodes_that_hold_less():
-    """4 units on two nodes: 1-2 has as many cores as 4-5, but no two on both of its nodes."""
-    assert placed((0, 1, 3, 0, 2, 2), 4, even=True, nodes_min=2, nodes_max=2) == (0, 0, 0, 0, 2, 2)
+@pytest.mark.parametrize(
+    ("free", "units", "ask", "expected"),
+    [
+        # Two runs of two nodes: the first along the line.
+        ((4, 4, 0, 4, 4), 6, {}, (4, 2, 0, 0, 0)),
+        ((4, 4, 0, 4, 4, 0, 1), 9, {}, (4, 4, 0, 0, 0, 0, 1)),
+        # The first two of 4-6 hold 7: without those that hold fewest n5 and n6 are a run.
+        ((0, 0, 0, 0, 3, 4, 4, 0, 4), 8, {"nodes_max": 2}, (0, 0, 0, 0, 0, 4, 4, 0, 0)),
+        # 7 and 4 make 11 on two nodes. In order it is 4 + 4 (8), without the fours 7 alone. Slurm
+        # gives up there; here a node is passed over only if the rest cannot hold the job beside it.
+        ((4, 4, 7), 11, {"nodes_max": 2, "capacity": 8}, (4, 0, 7)),
+        # Tightest is 0-2, but its first two hold only 5; the next is 4-6, whose first two hold 7.
+        ((1, 4, 4, 0, 3, 4, 4), 7, {"nodes_max": 2, "contiguous": True}, (0, 0, 0, 0, 3, 4, 0)),
+        # Neither run's beginning will do: the first shortest piece that does.
+        ((1, 4, 4, 0, 3, 4, 4), 8, {"nodes_max": 2, "contiguous": True}, (0, 4, 4, 0, 0, 0, 0)),
+        # 1-2 has as many cores as 4-5, but no two on both of its nodes.
+        ((0, 1, 3, 0, 2, 2), 4, {"even": True, **TWO}, (0, 0, 0, 0, 2, 2)),
+        # Leaf 2 (nodes 4 and 5) alone has two cores on both.
+        (
+            (4, 1, 1, 1, 4, 4, 4, 1),
+            4,
+            {"even": True, "sizes": (2, 4), **TWO},
+            (0, 0, 0, 0, 2, 2, 0, 0),
+        ),
+    ],
+)
+def test_runs_without_nodes_that_hold_less(free, units, ask, expected):
+    """Where the first nodes of the tightest run will not do."""
+    assert placed(free, units, **ask) == expected
 
 
 #  root:     |-----------------------|
@@ -386,37 +374,24 @@ TREE = (4, 4, 1, 0, 4, 0, 4, 4)
 
 
 @pytest.mark.parametrize(
-    ("units", "expected"),
+    ("units", "contiguous", "expected"),
     [
-        (1, (0, 0, 1, 0, 0, 0, 0, 0)),  # leaf 1 and leaf 2 have one node each: the first
-        (2, (0, 0, 0, 0, 2, 0, 0, 0)),  # leaf 2 has the fewest nodes that are enough
-        (8, (4, 4, 0, 0, 0, 0, 0, 0)),  # two leaves with two nodes each: the first
-        (9, (4, 4, 1, 0, 0, 0, 0, 0)),  # no leaf; both switches have three nodes: the first
-        (10, (0, 0, 0, 0, 2, 0, 4, 4)),  # the second switch, its largest leaf first
-        (13, (4, 4, 1, 0, 0, 0, 4, 0)),  # the root: largest leaves first, leaf 0 and leaf 3;
-        (21, (4, 4, 1, 0, 4, 0, 4, 4)),  # all there is
-        (22, None),
+        (1, False, (0, 0, 1, 0, 0, 0, 0, 0)),  # leaf 1 and leaf 2 have one node each: the first
+        (2, False, (0, 0, 0, 0, 2, 0, 0, 0)),  # leaf 2 has the fewest nodes that are enough
+        (8, False, (4, 4, 0, 0, 0, 0, 0, 0)),  # two leaves with two nodes each: the first
+        (9, False, (4, 4, 1, 0, 0, 0, 0, 0)),  # no leaf; both switches have three nodes: the first
+        (10, False, (0, 0, 0, 0, 2, 0, 4, 4)),  # the second switch, its largest leaf first
+        (13, False, (4, 4, 0, 0, 0, 0, 4, 1)),  # the root: leaf 0, then leaf 3, which is enough
+        (21, False, (4, 4, 1, 0, 4, 0, 4, 4)),  # all there is
+        (22, False, None),
+        # Runs are 0-2 (9), 4 (4), 6-7 (8): the tightest that is enough.
+        (8, True, (0, 0, 0, 0, 0, 0, 4, 4)),
+        (9, True, (4, 4, 1, 0, 0, 0, 0, 0)),
     ],
 )
-def test_the_lowest_switch_that_is_enough(units, expected):
+def test_the_lowest_switch_that_is_enough(units, contiguous, expected):
     """On two levels of switches under a root."""
-    if units == 13:
-        # leaf 0 (8) is the first of the largest; 5 are left, for which leaf 3 (8) is enough.
-        expected = (4, 4, 0, 0, 0, 0, 4, 1)
-    assert placed(TREE, units, sizes=(2, 4)) == expected
-
-
-def test_even_splits_stay_under_the_lowest_switch_that_can_hold_them():
-    """4 units on two nodes: leaf 2 (nodes 4 and 5) alone has two cores on both."""
-    free, two = (4, 1, 1, 1, 4, 4, 4, 1), {"nodes_min": 2, "nodes_max": 2}
-    expected = (0, 0, 0, 0, 2, 2, 0, 0)
-    assert placed(free, 4, sizes=(2, 4), even=True, **two) == expected
-
-
-def test_on_a_tree_contiguous_jobs_still_get_consecutive_nodes():
-    """Runs are 0-2 (9), 4 (4), 6-7 (8): the tightest that is enough."""
-    assert placed(TREE, 8, sizes=(2, 4), contiguous=True) == (0, 0, 0, 0, 0, 0, 4, 4)
-    assert placed(TREE, 9, sizes=(2, 4), contiguous=True) == (4, 4, 1, 0, 0, 0, 0, 0)
+    assert placed(TREE, units, sizes=(2, 4), contiguous=contiguous) == expected
 
 
 # --- against a slow twin -------------------------------------------------------------------------
@@ -604,15 +579,6 @@ def test_on_one_pool_it_is_conservative_backfilling(workload, system):
 
 
 # --- its promises, and bad input -----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize(
-    "spec", ["slurm-backfill", AMOUNTS, "slurm-backfill:priority=multifactor,depth=5"]
-)
-def test_contract(check, spec):
-    """What every dispatcher must keep."""
-    check(lambda: build("dispatchers", spec))
 
 
 @pytest.mark.parametrize("spec", [AT_ONCE, AMOUNTS])
