@@ -11,7 +11,7 @@ from tiny import machine
 
 from cpsched.base import registry
 from cpsched.dispatch.likely import RuntimeHistory
-from cpsched.dispatch.priority import ExpectedWait, Multifactor, Slowdown, Urgency
+from cpsched.dispatch.priority import ExpectedWait, Multifactor, Urgency
 from cpsched.errors import ConfigError
 from cpsched.model.decision import Decision, Start
 from cpsched.model.system import Queue
@@ -65,19 +65,90 @@ def order(name, **jobs):
 # --- the formulas --------------------------------------------------------------------------------
 
 
-def test_fifo_sjf_ljf():
-    """Submit order; predicted runtime up; predicted runtime down."""
-    jobs = {"waited": (9, 8, 7), "runtime": (5, 3, 9)}
-    assert order("fifo", **jobs) == [0, 1, 2]
-    assert order("sjf", **jobs) == [1, 0, 2]
-    assert order("ljf", **jobs) == [2, 0, 1]
+LENGTHS = {"waited": (9, 8, 7), "runtime": (5, 3, 9)}
+#: The three values of a prediction, of which ranking uses the one meant for it.
+UNLIKE = {"runtime": (5, 3), "runtime_estimate": (1, 100), "runtime_bound": (1, 100)}
+#: d = 100, n = 4, s = 1000, so log10(s) = 3; and s = 1, for which second 0 counts, too.
+FITTED = {"runtime": (100,), "cores": (4,), "submit": [1000, 1, 0]}
 
 
-def test_they_rank_by_the_ranking_estimate():
-    """A prediction has three values; ranking uses the one meant for it."""
-    jobs = {"runtime": (5, 3), "runtime_estimate": (1, 100), "runtime_bound": (1, 100)}
-    assert order("sjf", **jobs) == [1, 0]
-    assert order("slowdown", waited=(6, 6), **jobs) == [1, 0]
+@pytest.mark.parametrize(
+    ("name", "jobs", "expected"),
+    [
+        # ``(q + d) / d``: (9 + 3) / 3 and (10 + 10) / 10; ``q`` where d is 0 (Remediani, eq. 4.3).
+        ("slowdown", {"waited": (9, 10, 7), "runtime": (3, 10, 0)}, [-4.0, -2.0, -7.0]),
+        # A point a minute (IPSCHED, section VI), and 1000 for the whole machine: 2 + 1000 * 2 / 8.
+        ("multifactor", {"waited": (120,), "cores": (2,)}, [-252.0]),
+        # ``(q / d)^3 n``: (20 / 10)^3 * 4 and (30 / 10)^3 * 1 (Tang et al. 2009).
+        ("wfp3", {"waited": (20, 30), "runtime": (10,), "cores": (4, 1)}, [-32.0, -27.0]),
+        # Carastan-Santos and de Camargo 2017.
+        ("f1", FITTED, [2 * 4 + 870 * 3, 2 * 4, 2 * 4]),
+        ("f2", FITTED, [10 * 4 + 25600 * 3, 10 * 4, 10 * 4]),
+        ("f3", FITTED, [100 * 4 + 6_860_000 * 3, 100 * 4, 100 * 4]),
+        ("f4", FITTED, [100 * 2 + 530_000 * 3, 100 * 2, 100 * 2]),
+    ],
+)
+def test_the_formula(name, jobs, expected):
+    """The most significant key, smaller first."""
+    assert value(name, **jobs) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "jobs", "expected"),
+    [
+        # Submit order; predicted runtime up; predicted runtime down.
+        ("fifo", LENGTHS, [0, 1, 2]),
+        ("sjf", LENGTHS, [1, 0, 2]),
+        ("ljf", LENGTHS, [2, 0, 1]),
+        ("sjf", UNLIKE, [1, 0]),
+        ("slowdown", {"waited": (6, 6), **UNLIKE}, [1, 0]),
+        ("multifactor", {"waited": (60, 0), "cores": (1, 2)}, [1, 0]),
+        # log2(1) = 0: those who have waited go first, by wait over d: 9 / 3 before 1 / 2; then the
+        # wide one; then those who have just come, in order.
+        (
+            "unicef",
+            {"waited": (1000, 1, 9, 0, 0), "runtime": (1, 2, 3, 1, 1), "cores": (2, 1, 1, 1, 2)},
+            [2, 1, 0, 3, 4],
+        ),
+        # Nobody has waited: ties go to the smaller demand, then to the earlier job.
+        *(
+            (name, {"runtime": (10,), "cores": (4, 2, 3, 2), "expected_wait": (60,)}, [1, 3, 2, 0])
+            for name in ("expected-wait", "slowdown")
+        ),
+    ],
+)
+def test_the_order(name, jobs, expected):
+    """Positions, first by priority."""
+    assert order(name, **jobs) == expected
+
+
+def test_unicef_is_tangs():
+    """``q / (log2(n) d)``: 60 / (log2(4) * 10) = 3 (Tang et al. 2009)."""
+    keys = prepared("unicef").keys(table(waited=(60,), runtime=(10,), cores=(4,)), NOW)
+    assert [key.tolist() for key in keys] == [[True], [-3.0]]
+
+
+def test_weights_of_multifactor():
+    """With 200 points a minute the older job goes before the larger one."""
+    aged = Multifactor(age_weight=200.0, size_weight=1000.0)
+    aged.reset(machine((8, 16), resources=("core", "mem")))
+    assert aged.order(table(waited=(60, 0), cores=(1, 2)), NOW).tolist() == [0, 1]
+
+
+@pytest.mark.parametrize(
+    ("node", "jobs", "demand"),
+    [
+        # ``d * units * sum(request)`` in shares of the machine: 10 * 2 * (1 / 8 + 4 / 16).
+        ((8, 16), {"runtime": (10,), "cores": (2,), "request": [(1, 4)]}, [7.5]),
+        # 3 units of 5 cores and 5 units of 3 cores ask for the same: in floating point, too.
+        ((10, 0), {"runtime": (1,), "cores": (5, 3), "request": [(3, 0), (5, 0)]}, [1.5, 1.5]),
+        # No division by a capacity of zero.
+        ((8, 0), {"request": [(1, 0)]}, [1 / 8]),
+    ],
+)
+def test_demand_is_remediani_4_2(node, jobs, demand):
+    """Equal demands are equal however they are split."""
+    assert prepared("slowdown", node).keys(table(**jobs), NOW)[1].tolist() == demand
 
 
 def test_expected_wait_is_remediani_4_1():
@@ -94,36 +165,6 @@ def test_the_largest_expected_wait_scales_all_alike():
     queues = [Queue(name="short", expected_wait=10), Queue(name="any")]
     priority = prepared("expected-wait", queues=queues, expected_wait=200)
     assert priority.keys(table(waited=(10,), expected_wait=(10,)), NOW)[0].tolist() == [-200.0]
-
-
-def test_slowdown_is_remediani_4_3():
-    """``(q + d) / d``: (9 + 3) / 3 = 4 and (10 + 10) / 10 = 2; ``q`` where d is 0."""
-    assert value("slowdown", waited=(9, 10, 7), runtime=(3, 10, 0)) == [-4.0, -2.0, -7.0]
-
-
-def test_demand_is_remediani_4_2_in_shares_of_the_machine():
-    """``d * units * sum(request)``: 10 * 2 * (1 / 8 + 4 / 16) = 7.5."""
-    priority = prepared("slowdown")
-    jobs = table(runtime=(10,), cores=(2,), request=[(1, 4)])
-    assert priority.keys(jobs, NOW)[1].tolist() == [7.5]
-
-
-@pytest.mark.parametrize("name", ["expected-wait", "slowdown"])
-def test_ties_go_to_the_smaller_demand_then_to_the_earlier_job(name):
-    """Nobody has waited: 4 cores, then 2, 3 and again 2 for the same time."""
-    jobs = {"runtime": (10,), "cores": (4, 2, 3, 2), "expected_wait": (60,)}
-    assert order(name, **jobs) == [1, 3, 2, 0]
-
-
-def test_equal_demand_is_equal_however_it_is_split():
-    """
-    3 units of 5 cores and 5 units of 3 cores ask for the same: the earlier job goes first.
-
-    Of 10 cores, 3 * (5 * 0.1) is 1.5 and 5 * (3 * 0.1) in floating point a little more.
-    """
-    priority = prepared("slowdown", (10, 0))
-    jobs = table(runtime=(1,), cores=(5, 3), request=[(3, 0), (5, 0)])
-    assert priority.order(jobs, NOW).tolist() == [0, 1]
 
 
 def test_a_job_counts_for_what_it_takes_at_least():
@@ -166,38 +207,6 @@ def test_what_is_by_age():
         priority = registry.load("priorities", name)()
         assert priority.by_age is not priority.learns, name
     assert not Multifactor(age_weight=-1.0).by_age
-
-
-def test_multifactor_is_slurms_age_and_size():
-    """A point a minute (IPSCHED, section VI), and 1000 for the whole machine: 2 + 1000 * 2 / 8."""
-    assert value("multifactor", waited=(120,), cores=(2,)) == [-252.0]
-    assert order("multifactor", waited=(60, 0), cores=(1, 2)) == [1, 0]
-    aged = Multifactor(age_weight=200.0, size_weight=1000.0)
-    aged.reset(machine((8, 16), resources=("core", "mem")))
-    assert aged.order(table(waited=(60, 0), cores=(1, 2)), NOW).tolist() == [0, 1]
-
-
-def test_wfp3_is_tangs():
-    """``(q / d)^3 n``: (20 / 10)^3 * 4 = 32 and (30 / 10)^3 * 1 = 27 (Tang et al. 2009)."""
-    assert value("wfp3", waited=(20, 30), runtime=(10,), cores=(4, 1)) == [-32.0, -27.0]
-
-
-def test_unicef_is_tangs():
-    """``q / (log2(n) d)``: 60 / (log2(4) * 10) = 3 (Tang et al. 2009)."""
-    priority = prepared("unicef")
-    keys = priority.keys(table(waited=(60,), runtime=(10,), cores=(4,)), NOW)
-    assert [key.tolist() for key in keys] == [[True], [-3.0]]
-
-
-def test_unicef_with_one_core_is_infinite():
-    """
-    log2(1) = 0: those who have waited go before everybody, among themselves by wait over d.
-
-    One core and no wait at all is 0 / 0: nothing, as for anybody who has not waited.
-    """
-    jobs = {"waited": (1000, 1, 9, 0, 0), "runtime": (1, 2, 3, 1, 1), "cores": (2, 1, 1, 1, 2)}
-    # 9 / 3 before 1 / 2; then the wide one; then those who have just come, in order.
-    assert order("unicef", **jobs) == [2, 1, 0, 3, 4]
 
 
 def learnt(*ended, patience=64800):
@@ -265,40 +274,22 @@ def test_urgency_lets_the_user_first_whose_jobs_end_early():
     assert priority.order(jobs, NOW).tolist() == [1, 0]
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        *(({"patience": p}, f"patience is {p}, must be from 1 to") for p in (0, -1, 2**41)),
+        ({"share": 1.5}, r"share is 1.5, must be from 0 to 1"),
+    ],
+)
+def test_bad_options_of_urgency(options, message):
+    with pytest.raises(ConfigError, match=message):
+        Urgency(**options)
+
+
 def test_what_learns_needs_a_dispatcher_that_tells_it():
     """Without, it would silently rank by predictions for ever."""
     with pytest.raises(ConfigError, match="priority 'urgency' learns how long jobs run"):
         Urgency().reset(machine((8,)))
-
-
-@pytest.mark.parametrize("patience", [0, -1, 2**41])
-def test_patience_is_positive(patience):
-    with pytest.raises(ConfigError, match=f"patience is {patience}, must be from 1 to"):
-        Urgency(patience=patience)
-
-
-def test_the_exponent_of_the_share_is_from_0_to_1():
-    with pytest.raises(ConfigError, match=r"share is 1.5, must be from 0 to 1"):
-        Urgency(share=1.5)
-
-
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        # d = 100, n = 4, s = 1000, so log10(s) = 3 (Carastan-Santos and de Camargo 2017).
-        ("f1", 2 * 4 + 870 * 3),
-        ("f2", 10 * 4 + 25600 * 3),
-        ("f3", 100 * 4 + 6_860_000 * 3),
-        ("f4", 100 * 2 + 530_000 * 3),
-    ],
-)
-def test_f1_to_f4_are_the_published_fits(name, expected):
-    """Smaller first; second 0 counts as second 1, whose logarithm is 0."""
-    assert value(name, runtime=(100,), cores=(4,), submit=[1000]) == [pytest.approx(expected)]
-    without = expected - value(name, runtime=(100,), cores=(4,), submit=[0])[0]
-    at_one = value(name, runtime=(100,), cores=(4,), submit=[1])
-    assert at_one == value(name, runtime=(100,), cores=(4,), submit=[0])
-    assert without == pytest.approx({"f1": 870, "f2": 25600, "f3": 6.86e6, "f4": 5.3e5}[name] * 3)
 
 
 # --- what holds for all --------------------------------------------------------------------------
@@ -306,9 +297,12 @@ def test_f1_to_f4_are_the_published_fits(name, expected):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_equal_jobs_keep_table_order(name):
-    """Thirty jobs alike: nobody is moved."""
+    """Thirty jobs alike: nobody is moved; and an empty table has an empty order."""
+    priority = prepared(name)
+    assert priority.name == name
     jobs = table(waited=(5,) * 30, runtime=(7,), cores=(2,), expected_wait=(60,))
-    assert prepared(name).order(jobs, NOW).tolist() == list(range(30))
+    assert priority.order(jobs, NOW).tolist() == list(range(30))
+    assert priority.order(jobs.take(np.zeros(0, dtype=np.int64)), NOW).tolist() == []
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -337,13 +331,6 @@ def test_zero_predicted_runtime_has_a_finite_place(name):
         assert np.isfinite(key.astype(np.float64)).all()
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_no_jobs_no_order(name):
-    """An empty table has an empty order."""
-    jobs = table(expected_wait=(60,)).take(np.zeros(0, dtype=np.int64))
-    assert prepared(name).order(jobs, NOW).tolist() == []
-
-
 @pytest.mark.parametrize(
     "name", [name for name in NAMES if registry.load("priorities", name).static]
 )
@@ -353,12 +340,6 @@ def test_static_means_that_waiting_changes_nothing(name):
     jobs = table(waited=(9, 8, 7), runtime=(5, 3, 9), cores=(2, 1, 4))
     for early, late in zip(priority.keys(jobs, NOW), priority.keys(jobs, NOW + 999), strict=True):
         assert early.tolist() == late.tolist()
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_priorities_know_their_names(name):
-    """What is registered under a name calls itself so."""
-    assert prepared(name).name == name
 
 
 # --- what expected-wait needs --------------------------------------------------------------------
@@ -384,10 +365,3 @@ def test_expected_wait_needs_a_queue_for_every_job():
     priority.reset(machine((8,), queues=queues, expected_wait=None))
     with pytest.raises(ConfigError, match="a job has no queue"):
         priority.order(table(waited=(0, 0), expected_wait=(5, -1)), NOW)
-
-
-def test_a_kind_the_machine_has_none_of_weighs_nothing_special():
-    """No division by a capacity of zero."""
-    priority = Slowdown()
-    priority.reset(machine((8, 0), resources=("core", "mem")))
-    assert np.isfinite(priority.keys(table(request=[(1, 0)]), NOW)[1]).all()

@@ -7,6 +7,7 @@ from tiny import jobs, machine, starts
 
 from cpsched.base.spec import build
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.model.system import Queue
 
 #   4 |
 #   3 |AAAA
@@ -15,50 +16,36 @@ from cpsched.errors import ConfigError, UnknownNameError
 #     +----------
 #      0   4   8
 A_WIDE_QUEUE = jobs((0, 3, 4), (1, 2, 4), (2, 1, 2))
+# One core, A runs until 5; B asks for 3, C for 1, D for 2.
+BY_LENGTH = jobs((0, 1, 5), (1, 1, 3), (2, 1, 1), (3, 1, 2))
+# In workload order (by submit): 0, then the two of second 1, then that of second 2.
+ALIKE = jobs((0, 1, 5), (2, 1, 3), (1, 1, 3), (1, 1, 3))
 
 
-def test_fifo_stops_at_first_that_does_not_fit():
-    """C would fit on the fourth core at 2, but B is before it and needs two."""
-    assert starts(A_WIDE_QUEUE, machine((4,)), "fifo") == [0, 4, 4]
-
-
-def test_prb_skips_what_does_not_fit():
-    """B waits; C starts beside A at once."""
-    assert starts(A_WIDE_QUEUE, machine((4,)), "prb") == [0, 4, 2]
-
-
-def test_sjf_takes_shortest_request_and_stops():
-    """
-    One core, A runs until 5; then by requested time: C (1), D (2), B (3).
-
-    ::
-
-        1 |AAAAACDDBBB
-          +-----------
-           0    5
-    """
-    workload = jobs((0, 1, 5), (1, 1, 3), (2, 1, 1), (3, 1, 2))
-    assert starts(workload, machine((1,)), "sjf") == [0, 8, 5, 6]
-
-
-def test_ljf_takes_longest_request():
-    """As above, the other way round: B (3), D (2), C (1)."""
-    workload = jobs((0, 1, 5), (1, 1, 3), (2, 1, 1), (3, 1, 2))
-    assert starts(workload, machine((1,)), "ljf") == [0, 5, 10, 8]
-
-
-@pytest.mark.parametrize("dispatcher", ["sjf", "ljf"])
-def test_ties_keep_submit_then_log_order(dispatcher):
-    """Equal lengths: earlier submit first, then the order of lines."""
-    workload = jobs((0, 1, 5), (2, 1, 3), (1, 1, 3), (1, 1, 3))
-    # In workload order (by submit): 0, then the two of second 1, then that of second 2.
-    assert starts(workload, machine((1,)), dispatcher) == [0, 5, 8, 11]
-
-
-def test_sjf_starts_more_than_it_sorts_at_once():
-    """All of 200 one-second jobs fit at 0 and start, though only the first few are sorted."""
-    workload = jobs(*[(0, 1, 1 + index % 7) for index in range(200)])
-    assert starts(workload, machine((200,)), "sjf") == [0] * 200
+@pytest.mark.parametrize(
+    ("dispatcher", "workload", "cores", "expected"),
+    [
+        # C would fit on the fourth core at 2, but B is before it and needs two.
+        ("fifo", A_WIDE_QUEUE, 4, [0, 4, 4]),
+        # B waits; C starts beside A at once.
+        ("prb", A_WIDE_QUEUE, 4, [0, 4, 2]),
+        # C, D, B; or the other way round.
+        ("sjf", BY_LENGTH, 1, [0, 8, 5, 6]),
+        ("ljf", BY_LENGTH, 1, [0, 5, 10, 8]),
+        # Equal lengths: earlier submit first, then the order of lines.
+        ("sjf", ALIKE, 1, [0, 5, 8, 11]),
+        ("ljf", ALIKE, 1, [0, 5, 8, 11]),
+        # All of 200 jobs fit and start.
+        ("sjf", jobs(*[(0, 1, 1 + index % 7) for index in range(200)]), 200, [0] * 200),
+        # Same wait, same queue: 2 cores for 2 s (demand 4) before 1 core for 5 s (demand 5).
+        ("prb", jobs((0, 2, 3), (1, 1, 5), (1, 2, 2)), 2, [0, 5, 3]),
+        # At 10: long (q 9, d 100) has slowdown 1.09, short (q 8, d 1) has 9.
+        ("prb:priority=slowdown", jobs((0, 1, 10), (1, 1, 100), (2, 1, 1)), 1, [0, 11, 10]),
+    ],
+)
+def test_the_order_in_which_jobs_start(dispatcher, workload, cores, expected):
+    """``prb`` skips what does not fit, the others stop there."""
+    assert starts(workload, machine((cores,)), dispatcher) == expected
 
 
 def test_prb_orders_by_expected_wait():
@@ -67,23 +54,9 @@ def test_prb_orders_by_expected_wait():
 
     ``E * q / ewt`` = 100 * 9 / 10 = 90 against 100 * 10 / 100 = 10.
     """
-    from cpsched.model.system import Queue
-
     queues = [Queue(name="debug", expected_wait=10), Queue(name="batch", expected_wait=100)]
     workload = jobs((0, 1, 10), (0, 1, 20), (1, 1, 5), queue=["batch", "batch", "debug"])
     assert starts(workload, machine((1,), queues=queues), "prb") == [0, 15, 10]
-
-
-def test_prb_breaks_ties_by_demand():
-    """Same wait, same queue: 2 cores for 2 s (demand 4) before 1 core for 5 s (demand 5)."""
-    workload = jobs((0, 2, 3), (1, 1, 5), (1, 2, 2))
-    assert starts(workload, machine((2,)), "prb") == [0, 5, 3]
-
-
-def test_prb_by_slowdown_prefers_short():
-    """At 10: long (q 9, d 100) has slowdown 1.09, short (q 8, d 1) has 9."""
-    workload = jobs((0, 1, 10), (1, 1, 100), (2, 1, 1))
-    assert starts(workload, machine((1,)), "prb:priority=slowdown") == [0, 11, 10]
 
 
 def test_prb_maps_units_to_nodes_not_to_totals():
@@ -100,19 +73,15 @@ def test_prb_maps_units_to_nodes_not_to_totals():
     assert starts(workload, machine((2,), (2,)), dispatcher) == [0, 0, 5]
 
 
-def test_expected_wait_needs_one_for_each_queue():
-    """A system without expected waits cannot be scheduled by them, and says so at once."""
-    with pytest.raises(ConfigError, match="expected wait"):
-        starts(jobs((0, 1, 1)), machine((1,), expected_wait=None), "prb")
-
-
-def test_unknown_names_list_what_there_is():
+@pytest.mark.parametrize(
+    ("spec", "error", "message"),
+    [
+        ("fifi", UnknownNameError, "no dispatcher is called 'fifi'.*Did you mean 'fifo'"),
+        ("prb:prio=slowdown", ConfigError, "no such option.*takes: allocator, priority"),
+        ("prb:priority=slow", UnknownNameError, "no priority is called 'slow'"),
+    ],
+)
+def test_unknown_names_list_what_there_is(spec, error, message):
     """A slip in a name is answered with the closest one."""
-    with pytest.raises(
-        UnknownNameError, match=r"no dispatcher is called 'fifi'.*Did you mean 'fifo'"
-    ):
-        build("dispatchers", "fifi")
-    with pytest.raises(ConfigError, match=r"no such option.*takes: allocator, priority"):
-        build("dispatchers", "prb:prio=slowdown")
-    with pytest.raises(UnknownNameError, match="no priority is called 'slow'"):
-        build("dispatchers", "prb:priority=slow")
+    with pytest.raises(error, match=message):
+        build("dispatchers", spec)
