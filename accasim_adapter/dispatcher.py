@@ -15,8 +15,8 @@ from accasim_adapter.machine import check_seconds, system_of
 from accasim_adapter.mirror import Mirror
 from accasim_adapter.package import JobVerification, SchedulerBase
 from cpsched.api.dispatchers import Dispatcher
+from cpsched.api.errors import one_of
 from cpsched.api.machines import systems
-from cpsched.api.model import one_of
 from cpsched.api.predictors import Correction
 from cpsched.api.simulation import Cluster
 from cpsched.api.tools import Spec, build

@@ -19,12 +19,13 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from difflib import get_close_matches
-from typing import TYPE_CHECKING
+from enum import StrEnum
+from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator
 
-
+Member = TypeVar("Member", bound=StrEnum)
 #: Of more names than these, errors name the closest alone.
 _MOST_LISTED = 20
 
@@ -209,6 +210,22 @@ def check_choice(name: str, value: str, known: Collection[str]) -> None:
     if value not in known:
         allowed = " or ".join(known) if len(known) < 3 else f"one of {', '.join(known)}"
         raise ConfigError(f"{name} is '{value}', must be {allowed}")
+
+
+def one_of(choices: type[Member], value: Member | str, key: str) -> Member:
+    """
+    Return the member of an enumeration that a value names.
+
+    Raises
+    ------
+    ConfigError
+        If it names none; lists those there are.
+    """
+    try:
+        return choices(value)
+    except ValueError:
+        known = ", ".join(choices)
+        raise ConfigError(f"is {value!r}, must be one of: {known}", key=key) from None
 
 
 @contextmanager

@@ -15,5 +15,6 @@ from cpsched.errors import (
     check_least,
     check_range,
     did_you_mean,
+    one_of,
     taking_up,
 )

@@ -47,5 +47,4 @@ from cpsched.model.seeds import stream_seed
 from cpsched.model.speedup import MILLION, parts_per_second, seconds_on
 from cpsched.model.system import LogMapping, MemoryMapping, Preempt, ProcessorMapping, Queue, System
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched.model.validate import one_of
 from cpsched.model.view import View

@@ -55,8 +55,6 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         Deterministic time a decision's solve may take.
     wall
         A limit in seconds of wall time, too; a solve that meets it may not be repeatable.
-    presolve
-        Whether the solver simplifies the model first.
     allocator
         Name of the allocator.
     """
@@ -68,7 +66,6 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         window: int | None = WINDOW,
         limit: float = LIMIT,
         wall: float | None = None,
-        presolve: bool = False,
         allocator: str = "first-fit",
     ) -> None:
         check_least("window", window, 1, "all")
@@ -81,7 +78,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         self.limits = cpsat.Limits(
             deterministic=limit,
             wall=wall,
-            presolve=presolve,
+            presolve=False,
             fixed_search=search != DEFAULT,
         )
 

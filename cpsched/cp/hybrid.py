@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.cp import cpsat, stats
-from cpsched.cp.bounds import add_starts
 from cpsched.cp.dispatcher import PlanningDispatcher
+from cpsched.cp.objective import add_starts
 from cpsched.cp.pool import Pool, add_pool, pool_of
 from cpsched.cp.solve import BuiltModel
 from cpsched.dispatch.passes import frozen, start_in_order
@@ -41,7 +41,7 @@ class Cph(PlanningDispatcher[Pool]):
 
     Parameters
     ----------
-    search, objective, window, limit, wall, presolve, allocator
+    search, objective, window, limit, wall, allocator
         As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`. Jobs are mapped to nodes in
         order of the search, too.
     """
@@ -59,10 +59,9 @@ class Cph(PlanningDispatcher[Pool]):
         window: int | None = WINDOW,
         limit: float = LIMIT,
         wall: float | None = None,
-        presolve: bool = False,
         allocator: str = "first-fit",
     ) -> None:
-        super().__init__(search, objective, window, limit, wall, presolve, allocator)
+        super().__init__(search, objective, window, limit, wall, allocator)
 
     def own_limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:  # noqa: ARG002
         """Return limits on waiting jobs other than resources; for subclasses."""

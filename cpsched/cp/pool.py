@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.cp import capacity
-from cpsched.cp.bounds import bounds, delay
+from cpsched.cp.objective import bounds, delay
 from cpsched.cp.solve import Candidate, Problem
 from cpsched.dispatch.pooled import free_now, free_over_time, given_back, pooled_demand
 from cpsched.kernels import pool

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.cp import cpsat, stats
-from cpsched.cp.bounds import add_starts, bounds, delay
 from cpsched.cp.dispatcher import PlanningDispatcher, window_of
 from cpsched.cp.nodes import Timeline
+from cpsched.cp.objective import add_starts, bounds, delay
 from cpsched.cp.placement import Placement
 from cpsched.cp.places import Place, Requests, places_of, requests_of, units_in_pool
 from cpsched.cp.pool import add_pool
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.base.types import IntArray
-    from cpsched.cp.bounds import Bounds
+    from cpsched.cp.objective import Bounds
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
 
@@ -94,7 +94,7 @@ class Cp(PlanningDispatcher[NodeProblem]):
 
     Parameters
     ----------
-    search, objective, window, limit, wall, presolve, allocator
+    search, objective, window, limit, wall, allocator
         As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`; the allocator is for the list
         plan.
     """

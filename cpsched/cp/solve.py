@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cpsched.base.types import IntArray
-    from cpsched.cp.bounds import Bounds, Delay
+    from cpsched.cp.objective import Bounds, Delay
     from cpsched.model.jobtable import JobTable
 
 

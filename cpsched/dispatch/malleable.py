@@ -11,12 +11,11 @@ from cpsched.dispatch.resizing import GROWN, SHRUNK, Changes, may_change
 from cpsched.dispatch.shadow import TIMES, Shadow
 from cpsched.dispatch.sizes import Strategy, grown, shrunk
 from cpsched.dispatch.wrapper import Wrapper
-from cpsched.errors import ConfigError, check_least
+from cpsched.errors import ConfigError, check_least, one_of
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
 from cpsched.model.jobtable import JobTable
 from cpsched.model.speedup import MILLION, seconds_on
-from cpsched.model.validate import one_of
 
 if TYPE_CHECKING:
     from cpsched.base.types import FloatArray, IntArray

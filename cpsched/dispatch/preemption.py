@@ -326,33 +326,25 @@ class Preemption(Wrapper):
 
     def state(self) -> Mapping[str, Any]:
         """Return for whom room is being made."""
-        claims = self._claims.items()
-        rows = {
-            "claims": [(handle, claim.second) for handle, claim in claims],
-            "leaving": [(handle, one) for handle, claim in claims for one in claim.leaving],
-            "places": [
-                (handle, node, units)
-                for handle, claim in claims
-                for node, units in zip(claim.nodes.tolist(), claim.units.tolist(), strict=True)
-            ],
+        claims = {
+            str(handle): {**claim._asdict(), "leaving": np.array(claim.leaving, dtype=np.int64)}
+            for handle, claim in self._claims.items()
         }
-        widths = {"claims": 2, "leaving": 2, "places": 3}
-        arrays = {
-            name: np.array(found, dtype=np.int64).reshape(-1, widths[name])
-            for name, found in rows.items()
-        }
-        return {**super().state(), **arrays}
+        return {**super().state(), "claims": claims}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
         super().restore(state)
-        leaving, places = state["leaving"], state["places"]
-        self._claims = {}
-        for handle, second in state["claims"].tolist():
-            place = places[places[:, 0] == handle]
-            who = leaving[leaving[:, 0] == handle, 1]
-            claim = Claim(second, tuple(who.tolist()), place[:, 1].copy(), place[:, 2].copy())
-            self._claims[handle] = claim
+        # Files keep no empty mapping.
+        self._claims = {
+            int(handle): Claim(
+                int(claim["second"]),
+                tuple(np.asarray(claim["leaving"]).tolist()),
+                np.array(claim["nodes"], dtype=np.int64),
+                np.array(claim["units"], dtype=np.int64),
+            )
+            for handle, claim in state.get("claims", {}).items()
+        }
 
 
 def _rows(view: View) -> dict[int, int]:

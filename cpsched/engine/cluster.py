@@ -25,7 +25,14 @@ from cpsched.engine.predicting import (
     predict,
     predict_again,
 )
-from cpsched.errors import ConfigError, DispatchError, InfeasibleRequestError, RunError, taking_up
+from cpsched.errors import (
+    ConfigError,
+    DispatchError,
+    InfeasibleRequestError,
+    RunError,
+    one_of,
+    taking_up,
+)
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
 from cpsched.model.decision import Decision, Kill, Requeue, Resize, Start, Suspend
@@ -33,7 +40,6 @@ from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import Outcome, RuntimePredictor, listens, write_down
 from cpsched.model.seeds import stream_seed
 from cpsched.model.speedup import parts_of_second, parts_per_second
-from cpsched.model.validate import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence

@@ -39,7 +39,25 @@ class Requested(RuntimePredictor):
         return Prediction.point(jobs.requested_time)
 
 
-class Actual(RuntimePredictor):
+class _Knowing(RuntimePredictor):
+    """Is given the truth, and may draw random numbers, of each job its own."""
+
+    needs_truth = True
+
+    def __init__(self, truth: Callable[[IntArray], IntArray]) -> None:
+        self._truth = truth
+        self._seed = 0
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+        """Draw from a seed."""
+        self._seed = seed
+
+    def _random(self, handles: IntArray) -> list[np.random.Generator]:
+        """Return a source of random numbers for each job, the same whenever it is asked about."""
+        return [np.random.default_rng([self._seed, handle]) for handle in handles.tolist()]
+
+
+class Actual(_Knowing):
     """
     Knows every runtime in advance (R in the papers): the named upper bound.
 
@@ -57,7 +75,6 @@ class Actual(RuntimePredictor):
     name = "actual"
     # A runtime of 0 and one beyond the requested time stay as they are.
     clipped = False
-    needs_truth = True
 
     def __init__(
         self, truth: Callable[[IntArray], IntArray], factor: float = 1.0, sigma: float = 0.0
@@ -65,28 +82,23 @@ class Actual(RuntimePredictor):
         if not 0 < factor <= _LARGEST:
             raise ValueError(f"factor is {factor:g}, must be above 0 and at most {_LARGEST:g}")
         check_range("sigma", sigma, 0, _LARGEST_SIGMA)
-        self._truth = truth
+        super().__init__(truth)
         self._factor = factor
         self._sigma = sigma
-        self._seed = 0
-
-    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Draw from a seed."""
-        self._seed = seed
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
         """Return the true runtimes, times the factors and rounded down."""
         runtime = self._truth(jobs.handle)
         factor = np.full(len(runtime), self._factor)
         if self._sigma:
-            drawn = [job.standard_normal() for job in _random(self._seed, jobs.handle)]
+            drawn = [job.standard_normal() for job in self._random(jobs.handle)]
             factor *= np.exp(self._sigma * np.array(drawn))
         if (factor != 1.0).any():
             runtime = np.minimum(np.floor(runtime * factor), MAX_TIME).astype(np.int64)
         return Prediction.point(runtime)
 
 
-class OracleClass(RuntimePredictor):
+class OracleClass(_Knowing):
     """
     Knows of each job whether it ends soon, or says so with errors, and nothing else.
 
@@ -104,7 +116,6 @@ class OracleClass(RuntimePredictor):
     """
 
     name = "oracle-class"
-    needs_truth = True
 
     def __init__(
         self,
@@ -116,23 +127,13 @@ class OracleClass(RuntimePredictor):
         check_range("within", within, 1, MAX_TIME)
         check_range("recall", recall, 0, 1)
         check_range("false_alarms", false_alarms, 0, 1)
-        self._truth = truth
+        super().__init__(truth)
         self._within = within
         self._chances = false_alarms, recall
-        self._seed = 0
-
-    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Draw from a seed."""
-        self._seed = seed
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
         """Return the horizon or the requested time."""
         short = self._truth(jobs.handle) <= self._within
-        drawn = np.array([job.random() for job in _random(self._seed, jobs.handle)])
+        drawn = np.array([job.random() for job in self._random(jobs.handle)])
         said = drawn < np.where(short, self._chances[1], self._chances[0])
         return Prediction.point(np.where(said, self._within, jobs.requested_time))
-
-
-def _random(seed: int, handles: IntArray) -> list[np.random.Generator]:
-    """Return a source of random numbers for each job, the same whenever it is asked about."""
-    return [np.random.default_rng([seed, handle]) for handle in handles.tolist()]

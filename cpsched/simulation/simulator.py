@@ -19,12 +19,11 @@ from cpsched.base.spec import build
 from cpsched.base.types import MAX_TIME, MISSING, DependencyType, Status
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
-from cpsched.errors import ConfigError, DispatchError, RunError, taking_up
+from cpsched.errors import ConfigError, DispatchError, RunError, one_of, taking_up
 from cpsched.model import columns as c
 from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.seeds import stream_seed
-from cpsched.model.validate import one_of
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.compiled import CompiledLoop, loop_of
 from cpsched.simulation.observers import Observer, hooks

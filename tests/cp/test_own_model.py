@@ -7,8 +7,8 @@ import pytest
 from tiny import jobs, machine, run
 
 from cpsched.cp import cpsat, dispatcher, solve, stats
-from cpsched.cp.bounds import add_starts
 from cpsched.cp.hybrid import Cph
+from cpsched.cp.objective import add_starts
 from cpsched.cp.pool import add_pool
 from cpsched.cp.pure import Cp
 from cpsched.cp.solve import BuiltModel
