@@ -73,11 +73,7 @@ class Malleable(Wrapper):
         changes = Changes(view, self.allocator, decision.actions)
         if len(decision.actions) < len(view.waiting) and len(view.running):
             self._make_room(shown, decision, changes)
-        waits = len(view.waiting) > sum(type(action) is Start for action in changes.actions)
-        if waits and self._strategy.collects:
-            self._collect(changes)
-        else:
-            grow(changes, self._strategy)
+        grow(changes, self._strategy)
         stats = {**decision.stats, SHRUNK: changes.shrunk, GROWN: changes.grown}
         return decision._replace(actions=changes.actions, stats=stats)
 
@@ -154,12 +150,6 @@ class Malleable(Wrapper):
             if changes.start(row, units, sizes):
                 return True
         return False
-
-    def _collect(self, changes: Changes) -> None:
-        """Let all running jobs give up what is above their least."""
-        least = self._strategy.least(changes.view.running)
-        for at in np.flatnonzero(changes.may_resize & (changes.held > least)).tolist():
-            changes.shrink(at, int(least[at]))
 
 
 def grow(changes: Changes, strategy: Strategy) -> None:

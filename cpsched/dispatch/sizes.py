@@ -2,9 +2,9 @@
 Which jobs shrink and which grow: sizes that bring jobs to one level within their bounds.
 
 Each job has a line ``base + level * width`` of sizes; a strategy is a choice of these lines. The
-strategies are those that Zojer, Posner and Ozden (2026) compare: jobs start with their fewest or
-with their preferred units, shrink when others wait, and grow when nodes are idle. There a job that
-shrinks frees nodes at its next scheduling point, so that a waiting job first gets an agreement on
+strategies are four of those that Zojer, Posner and Ozden (2026) compare: jobs start with their
+fewest or with their preferred units, shrink when others wait, and grow when nodes are idle. There a
+job that shrinks frees nodes at its next scheduling point, so that a waiting job first gets an agreement on
 them; here it frees them at once and pays with a pause.
 """
 
@@ -102,23 +102,13 @@ class Strategy(StrEnum):
     """
     AVERAGE = "average"
     """As ``minimum``, by the share of its range that a job has."""
-    COMMON_POOL = "common-pool"
-    """
-    As ``minimum``, and as long as jobs wait all running ones give up what is above their fewest
-    units, into a pool for the waiting ones, and none grows.
-    """
     KEEP_PREFERRED = "keep-preferred"
     """As ``preferred``, but no running job shrinks below what it prefers."""
 
     @property
     def starts_small(self) -> bool:
         """Whether jobs start with their fewest units, and not with those they prefer."""
-        return self in (Strategy.MINIMUM, Strategy.AVERAGE, Strategy.COMMON_POOL)
-
-    @property
-    def collects(self) -> bool:
-        """Whether what waiting jobs may need is kept for them."""
-        return self is Strategy.COMMON_POOL
+        return self in (Strategy.MINIMUM, Strategy.AVERAGE)
 
     def least(self, jobs: RunningTable) -> IntArray:
         """Return the units that running jobs keep when others wait, shape ``(n,)``."""

@@ -47,29 +47,19 @@ def test_no_job_grows_that_gains_less_than_the_pause():
         ("minimum", 10, 4),
         ("preferred", 10, 4),
         ("average", 10, 4),
-        ("common-pool", 10, 4),
         # 4 of 6 would be enough, but the job prefers 6.
         ("keep-preferred", 100, 6),
     ],
 )
 def test_running_jobs_make_room(strategy: str, start: int, left: int):
     workload = some(((0, 6, 100), 2, 6, M), ((10, 4, 10), 4, 4, R))
-    if strategy in ("minimum", "average", "common-pool"):
+    if strategy in ("minimum", "average"):
         # It starts with 2 units and is 6 units large from second 1 on.
         workload = some(((0, 6, 100), 2, 6, M), ((1, 1, 1), 1, 1, R), ((10, 4, 10), 4, 4, R))
     schedule = played(workload, strategy)
     assert schedule.start[-1] == start
     at_ten = [units for second, units in sizes(schedule, 0) if second <= 10]
     assert at_ten[-1] == left
-
-
-def test_a_pool_is_collected_before_it_is_large_enough():
-    """The third job needs 7 of 8 cores, and has to wait for the 3 of the second until 60."""
-    workload = some(((0, 5, 100), 1, 5, M), ((0, 3, 60), 3, 3, R), ((5, 7, 5), 7, 7, R))
-    pooled, plain = (played(workload, name) for name in ("common-pool", "preferred"))
-    assert [units for second, units in sizes(pooled, 0) if second <= 5][-1] == 1
-    assert [units for second, units in sizes(plain, 0) if second <= 5][-1] == 5
-    assert pooled.start[2] == plain.start[2] == 60
 
 
 def test_a_job_starts_with_fewer_units_than_it_prefers_where_no_more_are_free():

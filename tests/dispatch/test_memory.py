@@ -7,10 +7,9 @@ import pytest
 import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import jobs, machine, machines, run, starts, workloads
+from tiny import jobs, let_go, machine, machines, run, starts, workloads
 
 from cpsched.base.spec import build
-from cpsched.base.types import MISSING
 from cpsched.dispatch import memory, passes
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.backfilling import Easy
@@ -71,15 +70,7 @@ def test_every_decision_is_that_of_a_dispatcher_which_has_seen_nothing(
     name, workload, system, data
 ):
     """Whoever starts, ends, arrives, or is let go into the middle of the queue in between."""
-    begin = data.draw(
-        st.lists(
-            st.sampled_from([MISSING, MISSING, 5, 20, 40]),
-            min_size=len(workload),
-            max_size=len(workload),
-        )
-    )
-    held = workload.with_columns(begin=np.array(begin, dtype=np.int64))
-    run(held, system, name, observers=[Forgetful(name, system)])
+    run(let_go(data, workload), system, name, observers=[Forgetful(name, system)])
 
 
 @given(workload=workloads(max_jobs=20), system=machines())

@@ -10,10 +10,9 @@ import reference as ref
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from jobtables import job_table
-from tiny import jobs, machine, machines, run, starts, workloads
+from tiny import jobs, let_go, machine, machines, run, starts, workloads
 
 from cpsched.base import registry
-from cpsched.base.types import MISSING
 from cpsched.dispatch.backfilling import Conservative, Easy
 from cpsched.dispatch.priority import Priority
 from cpsched.dispatch.queue_order import QueueOrder
@@ -247,15 +246,7 @@ class Anew(Observer):
 @settings(max_examples=60)
 def test_an_order_that_is_kept_is_the_order_found_anew(name, workload, system, data):
     """Whoever starts, arrives, or is let go into the middle of the queue between two decisions."""
-    begin = data.draw(
-        st.lists(
-            st.sampled_from([MISSING, MISSING, 5, 20, 40]),
-            min_size=len(workload),
-            max_size=len(workload),
-        )
-    )
-    held = workload.with_columns(begin=np.array(begin, dtype=np.int64))
-    run(held, system, "prb", observers=[Anew(name, system)])
+    run(let_go(data, workload), system, "prb", observers=[Anew(name, system)])
 
 
 def test_an_order_is_kept_for_the_jobs_that_are_shown():

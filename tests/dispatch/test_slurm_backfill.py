@@ -40,10 +40,41 @@ def nodes_of(result):
 # --- when ----------------------------------------------------------------------------------------
 
 
-def test_jobs_that_fit_start_at_their_submit():
-    """The main scheduler is asked at every event, not only every 30 seconds."""
-    workload = jobs((0, 1, 10), (7, 2, 10), (8, 1, 10))
-    assert starts(workload, machine((4,)), "slurm-backfill") == [0, 7, 8]
+ONE_AND_ONE, FOUR = machine((1,), (1,)), machine((1,), (1,), (1,), (1,))
+#: C is of 9 s, or of 10; D takes nothing of a node.
+IN_TIME = jobs((0, 1, 10), (0, 2, 5), (1, 1, 9))
+TOO_LATE = jobs((0, 1, 38), (1, 2, 4), (2, 1, 9))
+NOTHING = jobs((0, 1, 10), (0, 2, 5), (1, 1, 20), request=[[1], [1], [0]])
+LARGE = jobs((0, 4, 60), (1, 1, 10), (2, 4, 10))
+WIDE = jobs((0, 3, 10), (1, 4, 5), (2, 1, 3))
+
+
+@pytest.mark.parametrize(
+    ("workload", "nodes", "spec", "expected"),
+    [
+        # The main scheduler is asked at every event, not only every 30 seconds.
+        (jobs((0, 1, 10), (7, 2, 10), (8, 1, 10)), machine((4,)), "slurm-backfill", [0, 7, 8]),
+        # C of 9 s would end after 38 if the pass came at 30, and does not if it comes at 29.
+        (TOO_LATE, ONE_AND_ONE, "slurm-backfill", [0, 38, 42]),
+        (TOO_LATE, ONE_AND_ONE, "slurm-backfill:backfill_interval=29", [0, 38, 29]),
+        # With depth 0 it is the main scheduler alone: first come, first served.
+        (WIDE, machine((4,)), f"{AT_ONCE},depth=0", [0, 10, 15]),
+        (WIDE, machine((4,)), "fifo", [0, 10, 15]),
+        # C ends when B begins, so it may use n1; a second longer, it may not.
+        (IN_TIME, ONE_AND_ONE, AT_ONCE, [0, 10, 1]),
+        (jobs((0, 1, 10), (0, 2, 5), (1, 1, 10)), ONE_AND_ONE, AT_ONCE, [0, 10, 15]),
+        # Nothing of a reserved node is left, not even room for a job that takes nothing.
+        (NOTHING, ONE_AND_ONE, AT_ONCE, [0, 10, 10]),
+        (NOTHING, ONE_AND_ONE, AMOUNTS, [0, 10, 1]),
+        # When A ends at 60, C (all of the machine: 1,000 points) goes before B (250, and older).
+        (LARGE, FOUR, AT_ONCE, [0, 60, 70]),
+        (LARGE, FOUR, f"{AT_ONCE},priority=multifactor", [0, 70, 60]),
+        (LARGE, FOUR, f"{AT_ONCE},priority=multifactor:size_weight=0", [0, 60, 70]),
+    ],
+)
+def test_who_starts_when(workload, nodes, spec, expected):
+    """Of A, B and C."""
+    assert starts(workload, nodes, spec) == expected
 
 
 def test_backfilling_waits_for_its_interval():
@@ -62,14 +93,6 @@ def test_backfilling_waits_for_its_interval():
     assert starts(workload, nodes, "slurm-backfill") == [0, 38, 30]
     assert starts(workload, nodes, "slurm-backfill:backfill_interval=5") == [0, 38, 5]
     assert starts(workload, nodes, AT_ONCE) == [0, 38, 2]
-
-
-def test_a_pass_too_late_backfills_nothing():
-    """The same with C of 9 seconds: at 30 it would end after 38, at 29 it would not."""
-    workload = jobs((0, 1, 38), (1, 2, 4), (2, 1, 9))
-    nodes = machine((1,), (1,))
-    assert starts(workload, nodes, "slurm-backfill") == [0, 38, 42]
-    assert starts(workload, nodes, "slurm-backfill:backfill_interval=29") == [0, 38, 29]
 
 
 def test_a_coarser_grid_of_decisions_takes_the_next_one():
@@ -118,13 +141,6 @@ def test_jobs_behind_the_depth_are_not_looked_at():
     assert starts(workload, nodes, f"{AT_ONCE},depth=all") == [0, 10, 15, 4]
 
 
-def test_nothing_is_backfilled_with_depth_0():
-    """Then it is the main scheduler alone: first come, first served."""
-    workload = jobs((0, 3, 10), (1, 4, 5), (2, 1, 3))
-    assert starts(workload, machine((4,)), f"{AT_ONCE},depth=0") == [0, 10, 15]
-    assert starts(workload, machine((4,)), "fifo") == [0, 10, 15]
-
-
 def test_beyond_the_window_nothing_is_reserved():
     """
     B could start at 10. A window of 9 seconds does not see that, and C, of 20 s, goes first.
@@ -162,21 +178,6 @@ def test_a_reservation_keeps_whole_nodes():
     nodes = machine((2,), (2,))
     assert starts(workload, nodes, AT_ONCE) == [0, 10, 10]
     assert starts(workload, nodes, AMOUNTS) == [0, 10, 1]
-
-
-def test_a_job_in_time_runs_on_reserved_nodes():
-    """C ends when B begins, so it may use n1; D, a second longer, may not."""
-    workload = jobs((0, 1, 10), (0, 2, 5), (1, 1, 9))
-    assert starts(workload, machine((1,), (1,)), AT_ONCE) == [0, 10, 1]
-    workload = jobs((0, 1, 10), (0, 2, 5), (1, 1, 10))
-    assert starts(workload, machine((1,), (1,)), AT_ONCE) == [0, 10, 15]
-
-
-def test_jobs_that_ask_for_nothing_keep_off_reserved_nodes_too():
-    """Nothing of a reserved node is left, not even room for a job that takes nothing."""
-    workload = jobs((0, 1, 10), (0, 2, 5), (1, 1, 20), request=[[1], [1], [0]])
-    assert starts(workload, machine((1,), (1,)), AT_ONCE) == [0, 10, 10]
-    assert starts(workload, machine((1,), (1,)), AMOUNTS) == [0, 10, 1]
 
 
 def test_a_blocked_queue_does_not_block_another():
@@ -217,16 +218,6 @@ def test_the_thesis_example_delays_the_third_job():
     result = run(workload, machine(*[(12, 3)] * 4, resources=("core", "gpu")), AT_ONCE)
     assert result.schedule.start.tolist() == [0, 0, 60]
     assert nodes_of(result) == {0: [0, 1], 1: [2, 3], 2: [2, 3]}
-
-
-def test_priority_multifactor_prefers_large_jobs():
-    """When A ends at 60, C (all of the machine: 1,000 points) goes before B (250, a second older)."""
-    workload = jobs((0, 4, 60), (1, 1, 10), (2, 4, 10))
-    nodes = machine((1,), (1,), (1,), (1,))
-    assert starts(workload, nodes, AT_ONCE) == [0, 60, 70]
-    assert starts(workload, nodes, f"{AT_ONCE},priority=multifactor") == [0, 70, 60]
-    by_age = f"{AT_ONCE},priority=multifactor:size_weight=0"
-    assert starts(workload, nodes, by_age) == [0, 60, 70]
 
 
 class Seen(Observer):

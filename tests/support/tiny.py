@@ -238,3 +238,10 @@ def workloads(draw: st.DrawFn, max_jobs: int = 12, plain: bool = False) -> Workl
 def started(schedule_start: Sequence[int]) -> list[int | None]:
     """Return start times with None for jobs that never start."""
     return [None if start == MISSING else int(start) for start in schedule_start]
+
+
+def let_go(data: st.DataObject, workload: Workload) -> Workload:
+    """Return a workload of which some jobs are let go later, into the middle of the queue."""
+    seconds = st.sampled_from([MISSING, MISSING, 5, 20, 40])
+    begin = data.draw(st.lists(seconds, min_size=len(workload), max_size=len(workload)))
+    return workload.with_columns(begin=np.array(begin, dtype=np.int64))
