@@ -4,8 +4,8 @@ Which jobs shrink and which grow: sizes that bring jobs to one level within thei
 Each job has a line ``base + level * width`` of sizes; a strategy is a choice of these lines. The
 strategies are four of those that Zojer, Posner and Ozden (2026) compare: jobs start with their
 fewest or with their preferred units, shrink when others wait, and grow when nodes are idle. There a
-job that shrinks frees nodes at its next scheduling point, so that a waiting job first gets an agreement on
-them; here it frees them at once and pays with a pause.
+job that shrinks frees nodes at its next scheduling point, so that a waiting job first gets an
+agreement on them; here it frees them at once and pays with a pause.
 """
 
 from __future__ import annotations

@@ -12,13 +12,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cpsched.cp import stats
-from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.arrivals import RecentArrivals
 from cpsched.dispatch.decision_state import DecisionState, highest_first
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, fits_now, start_in_order
 from cpsched.dispatch.priority import SHARE_POWER
-from cpsched.dispatch.shadow import REQUESTED, ReservationView
+from cpsched.dispatch.shadow import REQUESTED
 from cpsched.errors import check_range
 from cpsched.model.decision import Decision
 from cpsched.rollout.judge import Judge
@@ -68,13 +67,11 @@ class Rollout(LearningDispatcher):
         allocator: str = "consolidate",
         reserve: str = REQUESTED,
     ) -> None:
-        super().__init__(learns=True)
+        super().__init__(learns=True, allocator=allocator, reserve=reserve)
         check_range("patience", patience, 1, 2**40)
         check_range("scenarios", scenarios, 1, 10_000)
         check_range("arrivals", arrivals, 0, 10_000)
         check_range("caution", caution, 0, 100)
-        self.allocator = make_allocator(allocator)
-        self.reserving = ReservationView(reserve)
         self.arrivals = RecentArrivals(arrivals, self.reserving.durations, self.history.facts)
         self._judge = Judge(self.history, self.arrivals, scenarios, caution)
         self._patience = patience
@@ -82,7 +79,6 @@ class Rollout(LearningDispatcher):
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
         super().reset(system, seed)
-        self.allocator.reset(system)
         self.arrivals.forget()
         self._judge.seed = seed
 
@@ -97,10 +93,6 @@ class Rollout(LearningDispatcher):
             if len(decision.actions) == len(view.waiting):
                 return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
         return self._weigh(view)
-
-    def reservation_view(self, view: View) -> View:
-        """Return the view with the runtimes that the rules' reservations are made of."""
-        return self.reserving.view(view)
 
     def _weigh(self, view: View) -> Decision:
         """Follow the best of what the rules propose."""
