@@ -96,10 +96,11 @@ class Timeline:
         low = np.empty((num_nodes, num_kinds), dtype=np.int64)
         start = np.full(len(rows), -1, dtype=np.int64)
         takes = np.zeros((len(rows), num_nodes), dtype=np.int64)
+        policy = allocator.order_for(store)
         for job in order.tolist():
             row, length = int(rows[job]), int(duration[job])
             at = planning.first_window(
-                allocator.policy, row, length, 0, count, times, segments, levels, room, count,
+                policy, row, length, 0, count, times, segments, levels, room, count,
                 store.columns, store.shapes, view.eligible, allocator.capacity, allocator.scarce,
                 allocator.memory.places,
                 low, takes[job],

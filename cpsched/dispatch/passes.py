@@ -51,7 +51,7 @@ def list_pass(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -
     store, memory = view.waiting.store, allocator.memory
     memory.prepare_room(view)
     packed: IntArray = listing.list_pass(
-        allocator.policy,
+        allocator.order_for(store),
         stop,
         rows,
         store.columns,
@@ -78,7 +78,7 @@ def easy_pass(view: View, rows: IntArray, behind: IntArray, allocator: Allocator
     store, memory, running = view.waiting.store, allocator.memory, view.running
     memory.prepare(view)
     packed: IntArray = easy.easy_pass(
-        allocator.policy,
+        allocator.order_for(store),
         view.now,
         rows,
         behind,
@@ -109,7 +109,7 @@ def plan_pass(
     """
     store, running = view.waiting.store, view.running
     packed, planned = planning.plan_pass(
-        allocator.policy,
+        allocator.order_for(store),
         view.now,
         rows,
         depth,

@@ -89,7 +89,7 @@ class _Future:
         allocator, store = fitting.allocator, self._view.waiting.store
         takes = np.zeros(len(low), dtype=np.int64)
         fits = placing.place_preferring(
-            allocator.policy,
+            allocator.order_for(store),
             store.columns,
             row,
             store.shapes,

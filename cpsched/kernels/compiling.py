@@ -27,6 +27,8 @@ import numba
 from numba import njit
 from numba.core.caching import FunctionCache
 
+from cpsched.kernels.linking import AS_A_KERNEL
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -131,7 +133,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
     For any package: what it keeps is compiled anew when the kernels of its folder or these change.
     """
-    compiled: Any = njit(function)
+    compiled: Any = njit(**AS_A_KERNEL)(function)
     folder = cache_folder(Path(function.__code__.co_filename).parent)
     if folder is not None:
         settings: Any = numba.config

@@ -11,11 +11,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from numba import njit
+from numba.extending import overload
 
 from cpsched.kernels.linking import AS_A_PART, WITHOUT_COUNTS
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+
+_OPTIONS: Any = AS_A_PART
 
 
 def inner(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -39,3 +43,21 @@ def leaf(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     compiled: Callable[..., Any] = njit(**AS_A_PART, **WITHOUT_COUNTS)(function)
     return compiled
+
+
+def used_where(is_used: Callable[[Any], bool], otherwise: Callable[..., Any]) -> Any:
+    """
+    Compile an inner function only where its first argument is of a type that may need it.
+
+    Elsewhere ``otherwise`` takes its place, with the same arguments and a result of the same type:
+    what a run does not use costs it no time.
+    """
+
+    def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
+        def chosen(first: Any, *_: Any) -> Callable[..., Any]:
+            return function if is_used(first) else otherwise
+
+        overload(function, jit_options=_OPTIONS, strict=False)(chosen)
+        return function
+
+    return decorate

@@ -1,17 +1,41 @@
-"""numba's compiler without its last step: code that is linked into callers and nowhere else."""
+"""numba's compiler with a shorter last step, and without it for what is linked into callers."""
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
-from numba.core.typed_passes import NativeLowering
+from numba.core.typed_passes import NativeLowering, NopythonRewrites
+from numba.core.untyped_passes import InlineClosureLikes, WithLifting
+
+#: Steps for what kernels do not contain: closures, array expressions, ``with``.
+_UNUSED = (InlineClosureLikes, NopythonRewrites, WithLifting)
+#: Of optimisation. More costs a third of the time of a first run, and no pass is faster for it.
+_LEVEL = 1
 
 
-class _Part(JITCodeLibrary):
+class _Library(JITCodeLibrary):
+    """Code that is optimised no more than is worth its time."""
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        ll_module.data_layout = self._codegen._data_layout
+        passes, builder = self._codegen._function_pass_manager(opt=_LEVEL)
+        for function in ll_module.functions:
+            passes.run(function, builder)
+
+    def _optimize_final_module(self) -> None:
+        """Optimise once, and not three times over."""
+        passes, builder = self._codegen._module_pass_manager(
+            opt=_LEVEL, loop_vectorize=False, slp_vectorize=False
+        )
+        passes.run(self._final_module, builder)
+
+
+class _Part(_Library):
     """The code of a function to be linked into its callers, and nowhere else."""
 
     def _optimize_final_module(self) -> None:
@@ -21,6 +45,18 @@ class _Part(JITCodeLibrary):
         self._finalize_dynamic_globals()
         self._verify_declare_only_symbols()
         self._finalized = True
+
+
+@register_pass(mutates_CFG=True, analysis_only=False)
+class _LowerKernel(NativeLowering):
+    """Lower a function to a :class:`_Library`."""
+
+    _name = "cpsched_lower_kernel"
+
+    def run_pass(self, state: Any) -> bool:
+        state["library"] = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        state.library.enable_object_caching()
+        return bool(super().run_pass(state))
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)
@@ -52,25 +88,42 @@ class _LowerPart(NativeLowering):
         return True
 
 
-class _PartCompiler(CompilerBase):
-    """numba's compiler without the last step."""
+def _lowering_by(own: type[NativeLowering]) -> type[CompilerBase]:
+    """Return numba's compiler with another step in place of its lowering."""
 
-    def define_pipelines(self) -> list[Any]:
-        steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
-        steps.passes = [
-            (_LowerPart, why) if step is NativeLowering else (step, why)
-            for step, why in steps.passes
-        ]
-        steps._finalized = False
-        steps.finalize()
-        return [steps]
+    class Compiler(CompilerBase):
+        def compile_extra(self, function: Any) -> Any:
+            # Looking for cycles among the compiler's objects takes a twentieth of its time.
+            collects = gc.isenabled()
+            gc.disable()
+            try:
+                return super().compile_extra(function)
+            finally:
+                if collects:
+                    gc.enable()
 
+        def define_pipelines(self) -> list[Any]:
+            steps = DefaultPassBuilder.define_nopython_pipeline(self.state)
+            steps.passes = [
+                (own, why) if step is NativeLowering else (step, why)
+                for step, why in steps.passes
+                if step not in _UNUSED
+            ]
+            steps._finalized = False
+            steps.finalize()
+            return [steps]
+
+    return Compiler
+
+
+#: Options of ``njit`` for what is called from Python.
+AS_A_KERNEL: dict[str, Any] = {"pipeline_class": _lowering_by(_LowerKernel)}
 
 #: Options of ``njit`` for what only other kernels call.
 AS_A_PART: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
-    "pipeline_class": _PartCompiler,
+    "pipeline_class": _lowering_by(_LowerPart),
 }
 
 #: Options of ``njit`` for what neither makes nor returns arrays, see ``inner.leaf``.

@@ -12,7 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.arrays import FAR, ZERO, sort_by
-from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.inner import inner, leaf, used_where
+from cpsched.kernels.rooms import may_confine
 from cpsched.model.columns import SHAPE_SEGMENT, SHAPE_SWITCHES
 
 #: Node orders of the allocators that use the topology.
@@ -143,7 +144,12 @@ def _lowest_switch(levels, groups, request, order, num, begin, units, nodes):
     return len(levels), 0
 
 
-@inner
+def _no_parts(machine, policy, groups, request, caps, order, count):  # noqa: ARG001
+    """Stand for :func:`order_by_parts` where no order goes by the topology."""
+    return ZERO, ZERO
+
+
+@used_where(may_confine, _no_parts)
 def order_by_parts(machine, policy, groups, request, caps, order, count):
     """
     Put usable groups of nodes, given along the line, into the order of an allocator.

@@ -19,7 +19,7 @@ from cpsched.kernels.filling import (
     fill_preferring,
     spread_over,
 )
-from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.inner import inner, leaf, used_where
 from cpsched.kernels.parts import (
     FEWEST_GROUPS,
     group_of,
@@ -32,6 +32,7 @@ from cpsched.kernels.rooms import (
     MANY,
     Request,
     machine_at,
+    may_confine,
     request_of,
     room_on,
     single_nodes,
@@ -146,14 +147,31 @@ def choose(machine, level, groups, request):
     if is_confined(machine, request):
         return _choose_confined(machine, level, groups, request, caps, order, pieces)
     count = rank(machine, level, groups, request, caps, order)
-    k = fill_in_order(
+    return pieces[: _fill(machine, groups, request, caps, order, count, pieces)]
+
+
+def _fill_loosely(machine, groups, request, caps, order, count, pieces):  # noqa: ARG001
+    """Do the same where a job's units may be distributed in any way."""
+    if request.units < request.nodes_min:
+        return ZERO
+    return fill_loosely(groups, request, caps, order, count, pieces)
+
+
+@used_where(may_confine, _fill_loosely)
+def _fill(machine, groups, request, caps, order, count, pieces):
+    """Put a job's units on groups in order, as they may be; return the pieces used."""
+    return fill_in_order(
         groups, request, caps, order, count, is_even(machine, request), is_run(machine, request),
         len(machine.capacity), pieces,
     )  # fmt: skip
-    return pieces[:k]
 
 
-@inner
+def _no_place(machine, level, groups, request, caps, order, pieces):  # noqa: ARG001
+    """Stand for :func:`_choose_confined` where no job must keep to segments or few groups."""
+    return pieces[:0]
+
+
+@used_where(may_confine, _no_place)
 def _choose_confined(machine, level, groups, request, caps, order, pieces):
     """Place a job that must keep to segments or few groups."""
     even = is_even(machine, request)
@@ -331,11 +349,7 @@ def choose_preferring(machine, level, preferred, groups, request):
             if (inside[ranked[i]] == 0) == (outside == 1):
                 order[k] = ranked[i]
                 k += 1
-    k = fill_in_order(
-        groups, request, caps, order, count, is_even(machine, request), is_run(machine, request),
-        len(capacity), pieces,
-    )  # fmt: skip
-    return pieces[:k]
+    return pieces[: _fill(machine, groups, request, caps, order, count, pieces)]
 
 
 # --- for Python ----------------------------------------------------------------------------------

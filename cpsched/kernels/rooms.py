@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -38,7 +38,8 @@ class Machine(NamedTuple):
     Attributes
     ----------
     policy
-        The allocator's order of nodes.
+        The allocator's order of nodes; of eight bits where neither it nor a job minds which nodes
+        go together or how units spread over them, see :func:`may_confine`.
     scarce
         What every node has of each kind.
     levels
@@ -54,6 +55,11 @@ class Machine(NamedTuple):
     scarce: IntArray
     levels: IntArray
     weights: IntArray
+
+
+def may_confine(machine: Any) -> bool:
+    """Say of the type of a machine whether jobs on it may mind which nodes go together."""
+    return bool(machine.types[machine.fields.index("policy")].bitwidth > 8)
 
 
 def packed_places(topology: Topology) -> IntArray:

@@ -45,6 +45,8 @@ _NEUTRAL: Mapping[str, int | str] = {
     "runtime_estimate": "requested_time",
     "runtime_bound": "requested_time",
 }
+#: Columns of a shape that say which nodes go together, or how units spread over them.
+_PLACES = [c.SHAPE_SPLIT, c.SHAPE_CONTIGUOUS, c.SHAPE_SEGMENT, c.SHAPE_SWITCHES]
 #: What stands where nothing is known of a job.
 _UNKNOWN: Mapping[str, int | float] = {"quantiles": -1, "ends_within": float("nan")}
 
@@ -126,6 +128,8 @@ class JobStore:
     """
 
     __slots__ = (
+        "_asked",
+        "_confines",
         "_shapes",
         "_shapes_shown",
         "_strings",
@@ -152,6 +156,7 @@ class JobStore:
         width = c.SHAPE_REQUEST + 3 * len(self.resources)
         self._shapes, self._shapes_shown = shared(16, width)
         self.shapes: IntArray = self._shapes_shown[:0]
+        self._asked, self._confines = self.shapes, False
         #: The columns for the owner of the store.
         self.writable, self.columns = shared(max(capacity, 1), c.NUM_COLUMNS)
         self.quantiles: IntArray | None = None
@@ -237,6 +242,13 @@ class JobStore:
         if not len(found):
             raise LookupError(f"there is no shape that relaxes shape {shape}")
         return int(found[0])
+
+    @property
+    def confines(self) -> bool:
+        """Whether a request so far says which nodes go together, or how units spread over them."""
+        if self._asked is not self.shapes:
+            self._asked, self._confines = self.shapes, bool(self.shapes[:, _PLACES].any())
+        return self._confines
 
     def add_shapes(self, shapes: IntArray) -> None:
         """Append distinct requests; rows as in :attr:`shapes`."""

@@ -144,7 +144,7 @@ class CompiledLoop:
             self._events, *self._times, self._allocations.lend(counters), seconds
         )
         found: tuple[int, IntArray, FloatArray] = loop(
-            allocator.policy,
+            allocator.order_for(machine.store),
             self._counters,
             self._limit,
             until,
