@@ -9,7 +9,7 @@ import numpy as np
 
 from cpsched.base.types import JobType
 from cpsched.cp import cpsat
-from cpsched.cp.malleable_model import Option, Sizes, Task, cost, list_plan
+from cpsched.cp.malleable_model import Option, Task, cost, list_plan, solved_plan
 from cpsched.dispatch.malleable import grow, slower
 from cpsched.dispatch.resizing import GROWN, SHRUNK, Changes, may_change
 from cpsched.dispatch.sizes import Strategy
@@ -123,7 +123,7 @@ class CpMalleable(Wrapper):
         least = np.where(may_change(waiting, JobType.MOLDABLE), waiting.units_min, waiting.units)
         waiting = waiting.take(least * waiting.request[:, 0] <= cores)
         wait = self._waiting_tasks(view, waiting, cores)
-        first = _First.of(changes, wait[0], int(waiting.rows[0])) if wait else None
+        first = _lacking(changes, wait[0], int(waiting.rows[0])) if wait else (0, 0)
         tasks = [*_running_tasks(changes, running, first), *wait]
         if not tasks:
             # No job fits what is up.
@@ -132,14 +132,11 @@ class CpMalleable(Wrapper):
         cores += sum(task.options[0].cores for task in tasks if task.runs) - held
         plans = [list_plan(tasks, busy, cores, small=small) for small in (False, True)]
         plan = min(plans, key=lambda plan: cost(tasks, plan))
-        model = Sizes.of(tasks, busy, cores, plan)
-        solved = cpsat.solve(model.model, model.variables, self._limits)
         numbers: dict[str, float] = {SOLVES: 1}
-        if solved.has_solution:
-            found = model.plan_of(solved.values)
-            if cost(tasks, found) < cost(tasks, plan):
-                plan = found
-                numbers[IMPROVED] = 1
+        found = solved_plan(tasks, busy, cores, plan, self._limits)
+        if found is not None and cost(tasks, found) < cost(tasks, plan):
+            plan = found
+            numbers[IMPROVED] = 1
         self._follow(changes, running, waiting.rows, tasks, plan)
         if not changes.actions:
             return decision._replace(stats={**decision.stats, **numbers})
@@ -179,7 +176,16 @@ class CpMalleable(Wrapper):
         large = cores > most_cores
         for column in (sizes, cores, seconds):
             np.copyto(column, column[:, 1:2], where=large)
-        return _tasks(sizes, cores, seconds, weight)
+        rows = zip(sizes.tolist(), cores.tolist(), seconds.tolist(), weight.tolist(), strict=True)
+        found = []
+        for *columns, own in rows:
+            # Distinct sizes, the first of each first.
+            by_size = {
+                units: Option(units, ((held, length),))
+                for units, held, length in zip(*columns, strict=True)
+            }
+            found.append(Task(list(by_size.values()), runs=False, weight=own))
+        return found
 
     def _follow(
         self,
@@ -206,29 +212,13 @@ class CpMalleable(Wrapper):
                 changes.grow(at, size)
 
 
-class _First(NamedTuple):
-    """
-    The first of the waiting jobs of a plan, with its fewest units.
-
-    Attributes
-    ----------
-    lacks
-        How many cores are not free for it.
-    seconds
-        How long it takes.
-    """
-
-    lacks: int
-    seconds: int
-
-    @classmethod
-    def of(cls, changes: Changes, task: Task, row: int) -> _First:
-        """Return what a task needs besides what is free."""
-        option = min(task.options, key=lambda option: option.cores)
-        return cls(max(option.cores - changes.room(row), 0), option.seconds)
+def _lacking(changes: Changes, task: Task, row: int) -> tuple[int, int]:
+    """Return how many cores a waiting job with its fewest units lacks, and how long it takes."""
+    option = min(task.options, key=lambda option: option.cores)
+    return max(option.cores - changes.room(row), 0), option.seconds
 
 
-def _running_tasks(changes: Changes, which: IntArray, first: _First | None) -> list[Task]:
+def _running_tasks(changes: Changes, which: IntArray, first: tuple[int, int]) -> list[Task]:
     """
     Return running jobs with some of their sizes; another one than now takes a pause.
 
@@ -257,15 +247,15 @@ class _Runs(NamedTuple):
     held: int
     each: int
 
-    def options(self, first: _First | None) -> list[Option]:
+    def options(self, first: tuple[int, int]) -> list[Option]:
         """Return its sizes, the present one first."""
         found = [Option(self.held, ((self.each * self.held, self.left),))]
         sizes = {self.preferred, self.least, self.most, (self.held + self.least) // 2}
-        if first is not None and first.lacks:
-            without = self.held - -(-first.lacks // self.each)
-            if without >= self.least:
-                sizes.add(without)
-                found += self._lent(without, first.seconds)
+        lacks, seconds = first
+        without = self.held - -(-lacks // self.each)
+        if lacks and without >= self.least:
+            sizes.add(without)
+            found += self._lent(without, seconds)
         return found + [self._sized(units) for units in sorted(sizes - {self.held})]
 
     def _sized(self, units: int) -> Option:
@@ -286,19 +276,6 @@ class _Runs(NamedTuple):
     @property
     def _work(self) -> int:
         return self.left * self._speed(self.held)
-
-
-def _tasks(sizes: IntArray, cores: IntArray, seconds: IntArray, weight: IntArray) -> list[Task]:
-    """Return waiting jobs with their distinct sizes, the first of each row first."""
-    rows = zip(sizes.tolist(), cores.tolist(), seconds.tolist(), weight.tolist(), strict=True)
-    found = []
-    for *columns, own in rows:
-        by_size = {
-            units: Option(units, ((held, length),))
-            for units, held, length in zip(*columns, strict=True)
-        }
-        found.append(Task(list(by_size.values()), runs=False, weight=own))
-    return found
 
 
 def _busy(view: View, others: IntArray) -> list[tuple[int, int]]:

@@ -9,7 +9,6 @@ is least.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.base.types import MAX_TIME
@@ -17,7 +16,7 @@ from cpsched.cp import cpsat
 from cpsched.dispatch.profile import Profile
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 
 class Option(NamedTuple):
@@ -72,107 +71,78 @@ class Choice(NamedTuple):
     option: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sizes(cpsat.HasModel):
+def solved_plan(
+    tasks: Sequence[Task],
+    busy: Sequence[tuple[int, int]],
+    cores: int,
+    plan: Sequence[Choice],
+    limits: cpsat.Limits,
+) -> list[Choice] | None:
     """
-    A model, and the variables that are the answer.
+    Return the solver's plan; None if it finds none before its limit.
 
-    Attributes
+    Parameters
     ----------
-    starts
-        Of the tasks that wait, in order.
-    chosen
-        Of each task, whether it has each of its options.
+    busy
+        Until when, in seconds from now on, the other running jobs hold how many cores.
+    cores
+        All there are.
+    plan
+        A choice for each task that keeps to all rules: the model's hint and its horizon.
     """
+    model = cpsat.new_model("cp-malleable")
+    ends = (
+        choice.start + max(option.seconds for option in task.options)
+        for task, choice in zip(tasks, plan, strict=True)
+    )
+    horizon = min(max(ends) + max((end for end, _ in busy), default=0), MAX_TIME)
+    uses = [
+        (model.new_fixed_size_interval_var(0, end, f"busy_{at}"), held)
+        for at, (end, held) in enumerate(busy)
+    ]
+    starts: list[cpsat.IntVar] = []
+    chosen: list[cpsat.IntVar] = []
+    terms: list[tuple[cpsat.IntVar, int]] = []
+    for at, task in enumerate(tasks):
+        start: cpsat.LinearExprT = 0
+        if not task.runs:
+            starts.append(start := model.new_int_var(0, horizon, f"start_{at}"))
+            terms.append((start, task.weight))
+        own = [model.new_bool_var(f"size_{at}_{position}") for position in range(len(task.options))]
+        for literal, option in zip(own, task.options, strict=True):
+            terms.append((literal, task.weight * option.seconds))
+            second = start
+            for held, seconds in option.steps:
+                run = model.new_optional_fixed_size_interval_var(second, seconds, literal, "")
+                uses.append((run, held))
+                second += seconds
+        model.add_exactly_one(own)
+        chosen += own
+    model.add_cumulative([run for run, _ in uses], [held for _, held in uses], cores)
+    cpsat.minimize(model, [one for one, _ in terms], [weight for _, weight in terms], 0)
+    cpsat.add_hints(model, [*starts, *chosen], _values(tasks, plan))
+    solved = cpsat.solve(model, [*starts, *chosen], limits)
+    return _plan_of(tasks, solved.values) if solved.has_solution else None
 
-    model: cpsat.CpModel
-    tasks: Sequence[Task]
-    starts: Sequence[cpsat.IntVar]
-    chosen: Sequence[Sequence[cpsat.IntVar]]
 
-    @classmethod
-    def of(
-        cls, tasks: Sequence[Task], busy: Sequence[tuple[int, int]], cores: int, plan: list[Choice]
-    ) -> Sizes:
-        """
-        Build the model.
+def _values(tasks: Sequence[Task], plan: Sequence[Choice]) -> list[int]:
+    """Return the starts of waiting tasks in a plan, then of each task which options it has."""
+    pairs = list(zip(tasks, plan, strict=True))
+    return [choice.start for task, choice in pairs if not task.runs] + [
+        int(position == choice.option)
+        for task, choice in pairs
+        for position in range(len(task.options))
+    ]
 
-        Parameters
-        ----------
-        busy
-            Until when, in seconds from now on, the other running jobs hold how many cores.
-        cores
-            All there are.
-        plan
-            A choice for each task that keeps to all rules: the model's hint and its horizon.
-        """
-        model = cpsat.new_model("cp-malleable")
-        horizon = max(
-            choice.start + max(option.seconds for option in task.options)
-            for task, choice in zip(tasks, plan, strict=True)
-        )
-        horizon = min(horizon + max((end for end, _ in busy), default=0), MAX_TIME)
-        intervals, demands = [], []
-        for at, (end, held) in enumerate(busy):
-            intervals.append(model.new_fixed_size_interval_var(0, end, f"busy_{at}"))
-            demands.append(held)
-        starts, chosen = [], []
-        variables: list[cpsat.IntVar] = []
-        weights: list[int] = []
-        for at, task in enumerate(tasks):
-            start: cpsat.IntVar | int = 0
-            if not task.runs:
-                start = model.new_int_var(0, horizon, f"start_{at}")
-                starts.append(start)
-                variables.append(start)
-                weights.append(task.weight)
-            own = []
-            for position, option in enumerate(task.options):
-                literal = model.new_bool_var(f"size_{at}_{position}")
-                own.append(literal)
-                passed = 0
-                for step, (held, seconds) in enumerate(option.steps):
-                    name = f"run_{at}_{position}_{step}"
-                    intervals.append(
-                        model.new_optional_fixed_size_interval_var(
-                            start + passed, seconds, literal, name
-                        )
-                    )
-                    demands.append(held)
-                    passed += seconds
-                variables.append(literal)
-                weights.append(task.weight * option.seconds)
-            model.add_exactly_one(own)
-            chosen.append(own)
-        model.add_cumulative(intervals, demands, cores)
-        cpsat.minimize(model, variables, weights, 0)
-        found = cls(model=model, tasks=tasks, starts=starts, chosen=chosen)
-        cpsat.add_hints(model, found.variables, found.values(plan))
-        return found
 
-    @property
-    def variables(self) -> list[cpsat.IntVar]:
-        """All variables: the starts, then the literals."""
-        return [*self.starts, *(literal for own in self.chosen for literal in own)]
-
-    def values(self, plan: Iterable[Choice]) -> list[int]:
-        """Return the values of all variables in a plan."""
-        pairs = list(zip(self.tasks, plan, strict=True))
-        starts = [choice.start for task, choice in pairs if not task.runs]
-        return starts + [
-            int(position == choice.option)
-            for task, choice in pairs
-            for position in range(len(task.options))
-        ]
-
-    def plan_of(self, values: Sequence[int]) -> list[Choice]:
-        """Return the plan that values of all variables are."""
-        starts, at, found = iter(values), len(self.starts), []
-        for task in self.tasks:
-            own = values[at : at + len(task.options)]
-            at += len(task.options)
-            found.append(Choice(0 if task.runs else next(starts), own.index(1)))
-        return found
+def _plan_of(tasks: Sequence[Task], values: Sequence[int]) -> list[Choice]:
+    """Return the plan that such values are."""
+    left = iter(values)
+    starts = [0 if task.runs else next(left) for task in tasks]
+    return [
+        Choice(start, [next(left) for _ in task.options].index(1))
+        for task, start in zip(tasks, starts, strict=True)
+    ]
 
 
 def list_plan(

@@ -13,7 +13,7 @@ from tiny import machine, run
 
 from cpsched.base.spec import build
 from cpsched.cp import cpsat
-from cpsched.cp.malleable_model import Choice, Option, Sizes, Task, cost, list_plan
+from cpsched.cp.malleable_model import Choice, Option, Task, cost, list_plan, solved_plan
 from cpsched.errors import ConfigError
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.workload import Workload
@@ -57,14 +57,7 @@ def test_a_running_job_shrinks_where_a_short_one_waits():
     tasks = [task((8, 100), (6, 120), runs=True), task((2, 5))]
     plan = list_plan(tasks, [], 8, small=False)
     assert plan == [Choice(0, 0), Choice(100, 0)]
-    solved = cpsat.solve(*parts(tasks, [], 8, plan))
-    model = Sizes.of(tasks, [], 8, plan)
-    assert model.plan_of(solved.values) == [Choice(0, 1), Choice(0, 0)]
-
-
-def parts(tasks: list[Task], busy: list[tuple[int, int]], cores: int, plan: list[Choice]) -> Any:
-    model = Sizes.of(tasks, busy, cores, plan)
-    return model.model, model.variables, ENOUGH
+    assert solved_plan(tasks, [], 8, plan, ENOUGH) == [Choice(0, 1), Choice(0, 0)]
 
 
 TASKS = st.lists(
@@ -87,10 +80,8 @@ def test_the_model_s_optimum_is_the_best_of_all_plans(rows: Any, busy: Any):
     cores = max(4, held + sum(own for _, own in busy))
     plan = list_plan(tasks, busy, cores, small=False)
     assert used(tasks, plan, busy) <= cores
-    model = Sizes.of(tasks, busy, cores, plan)
-    solved = cpsat.solve(model.model, model.variables, ENOUGH)
-    assert solved.status is cpsat.Status.OPTIMAL
-    found = model.plan_of(solved.values)
+    found = solved_plan(tasks, busy, cores, plan, ENOUGH)
+    assert found is not None
     assert used(tasks, found, busy) <= cores
     assert cost(tasks, found) == best(tasks, busy, cores, 13) <= cost(tasks, plan)
 
