@@ -29,7 +29,14 @@ PAGES = {
     "docs/tutorials/slurm.md": SLURM,
 }
 #: What a test types instead: the commands behind it, on fewer jobs.
-INSTEAD = {"make demo": "cpsched compare demo --first 300 --out demo-out"}
+COMPARE = (
+    "cpsched compare jobs.swf.gz --system ./cluster.toml -d easy -d easy:priority=slowdown"
+    " -d rollout --seeds 3 --out study"
+)
+INSTEAD = {
+    "make demo": "cpsched compare demo --first 300 --out demo-out",
+    COMPARE: f"{COMPARE} --first 300",
+}
 #: A log and a machine of the reader's own, where a page does not make them.
 LOG = "".join(f"{n} {n - 1} -1 4 1 -1 -1 1 8 -1 1 1 1 -1 1 -1 -1 -1\n" for n in range(1, 9))
 MACHINE = """\

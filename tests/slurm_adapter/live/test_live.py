@@ -133,7 +133,7 @@ def test_tries_are_cut_short_and_run_again(slurm, state):
     jobs = [
         int(slurm.run("sbatch", "--parsable", "-o", "/dev/null", "-n2", "-t60", "-p", "R",
                       "--wrap", f"exec sleep {seconds}"))
-        for seconds in (1, 12)
+        for seconds in (1, 8)
     ]  # fmt: skip
     with engine(slurm, state, "--requeue", dispatcher="try:dispatcher=easy,seconds=4") as process:
         wait(lambda: not queue(slurm))
