@@ -111,8 +111,8 @@ class Solved:
     objective, bound
         Of the best solution, and no solution is below ``bound`` (models minimise). The objective
         is 0 without a solution.
-    deterministic, wall
-        Time spent: in deterministic units, and in seconds.
+    deterministic
+        Time spent, in deterministic units.
     wall_limit_hit
         Whether the net ended it: the answer may be another on another run.
     """
@@ -122,7 +122,6 @@ class Solved:
     objective: float
     bound: float
     deterministic: float
-    wall: float
     wall_limit_hit: bool
 
     @property
@@ -256,7 +255,6 @@ def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved
         objective=solver.objective_value if found else 0.0,
         bound=solver.best_objective_bound,
         deterministic=round(solver.deterministic_time, _DETERMINISTIC_DIGITS),
-        wall=wall,
         wall_limit_hit=(
             limits.wall is not None
             and wall >= limits.wall

@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.base.types import IntArray
-    from cpsched.cp.objective import Bounds
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
 
@@ -76,16 +75,13 @@ class NodeProblem(Problem):
         """Return the list plan in an order."""
         return self.timeline.listed(self.jobs.rows, self.duration, order)
 
-    def within(self, limits: Bounds) -> Near:
-        """Return what matters to plans within bounds of the starts."""
+    @cached_property
+    def near(self) -> Near:
+        """What matters to plans within the built-in objective's bounds of the starts."""
+        limits = self.delay.bounds
         timeline = self.timeline.until(limits.last)
         requests = requests_of(timeline, self.jobs, np.array(limits.latest, dtype=np.int64))
         return Near(timeline, requests, places_of(timeline, requests, self.listed.takes))
-
-    @cached_property
-    def near(self) -> Near:
-        """What matters to the built-in objective."""
-        return self.within(self.delay.bounds)
 
 
 class Cp(PlanningDispatcher[NodeProblem]):

@@ -10,6 +10,7 @@ of the topology's lowest level.
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -73,7 +74,13 @@ class Allocator:
         plain = self.policy < parts.LOWEST_SWITCH and not store.confines
         return np.int8(self.policy) if plain else np.int64(self.policy)
 
-    def place(self, view: View, row: int, free: IntArray) -> Allocation | None:
+    def place(
+        self,
+        view: View,
+        row: int,
+        free: IntArray,
+        changed: Mapping[int, int] = MappingProxyType({}),
+    ) -> Allocation | None:
         """
         Place one job.
 
@@ -82,27 +89,17 @@ class Allocator:
         view
             Supplies the job store and the eligible nodes.
         row
-            The job's row in the store.
+            The job's row in the store; it may wait or run.
         free
             What each node has to give, shape ``(N, R)``; not changed.
+        changed
+            Values that count instead of the job's own, by column of
+            :mod:`cpsched.model.columns`.
 
         Returns
         -------
         Allocation or None
             None if the job does not fit.
-        """
-        return self.place_changed(view, row, free, {})
-
-    def place_changed(
-        self, view: View, row: int, free: IntArray, changed: Mapping[int, int]
-    ) -> Allocation | None:
-        """
-        Place one job, as :meth:`place` does, of which some columns of the store are others.
-
-        Parameters
-        ----------
-        changed
-            Their values, by column of :mod:`cpsched.model.columns`.
         """
         store = view.waiting.store
         columns, at = store.columns, row

@@ -48,22 +48,6 @@ def may_change(jobs: JobTable, least: JobType) -> BoolArray:
     return chosen
 
 
-def started(
-    view: View, row: int, units: int, free: IntArray, allocator: Allocator
-) -> Allocation | None:
-    """
-    Return an allocation of so many units of a job; None if they do not fit.
-
-    Parameters
-    ----------
-    row
-        The job's row in the store; it may wait or run.
-    free
-        What each node has to give, shape ``(N, R)``.
-    """
-    return allocator.place_changed(view, row, free, {c.UNITS: units})
-
-
 def expanded(
     view: View, index: int, units: int, free: IntArray, allocator: Allocator
 ) -> Allocation | None:
@@ -72,7 +56,7 @@ def expanded(
     row, held = int(running.rows[index]), running.allocation(index)
     more = units - int(held.units.sum())
     # The fewest nodes are those of the whole job.
-    besides = allocator.place_changed(view, row, free, {c.UNITS: more, c.NODES_MIN: 1})
+    besides = allocator.place(view, row, free, {c.UNITS: more, c.NODES_MIN: 1})
     if besides is None:
         return None
     takes = np.zeros(len(free), dtype=np.int64)
@@ -155,7 +139,7 @@ class Changes:
         for at, left in resized:
             self._give_back(view.running.allocation(at))
             self._take(left)
-        allocation = started(view, row, units, self.free, self._allocator)
+        allocation = self._allocator.place(view, row, self.free, {c.UNITS: units})
         if allocation is None:
             self.free = before
             return False

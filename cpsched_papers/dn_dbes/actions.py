@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.api.dispatchers import Fifo, expanded, may_change, shrunk, started
+from cpsched.api.dispatchers import Fifo, expanded, may_change, shrunk
 from cpsched.api.model import JobType, Kill, Resize, Start, Suspend, parts_per_second
 from cpsched.api.model import columns as c
 from cpsched_papers.dn_dbes.messages import KILLED, STARTED, SUSPENDED, RunningJob, WaitingJob
@@ -229,7 +229,7 @@ class Actions:
         """Start a job, with the units it prefers where those agreed on find no nodes."""
         preferred = self._view.waiting.store.columns.item(row, c.UNITS)
         for units in (status.units, preferred):
-            allocation = started(self._view, row, units, self._free, self._allocator)
+            allocation = self._allocator.place(self._view, row, self._free, {c.UNITS: units})
             if allocation is not None:
                 self._take(allocation)
                 self.started.add(status.job)
@@ -247,7 +247,7 @@ class Actions:
         columns = self._view.waiting.store.columns
         for row in self._rows.tolist():
             units = columns.item(row, c.UNITS)
-            allocation = started(self._view, row, units, self._free, self._allocator)
+            allocation = self._allocator.place(self._view, row, self._free, {c.UNITS: units})
             if allocation is not None:
                 job = columns.item(row, c.HANDLE)
                 self.started.add(job)
