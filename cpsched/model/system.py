@@ -284,11 +284,11 @@ class System:
             "source": self.source,
             "resources": list(self.resources),
             "nodes": runs,
-            "queues": [_queue_dict(queue) for queue in self.queues.values()],
+            "queues": [_without_defaults(queue) for queue in self.queues.values()],
             **self.topology.to_dict(),
             "default_expected_wait": self.default_expected_wait,
             "default_time": self.default_time,
-            "log": _without_defaults(asdict(self.log)),
+            "log": _without_defaults(self.log),
         }
 
     @classmethod
@@ -327,18 +327,18 @@ def _memory(amount_kb: int) -> str:
     return amount("mem", amount_kb).removesuffix(" mem")
 
 
-#: Of queues; what most of them do not say, so that digests stay what they were.
-_LATER_KEYS = (
-    *("priority_tier", "preempt", "grace"),
+#: Said only where it is not the default, so that digests stay what they were.
+_LATER_KEYS = {
+    *("priority_tier", "preempt", "grace", "processor_cores"),
     *("default", "exclusive", "min_nodes", "max_nodes"),
-)
+}
 
 
-def _queue_dict(queue: Queue) -> dict[str, Any]:
-    """Return a queue as plain types."""
-    found = asdict(queue)
-    for name in _LATER_KEYS:
-        if found[name] == getattr(Queue, name):
+def _without_defaults(thing: Queue | LogMapping) -> dict[str, Any]:
+    """Return a queue or mapping as plain types, without what most of them do not say."""
+    found = asdict(thing)
+    for name in _LATER_KEYS & found.keys():
+        if found[name] == getattr(type(thing), name):
             del found[name]
     return found
 
@@ -348,10 +348,3 @@ def _queue_of(found: Mapping[str, Any]) -> Queue:
     preempt = Preempt(found.get("preempt", Preempt.OFF))
     tuples = {name: tuple(found[name]) for name in ("groups", "users")}
     return Queue(**{**found, **tuples, "preempt": preempt})
-
-
-def _without_defaults(log: dict[str, Any]) -> dict[str, Any]:
-    """Leave out what most systems do not say, so that their digests stay what they were."""
-    if log["processor_cores"] == 1:
-        del log["processor_cores"]
-    return log

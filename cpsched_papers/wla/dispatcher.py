@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.api.dispatchers import LearningDispatcher, frozen, make_allocator, make_priority, stats
+from cpsched.api.dispatchers import LearningDispatcher, frozen, make_priority, stats
 from cpsched.api.errors import check_choice, check_least
 from cpsched.api.model import MAX_TIME, Decision, PlannedStarts, Start
 from cpsched.api.model import columns as c
@@ -87,9 +87,7 @@ class Wla(LearningDispatcher):
         check_choice("held", held, (INSIDE, ASIDE))
         self.interval = interval
         self.solver = Solver(solver, window, limit)
-        self.priority_rule = make_priority(priority)
-        super().__init__(self.priority_rule)
-        self.allocator = make_allocator(allocator)
+        super().__init__(make_priority(priority), allocator=allocator)
         self._aside = held == ASIDE
         self._tight = tight
         self._age_limit = age_limit
@@ -97,7 +95,6 @@ class Wla(LearningDispatcher):
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
         super().reset(system, seed)
-        self.allocator.reset(system)
         self._machine = MachineSlots(system)
         self._sizes = Sizes(self.allocator, self._machine)
 
@@ -123,10 +120,6 @@ class Wla(LearningDispatcher):
                 starting.on_run(int(window[job]), first, first + size)
         return Decision(starting.starts, plan, self._again_at(view, starting), numbers)
 
-    def ranking(self, view: View) -> IntArray:
-        """Return the queue by priority."""
-        return self.priority_rule.rows(view)
-
     def considered(self, view: View) -> IntArray:
         """Return the jobs that are past the age limit and come first, and the window."""
         _, _, late, window, _ = self._prepared(view)
@@ -141,7 +134,7 @@ class Wla(LearningDispatcher):
             self._sizes.forget()
         starting = _Starting(view, self.allocator)
         plan, late = self._start_late(starting)
-        rows = self.ranking(view)
+        rows = self.queues[0].rows(view)
         if len(late):
             rows = rows[~np.isin(rows, late)]
         slots = self._slots_beside(starting)

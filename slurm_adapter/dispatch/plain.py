@@ -16,12 +16,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.api.dispatchers import (
-    Basic,
-    Fifo,
     LearningDispatcher,
     WaitReason,
     decision_of,
-    frozen,
     make_priority,
     with_plan,
 )
@@ -130,7 +127,7 @@ class SlurmBackfill(LearningDispatcher):
     def choose(self, view: View) -> Decision:
         """Run the main pass, and the backfill pass where it is due."""
         backfill = self._is_due(view.now)
-        store, rows = view.waiting.store, self.ranking(view)
+        store, rows = view.waiting.store, self.queues[0].rows(view)
         # Jobs without a queue have code -1 and are in one queue too.
         queues = store.columns[rows, c.QUEUE]
         records = r.plain_records(rows, store.columns[rows, c.SHAPE], queues)
@@ -184,12 +181,6 @@ class SlurmBackfill(LearningDispatcher):
             return False
         self._due = _NEVER
         return True
-
-    def ranking(self, view: View) -> IntArray:
-        """Return the queue by priority."""
-        if type(self.priority) in (Basic, Fifo):
-            return view.waiting.rows
-        return frozen(self.priority.rows(view))
 
     def wait_reason(
         self,
