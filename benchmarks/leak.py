@@ -24,8 +24,7 @@ from cpsched.mapping import Fitted, fit
 from cpsched.model.prediction import Outcome, Prediction
 from cpsched.simulation.arrivals import Arrivals
 from predictors.evaluation import evaluate
-from predictors.replay import starts_of
-from predictors.unmapped import unmapped
+from predictors.replay import starts_of, unmapped
 from predictors.user_history import UserHistory
 
 #: File, system to take jobs as (None: as the log has them), and the least runtime scored. The

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.api.predictors import HORIZONS, LEVELS
+
 if TYPE_CHECKING:
-    from cpsched.api.model import AnyArray, FloatArray, IntArray
+    from cpsched.api.model import AnyArray, BoolArray, FloatArray, IntArray
 
 #: An answer counts as close within this share of the runtime.
 CLOSE = 0.2
@@ -125,3 +127,233 @@ def ranks(values: AnyArray) -> FloatArray:
     ends = np.cumsum(counts)
     ranks: FloatArray = (ends - (counts - 1) / 2)[inverse]
     return ranks
+
+
+#: Share of the jobs that go on for longer which may be taken for jobs that end.
+FALSE_ALARMS = 0.05
+#: Groups of jobs by their chance that calibration is measured in.
+GROUPS = 10
+#: Levels between which eight in ten runtimes should lie.
+_LOWEST, _HIGHEST = 0, len(LEVELS) - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChanceScore:
+    """
+    How well jobs that end within a horizon were told from others; None where nothing tells.
+
+    Attributes
+    ----------
+    share
+        Of the jobs that do.
+    recall
+        Share of these found where 5 % of the others are taken for such, too.
+    auc
+        Probability that of one job that does and one that does not the first has the higher
+        chance; ties count half.
+    calibration_error
+        Mean difference of the chance and of what came of it, over ten groups of jobs with
+        like chances (expected calibration error; Naeini et al. 2015, with groups of equal size);
+        of jobs that asked for more than the horizon, since of the others there is no doubt.
+    worst_group
+        The largest of these differences.
+    """
+
+    share: float | None
+    recall: float | None
+    auc: float | None
+    calibration_error: float | None
+    worst_group: float | None
+
+    def to_dict(self) -> dict[str, float | None]:
+        """Return it as plain JSON types."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DistributionScore:
+    """
+    How good distributions of runtimes were.
+
+    Attributes
+    ----------
+    jobs
+        How many are scored: those of which a distribution was predicted.
+    crps
+        Mean continuous ranked probability score of the logarithm of the runtime.
+    coverage
+        Share of runtimes within the 80 % interval, its ends included.
+    below, above
+        Shares of runtimes below and above it.
+    """
+
+    jobs: int
+    crps: float
+    coverage: float
+    below: float
+    above: float
+
+    def to_dict(self) -> dict[str, int | float]:
+        """Return it as plain JSON types."""
+        return asdict(self)
+
+
+def chance_score(
+    score: FloatArray, within: BoolArray, in_doubt: BoolArray | None = None
+) -> ChanceScore:
+    """
+    Score how jobs that end in time were told from others.
+
+    Parameters
+    ----------
+    score
+        Higher where a job is more likely to end in time, shape ``(n,)``; NaN where nothing is
+        said of a job, which is left out.
+    within
+        Whether it did.
+    in_doubt
+        If the scores are chances: of which jobs they are to be calibrated.
+    """
+    known = ~np.isnan(score)
+    share = float(within[known].mean()) if known.any() else None
+    recall = auc = error = worst = None
+    if share is not None and 0.0 < share < 1.0:
+        recall, auc = _recall(score[known], within[known]), _auc(score[known], within[known])
+    if in_doubt is not None and (in_doubt & known).any():
+        chosen = in_doubt & known
+        predicted, observed, size = reliability(score[chosen], within[chosen])
+        off = np.abs(predicted - observed)
+        error, worst = float((off * size).sum() / size.sum()), float(off.max())
+    return ChanceScore(
+        share=share, recall=recall, auc=auc, calibration_error=error, worst_group=worst
+    )
+
+
+def reliability(chance: FloatArray, within: BoolArray) -> tuple[FloatArray, FloatArray, IntArray]:
+    """
+    Return mean chance, share that ended in time, and jobs of each of ten groups by chance.
+
+    Groups are of nearly equal size. Jobs of equal chances are in one; what that leaves of a group,
+    if less than half of it, is part of the one below.
+    """
+    num = len(chance)
+    ordered = np.sort(chance)
+    starts = np.searchsorted(ordered, ordered[np.arange(GROUPS) * num // GROUPS])
+    kept = [0]
+    for start in starts[1:].tolist():
+        if start - kept[-1] >= num / GROUPS / 2:
+            kept.append(start)
+        elif len(kept) > 1:
+            kept[-1] = start
+    if len(kept) > 1 and num - kept[-1] < num / GROUPS / 2:
+        kept.pop()
+    group = np.searchsorted(ordered[kept[1:]], chance, side="right")
+    size = np.bincount(group)
+    predicted, observed = (np.bincount(group, weights=values) / size for values in (chance, within))
+    return predicted, observed, size
+
+
+def _recall(score: FloatArray, within: BoolArray) -> float:
+    """Return the share of jobs found at :data:`FALSE_ALARMS`; between two scores, interpolated."""
+    order = np.argsort(-score, kind="stable")
+    found, ordered = within[order], score[order]
+    last = np.append(ordered[1:] != ordered[:-1], True)
+    hits, alarms = np.cumsum(found)[last], np.cumsum(~found)[last]
+    at = FALSE_ALARMS * alarms[-1]
+    return float(np.interp(at, np.append(0, alarms), np.append(0, hits)) / hits[-1])
+
+
+def _auc(score: FloatArray, within: BoolArray) -> float:
+    """Return the area under the curve of hits over false alarms (Mann and Whitney's U)."""
+    hits = int(within.sum())
+    others = len(within) - hits
+    return float((ranks(score)[within].sum() - hits * (hits + 1) / 2) / (hits * others))
+
+
+def distribution_score(
+    quantiles: IntArray,
+    ends_within: FloatArray | None,
+    runtime: IntArray,
+    requested_time: IntArray,
+) -> DistributionScore | None:
+    """
+    Score predicted distributions, see :func:`crps`; None where none is known.
+
+    Parameters
+    ----------
+    quantiles, ends_within
+        As in :class:`~cpsched.model.prediction.Prediction`; rows of -1 and NaN are left out.
+    runtime
+        Seconds, cut at the requested time.
+    requested_time
+        Seconds.
+    """
+    known = quantiles[:, 0] >= 0
+    if not known.any():
+        return None
+    quantiles, runtime, requested = quantiles[known], runtime[known], requested_time[known]
+    chances = None if ends_within is None else ends_within[known]
+    below = float((runtime < quantiles[:, _LOWEST]).mean())
+    above = float((runtime > quantiles[:, _HIGHEST]).mean())
+    return DistributionScore(
+        jobs=len(runtime),
+        crps=float(crps(quantiles, chances, runtime, requested).mean()),
+        coverage=1.0 - below - above,
+        below=below,
+        above=above,
+    )
+
+
+def crps(
+    quantiles: IntArray,
+    ends_within: FloatArray | None,
+    runtime: IntArray,
+    requested_time: IntArray,
+) -> FloatArray:
+    """
+    Continuous ranked probability score of the logarithm of each runtime; lower is better.
+
+    The integral of ``(F(x) - [x >= y])^2`` over x (Matheson and Winkler 1976), where y is the
+    natural logarithm of the runtime and F the distribution that the prediction stands for: it goes
+    through the quantiles at their levels and the horizons at their chances, straight in between
+    on the logarithmic axis, from 0 at one second to 1 at the requested time. Where several points
+    are at one second, F jumps there. Integrated exactly, piece by piece.
+
+    Parameters
+    ----------
+    quantiles, ends_within
+        As in :class:`~cpsched.model.prediction.Prediction`, shapes ``(n, L)`` and ``(n, H)``.
+    runtime
+        Seconds, cut at the requested time; below 1 counts as 1.
+    requested_time
+        Seconds.
+    """
+    num = len(quantiles)
+    top = np.log(np.maximum(requested_time, 1))[:, None]
+    target = np.log(np.maximum(runtime, 1))[:, None]
+    places = [np.zeros((num, 1)), np.log(np.maximum(quantiles, 1)), top]
+    heights = [np.zeros((num, 1)), np.tile(LEVELS, (num, 1)), np.ones((num, 1))]
+    if ends_within is not None:
+        places.append(np.tile(np.log(HORIZONS), (num, 1)))
+        # Where nothing is said of a chance the quantiles speak alone.
+        heights.append(np.where(np.isnan(ends_within), 0.0, ends_within))
+    place, height = np.concatenate(places, axis=1), np.concatenate(heights, axis=1)
+    height = np.where(place >= top, np.where(place > top, 1.0, height), height)
+    place = np.minimum(place, top)
+    order = np.lexsort((height, place), axis=1)
+    place = np.take_along_axis(place, order, axis=1)
+    height = np.maximum.accumulate(np.take_along_axis(height, order, axis=1), axis=1)
+    low, high, width = height[:, :-1], height[:, 1:], np.diff(place, axis=1)
+    part = np.clip((target - place[:, :-1]) / np.where(width > 0, width, 1.0), 0.0, 1.0)
+    middle = low + (high - low) * part
+    score: FloatArray = (
+        width * part * _mean_square(low, middle)
+        + width * (1 - part) * _mean_square(1 - middle, 1 - high)
+    ).sum(axis=1)
+    return score
+
+
+def _mean_square(first: FloatArray, last: FloatArray) -> FloatArray:
+    """Return the mean of the squares of what goes straight from one value to another."""
+    mean: FloatArray = (first * first + first * last + last * last) / 3
+    return mean

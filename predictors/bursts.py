@@ -15,16 +15,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from predictors.features import FEATURES, UNKNOWN, Features, kind_of
-from predictors.history import LIMIT
+from predictors.history import LIMIT, frozen
 from predictors.jobs_alike import LikelyRuntimes
-from predictors.recent_runtimes import frozen
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cpsched.api.model import FloatArray, IntArray, System
+    from predictors.history import Key
     from predictors.job_records import JobRecord
-    from predictors.recent_runtimes import Key
     from predictors.users import Activity
 
 #: A job that ends within so many seconds is short here.

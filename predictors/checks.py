@@ -12,7 +12,7 @@ With pytest::
 
 or without: ``check_predictor(MyPredictor)`` runs them all. Every check takes a function that makes
 a predictor, and raises :class:`CheckError` saying what is wrong. Each shows the predictor a small
-made-up log (:mod:`predictors.sample`) in the order of simulated time, as the simulator does.
+made-up log (:mod:`predictors.check_tools`) in the order of simulated time, as the simulator does.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ from predictors.check_tools import (
     another_process,
     answered,
     same,
+    sample,
     size,
 )
 from predictors.replay import Replay
-from predictors.sample import sample
 
 if TYPE_CHECKING:
     from collections.abc import Callable

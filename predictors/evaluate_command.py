@@ -184,8 +184,7 @@ def replayed(jobs: Workload, system: str | None, dispatcher: str | None) -> tupl
     from cpsched.api.commands import progress_bar
     from cpsched.api.logs import fit
     from cpsched.api.machines import systems
-    from predictors.replay import starts_of, that_ran
-    from predictors.unmapped import unmapped
+    from predictors.replay import starts_of, that_ran, unmapped
 
     jobs = that_ran(jobs)
     if system is None:

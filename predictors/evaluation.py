@@ -12,10 +12,11 @@ from cpsched.api.model import JobTable
 from cpsched.api.predictors import HORIZONS, LEVELS
 from cpsched.api.simulation import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT
 from cpsched.api.tools import Spec, brief, build, counted, duration
-from predictors.accuracy import Accuracy, accuracy
-from predictors.distribution_scores import (
+from predictors.accuracy import (
+    Accuracy,
     ChanceScore,
     DistributionScore,
+    accuracy,
     chance_score,
     distribution_score,
 )

@@ -13,9 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predictors.history import LIMIT, History
+from predictors.history import LIMIT, History, Key, RecentRuntimes
 from predictors.job_records import JobReader, JobRecord
-from predictors.recent_runtimes import Key, RecentRuntimes
 from predictors.users import Activity, Codes, UserRecords
 
 if TYPE_CHECKING:
@@ -61,7 +60,7 @@ class Features:
     Parameters
     ----------
     prefix
-        How a name's prefix is taken, see :func:`predictors.name_prefix.prefix_rule`.
+        How a name's prefix is taken, see :func:`predictors.job_records.prefix_rule`.
     limit
         Users, names and keys remembered of each sort.
     """

@@ -9,7 +9,7 @@ import numpy as np
 
 from predictors.accuracy import BOUND
 from predictors.boosting import Growth, Task, grow
-from predictors.coverage import Coverage
+from predictors.calibration import Coverage
 from predictors.features import FEATURES
 from predictors.forest import Forest, ForestSet
 from predictors.history import LIMIT

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.api.model import columns as c
-from predictors.name_prefix import prefix_rule
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cpsched.api.model import JobStore, JobTable
 
 # Names of this module are found faster than those of another.
@@ -55,7 +57,7 @@ class JobReader:
     Parameters
     ----------
     prefix
-        How a name's prefix is taken, see :func:`predictors.name_prefix.prefix_rule`.
+        How a name's prefix is taken, see :func:`predictors.job_records.prefix_rule`.
     memory
         Whether memory is part of ``needs``.
     """
@@ -110,3 +112,55 @@ class JobReader:
         positions += [c.SHAPE_REQUEST + len(kinds) + index for index in kept]
         new = store.shapes[len(self._needs) :, positions].tolist()
         self._needs.extend(tuple(amounts) for amounts in new)
+
+
+#: What stands between the parts of a name.
+_SEPARATORS = " _-.,:;+=#@()[]/"
+_LONGEST = 256
+
+
+def prefix_rule(setting: str) -> Callable[[str], str | None]:
+    """
+    Return the function that takes a name's prefix.
+
+    Parameters
+    ----------
+    setting
+        ``stem``: what stands before the first digit, without the separators at its end, so
+        ``relax_012`` and ``relax-7b`` are both ``relax``. A number: so many characters of the
+        beginning. ``none``: names have no prefix.
+
+    Returns
+    -------
+    callable
+        From a name to its prefix, None where it has none. A name of digits alone, as the archive
+        logs have, is the number of an executable: its beginning says nothing, it has no prefix.
+
+    Raises
+    ------
+    ValueError
+        If the setting is none of these.
+    """
+    if setting == "none":
+        return _none
+    if setting == "stem":
+        return _stem
+    if not (setting.isascii() and setting.isdigit() and 1 <= int(setting) <= _LONGEST):
+        raise ValueError(f"prefix is '{setting}', must be stem, none or a number from 1 to 256")
+    return partial(_beginning, length=int(setting))
+
+
+def _none(name: str) -> None:  # noqa: ARG001
+    return None
+
+
+def _beginning(name: str, length: int) -> str | None:
+    return None if name.isdigit() else name[:length]
+
+
+@lru_cache(maxsize=4096)
+def _stem(name: str) -> str | None:
+    for position, character in enumerate(name):
+        if character.isdigit():
+            return name[:position].rstrip(_SEPARATORS) or None
+    return name.rstrip(_SEPARATORS) or None

@@ -16,11 +16,11 @@ from cpsched.api.model import Status
 from cpsched.api.predictors import Outcome, Prediction, RuntimePredictor
 from predictors import model_file
 from predictors.accuracy import BOUND
-from predictors.coverage import Coverage
+from predictors.calibration import Coverage
 from predictors.features import CANDIDATES, Features, matrix
 from predictors.history import LIMIT
+from predictors.history import frozen as as_key
 from predictors.job_records import JobRecord
-from predictors.recent_runtimes import frozen as as_key
 from predictors.window import Window
 
 if TYPE_CHECKING:

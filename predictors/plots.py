@@ -15,8 +15,7 @@ from cpsched.api.errors import ConfigError
 from cpsched.api.predictors import HORIZONS
 from cpsched.api.simulation import CLASSES
 from cpsched.api.studies import style
-from predictors.accuracy import BOUND
-from predictors.distribution_scores import reliability
+from predictors.accuracy import BOUND, reliability
 from predictors.tables import SPANS
 
 if TYPE_CHECKING:

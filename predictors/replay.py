@@ -1,5 +1,6 @@
 """
-A log's own order of submits, starts and ends, shown to a predictor as a simulation would show it.
+A log's own order of submits, starts and ends, shown to a predictor as a simulation would show it,
+on a machine or on none.
 
 Predictions are scored on what really happened, so nothing is scheduled here: jobs start and end
 when the log says. What a predictor is shown is filled by copying what is known at that second, as
@@ -14,7 +15,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.api.model import MISSING, JobStore, JobTable, Status, immutable, stream_seed
+from cpsched.api.errors import ConfigError
+from cpsched.api.logs import Fitted
+from cpsched.api.model import (
+    MISSING,
+    JobStore,
+    JobTable,
+    Status,
+    System,
+    Topology,
+    immutable,
+    stream_seed,
+)
 from cpsched.api.model import columns as c
 from cpsched.api.predictors import Outcome, answers_of, listens, write_down
 from cpsched.api.simulation import Arrivals, Settings, simulate
@@ -22,7 +34,7 @@ from cpsched.api.simulation import Arrivals, Settings, simulate
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cpsched.api.logs import Fitted, Workload
+    from cpsched.api.logs import Workload
     from cpsched.api.model import IntArray
     from cpsched.api.predictors import Prediction, RuntimePredictor
     from cpsched.api.simulation import Observer
@@ -258,3 +270,51 @@ def cost_of_looking() -> float:
     for _ in range(_LOOKS):
         process_time()
     return (process_time() - before) / _LOOKS
+
+
+def unmapped(workload: Workload) -> Fitted:
+    """
+    Return a workload on one node that holds everything any job asks for.
+
+    Queues and memory are those of the log; a processor is a unit of one core. Nothing can be
+    simulated with it.
+
+    Raises
+    ------
+    ConfigError
+        If a job names no requested time, or the log knows no start: a system is needed then.
+    """
+    missing = workload.requested_time == MISSING
+    if missing.any():
+        job = workload.job_id[np.argmax(missing)]
+        raise ConfigError(
+            f"job {job} has no requested time ({missing.sum():,} of {len(workload):,} have none);"
+            " give a --system with a default for them",
+            where=workload.title,
+        )
+    if (workload.recorded_start == MISSING).all():
+        raise ConfigError(
+            "the log does not record when jobs started; give a --system to simulate them on",
+            where=workload.title,
+        )
+    # Every unit counts, so that the number of processors of such a job is its cores.
+    most = (workload.request * workload.units[:, None] + workload.per_node).max(axis=0)
+    system = System(
+        name="unmapped",
+        title="no machine",
+        source="made for the log",
+        resources=workload.resources,
+        capacity=most.reshape(1, -1),
+        node_names=("all",),
+        node_groups=("all",),
+        features=(frozenset(),),
+        queues={},
+        topology=Topology(1),
+    )
+    return Fitted(
+        workload=workload.with_columns(layout="units"),
+        system=system,
+        eligible_class=np.zeros(len(workload), dtype=np.int64),
+        eligible=np.ones((1, 1), dtype=np.bool_),
+        rejected=(),
+    )

@@ -7,7 +7,7 @@ from collections import OrderedDict
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from predictors.recent_runtimes import Key
+    from predictors.history import Key
 
 #: Weight of the newest job in a moving average, and of a faster one.
 _SLOW, _FAST = 0.1, 0.4

@@ -11,7 +11,7 @@ from cpsched.base.spec import build
 from cpsched.model.prediction import HORIZONS, LEVELS, Prediction, RuntimePredictor
 from cpsched.simulation import checkpoint
 from cpsched.simulation.simulator import Simulator
-from predictors.sample import sample
+from predictors.check_tools import sample
 
 QUANTILES = np.array([[10, 20, 30, 40, 50, 60, 70, 80, 90]])
 CHANCES = np.array([[0.3, 0.5, 0.75]])

@@ -37,7 +37,7 @@ from cpsched.model.schedule import JobOutcome
 from cpsched.simulation import checkpoint
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.record import AllocationRecorder
-from cpsched.simulation.result import schedule_of
+from cpsched.simulation.run import schedule_of
 from cpsched.simulation.simulator import Simulator
 from cpsched.verification import verify
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.cli.errors import SOME_FAILED
 from cpsched.cli.log_study import complain_about, narrowed, study_of_log
 from cpsched.cli.options import COMPARISON, OUTPUT, RepeatedRuns, Shown, grouped
-from cpsched.cli.output import counted, echo, print_json
+from cpsched.cli.output import SOME_FAILED, counted, echo, print_json
 from cpsched.cli.progress import steps, study_bars
 from cpsched.cli.results import results_as_data, show_results
 from cpsched.errors import ConfigError, UnknownNameError

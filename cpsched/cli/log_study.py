@@ -5,9 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.cli.errors import complain
 from cpsched.cli.options import Part, Runs, moment
-from cpsched.cli.output import counted, echo, escaped
+from cpsched.cli.output import complain, counted, echo, escaped
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:

@@ -21,8 +21,8 @@ from cpsched.cli import (
     when,
     workload,
 )
-from cpsched.cli.errors import complain, guarded
 from cpsched.cli.options import JOBS, LOGS, LOOK, STUDY
+from cpsched.cli.output import complain, guarded
 
 # Before numpy is imported: nothing here multiplies large matrices, and idle BLAS threads spin for a
 # tenth of a second. Also, sums of floats then do not depend on the number of threads.

@@ -12,19 +12,57 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 import typer
 
 from cpsched.base.model_files import with_models
-from cpsched.cli.completion import (
-    complete_allocator,
-    complete_dispatcher,
-    complete_predictor,
-    complete_system,
-)
 from cpsched.errors import ConfigError
 from cpsched.simulation.settings import RULES as SETTINGS
 from cpsched.simulation.settings import Rule, Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
+
+
+def complete_name(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Complete a name of the listed kind."""
+    kind = ctx.params.get("kind")
+    return _beginning(incomplete, names_of(str(kind))) if kind else []
+
+
+def complete_dispatcher(incomplete: str) -> list[str]:
+    """Complete the name of a dispatcher."""
+    return _beginning(incomplete, names_of("dispatchers"))
+
+
+def complete_predictor(incomplete: str) -> list[str]:
+    """Complete the name of a predictor; model files are not offered."""
+    return _beginning(incomplete, names_of("predictors"))
+
+
+def complete_allocator(incomplete: str) -> list[str]:
+    """Complete the name of an allocator."""
+    return _beginning(incomplete, names_of("allocators"))
+
+
+def complete_system(incomplete: str) -> list[str]:
+    """Complete the name of a bundled machine; the shell completes files."""
+    return _beginning(incomplete, names_of("systems"))
+
+
+def names_of(kind: str) -> list[str]:
+    """Return the names of one kind that ``cpsched list`` shows."""
+    if kind == "systems":
+        from cpsched import systems
+
+        return list(systems.names())
+    from cpsched.base import registry
+
+    return list(registry.names(kind))
+
+
+def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.startswith(incomplete)]
+
 
 #: Groups of options in a command's help, in this order; the command's own options come first.
 LOG, MACHINE, DISPATCHING = "The log", "The machine", "Dispatchers and predictors"

@@ -90,8 +90,7 @@ def _notes(tables: Tables) -> Iterator[str]:
 
 def _of_first_runs(tables: Tables) -> Iterator[Table]:
     """Give tables on machine use and decisions, for the first repetitions."""
-    from cpsched.show.decision_table import decision_table
-    from cpsched.show.run_tables import count_table, machine_table
+    from cpsched.show.run_tables import count_table, decision_table, machine_table
 
     first = {tuple(run.labels.values()): run for run in reversed(tables.results.runs)}
     runs = [(run, _about(run)) for run in reversed(first.values())]

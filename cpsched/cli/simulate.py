@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from cpsched.cli.errors import SOME_FAILED
 from cpsched.cli.log_study import complain_about, study_of_log
 from cpsched.cli.options import (
     OUTPUT,
@@ -24,7 +23,7 @@ from cpsched.cli.options import (
     WorkloadFile,
     grouped,
 )
-from cpsched.cli.output import echo, print_json
+from cpsched.cli.output import SOME_FAILED, echo, print_json
 from cpsched.cli.progress import reading, study_bars
 from cpsched.errors import ConfigError, InfeasibleRequestError
 

@@ -22,8 +22,8 @@ def command(
 ) -> None:
     """Check recorded schedules: every job accounted for, nothing over capacity, every rule kept."""
     from cpsched.study import load_run
-    from cpsched.study.consistency import contradictions
     from cpsched.study.folder import find_runs
+    from cpsched.study.reader import contradictions
     from cpsched.verification import verify
 
     checked: list[dict[str, Any]] = []

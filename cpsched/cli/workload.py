@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpsched.base.atomic_files import check_new_file
-from cpsched.cli.errors import complain
 from cpsched.cli.options import AsJson, Log, Overwrite, grouped
-from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.cli.output import complain, counted, echo, escaped, print_json
 from cpsched.cli.progress import working
 from cpsched.errors import ConfigError
 

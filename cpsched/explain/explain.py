@@ -17,7 +17,7 @@ from cpsched.explain.context import DecisionContext
 from cpsched.explain.model import Asked, Explanation, JobState, Place
 from cpsched.explain.moment import Moment, halt
 from cpsched.explain.room import places
-from cpsched.explain.sentences import summary_of, why_starting
+from cpsched.explain.text import summary_of, why_starting
 from cpsched.model import columns as c
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.observers import Observer

@@ -10,7 +10,7 @@ from cpsched.errors import ConfigError
 from cpsched.explain.explain import asked, look
 from cpsched.explain.model import Explanation, JobState
 from cpsched.explain.room import places
-from cpsched.explain.sentences import summary_of
+from cpsched.explain.text import summary_of
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
 

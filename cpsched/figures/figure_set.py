@@ -19,7 +19,7 @@ from cpsched.figures import (
 )
 from cpsched.figures.looks import MOST
 from cpsched.figures.style import NARROW, WIDE, save, styled
-from cpsched.study.names import slug
+from cpsched.study.folder import slug
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -9,7 +9,6 @@ import numpy as np
 from cpsched.base.types import MISSING
 from cpsched.dispatch.likely import RuntimeHistory
 from cpsched.errors import check_range
-from cpsched.forecast.arrivals import PastDays
 from cpsched.forecast.starts import NEVER, Starts
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
@@ -34,7 +33,7 @@ class Forecaster:
 
     Runtimes are drawn for every job from those of similar jobs and, if the predictor gives one,
     from its distribution (:mod:`cpsched.dispatch.likely`). Past days are repeated
-    (:class:`~cpsched.forecast.arrivals.PastDays`). Known outages take place.
+    (:class:`~cpsched.forecast.forecaster.PastDays`). Known outages take place.
 
     Parameters
     ----------
@@ -172,3 +171,52 @@ def _played(simulator: Simulator, handles: IntArray, until: int, horizon: int) -
         simulator.run(until=at)
     start: IntArray = simulator.start_time[handles]
     return np.where(start == MISSING, NEVER, start)
+
+
+_HOUR, _DAY = 3600, 86400
+
+
+class PastDays:
+    """
+    Past days that are repeated as future arrivals.
+
+    A day begins at the time of day it is now. Where less than a day is known, what is known comes
+    again at once; where it is less than an hour, once an hour: the first seconds of a log say
+    nothing of the rate at which jobs come.
+
+    Parameters
+    ----------
+    submit
+        Of the jobs submitted so far, shape ``(K,)``, non-decreasing.
+    now
+        The second.
+    days
+        How many days back to draw from.
+    """
+
+    def __init__(self, submit: IntArray, now: int, days: int) -> None:
+        self._submit, self._now = submit, now
+        known = now - int(submit[0]) if len(submit) else 0
+        self._num_days = min(max(known // _DAY, 1), days)
+        self._day = _DAY if known >= _DAY else max(known, _HOUR)
+
+    def draw(self, until: int, rng: np.random.Generator) -> tuple[IntArray, IntArray]:
+        """
+        Draw arrivals up to a second: handles of the repeated jobs, and their submits.
+
+        Returns
+        -------
+        like, submit
+            Shape ``(m,)``; in submit order.
+        """
+        like, submit = [], []
+        for ahead in range(0, until - self._now, self._day):
+            back = int(rng.integers(1, self._num_days + 1)) * self._day
+            begin = self._now - back
+            first, end = np.searchsorted(self._submit, [begin, begin + self._day], side="right")
+            like.append(np.arange(first, end))
+            submit.append(self._submit[first:end] + back + ahead)
+        nothing = np.zeros(0, dtype=np.int64)
+        jobs, seconds = np.concatenate([nothing, *like]), np.concatenate([nothing, *submit])
+        keep = seconds <= until
+        return jobs[keep], seconds[keep]

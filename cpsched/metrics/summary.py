@@ -11,9 +11,9 @@ import numpy as np
 from cpsched.base.types import MISSING
 from cpsched.metrics import groups as job_groups
 from cpsched.metrics import jobs, system
+from cpsched.metrics.jobs import overtaken
 from cpsched.metrics.lost import goodput, lost
 from cpsched.metrics.nominal import nominal
-from cpsched.metrics.overtaking import overtaken
 from cpsched.metrics.placement import placement, places, theoretical_runtime
 from cpsched.metrics.rejections import reason_kind
 from cpsched.metrics.steps import exact_sum, waiting

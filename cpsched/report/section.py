@@ -13,7 +13,7 @@ from cpsched.report.page import inline
 from cpsched.report.schedule_data import drawn
 from cpsched.study import load_run
 from cpsched.study.allocators import unequal
-from cpsched.study.names import slug
+from cpsched.study.folder import slug
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping

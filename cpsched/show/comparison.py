@@ -24,8 +24,8 @@ from cpsched.show.leading import leading, leading_html
 from cpsched.show.sentences import conclusions
 from cpsched.simulation.run import Run
 from cpsched.study.campaign import carry_out
+from cpsched.study.folder import plain
 from cpsched.study.log_study import study_of_log
-from cpsched.study.names import plain
 from cpsched.study.reader import SavedRun, load_run
 from cpsched.study.results import collect
 from cpsched.study.store import Store

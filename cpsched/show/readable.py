@@ -10,7 +10,7 @@ from cpsched.base.words import duration
 from cpsched.metrics.groups import SIZES
 from cpsched.study.allocators import allocator_column
 from cpsched.study.comparisons import base_name
-from cpsched.study.names import slug
+from cpsched.study.folder import slug
 from cpsched.study.results import (
     MEASURES,
     PLACE_SHARES,

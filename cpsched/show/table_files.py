@@ -15,12 +15,12 @@ import pyarrow.parquet as pq
 from cpsched.base import arrow
 from cpsched.base.atomic_files import write_all
 from cpsched.errors import RunError
-from cpsched.show.latex import latex
 from cpsched.show.readable import Titled, readable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from cpsched.base.tables import Table
     from cpsched.study.tables import Cell, Rows, Tables
 
 _TYPES = {int: np.int64, float: np.float64, bool: np.bool_}
@@ -100,3 +100,53 @@ def _array(values: Sequence[Cell], kind: type) -> pa.Array:
     known = np.array([value is not None for value in values], dtype=np.bool_)
     filled = [kind() if value is None else value for value in values]
     return arrow.numbers(np.array(filled, dtype=_TYPES[kind]), known)
+
+
+_ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    **{char: f"\\{char}" for char in "&%$#_{}"},
+}
+
+
+def escaped(text: str) -> str:
+    """Return text in which nothing is a command."""
+    return "".join(_ESCAPES.get(char, char) for char in " ".join(text.split()))
+
+
+def latex(table: Table, *, caption: str, label: str) -> str:
+    r"""
+    Return a table as a ``table`` environment; the document needs ``\usepackage{booktabs}``.
+
+    Parameters
+    ----------
+    table
+        Its own caption becomes part of the caption.
+    label
+        For ``\ref``: letters, digits, ``+`` and hyphens.
+    """
+    heads = [
+        escaped(f"{column.header} [{column.unit}]" if column.unit else column.header)
+        for column in table.columns
+    ]
+    layout = "".join("l" if column.is_text else "r" for column in table.columns)
+    cells = zip(*(column.cells() for column in table.columns), strict=True)
+    rows = [[r"--" if cell == "-" else escaped(cell) for cell in row] for row in cells]
+    text = ". ".join(part for part in (caption, table.caption) if part)
+    lines = [
+        r"\begin{table}",
+        rf"\caption{{{escaped(text)}.}}",
+        rf"\label{{tab:{label}}}",
+        rf"\begin{{tabular}}{{{layout}}}",
+        r"\toprule",
+        *(" & ".join(row) + r" \\" for row in [heads]),
+        r"\midrule",
+        *(" & ".join(row) + r" \\" for row in rows),
+        r"\bottomrule",
+        r"\end{tabular}",
+        r"\end{table}",
+    ]
+    return "\n".join(lines)

@@ -23,8 +23,7 @@ from cpsched.errors import ConfigError
 from cpsched.simulation.settings import RULES, Settings
 
 #: Parts of cpsched that only read runs: no run depends on them.
-_READERS = {"checks.py", "check_sample.py", "cli", "explain", "figures", "report"}
-_READERS |= {"tables.py", "verification"}
+_READERS = {"api", "checks", "cli", "explain", "figures", "report", "show", "verification"}
 
 
 def identity(jobs: Any, system: str, dispatcher: Any, predictor: Any, settings: Settings) -> str:

@@ -6,21 +6,29 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cpsched.base.frames import data_frame
+from cpsched.base.types import MISSING
 from cpsched.base.words import brief, counted, duration
 from cpsched.metrics.columns import job_columns, job_measures
 from cpsched.metrics.jobs import wait
 from cpsched.metrics.leading import Figures, leading_table
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.window import finished
+from cpsched.model import columns as c
+from cpsched.model.schedule import JobOutcome, Schedule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
 
-    from cpsched.model.schedule import Schedule
+    from cpsched.base.types import IntArray
+    from cpsched.mapping import Fitted
+    from cpsched.simulation.record import AllocationRecorder
     from cpsched.simulation.settings import Settings
+    from cpsched.simulation.simulator import Simulator
 
 #: Columns of a run's data frame that are moments.
 _TIMES = ("submit", "start", "end")
@@ -119,3 +127,31 @@ class Run:
         """Return the waits of the jobs that ran to an end, seconds."""
         done = finished(self.schedule)
         return wait(self.schedule.workload.submit[done], self.schedule.start[done])
+
+
+def schedule_of(fitted: Fitted, simulator: Simulator, allocations: AllocationRecorder) -> Schedule:
+    """Return the result of a simulation, by row of the workload."""
+    arrivals, store = simulator.arrivals, simulator.machine.store
+    rows = arrivals.workload_row
+
+    def by_row(values: IntArray) -> IntArray:
+        full = np.full(len(fitted.workload), MISSING, dtype=np.int64)
+        full[rows[: len(values)]] = values
+        return full
+
+    outcome = by_row(simulator.outcome)
+    outcome[outcome == MISSING] = JobOutcome.REJECTED
+    return Schedule(
+        workload=fitted.workload,
+        system=fitted.system,
+        start=by_row(simulator.start_time),
+        end=by_row(simulator.end_time),
+        outcome=outcome,
+        ranking_estimate=by_row(store.columns[: store.size, c.RANKING_ESTIMATE]),
+        runtime_estimate=by_row(store.columns[: store.size, c.RUNTIME_ESTIMATE]),
+        runtime_bound=by_row(store.columns[: store.size, c.RUNTIME_BOUND]),
+        segments=allocations.segments(rows, simulator.end_time, simulator.now),
+        rejected=dict(fitted.rejected),
+        overrun=str(simulator.overrun),
+        outages=simulator.outages,
+    )

@@ -16,8 +16,8 @@ from cpsched.model.workload import Workload
 from cpsched.simulation import checkpoint as checkpoints
 from cpsched.simulation.identity import identity as identity_of
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
-from cpsched.simulation.result import schedule_of
 from cpsched.simulation.run import Run as Run
+from cpsched.simulation.run import schedule_of
 from cpsched.simulation.settings import Settings as Settings
 from cpsched.simulation.simulator import Simulator
 

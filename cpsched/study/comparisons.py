@@ -9,7 +9,7 @@ from operator import add
 from typing import TYPE_CHECKING, Any
 
 from cpsched.metrics.groups import SIZES
-from cpsched.study import weeks
+from cpsched.study import paired
 from cpsched.study.paired import Estimate, difference, ratio
 from cpsched.study.results import AREA, GROUPS, MEASURED, MEASURES, column
 
@@ -162,7 +162,7 @@ def _by_week(
     key = _MEANS.get(name)
     found: tuple[Estimate | None, Estimate | None] = (None, None)
     if key is not None and group not in SIZES:
-        found = weeks.intervals(
+        found = paired.intervals(
             *(reduce(add, (run.weeks[key, group] for run in runs)) for runs in (ours, theirs))
         )
     number = next((one.number for one in found if one is not None), None)

@@ -1,9 +1,11 @@
-"""Folders that appear complete or not at all, and rules for replacing them."""
+"""Folders that appear complete or not at all, and rules for replacing and naming them."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+import re
 import shutil
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -136,3 +138,23 @@ def find_runs(folder: Path) -> list[Path]:
         if found:
             return sorted(path for path in found if not path.name.startswith("."))
     raise RunError(f"{folder} is not a run and holds none: there is no {MARK}")
+
+
+_LONGEST = 90
+
+
+def plain(text: str) -> str:
+    """Return text as letters, digits, ``+`` and hyphens; different texts may become the same."""
+    return re.sub(r"[^a-z0-9+]+", "-", text.lower()).strip("-")[:_LONGEST].strip("-")
+
+
+def slug(text: str) -> str:
+    """
+    Return text as a file name, or an identifier, that is unique to it.
+
+    Six digits of a hash are added if characters other than spaces were removed.
+    """
+    name = plain(text)
+    if name == text.lower().replace(" ", "-"):
+        return name
+    return f"{name}-{hashlib.sha256(text.encode()).hexdigest()[:6]}"

@@ -2,7 +2,7 @@
 Which groups of jobs gain or lose against the baseline: by queue, account, user, length, size, GPUs.
 
 Jobs that ran in both runs are compared one by one. Intervals come from the bootstrap of
-:mod:`cpsched.study.weeks`, over the weeks of the log, or over its days if it has few weeks.
+:mod:`cpsched.study.paired`, over the weeks of the log, or over its days if it has few weeks.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import numpy as np
 
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.groups import SIZES, job_size, labels
-from cpsched.metrics.held import Held, held
+from cpsched.metrics.jobs import Held, held
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.window import finished
 from cpsched.study.comparisons import pairs, verdict
+from cpsched.study.paired import FEWEST, WEEK, WeekSums, intervals
 from cpsched.study.reader import load_run
 from cpsched.study.sources import second_of
-from cpsched.study.weeks import FEWEST, WEEK, WeekSums, intervals
 from cpsched.study.workload_changes import asks_for_gpus
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def gains(
     ``hours`` is the total extra wait of the group's jobs (negative: less), the mean over
     repetitions; ``shorter`` and ``longer`` are the shares of jobs that wait at least a minute less
     or more. ``base_held_by_time_s`` and ``base_held_by_jobs_s`` are parts of the baseline's mean
-    wait (:class:`~cpsched.metrics.held.Held`).
+    wait (:class:`~cpsched.metrics.jobs.Held`).
 
     Parameters
     ----------

@@ -1,8 +1,9 @@
-"""Read a run folder back."""
+"""Read a run folder back, and check that its files agree."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -16,17 +17,20 @@ from cpsched import traces
 from cpsched.base.arrow import read_file
 from cpsched.base.types import MISSING
 from cpsched.errors import CpschedError, RunError
+from cpsched.metrics.columns import allocation_columns, job_columns, queue_columns
+from cpsched.metrics.summary import summarize
 from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
 from cpsched.model.system import System
 from cpsched.simulation.run import Run
 from cpsched.simulation.settings import Settings
-from cpsched.study.folder import MARK
+from cpsched.study.folder import MARK, digests_of, files_of_run
 from cpsched.study.writer import FORMAT, OUTAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator
 
     from cpsched.base.types import IntArray
+
 
 _T = TypeVar("_T")
 #: The remedy for any damage.
@@ -228,3 +232,65 @@ def _leaving(table: pa.Table) -> IntArray:
         return np.zeros(table.num_rows, dtype=np.int64)
     names = table.column("leaving").to_pylist()
     return np.array([Leaving[name.upper()] for name in names], dtype=np.int64)
+
+
+_CHANGED = "it was changed after it was written (its SHA-256 differs from the one in run.json)"
+
+
+def contradictions(run: SavedRun) -> list[str]:
+    """
+    Return the contradictions between the files of a run, a sentence each.
+
+    The schedule is taken from ``jobs.parquet`` and ``allocations.parquet``; everything derived from
+    it and from the workload is computed again. ``timing.json`` is not checked.
+    """
+    found = [*_digests(run)]
+    schedule = run.schedule
+    for name, columns in (
+        ("jobs.parquet", job_columns(schedule)),
+        ("allocations.parquet", allocation_columns(schedule)),
+        ("queue.parquet", queue_columns(schedule)),
+    ):
+        found.extend(_differences(run.folder / name, columns))
+    summary = summarize(schedule)
+    found.extend(
+        f"metrics.json: {key} does not follow from the schedule"
+        # An older run lacks what was not measured then; later removals show in the hash.
+        for key in run.summary
+        if summary.get(key) != run.summary[key]
+    )
+    if run.about.get("counts") != summary["counts"]:
+        found.append("run.json: counts do not follow from the schedule")
+    # The hash of a file adds nothing if a more precise error is known.
+    named = {sentence.partition(":")[0] for sentence in found}
+    found.extend(f"{name}: {_CHANGED}" for name in _changed(run) if name not in named)
+    return sorted(found)
+
+
+def _changed(run: SavedRun) -> list[str]:
+    """Return the names of the files that were changed after they were written."""
+    here = digests_of(run.folder)
+    written = files_of_run(run.folder) or {}
+    return [name for name, digest in written.items() if here.get(name) != digest]
+
+
+def _digests(run: SavedRun) -> Iterator[str]:
+    for name, thing in (("workload", run.schedule.workload), ("system", run.schedule.system)):
+        said = run.about.get(name)
+        if not isinstance(said, Mapping) or said.get("digest") != thing.digest():
+            yield f"run.json: the {name} is not the simulated one (its digest differs)"
+
+
+def _differences(path: Path, columns: Mapping[str, Any]) -> Iterator[str]:
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowException) as error:
+        reason = str(error).partition("\n")[0]
+        raise RunError(f"{path} is damaged: {reason}; simulate again with --overwrite") from error
+    for name in columns.keys() | set(table.column_names):
+        if name not in table.column_names:
+            yield f"{path.name}: column {name} is missing"
+        elif name not in columns:
+            yield f"{path.name}: column {name} does not belong there"
+        elif not table.column(name).combine_chunks().equals(columns[name]):
+            yield f"{path.name}: column {name} does not follow from the schedule"

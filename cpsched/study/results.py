@@ -22,9 +22,9 @@ from cpsched.metrics.predictions import knows_runtimes
 from cpsched.metrics.steps import StepFunction
 from cpsched.study.allocators import allocator_of
 from cpsched.study.folder import MARK, find_runs
+from cpsched.study.paired import WeekSums, week_of
 from cpsched.study.store import DESCRIPTION, FORMAT
 from cpsched.study.study import Baseline, as_label
-from cpsched.study.weeks import WeekSums, week_of
 from cpsched.study.writer import FORMAT as RUN_FORMAT
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from cpsched.base.spec import Spec, files_of
 from cpsched.errors import ConfigError
 from cpsched.simulation.identity import identity as identity_of
 from cpsched.study.changes import changed_settings
-from cpsched.study.names import plain
+from cpsched.study.folder import plain
 from cpsched.study.sources import Input, machine_digest, source_of, system_source
 from cpsched.study.study import AXES, system_label
 

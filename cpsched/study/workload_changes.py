@@ -11,7 +11,7 @@ from cpsched.base.types import MAX_TIME, MISSING
 from cpsched.errors import ConfigError, check_range, did_you_mean
 from cpsched.model.workload import COLUMNS, Labels
 from cpsched.study.changes import Change
-from cpsched.study.weeks import WEEK
+from cpsched.study.paired import WEEK
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -9,7 +9,7 @@ import numpy as np
 
 from cpsched.api.errors import ConfigError, check_choice, check_least
 from cpsched_papers.auction.auctioneer import Auctioneer
-from cpsched_papers.auction.nodesets import machine_lines
+from cpsched_papers.auction.bids import machine_lines
 from cpsched_papers.auction.preference import (
     BETAS,
     TABLE_4_4,

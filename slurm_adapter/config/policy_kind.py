@@ -1,20 +1,24 @@
-"""Policy files of Slurm's (``--policy``), as the core reaches them."""
+"""
+Policy files of Slurm's (``--policy``), as the core reaches them, and what they do not know about a
+log.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cpsched.api.studies import PolicyFiles
-from cpsched.api.tools import build
-from slurm_adapter.config.log_check import remarks
+from cpsched.api.tools import brief, build, counted
 from slurm_adapter.dispatch import policy_edit, policy_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-    from cpsched.api.logs import Workload
-    from cpsched.api.model import System
+    from cpsched.api.logs import Labels, Workload
+    from cpsched.api.model import BoolArray, System
     from slurm_adapter.dispatch.policy import Policy
 
 
@@ -46,3 +50,85 @@ def _policy(specification: str) -> Policy:
 
 
 POLICY_FILES = SlurmPolicyFiles()
+
+
+#: Names of each kind that are listed.
+_MOST = 3
+#: Preemption modes after which a job continues or restarts later.
+_AGAIN = ("REQUEUE", "SUSPEND")
+
+
+def remarks(policy: Policy, system: System, workload: Workload) -> list[str]:
+    """Return remarks to read before a log is simulated under a policy, in sentences."""
+    return [*_unknown(policy, system, workload), *_preemption(policy, system, workload)]
+
+
+def _unknown(policy: Policy, system: System, workload: Workload) -> Iterator[str]:
+    """Name the users, QOS and partitions that the policy or the machine does not have."""
+    found = []
+    pairs = {(one.account, one.user) for one in policy.associations if one.user}
+    if pairs:
+        found.append(_of_users(pairs, workload))
+    if policy.qos:
+        found.append(_of_names("QOS", policy.qos, workload.qos))
+    if system.queues:
+        found.append(_of_names("partitions", system.queues, workload.partition))
+    if told := [text for text in found if text]:
+        yield (
+            f"Not in the policy or system file: {'; '.join(told)}."
+            " These jobs have no shares and no limits of their own. Is this the log of another"
+            " site?"
+        )
+
+
+def _of_users(pairs: Collection[tuple[str, str]], workload: Workload) -> str:
+    accounts, users = workload.group.decode(), workload.user.decode()
+    lacks = np.array(
+        [
+            user is not None and (account or "", user) not in pairs
+            for account, user in zip(accounts, users, strict=True)
+        ],
+        dtype=np.bool_,
+    )
+    return _told("users with their accounts", workload.user, lacks)
+
+
+def _of_names(what: str, known: Collection[str], column: Labels) -> str:
+    # A job may name several partitions.
+    strange = [not any(one in known for one in name.split(",")) for name in column.values]
+    return _told(what, column, np.array([*strange, False], dtype=np.bool_)[column.codes])
+
+
+def _told(what: str, column: Labels, lacks: BoolArray) -> str:
+    """Return how many jobs have an unknown value, and which values."""
+    number = int(lacks.sum())
+    if not number:
+        return ""
+    names = [column.values[code] for code in np.unique(column.codes[lacks]).tolist()]
+    more = ", ..." if len(names) > _MOST else ""
+    return (
+        f"{what} of {number:,} of {counted(len(lacks), 'job')}"
+        f" ({', '.join(brief(name, 30) for name in names[:_MOST])}{more})"
+    )
+
+
+def _preemption(policy: Policy, system: System, workload: Workload) -> Iterator[str]:
+    """Say which jobs the policy may preempt."""
+    modes = {*policy["PreemptMode"], *(one.preempt_mode for one in policy.qos.values())}
+    modes |= {queue.preempt.name for queue in system.queues.values()}
+    if policy["PreemptType"] == "preempt/none" or modes.isdisjoint(_AGAIN):
+        return
+    may, total = int(workload.restartable.sum()), len(workload)
+    if not may:
+        yield (
+            "No job is preempted by REQUEUE or SUSPEND, because the log does not say which jobs"
+            " may be restarted. --restarts share=1 allows it for all."
+        )
+    elif policy["JobRequeue"]:
+        rest = f"; {total - may:,} may not, and keep their nodes" if may < total else ""
+        yield (
+            f"Preemption: {may:,} of {counted(total, 'job')} may be requeued or suspended"
+            f" (batch jobs without --no-requeue, as JobRequeue=1 sets{rest})."
+        )
+    else:
+        yield "Preemption: jobs that would be requeued are cancelled, as JobRequeue=0 sets."

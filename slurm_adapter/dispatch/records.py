@@ -15,9 +15,8 @@ from cpsched.api.model import JobTable, immutable
 from cpsched.api.model import columns as c
 from slurm_adapter.dispatch.accounts import Accounts
 from slurm_adapter.dispatch.limits import Job, LimitBook, limited_tres
-from slurm_adapter.dispatch.partitions import Partitions
+from slurm_adapter.dispatch.partitions import Partitions, Reservations
 from slurm_adapter.dispatch.priority import Asked, Multifactor, normalized
-from slurm_adapter.dispatch.reservations import Reservations
 from slurm_adapter.dispatch.tres import Tres
 from slurm_adapter.kernels import records as r
 

@@ -119,7 +119,7 @@ def command(
 
 
 def _lines(checked: Check) -> Iterator[str]:
-    from slurm_adapter.fidelity.statement import statement
+    from slurm_adapter.fidelity.files import statement
 
     whole = checked.whole
     yield f"{counted(whole.overall.jobs, 'job')} with a recorded start"

@@ -5,19 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import json
-from dataclasses import asdict
+from collections import Counter
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from cpsched.api.tools import write_all
+from cpsched.api.tools import duration, write_all
 from slurm_adapter.fidelity.downtime import as_csv, downtimes
-from slurm_adapter.fidelity.statement import statement
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from pathlib import Path
 
     from slurm_adapter.fidelity.check import Check
     from slurm_adapter.fidelity.differences import Difference
+    from slurm_adapter.fidelity.measures import Fidelity, Measured
 
 
 def write_files(checked: Check, found: Sequence[Difference], folder: Path) -> list[Path]:
@@ -79,3 +80,143 @@ def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     writer.writerow(header)
     writer.writerows(rows)
     return out.getvalue().encode()
+
+
+#: Of waits that are reproduced closely, roughly: the share of the mean wait that the bias may be,
+#: and the least rank correlation, or the least share of starts within ten minutes.
+_CLOSE, _ROUGH = (0.05, 0.9, 0.95), (0.2, 0.7, 0.8)
+#: A mean wait below this many seconds is compared with this value: a minute does not matter.
+_SHORTEST = 60.0
+#: Kinds of groups with a warning if the error of their mean wait is this multiple of the whole's.
+_KINDS, _OFF = ("queue", "GPU", "account", "size"), 1.5
+_MOST_WARNED = 4
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grade:
+    """How closely waits are reproduced: ``closely``, ``roughly`` or ``not``."""
+
+    word: str
+
+    @classmethod
+    def of(cls, one: Measured) -> Grade:
+        """Judge some jobs by their bias, and by the order of their waits or by their starts."""
+        off = abs(one.bias) / max(one.recorded, _SHORTEST)
+        # If almost no job waits, there is no order to be reproduced.
+        rank = 1.0 if one.rank is None else one.rank
+        for word, (bias, least, near) in (("closely", _CLOSE), ("roughly", _ROUGH)):
+            if off <= bias and (rank >= least or one.within[1] >= near):
+                return cls(word=word)
+        return cls(word="not")
+
+
+def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> list[str]:
+    """
+    Return sentences on how closely waits are reproduced, and what that means for what-ifs.
+
+    Parameters
+    ----------
+    repeats
+        The same of other simulations, with submits moved by some seconds.
+    """
+    return list(_sentences(fidelity, repeats))
+
+
+def _sentences(fidelity: Fidelity, repeats: Sequence[Measured]) -> Iterator[str]:
+    one = fidelity.overall
+    grade = Grade.of(one).word
+    reproduced = "not reproduced" if grade == "not" else f"{grade} reproduced"
+    yield (
+        f"Waits are {reproduced}: {duration(one.recorded)} on average in the record,"
+        f" {duration(one.simulated)} in the simulation ({_share(one)})."
+    )
+    yield from _since(fidelity)
+    if repeats:
+        yield _repeated([one, *repeats])
+    minute, ten, hour = one.within
+    yield (
+        f"{minute:.0%} of the jobs start within a minute of their recorded start, {ten:.0%} within"
+        f" ten and {hour:.0%} within an hour; half are off by {duration(one.median_error)} at most,"
+        f" a tenth by {duration(one.p90_error)} or more."
+    )
+    if one.rank is not None:
+        yield f"Order of jobs by wait: rank correlation {one.rank:.2f}."
+    if fidelity.use_correlation is not None:
+        yield (
+            f"Hourly use of the machine: correlation {fidelity.use_correlation:.2f},"
+            f" {100 * fidelity.use_difference:.1f} percentage points apart on average."
+        )
+    means = [one.simulated, *(again.simulated for again in repeats)]
+    resolution = max(
+        abs(one.bias), one.mean_error / max(one.jobs, 1) ** 0.5, max(means) - min(means)
+    )
+    if grade == "closely":
+        yield (
+            "What-ifs: differences in mean wait larger than"
+            f" {duration(resolution)} say something about this machine; smaller ones are within"
+            " what the model gets wrong."
+        )
+    elif grade == "roughly":
+        yield (
+            "What-ifs: take directions and large differences"
+            f" (more than {duration(2 * resolution)} in mean wait), not numbers."
+        )
+    else:
+        yield (
+            "What-ifs: do not trust them yet. Check next, the most frequent causes first:"
+            " nodes that were down (--outages), what cpsched slurm import lists as not modelled,"
+            " the empty machine at the beginning (--measure-from), parameters that have changed"
+            " since (--fit), a longer log; the jobs that differ most show where it begins."
+        )
+    yield from _warnings(fidelity)
+
+
+def _since(fidelity: Fidelity) -> Iterator[str]:
+    """Say from when waits count, where that makes a difference."""
+    recorded, simulated = map(duration, fidelity.from_submit)
+    one = fidelity.overall
+    if (recorded, simulated) != (duration(one.recorded), duration(one.simulated)):
+        yield (
+            "These waits count from when a job could start (Eligible); from its submit they are"
+            f" {recorded} and {simulated}."
+        )
+
+
+def _repeated(runs: Sequence[Measured]) -> str:
+    """Say how far chance goes: what runs with submits a few seconds later come to."""
+    means = sorted(one.simulated for one in runs)
+    words = Counter(Grade.of(one).word for one in runs)
+    said = (
+        f"Chance: over {len(runs)} simulations, with submits moved by seconds, the mean wait is"
+        f" {duration(means[0])} to {duration(means[-1])}"
+    )
+    if len(words) > 1:
+        each = ", ".join(f"{word} in {number}" for word, number in words.items())
+        said += f". The verdict depends on these seconds: {each}"
+    return f"{said}."
+
+
+def _share(one: Measured) -> str:
+    if not one.recorded:
+        return f"{duration(one.bias)} more"
+    share = one.bias / one.recorded
+    return f"{abs(share):.0%} {'more' if share >= 0 else 'less'}"
+
+
+def _warnings(fidelity: Fidelity) -> Iterator[str]:
+    """Name groups whose waits are much less well reproduced than those of all jobs."""
+    whole = max(abs(fidelity.overall.bias), 0.05 * fidelity.overall.recorded, _SHORTEST)
+    off = [
+        (kind, name, one)
+        for kind, name, one in fidelity.groups
+        if kind in _KINDS and abs(one.bias) > _OFF * whole and Grade.of(one).word == "not"
+    ]
+    off.sort(key=lambda found: -abs(found[2].bias) * found[2].jobs)
+    for kind, name, one in off[:_MOST_WARNED]:
+        what = {"GPU": f"Jobs {'with' if name == 'yes' else 'without'} GPUs"}.get(
+            kind, f"Jobs of {kind} {name}"
+        )
+        yield (
+            f"{what}: {duration(one.recorded)} in the record, {duration(one.simulated)} in the"
+            " simulation; a what-if says nothing about these."
+        )

@@ -25,8 +25,8 @@ from slurm_adapter.live.backend import (
 )
 from slurm_adapter.live.journal import Journal, Order
 from slurm_adapter.live.mirror import Stage
+from slurm_adapter.live.requests import is_marked, why_rigid
 from slurm_adapter.live.shrinking import Shrinking
-from slurm_adapter.live.sizes import is_marked, why_rigid
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

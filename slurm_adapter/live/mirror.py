@@ -21,8 +21,7 @@ from cpsched.api.model import columns as c
 from cpsched.api.simulation import Cluster, Outages, checkpoint
 from slurm_adapter.live.fields import gres_of
 from slurm_adapter.live.placing import as_slurm_fills
-from slurm_adapter.live.requests import YEAR, holding, request_of
-from slurm_adapter.live.sizes import fewest_nodes
+from slurm_adapter.live.requests import YEAR, fewest_nodes, holding, request_of
 from slurm_adapter.live.snapshot import LiveJob, Placed
 
 if TYPE_CHECKING:

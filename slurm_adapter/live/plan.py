@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.api.errors import ConfigError
 from slurm_adapter.config.importer import Files, read_site
 from slurm_adapter.live.mirror import Chosen, Mirror, Stage
-from slurm_adapter.live.sizes import is_marked
+from slurm_adapter.live.requests import is_marked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,9 +9,9 @@ import pytest
 from tiny import jobs, machine
 
 from cpsched.engine.cluster import Cluster
+from cpsched.explain.causes import nearest_node
 from cpsched.explain.context import Holding
 from cpsched.explain.model import Demand, Room
-from cpsched.explain.nearest import nearest_node
 from cpsched.explain.room import Fitting
 from cpsched.explain.text import _resources
 from cpsched.mapping import fit

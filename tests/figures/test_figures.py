@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.figures import draw_gantt, draw_places, draw_schedule, draw_time
-from cpsched.figures.calendar import marks
 from cpsched.figures.data import Curve, Series, by_size, means
 from cpsched.figures.draw_tradeoff import Point, Value, front
 from cpsched.figures.focus import DAY, busiest
 from cpsched.figures.labels import spread
 from cpsched.figures.lanes import Rows, place
 from cpsched.figures.looks import looks
-from cpsched.figures.style import COLOURS, INK, NARROW, PAPER, WIDE, save, styled, wrapped
+from cpsched.figures.style import COLOURS, INK, NARROW, PAPER, WIDE, marks, save, styled, wrapped
 from cpsched.metrics.steps import StepFunction
 from cpsched.metrics.window import Window
 from cpsched.model.schedule import Segments

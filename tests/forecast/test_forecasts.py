@@ -9,9 +9,8 @@ import pytest
 from tiny import jobs, machine
 
 from cpsched.errors import ConfigError, InfeasibleRequestError
-from cpsched.forecast.arrivals import PastDays
 from cpsched.forecast.calibration import Calibration
-from cpsched.forecast.forecaster import Forecaster
+from cpsched.forecast.forecaster import Forecaster, PastDays
 from cpsched.forecast.prequential import Prequential
 from cpsched.forecast.starts import NEVER, Starts
 from cpsched.forecast.text import text

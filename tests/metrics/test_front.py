@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpsched.metrics.front import headline, on_front
+from cpsched.metrics.leading import headline, on_front
 from cpsched.metrics.predictions import knows_runtimes
 
 

@@ -8,7 +8,7 @@ import numpy as np
 from tiny import jobs, machine, run
 
 from cpsched.base.types import MISSING, DependencyType
-from cpsched.metrics.held import held
+from cpsched.metrics.jobs import held
 
 
 def test_begin_times_dependencies_and_a_full_machine_by_hand():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.base.types import MISSING
-from cpsched.metrics.overtaking import later_and_below, overtaken
+from cpsched.metrics.jobs import later_and_below, overtaken
 from cpsched.metrics.steps import released
 from cpsched.metrics.window import ended
 from cpsched.model.schedule import JobOutcome

@@ -13,8 +13,8 @@ from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.base.types import MISSING
 from cpsched.mapping import fit
-from cpsched.metrics.fewest import fewest_nodes
 from cpsched.metrics.placement import (
+    fewest_nodes,
     packing_factor,
     placement,
     places,

@@ -17,10 +17,10 @@ from cpsched.checks import CheckError
 from cpsched.model import columns as c
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from predictors import checks
+from predictors.check_tools import sample
 from predictors.checks import CHECKS, check_predictor
 from predictors.last import Last
 from predictors.linear import Linear
-from predictors.sample import sample
 from predictors.user_history import UserHistory
 
 pytestmark = pytest.mark.slow

@@ -10,12 +10,11 @@ from cpsched.errors import ConfigError
 from cpsched.model.prediction import HORIZONS, LEVELS
 from cpsched.model.workload import Workload
 from predictors.calibration import Calibration
+from predictors.check_tools import sample
 from predictors.evaluation import evaluate
 from predictors.features import FEATURES
 from predictors.jobs_alike import distributions
-from predictors.replay import Replay, starts_of
-from predictors.sample import sample
-from predictors.unmapped import unmapped
+from predictors.replay import Replay, starts_of, unmapped
 
 pytestmark = pytest.mark.slow
 

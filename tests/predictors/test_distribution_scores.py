@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cpsched.model.prediction import HORIZONS, LEVELS
-from predictors.distribution_scores import chance_score, crps, distribution_score, reliability
+from predictors.accuracy import chance_score, crps, distribution_score, reliability
 
 
 def _score(score, within, in_doubt=None):

@@ -12,11 +12,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from cpsched.api import ConfigError, simulate
+from predictors.check_tools import sample
 from predictors.checks import CHECKS
 from predictors.estimator import from_estimator
 from predictors.evaluation import evaluate
 from predictors.replay import starts_of
-from predictors.sample import sample
 
 pytestmark = pytest.mark.slow
 

@@ -11,10 +11,9 @@ from cpsched.base.types import MISSING, Status
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model.prediction import Prediction, RuntimePredictor
+from predictors.check_tools import sample
 from predictors.evaluation import evaluate, to_columns
-from predictors.replay import Replay, Starts, starts_of, that_ran
-from predictors.sample import sample
-from predictors.unmapped import unmapped
+from predictors.replay import Replay, Starts, starts_of, that_ran, unmapped
 
 pytestmark = pytest.mark.slow
 

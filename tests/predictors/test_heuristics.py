@@ -16,9 +16,8 @@ from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model import columns
 from cpsched.model.prediction import Outcome
-from predictors.history import EIGHT_RULES, SIX_RULES
-from predictors.name_prefix import prefix_rule
-from predictors.recent_runtimes import RecentRuntimes
+from predictors.history import EIGHT_RULES, SIX_RULES, RecentRuntimes
+from predictors.job_records import prefix_rule
 from predictors.replay import Replay
 
 RESOURCES = ("core", "gpu", "mem")
@@ -394,7 +393,7 @@ def test_a_killed_simulation_goes_on_with_what_was_learnt(spec, tmp_path):
     """A checkpoint holds the history and the counts."""
     from cpsched.simulation import checkpoint
     from cpsched.simulation.simulator import Simulator
-    from predictors.sample import sample
+    from predictors.check_tools import sample
 
     def simulator():
         dispatcher = build("dispatchers", "easy:backfill=sjf")
@@ -417,7 +416,7 @@ def test_a_killed_simulation_goes_on_with_what_was_learnt(spec, tmp_path):
 
 def test_replay_and_simulation_show_the_same():
     """A replay of the starts a simulation made gives the simulation's predictions."""
-    from predictors.sample import sample
+    from predictors.check_tools import sample
 
     fitted = sample()
     for spec in ("last:count=2", "user-history", "user-history-plus"):

@@ -9,13 +9,13 @@ from cpsched.base import registry
 from cpsched.base.spec import build
 from cpsched.errors import ConfigError
 from cpsched.simulation.simulate import Checkpoint, simulate
+from predictors.calibration import Coverage
+from predictors.check_tools import sample
 from predictors.checks import CHECKS
-from predictors.coverage import Coverage
 from predictors.evaluation import evaluate
 from predictors.features import FEATURES
 from predictors.learned import Learned
 from predictors.replay import starts_of
-from predictors.sample import sample
 
 pytestmark = pytest.mark.slow
 

@@ -23,10 +23,10 @@ from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.simulation.arrivals import Arrivals
 from predictors import model_file
+from predictors.check_tools import sample
 from predictors.evaluation import evaluate
 from predictors.features import FEATURES
 from predictors.replay import starts_of
-from predictors.sample import sample
 from predictors.training import save, train
 
 pytestmark = pytest.mark.slow

@@ -8,9 +8,9 @@ import pytest
 from cpsched import traces
 from cpsched.cli.main import main
 from predictors import plots
+from predictors.check_tools import sample
 from predictors.evaluation import evaluate
 from predictors.replay import starts_of
-from predictors.sample import sample
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from cpsched.report.choose import places
-from cpsched.study.names import slug
+from cpsched.study.folder import slug
 from cpsched.study.results import RunResult
 from cpsched.study.study import Baseline
 

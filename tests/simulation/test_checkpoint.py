@@ -18,7 +18,7 @@ from cpsched.mapping import fit
 from cpsched.model.topology import Topology
 from cpsched.simulation import checkpoint
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
-from cpsched.simulation.result import schedule_of
+from cpsched.simulation.run import schedule_of
 from cpsched.simulation.simulator import Simulator
 
 pytestmark = pytest.mark.slow

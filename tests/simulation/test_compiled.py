@@ -17,7 +17,7 @@ from cpsched.mapping import fit
 from cpsched.simulation import compiled
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
-from cpsched.simulation.result import schedule_of
+from cpsched.simulation.run import schedule_of
 from cpsched.simulation.simulator import Simulator
 from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 

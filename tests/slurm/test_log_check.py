@@ -6,7 +6,7 @@ import pytest
 from tiny import jobs, machine
 
 from cpsched.model.system import Preempt, Queue
-from slurm_adapter.config.log_check import remarks
+from slurm_adapter.config.policy_kind import remarks
 from slurm_adapter.dispatch import policy_file
 
 SITE = """

@@ -32,8 +32,8 @@ from cpsched.study.folder import find_runs
 from cpsched.study.sources import prepare
 from cpsched.study.store import Store
 from cpsched.study.task import tasks_of
+from predictors.check_tools import sample
 from predictors.replay import starts_of
-from predictors.sample import sample
 from predictors.training import save as write_model
 from predictors.training import train
 

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from cpsched.study.front import HEADLINE, fronts
+from cpsched.study.paired import WeekSums
 from cpsched.study.results import AREA
-from cpsched.study.weeks import WeekSums
+from cpsched.study.tables import HEADLINE, fronts
 
 
 def repeated(dispatcher, *runs, weeks=None, knows_runtimes=False):

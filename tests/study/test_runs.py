@@ -18,10 +18,10 @@ from cpsched.metrics.columns import job_columns
 from cpsched.model.schedule import Schedule
 from cpsched.report.reproduce import model_note
 from cpsched.study import load_run, save_run
-from cpsched.study.consistency import contradictions
 from cpsched.study.folder import appearing, digests_of, find_runs
+from cpsched.study.reader import contradictions
+from predictors.check_tools import sample
 from predictors.replay import starts_of
-from predictors.sample import sample
 from predictors.training import save as write_model
 from predictors.training import train
 

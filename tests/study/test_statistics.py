@@ -9,9 +9,18 @@ import pytest
 from tiny import jobs
 
 from cpsched.base.types import MISSING
-from cpsched.study.paired import Estimate, difference, ratio
+from cpsched.study.paired import (
+    DRAWS,
+    FEWEST,
+    WEEK,
+    Estimate,
+    WeekSums,
+    difference,
+    intervals,
+    ratio,
+    week_of,
+)
 from cpsched.study.sources import jittered
-from cpsched.study.weeks import DRAWS, FEWEST, WEEK, WeekSums, intervals, week_of
 
 
 def test_a_ratio_and_its_interval_are_of_logarithms():

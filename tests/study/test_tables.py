@@ -16,8 +16,8 @@ import pytest
 from cpsched.base.tables import Column, Table
 from cpsched.errors import RunError
 from cpsched.show import write_tables
-from cpsched.show.latex import escaped, latex
 from cpsched.show.readable import readable
+from cpsched.show.table_files import escaped, latex
 from cpsched.study import Baseline, carry_out, load_run, make_tables
 from cpsched.study.results import STATISTICS
 

@@ -17,7 +17,7 @@ from cpsched.base.spec import build
 from cpsched.mapping import fit
 from cpsched.model.schedule import Segments
 from cpsched.simulation.record import AllocationRecorder
-from cpsched.simulation.result import schedule_of
+from cpsched.simulation.run import schedule_of
 from cpsched.simulation.simulator import Simulator
 from cpsched.verification import Rule, verify
 from cpsched.verification import capacity as capacity_rules

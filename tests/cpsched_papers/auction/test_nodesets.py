@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpsched.mapping.room import unit_capacity
-from cpsched_papers.auction.nodesets import Line, machine_lines
+from cpsched_papers.auction.bids import Line, machine_lines
 
 #: Figure 4.4 of Soner's thesis: free cores and generic resources of twelve nodes.
 FIGURE_4_4 = [

@@ -19,10 +19,9 @@ from cpsched.study.study_file import parse_study
 from slurm_adapter.fidelity.check import check, told
 from slurm_adapter.fidelity.differences import differences
 from slurm_adapter.fidelity.downtime import as_csv, downtimes, told_of
-from slurm_adapter.fidelity.files import write_files
+from slurm_adapter.fidelity.files import statement, write_files
 from slurm_adapter.fidelity.fitting import combinations, grid
 from slurm_adapter.fidelity.measures import measure
-from slurm_adapter.fidelity.statement import statement
 
 SYSTEM = """
 name = "site"

@@ -14,7 +14,7 @@ from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.journal import Journal, Order
 from slurm_adapter.live.mirror import Mirror, Stage
 from slurm_adapter.live.plan import plan
-from slurm_adapter.live.sizes import fewest_nodes, is_marked, why_rigid
+from slurm_adapter.live.requests import fewest_nodes, is_marked, why_rigid
 from slurm_adapter.live.snapshot import LiveJob, Placed
 
 EURORA = systems.load("eurora")
