@@ -295,7 +295,7 @@ def test_a_dispatcher_that_wants_to_be_woken_is(world):
 def test_options_are_the_dispatchers_own(world):
     """In the specification or as keywords; the id is fit for a folder's name."""
     made, _ = world("easy:backfill=sjf", allocator="best-fit")
-    assert made.cluster.dispatcher.backfill is not None
+    assert len(made.cluster.dispatcher.queues) == 2
     assert made.get_id() == "cpsched-easy_allocator=best-fit_backfill=sjf"
     with pytest.raises(ConfigError, match="no such option; 'easy' takes"):
         world("easy", depth=3)
