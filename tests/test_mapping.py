@@ -13,7 +13,7 @@ from cpsched import systems, traces
 from cpsched.base.types import MISSING, UNBOUNDED, JobType, Split
 from cpsched.errors import ConfigError
 from cpsched.mapping import Fitted, fit
-from cpsched.mapping.constraint import Constraint, parse
+from cpsched.mapping.classes import Constraint, parse
 from cpsched.model.distinct import by_appearance, distinct
 from cpsched.model.workload import Workload
 

@@ -10,7 +10,7 @@ import pytest
 
 from cpsched import systems
 from cpsched.base.node_lists import listed
-from cpsched.base.toml_lines import Lines
+from cpsched.base.section import Lines
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import MemoryMapping, Preempt, ProcessorMapping, System
 from cpsched.model.topology import Topology, TopologyKind

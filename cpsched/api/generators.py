@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, header, option
-from cpsched.generators.sampling import (
+from cpsched.generators.contract import (
+    LARGEST_SEED,
+    check_number,
+    check_whole,
     gaussian_arrivals,
+    header,
     heavy_sizes,
     log_normal,
+    option,
     persistent_normals,
     pick,
     stratified,

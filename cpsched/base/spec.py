@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from cpsched.base import registry
 from cpsched.errors import ConfigError, UnknownNameError, instead_of
@@ -285,3 +285,33 @@ def _boolean(text: str) -> bool:
 #: How the text of an option becomes a value, by the type its parameter is annotated with.
 _NAMES = {"bool": "yes or no", "int": "a whole number", "float": "a number"}
 _TYPES: dict[str, Callable[[str], Any]] = {"bool": _boolean, "int": int, "float": float}
+
+
+class _Remembers:
+    made_with: dict[str, Any] | None = None
+
+    def __new__(cls, *args: Any, **kwargs: Any) -> Self:
+        self = super().__new__(cls)
+        try:
+            made_with = dict(inspect.signature(cls).bind(*args, **kwargs).arguments)
+        except TypeError:
+            # The constructor says better what is wrong with them.
+            return self
+        object.__setattr__(self, "made_with", made_with)
+        return self
+
+
+class RemembersArguments(_Remembers):
+    """
+    Base of dispatchers and predictors.
+
+    Attributes
+    ----------
+    made_with
+        The arguments of the constructor by parameter, defaults left out; None where they are not
+        known, as after unpickling.
+    """
+
+    def __init__(self) -> None:
+        # Here, so that inspect does not take the signature of __new__ for a class without its own.
+        pass

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_c
 
 import numpy as np
 
-from cpsched.base.arguments import RemembersArguments
+from cpsched.base.spec import RemembersArguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

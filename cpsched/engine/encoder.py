@@ -9,7 +9,7 @@ import numpy as np
 
 from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobType, Split
 from cpsched.errors import ConfigError, InfeasibleRequestError, RunError
-from cpsched.mapping.constraint import Constraint, NodeFeatures, parse
+from cpsched.mapping.classes import Constraint, NodeFeatures, parse
 from cpsched.mapping.feasibility import infeasible
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, submit_rows
@@ -66,7 +66,7 @@ class Request:
     urgent, deadline
         Whether it is to start at once, and the second by which it should have ended.
     constraint
-        Which nodes it may use, as in :func:`cpsched.mapping.constraint.parse`: ``a&b|c&^n7``; ''
+        Which nodes it may use, as in :func:`cpsched.mapping.classes.parse`: ``a&b|c&^n7``; ''
         for any.
     queue, user, name, group
         As text, '' where unknown. Of several queues, separated by commas, those that accept the job

@@ -1,13 +1,19 @@
-"""What a generator of synthetic workloads promises, and what its options have to be."""
+"""What a generator promises, what its options have to be, and the draws they share."""
 
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints, runtime_checkable
+
+import numpy as np
 
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.model.workload import Workload
 
 #: Seeds of NumPy's generators that fit a column of a table.
@@ -116,3 +122,96 @@ def header(name: str, version: int, options: Any) -> list[tuple[str, str]]:
         ("Generator", f"cpsched {name}, version {version}"),
         *((f"Option {key}", value) for key, value in given if value != "None"),
     ]
+
+
+def stratified(rng: np.random.Generator, weights: AnyArray) -> FloatArray:
+    """
+    Return a uniform in [0, 1) for each item, spread evenly by weight, in random order.
+
+    The items are put end to end on the unit interval, each as long as its share of the weight, and
+    each gets a point of its own piece: a share ``p`` of the *weight* is below ``p``, to within one
+    item.
+    """
+    if len(weights) == 0:
+        return np.empty(0)
+    order = rng.permutation(len(weights))
+    sorted_weights = np.asarray(weights, dtype=np.float64)[order]
+    ends = np.cumsum(sorted_weights)
+    uniforms = np.empty(len(order))
+    uniforms[order] = (ends - sorted_weights * rng.random(len(order))) / ends[-1]
+    return np.clip(uniforms, 0.0, np.nextafter(1.0, 0.0))
+
+
+def pick(uniforms: FloatArray, shares: Sequence[float] | AnyArray) -> IntArray:
+    """Return for each uniform the index of the share it falls into; shares need not sum to 1."""
+    edges = np.cumsum(np.asarray(shares, dtype=np.float64))
+    chosen = np.searchsorted(edges, uniforms * edges[-1], side="right")
+    return np.asarray(np.minimum(chosen, len(edges) - 1), dtype=np.int64)
+
+
+def log_normal(
+    rng: np.random.Generator, median: AnyArray | float, sigma: AnyArray | float, size: int
+) -> FloatArray:
+    """Return log-normal draws with the given median and deviation of the logarithm."""
+    return np.asarray(median * np.exp(sigma * rng.standard_normal(size)), dtype=np.float64)
+
+
+def heavy_sizes(
+    rng: np.random.Generator, total: int, *, median: float, sigma: float, largest: int
+) -> IntArray:
+    """Return log-normal sizes in [1, largest] that sum to ``total``; the last one is cut."""
+    sizes: IntArray = np.empty(0, dtype=np.int64)
+    while sizes.sum() < total:
+        drawn = log_normal(rng, median, sigma, max(16, total // 8))
+        sizes = np.concatenate([sizes, np.clip(drawn, 1, largest).astype(np.int64)])
+    ends = np.cumsum(sizes)
+    count = int(np.searchsorted(ends, total)) + 1 if total else 0
+    sizes = sizes[:count].copy()
+    if count:
+        sizes[-1] -= ends[count - 1] - total
+    return sizes
+
+
+def persistent_normals(rng: np.random.Generator, count: int, *, persistence: float) -> FloatArray:
+    """
+    Return a standard normal series with memory, its values the exact quantiles.
+
+    A first-order autoregression gives the order, the normal quantiles at ``(k + 1/2) / count``
+    the values: two seeds differ in when the extremes come, not in how extreme they are.
+    """
+    noise = rng.standard_normal(count)
+    series = np.empty(count)
+    level = 0.0
+    for step in range(count):
+        level = persistence * level + np.sqrt(1 - persistence**2) * noise[step]
+        series[step] = level
+    quantiles = np.array([NormalDist().inv_cdf((k + 0.5) / count) for k in range(count)])
+    values = np.empty(count)
+    values[np.argsort(series, kind="stable")] = quantiles
+    return values
+
+
+def gaussian_arrivals(
+    rng: np.random.Generator, count: int, *, initial: int, gap: float, deviation: float
+) -> IntArray:
+    """
+    Return when jobs arrive, whole seconds, in order.
+
+    Parameters
+    ----------
+    count
+        Number of jobs.
+    initial
+        Number of jobs that arrive at second 0.
+    gap, deviation
+        Mean and standard deviation of the gaps after that, in seconds. A gap below 0 counts as 0,
+        so if the deviation is large compared with the mean, jobs arrive more slowly than given.
+
+    Returns
+    -------
+    ndarray
+        Non-decreasing, shape ``(count,)``. Gaps are added up before they are rounded.
+    """
+    gaps = np.maximum(rng.normal(gap, deviation, count), 0.0)
+    gaps[: min(initial, count)] = 0.0
+    return np.asarray(np.rint(np.cumsum(gaps)), dtype=np.int64)

@@ -16,8 +16,17 @@ import numpy as np
 from cpsched.base.types import MISSING, DependencyType, Status
 from cpsched.errors import ConfigError
 from cpsched.generators import site_tables as known
-from cpsched.generators.contract import LARGEST_SEED, check_number, check_whole, header, option
-from cpsched.generators.sampling import heavy_sizes, log_normal, pick, stratified
+from cpsched.generators.contract import (
+    LARGEST_SEED,
+    check_number,
+    check_whole,
+    header,
+    heavy_sizes,
+    log_normal,
+    option,
+    pick,
+    stratified,
+)
 from cpsched.generators.site_tables import KINDS
 from cpsched.model.workload import Workload
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from cpsched.base.arguments import RemembersArguments
+from cpsched.base.spec import RemembersArguments
 from cpsched.base.types import MAX_TIME
 from cpsched.errors import DispatchError
 from cpsched.model import columns as c

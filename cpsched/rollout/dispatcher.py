@@ -2,7 +2,7 @@
 ``rollout``: a base policy, and small departures from it that are expected to pay.
 
 For runtime estimates that are not the truth: requested times, or any predictor. The base policy is
-EASY in order of urgency; two other rules (:mod:`cpsched.rollout.rules`) propose what else could
+EASY in order of urgency; two other rules (:mod:`cpsched.rollout.judge`) propose what else could
 start now, and are followed where scenarios of likely runtimes and arrivals
 (:mod:`cpsched.rollout.judge`) leave little doubt that this is better.
 """
@@ -20,8 +20,7 @@ from cpsched.dispatch.priority import SHARE_POWER
 from cpsched.dispatch.shadow import REQUESTED
 from cpsched.errors import check_range
 from cpsched.model.decision import Decision
-from cpsched.rollout.judge import Judge
-from cpsched.rollout.rules import proposals
+from cpsched.rollout.judge import Judge, proposals
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

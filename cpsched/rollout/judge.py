@@ -1,5 +1,5 @@
 """
-Which of several proposals is expected to cost least.
+Proposals, and which of several is expected to cost least.
 
 The idea is that of rollouts: every proposal is played to the end of the queue under one base
 policy in scenarios which draw each job's runtime from its likely ones (running jobs on condition
@@ -10,24 +10,25 @@ and the first is followed unless another's gain over it is larger than that gain
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cpsched.cp import stats
 from cpsched.dispatch.decision_state import share_of
+from cpsched.dispatch.passes import easy_pass, frozen, list_pass
 from cpsched.dispatch.priority import SHARE_POWER
-from cpsched.kernels import scenarios
+from cpsched.kernels import scenarios, start_log
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.arrivals import RecentArrivals
     from cpsched.dispatch.decision_state import DecisionState
     from cpsched.dispatch.likely import RuntimeHistory, Urgency
-    from cpsched.rollout.rules import Proposal
 
 #: Jobs of the queue that scenarios play, the most urgent; and all that a proposal starts.
 _WINDOW = 64
@@ -159,3 +160,84 @@ def _picked(proposals: Sequence[Proposal], order: IntArray) -> IntArray:
     others = order[~taken[order]]
     taken[others[: max(_WINDOW - int(taken.sum()), 0)]] = True
     return np.flatnonzero(taken)
+
+
+class Rule(NamedTuple):
+    """
+    A rule that proposes starts.
+
+    Attributes
+    ----------
+    oldest_first
+        Whether the job that has waited longest comes before all others, which come by urgency.
+    reserves
+        Whether the first that does not fit gets a reservation.
+    """
+
+    name: str
+    oldest_first: bool
+    reserves: bool
+
+
+#: The first is the one that is followed unless another is clearly better.
+RULES = (
+    Rule("easy_urgency", oldest_first=False, reserves=True),
+    Rule("skip_urgency", oldest_first=False, reserves=False),
+    Rule("easy_oldest", oldest_first=True, reserves=True),
+)
+
+
+class Proposal(NamedTuple):
+    """
+    What a rule would start.
+
+    Attributes
+    ----------
+    starts
+        bool, shape ``(n,)``.
+    packed
+        Where the starts go, see :func:`cpsched.kernels.start_log.packed`.
+    """
+
+    rule: Rule
+    starts: BoolArray
+    packed: IntArray
+
+
+def proposals(state: DecisionState, order: IntArray, allocator: Allocator) -> list[Proposal]:
+    """
+    Return the rules' proposals, each distinct one once.
+
+    The allocator's last pass must have been over the state's view.
+
+    Parameters
+    ----------
+    order
+        Positions of the jobs, most urgent first.
+    """
+    found: dict[bytes, Proposal] = {}
+    by_row = np.argsort(state.jobs.rows, kind="stable")
+    for rule in RULES:
+        packed = _pass(state, order, rule, allocator)
+        starts = _starts(state, packed, by_row)
+        found.setdefault(starts.tobytes(), Proposal(rule, starts, packed))
+    return list(found.values())
+
+
+def _pass(state: DecisionState, order: IntArray, rule: Rule, allocator: Allocator) -> IntArray:
+    """Let a rule make its pass over the queue."""
+    if rule.oldest_first:
+        order = np.concatenate([[0], order[order != 0]])
+    rows = frozen(state.jobs.rows[order])
+    if rule.reserves:
+        return easy_pass(state.reserving, rows, rows, allocator)
+    return list_pass(state.reserving, rows, allocator, stop=False)
+
+
+def _starts(state: DecisionState, packed: IntArray, by_row: IntArray) -> BoolArray:
+    """Return which jobs a pass starts; ``by_row`` are positions of jobs, sorted by row."""
+    rows = state.jobs.rows
+    started = packed[start_log.HEADER : start_log.HEADER + packed.item(0)]
+    starts = np.zeros(len(rows), dtype=np.bool_)
+    starts[by_row[np.searchsorted(rows, started, sorter=by_row)]] = True
+    return starts

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched import systems, traces
+from cpsched.base.arrow import data_frame
 from cpsched.base.atomic_files import replacing
-from cpsched.base.frames import data_frame
 from cpsched.base.words import brief, counted
 from cpsched.errors import ConfigError, RunError
 from cpsched.model.system import System

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.frames import data_frame
+from cpsched.base.arrow import data_frame
 from cpsched.base.types import MISSING
 from cpsched.base.words import brief, counted, duration
 from cpsched.metrics.columns import job_columns, job_measures

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from cpsched.generators.sampling import heavy_sizes, persistent_normals, pick, stratified
+from cpsched.generators.contract import heavy_sizes, persistent_normals, pick, stratified
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from cpsched.errors import ConfigError
 from cpsched.kernels import scenarios
 from cpsched.mapping import fit
 from cpsched.rollout.dispatcher import Rollout, stretched
-from cpsched.rollout.rules import RULES, Proposal
+from cpsched.rollout.judge import RULES, Proposal
 from cpsched.systems import load
 from cpsched.verification import verify
 from cpsched_papers.generators.eurora import EURORA, EuroraOptions

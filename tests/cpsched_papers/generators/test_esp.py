@@ -11,7 +11,7 @@ import pytest
 from cpsched import systems, traces
 from cpsched.base import registry
 from cpsched.errors import ConfigError
-from cpsched.generators.sampling import gaussian_arrivals
+from cpsched.generators.contract import gaussian_arrivals
 from cpsched.mapping import fit
 from cpsched_papers.generators.esp import ESP, EspOptions
 
