@@ -8,12 +8,16 @@ now.
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, NONE, ZERO, sort_by
+from cpsched.kernels.arrays import FAR, NONE, sort_by
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
+
+if TYPE_CHECKING:
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
 
 #: Runtimes below this many seconds count as this in the bounded slowdown.
 _TAU = 10
@@ -21,6 +25,88 @@ _TAU = 10
 _OVERDUE = 10.0
 #: What a second's wait costs of a job that takes as much of the machine as jobs do on average.
 _AREA = 0.003
+
+
+#: Numbers that change while a scenario goes on: ends that have come and all ends, jobs that wait,
+#: and jobs that have arrived.
+_ENDED, _ENDS, _WAITING, _ARRIVED = range(4)
+
+
+class Jobs(NamedTuple):
+    """
+    The N jobs of a scenario: those that wait, then those that arrive.
+
+    Attributes
+    ----------
+    turn
+        Those that wait now, by key, shape ``(W,)``.
+    key
+        Jobs go in the order of their keys, smallest first.
+    reserved
+        Runtimes used for reservations.
+    area
+        Relative to the average.
+    demand
+        Shape ``(N, R)``.
+    ready
+        When they are there, sorted.
+    """
+
+    turn: IntArray
+    key: FloatArray
+    reserved: IntArray
+    area: FloatArray
+    submit: IntArray
+    demand: IntArray
+    ready: IntArray
+
+
+class Running(NamedTuple):
+    """
+    The B jobs that run now.
+
+    Attributes
+    ----------
+    promised, by_promise
+        When reservations take them to end, and the jobs in that order.
+    demand
+        What they give back, shape ``(B, R)``.
+    """
+
+    promised: IntArray
+    by_promise: IntArray
+    demand: IntArray
+
+
+class _Pool(NamedTuple):
+    """
+    The machine while a scenario goes on; a *slot* is a running job, or B and a job's number.
+
+    Attributes
+    ----------
+    num
+        See :data:`_ENDED` and the numbers beside it.
+    room, beside
+        What is free of each kind, now and beside a reservation.
+    end, owner
+        The ends, sorted, and whose they are.
+    promised, by_promise
+        When reservations take each slot to end, and the slots in that order.
+    gone
+        Which slots have ended.
+    queue
+        The jobs that wait, by key.
+    """
+
+    num: IntArray
+    room: IntArray
+    beside: IntArray
+    end: IntArray
+    owner: IntArray
+    promised: IntArray
+    by_promise: IntArray
+    gone: AnyArray
+    queue: IntArray
 
 
 @leaf
@@ -89,43 +175,61 @@ def plan_cost(start, duration, submit, patience):
     return total
 
 
-@leaf
-def _later(ends, owner, head, count, end, job):
-    """Put an end into its place among the sorted ones; return their new number."""
-    k = count
-    while k > head and ends[k - 1] > end:
-        ends[k] = ends[k - 1]
-        owner[k] = owner[k - 1]
-        k -= 1
-    ends[k] = end
-    owner[k] = job
-    return count + 1
+@inner
+def _pool_of(jobs, running, remaining, now, free):
+    """Return the pool at the beginning of a scenario in which jobs run on for so long."""
+    num_running = len(remaining)
+    size = num_running + len(jobs.key)
+    pool = _Pool(
+        np.zeros(4, dtype=np.int64), free.copy(), free.copy(),
+        np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64),
+        np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64),
+        np.zeros(size, dtype=np.bool_), np.empty(len(jobs.key), dtype=np.int64),
+    )  # fmt: skip
+    by_end = np.empty(num_running)
+    for i in range(num_running):
+        by_end[i] = remaining[i]
+        pool.owner[i] = i
+    sort_by(by_end, pool.owner, num_running)
+    for i in range(num_running):
+        pool.end[i] = now + remaining[pool.owner[i]]
+        pool.promised[i] = running.promised[i]
+        pool.by_promise[i] = running.by_promise[i]
+    for i in range(len(jobs.turn)):
+        pool.queue[i] = jobs.turn[i]
+    pool.num[_ENDS] = num_running
+    pool.num[_WAITING] = pool.num[_ARRIVED] = len(jobs.turn)
+    return pool
 
 
 @leaf
-def _hold(now, job, demand, end_demand, room, plist, pend, count, gone, beside):
-    """
-    Return from when on a job that does not fit has room, as reservations take it; fill ``beside``.
+def _held_by(slot, r, jobs, running):
+    """Return what the owner of a slot gives back of a kind when it ends."""
+    num_running = len(running.promised)
+    return running.demand[slot, r] if slot < num_running else jobs.demand[slot - num_running, r]
 
-    That is what is free beside it then; what should have ended is expected to end next second.
+
+@leaf
+def _reserve(time, job, jobs, running, pool):
     """
-    num_running = len(end_demand)
-    for r in range(len(room)):
-        beside[r] = room[r] - demand[job, r]
+    Return from when on a job that does not fit has room, as reservations take it.
+
+    Fills what is free beside it then; what should have ended is expected to end next second.
+    """
+    beside = pool.beside
+    for r in range(len(beside)):
+        beside[r] = pool.room[r] - jobs.demand[job, r]
     shadow = FAR
-    for i in range(count):
-        slot = plist[i]
-        if gone[slot]:
+    for i in range(pool.num[_ENDS]):
+        slot = pool.by_promise[i]
+        if pool.gone[slot]:
             continue
-        end = max(pend[slot], now + 1)
+        end = max(pool.promised[slot], time + 1)
         if end > shadow:
             break
         enough = True
-        for r in range(len(room)):
-            if slot < num_running:
-                beside[r] += end_demand[slot, r]
-            else:
-                beside[r] += demand[slot - num_running, r]
+        for r in range(len(beside)):
+            beside[r] += _held_by(slot, r, jobs, running)
             enough = enough and beside[r] >= 0
         if enough and shadow == FAR:
             shadow = end
@@ -141,175 +245,161 @@ def _any_below(room, least):
     return False
 
 
+@leaf
+def _start(time, job, runtime, jobs, running, pool):
+    """Start a job: it takes what it needs, and has an end and one that reservations go by."""
+    slot = len(running.promised) + job
+    for r in range(len(pool.room)):
+        pool.room[r] -= jobs.demand[job, r]
+    pool.promised[slot] = time + jobs.reserved[job]
+    k = pool.num[_ENDS]
+    while k > 0 and pool.promised[pool.by_promise[k - 1]] > pool.promised[slot]:
+        pool.by_promise[k] = pool.by_promise[k - 1]
+        k -= 1
+    pool.by_promise[k] = slot
+    k = pool.num[_ENDS]
+    end = time + runtime[job]
+    while k > pool.num[_ENDED] and pool.end[k - 1] > end:
+        pool.end[k] = pool.end[k - 1]
+        pool.owner[k] = pool.owner[k - 1]
+        k -= 1
+    pool.end[k] = end
+    pool.owner[k] = slot
+    pool.num[_ENDS] += 1
+
+
+@leaf
+def _start_proposed(time, starts, runtime, jobs, running, pool, patience):
+    """Start the jobs of a proposal; return what their waits cost."""
+    total = 0.0
+    still = 0
+    for i in range(pool.num[_WAITING]):
+        job = pool.queue[i]
+        if starts[job]:
+            _start(time, job, runtime, jobs, running, pool)
+            total += _wait_cost(time - jobs.submit[job], runtime[job], jobs.area[job], patience)
+        else:
+            pool.queue[still] = job
+            still += 1
+    pool.num[_WAITING] = still
+    return total
+
+
+@leaf
+def _start_queue(time, least, runtime, jobs, running, pool, patience):
+    """
+    Start jobs as EASY does; return what their waits cost.
+
+    The first that does not fit gets a reservation; others start that have ended by then, as
+    reservations take it, or fit beside it.
+    """
+    total = 0.0
+    still = 0
+    held, shadow, is_known = NONE, FAR, False
+    closed = _any_below(pool.room, least)
+    for i in range(pool.num[_WAITING]):
+        job = pool.queue[i]
+        goes = not closed and _fits(jobs.demand, job, pool.room)
+        if not closed and not goes and held < 0:
+            held = job
+        elif goes and held >= 0:
+            if not is_known:
+                shadow, is_known = _reserve(time, held, jobs, running, pool), True
+            if time + jobs.reserved[job] > shadow:
+                goes = _fits(jobs.demand, job, pool.beside)
+                if goes:
+                    for r in range(len(pool.beside)):
+                        pool.beside[r] -= jobs.demand[job, r]
+        if not goes:
+            pool.queue[still] = job
+            still += 1
+            continue
+        _start(time, job, runtime, jobs, running, pool)
+        total += _wait_cost(time - jobs.submit[job], runtime[job], jobs.area[job], patience)
+        closed = _any_below(pool.room, least)
+    pool.num[_WAITING] = still
+    return total
+
+
+@leaf
+def _next_event(jobs, pool):
+    """Return when the next job ends or arrives."""
+    time = FAR
+    if pool.num[_ENDED] < pool.num[_ENDS]:
+        time = pool.end[pool.num[_ENDED]]
+    if pool.num[_ARRIVED] < len(jobs.ready):
+        time = min(time, jobs.ready[pool.num[_ARRIVED]])
+    return time
+
+
+@leaf
+def _end_jobs(time, jobs, running, pool):
+    """Free what the jobs held that end at a second."""
+    at = pool.num[_ENDED]
+    while at < pool.num[_ENDS] and pool.end[at] == time:
+        slot = pool.owner[at]
+        pool.gone[slot] = True
+        for r in range(len(pool.room)):
+            pool.room[r] += _held_by(slot, r, jobs, running)
+        at += 1
+    pool.num[_ENDED] = at
+
+
+@leaf
+def _let_arrive(time, jobs, pool):
+    """Put the jobs into the queue that arrive at a second."""
+    job = pool.num[_ARRIVED]
+    while job < len(jobs.ready) and jobs.ready[job] == time:
+        k = pool.num[_WAITING]
+        while k > 0 and jobs.key[pool.queue[k - 1]] > jobs.key[job]:
+            pool.queue[k] = pool.queue[k - 1]
+            k -= 1
+        pool.queue[k] = job
+        pool.num[_WAITING] += 1
+        job += 1
+    pool.num[_ARRIVED] = job
+
+
 @inner
-def roll_out(
-    now, num_waiting, starts, turn, key, runtime, reserved, area, submit, demand, ready, ends,
-    ending, promised, by_promise, end_demand, free, least, patience,
-):  # fmt: skip
+def _roll_out(now, starts, runtime, least, jobs, running, pool, patience):
     """
     Simulate one scenario to its end and return the cost of all jobs' waits.
 
-    After a proposal's starts the queue goes by EASY, in the order of ``key``: whenever something
-    changes, jobs start in that order, the first that does not fit gets a reservation, and others
-    start that have ended by then, as reservations take it, or fit beside it. A scenario's runtimes
-    are used only to end jobs.
-
-    Parameters
-    ----------
-    num_waiting
-        Jobs up to this one wait now, those behind arrive at ``ready`` (sorted).
-    starts
-        Which of them start now, shape ``(num_waiting,)``.
-    turn, key
-        The waiting jobs by key, and the keys of all, smallest first; shape ``(N,)``.
-    runtime, reserved, area
-        The scenario's runtimes, those used for reservations, and each job's area relative to the
-        average; shape ``(N,)``.
-    ends, ending
-        When the B running jobs end, sorted, and which of them.
-    promised, by_promise
-        When reservations take them to end, and the running jobs in that order; shape ``(B,)``.
-    end_demand
-        What they give back, shape ``(B, R)``.
-    least
-        No waiting or arriving job takes less, shape ``(R,)``.
+    After a proposal's starts the queue goes by EASY whenever something changes. A scenario's
+    runtimes are used only to end jobs.
     """
-    num, num_kinds, num_running = len(runtime), len(free), len(ends)
-    room = free.copy()
-    beside = np.empty(num_kinds, dtype=np.int64)
-    end = np.empty(num_running + num, dtype=np.int64)
-    owner = np.empty(num_running + num, dtype=np.int64)
-    plist = np.empty(num_running + num, dtype=np.int64)
-    pend = np.empty(num_running + num, dtype=np.int64)
-    gone = np.zeros(num_running + num, dtype=np.bool_)
-    for i in range(num_running):
-        end[i] = ends[i]
-        owner[i] = ending[i]
-        plist[i] = by_promise[i]
-        pend[i] = promised[i]
-    num_ends = num_running
-    left = np.empty(num, dtype=np.int64)
-    waiting = ZERO
-    head = ZERO
-    total = 0.0
-    arriving = num_waiting
-    time = now
-    for i in range(num_waiting):
-        left[waiting] = turn[i]
-        waiting += 1
-    first = True
-    while True:
-        still = ZERO
-        held = NONE
-        shadow = FAR
-        known = False
-        closed = not first and _any_below(room, least)
-        for i in range(waiting):
-            job = left[i]
-            if closed:
-                goes = False
-            elif first:
-                goes = starts[job]
-            else:
-                goes = _fits(demand, job, room)
-                if not goes and held < 0:
-                    held = job
-                elif goes and held >= 0:
-                    if not known:
-                        shadow = _hold(
-                            time, held, demand, end_demand, room, plist, pend, num_ends, gone,
-                            beside,
-                        )  # fmt: skip
-                        known = True
-                    if time + reserved[job] > shadow:
-                        goes = _fits(demand, job, beside)
-                        if goes:
-                            for r in range(num_kinds):
-                                beside[r] -= demand[job, r]
-            if not goes:
-                left[still] = job
-                still += 1
-                continue
-            slot = num_running + job
-            for r in range(num_kinds):
-                room[r] -= demand[job, r]
-            pend[slot] = time + reserved[job]
-            k = num_ends
-            while k > 0 and pend[plist[k - 1]] > pend[slot]:
-                plist[k] = plist[k - 1]
-                k -= 1
-            plist[k] = slot
-            num_ends = _later(end, owner, head, num_ends, time + runtime[job], slot)
-            total += _wait_cost(time - submit[job], runtime[job], area[job], patience)
-            closed = not first and _any_below(room, least)
-        waiting = still
-        first = False
-        if waiting == 0 and arriving == num:
-            return total
-        time = FAR
-        if head < num_ends:
-            time = end[head]
-        if arriving < num:
-            time = min(time, ready[arriving])
+    total = _start_proposed(now, starts, runtime, jobs, running, pool, patience)
+    while pool.num[_WAITING] > 0 or pool.num[_ARRIVED] < len(jobs.ready):
+        time = _next_event(jobs, pool)
         if time == FAR:
-            return total + 1e12 * waiting
-        while head < num_ends and end[head] == time:
-            slot = owner[head]
-            gone[slot] = True
-            for r in range(num_kinds):
-                if slot < num_running:
-                    room[r] += end_demand[slot, r]
-                else:
-                    room[r] += demand[slot - num_running, r]
-            head += 1
-        while arriving < num and ready[arriving] == time:
-            k = waiting
-            while k > 0 and key[left[k - 1]] > key[arriving]:
-                left[k] = left[k - 1]
-                k -= 1
-            left[k] = arriving
-            waiting += 1
-            arriving += 1
+            return total + 1e12 * pool.num[_WAITING]
+        _end_jobs(time, jobs, running, pool)
+        _let_arrive(time, jobs, pool)
+        total += _start_queue(time, least, runtime, jobs, running, pool, patience)
+    return total
 
 
 @kernel
-def judge(
-    now, num_waiting, starts, turn, key, runtime, reserved, area, submit, demand, ready, remaining,
-    promised, by_promise, end_demand, free, patience,
-):  # fmt: skip
+def judge(now, starts, runtime, remaining, jobs, running, free, patience):
     """
     Return what each of P proposals costs in each of S scenarios, shape ``(P, S)``.
 
     Parameters
     ----------
     starts
-        Of the proposals, shape ``(P, num_waiting)``.
+        Which of the waiting jobs each proposal starts now, shape ``(P, W)``.
     runtime, remaining
-        Of waiting and arriving jobs and of the B running ones in each scenario, shapes
+        Of waiting and arriving jobs and of the running ones in each scenario, shapes
         ``(S, N)`` and ``(S, B)``.
-    end_demand
-        What the running jobs give back, shape ``(B, R)``.
     """
-    num_scenarios, num_running = remaining.shape
     least = np.empty(len(free), dtype=np.int64)
     for r in range(len(free)):
         least[r] = FAR
-        for job in range(len(demand)):
-            least[r] = min(least[r], demand[job, r])
-    cost = np.empty((len(starts), num_scenarios))
-    ends = np.empty(num_running, dtype=np.int64)
-    ending = np.empty(num_running, dtype=np.int64)
-    by_end = np.empty(num_running)
-    for s in range(num_scenarios):
-        for i in range(num_running):
-            by_end[i] = remaining[s, i]
-            ending[i] = i
-        sort_by(by_end, ending, num_running)
-        for i in range(num_running):
-            ends[i] = now + remaining[s, ending[i]]
+        for job in range(len(jobs.demand)):
+            least[r] = min(least[r], jobs.demand[job, r])
+    cost = np.empty((len(starts), len(runtime)))
+    for s in range(len(runtime)):
         for p in range(len(starts)):
-            cost[p, s] = roll_out(
-                now, num_waiting, starts[p], turn, key, runtime[s], reserved, area, submit, demand,
-                ready, ends, ending, promised, by_promise, end_demand, free, least, patience,
-            )  # fmt: skip
+            pool = _pool_of(jobs, running, remaining[s], now, free)
+            cost[p, s] = _roll_out(now, starts[p], runtime[s], least, jobs, running, pool, patience)
     return cost

@@ -121,22 +121,22 @@ class Judge:
         key = -join([urgency.value[picked], come.value])
         running = state.view.running
         promised = state.reserving.running.store.columns[running.rows, c.EXPECTED_END]
+        jobs = scenarios.Jobs(
+            turn=np.argsort(key[: len(picked)], kind="stable"),
+            key=key,
+            reserved=join([state.reserved[picked], coming.reserved]),
+            area=join([urgency.area[picked], come.area]),
+            submit=join([state.submit[picked], coming.ready]),
+            demand=join([state.demand[picked], coming.demand]),
+            ready=join([0 * picked + state.now, coming.ready]),
+        )
         cost: FloatArray = scenarios.judge(
             state.now,
-            len(picked),
             np.array([proposal.starts[picked] for proposal in proposals]),
-            np.argsort(key[: len(picked)], kind="stable"),
-            key,
             likely.draw(self._num, seed, 0 * limit, limit),
-            join([state.reserved[picked], coming.reserved]),
-            join([urgency.area[picked], come.area]),
-            join([state.submit[picked], coming.ready]),
-            join([state.demand[picked], coming.demand]),
-            join([0 * picked + state.now, coming.ready]),
             self._remaining(state, other_seed),
-            promised,
-            np.argsort(promised, kind="stable"),
-            state.back,
+            jobs,
+            scenarios.Running(promised, np.argsort(promised, kind="stable"), state.back),
             state.level[0],
             patience,
         )

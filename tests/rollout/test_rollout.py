@@ -109,22 +109,22 @@ def judged(starts, runtime, reserved, *, running):
         Of each running job: how much longer it runs, when reservations take it to end, its cores.
     """
     remaining, promised, cores = columns(*running)
+    jobs = scenarios.Jobs(
+        turn=np.array([1, 0]),
+        key=np.array([-0.1, -0.2]),
+        reserved=np.array(reserved),
+        area=np.zeros(2),
+        submit=np.array([-20, -20]),
+        demand=np.array([[2], [3]]),
+        ready=np.zeros(2, dtype=np.int64),
+    )
     return scenarios.judge(
         0,
-        2,
         np.array(starts, dtype=np.bool_),
-        np.array([1, 0]),
-        np.array([-0.1, -0.2]),
         np.array([runtime]),
-        np.array(reserved),
-        np.zeros(2),
-        np.array([-20, -20]),
-        np.array([[2], [3]]),
-        np.zeros(2, dtype=np.int64),
         remaining[None],
-        promised,
-        np.argsort(promised),
-        cores[:, None],
+        jobs,
+        scenarios.Running(promised, np.argsort(promised), cores[:, None]),
         np.array([4 - int(cores.sum())]),
         1e9,
     )[:, 0]

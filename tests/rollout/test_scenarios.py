@@ -34,22 +34,23 @@ def judged(scene, proposals, runtimes, remaining, patience):
     tasks, num = scene.tasks, len(scene.waiting)
     key = np.array([task.key for task in tasks])
     promised = whole_numbers([promised for promised, _ in scene.running])
+    jobs = scenarios.Jobs(
+        turn=np.argsort(key[:num], kind="stable"),
+        key=key,
+        reserved=column(tasks, "plan"),
+        area=np.array([task.area for task in tasks]),
+        submit=column(tasks, "submit"),
+        demand=demands(tasks),
+        ready=column(tasks, "ready"),
+    )
+    amounts = whole_numbers([amount for _, amount in scene.running], 2)
     return scenarios.judge(
         scene.now,
-        num,
         np.array([[job in starts for job in range(num)] for starts in proposals]),
-        np.argsort(key[:num], kind="stable"),
-        key,
         whole_numbers(runtimes),
-        column(tasks, "plan"),
-        np.array([task.area for task in tasks]),
-        column(tasks, "submit"),
-        demands(tasks),
-        column(tasks, "ready"),
         whole_numbers(remaining).reshape(len(runtimes), -1),
-        promised,
-        np.argsort(promised, kind="stable"),
-        whole_numbers([amount for _, amount in scene.running], 2),
+        jobs,
+        scenarios.Running(promised, np.argsort(promised, kind="stable"), amounts),
         whole_numbers(scene.free),
         patience,
     )
