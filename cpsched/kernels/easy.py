@@ -8,9 +8,11 @@ takes from the first only, and uses up what is reserved; any other takes from bo
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, NamedTuple
+
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, ZERO, sort_by
+from cpsched.kernels.arrays import FAR, NONE, ZERO, sort_by
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.list_pass import start_now
@@ -65,12 +67,40 @@ from cpsched.model.columns import (
     SHAPE_REQUEST,
 )
 
+if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
+
 #: The segments of the profile: now, and from the reservation on.
 NOW, THEN = np.int64(0), np.int64(1)
 _SEGMENTS = np.int64(2)
 
 #: At first this many running jobs are considered, those that end first.
 _FIRST_ENDS = 16
+
+
+class _Ends(NamedTuple):
+    """
+    Jobs that run or start now, in the order in which they are expected to end.
+
+    Attributes
+    ----------
+    second
+        When. A running job that should have ended is expected to end next second.
+    low, high
+        Where its nodes stand: in the arena if it runs, else in the log, two numbers each.
+    shape
+        Of a job that starts now; -1 if it runs.
+    log, node, amount
+        The log of starts, and the arena.
+    """
+
+    second: IntArray
+    low: IntArray
+    high: IntArray
+    shape: IntArray
+    log: IntArray
+    node: IntArray
+    amount: IntArray
 
 
 @inner
@@ -90,6 +120,32 @@ def _starts_by_end(now, cols, log, used):
         at += 2 + 2 * log[at + 1]
     sort_by(ends, places, count)
     return places, ends
+
+
+@inner
+def _ends_in_order(now, cols, running, arena_node, arena_amount, log, used):
+    """Return the ends of the running jobs, given by end, and of those that start now."""
+    places, starts = _starts_by_end(now, cols, log, used)
+    count = len(running) + len(places)
+    second, low, high, shape = np.empty((4, count), dtype=np.int64)
+    i = 0
+    for k in range(count):
+        j = k - i
+        runs = i < len(running)
+        if runs:
+            second[k] = max(cols[running[i], EXPECTED_END], now + 1)
+            runs = j == len(places) or second[k] <= starts[j]
+        if runs:
+            low[k] = cols[running[i], ALLOC_FIRST]
+            high[k] = low[k] + cols[running[i], ALLOC_COUNT]
+            shape[k] = NONE
+            i += 1
+        else:
+            second[k] = np.int64(starts[j])
+            low[k] = places[j] + 2
+            high[k] = low[k] + 2 * log[places[j] + 1]
+            shape[k] = cols[log[places[j]], SHAPE]
+    return _Ends(second, low, high, shape, log, arena_node, arena_amount)
 
 
 @leaf
@@ -127,16 +183,81 @@ def _profile_now(now, work, runs, cols, running, arena_node, arena_amount, log, 
     return profile
 
 
+class _Gain(NamedTuple):
+    """
+    What is free on groups, and what of it the jobs held that have ended so far.
+
+    Attributes
+    ----------
+    place
+        The group that begins at each node.
+    then, gained
+        What is free, and the part that was not at first, shape ``(G, R)``.
+    sums
+        What is free in all, of each kind.
+    rooms
+        How many units of the job each node of a group holds; not known before there is enough in
+        all.
+    """
+
+    place: IntArray
+    then: IntArray
+    gained: IntArray
+    sums: IntArray
+    rooms: IntArray
+
+
 @inner
-def _first_second(
-    machine, request, now, profile, sums, summed, cols, running, arena_node, arena_amount, log,
-    used,
-):  # fmt: skip
+def _give_back(k, ends, gain, groups, machine, shape, known):
+    """Add what the k-th job to end held; return how many units more have room, if that is known."""
+    first, size = groups.first, groups.size
+    more = ZERO
+    own = ends.shape[k]
+    for at in range(ends.low[k], ends.high[k], 1 if own < 0 else 2):
+        node = ends.node[at] if own < 0 else ends.log[at]
+        g = group_from(first, len(groups.line), gain.place, node)
+        if g < 0:
+            continue
+        for r in range(len(gain.sums)):
+            if own < 0:
+                amount = ends.amount[at, r]
+            else:
+                units = ends.log[at + 1]
+                amount = amount_on(machine.shapes, own, machine.capacity, first[g], units, r)
+            gain.then[g, r] += amount
+            gain.gained[g, r] += amount
+            gain.sums[r] += amount * size[g]
+        if known:
+            more += _new_room(g, gain, groups, machine, shape)
+    return more
+
+
+@leaf
+def _new_room(g, gain, groups, machine, shape):
+    """Count again how many units a group holds; return how many more there are."""
+    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
+    room = room_on(gain.then, g, groups.first[g], capacity, eligible, shapes, shape, MANY)
+    more = (room - gain.rooms[g]) * groups.size[g]
+    gain.rooms[g] = room
+    return more
+
+
+@leaf
+def _enough_in_all(sums, machine, request):
+    """Say whether all nodes together have what a job needs."""
+    for r in range(len(sums)):
+        need = machine.shapes[request.shape, SHAPE_REQUEST + r]
+        if need > 0 and sums[r] // need < request.units:
+            return False
+    return True
+
+
+@inner
+def _first_second(machine, request, profile, sums, summed, ends):
     """
     Find the first second at which a job can be placed, and where, as jobs end.
 
-    ``log`` holds the jobs that start now. A running job that should have ended is expected to end
-    next second. The second segment of the profile becomes what is free by then.
+    The second segment of the profile becomes what is free by then.
 
     Parameters
     ----------
@@ -150,76 +271,37 @@ def _first_second(
     second, pieces
         No pieces where the job cannot be placed even when all have ended.
     """
-    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
-    units, shape = request.units, request.shape
-    num_nodes, num_kinds = capacity.shape
     groups = groups_of(profile)
-    first, size = groups.first, groups.size
-    num_groups = len(groups.line)
-    then = profile.levels[THEN]
-    gained = np.zeros((num_groups, num_kinds), dtype=np.int64)
-    rooms = np.empty(num_groups, dtype=np.int64)
-    begin_of = group_places(first, num_groups, num_nodes)
-    places, ends = _starts_by_end(now, cols, log, used)
+    num_groups, shape = len(groups.line), request.shape
+    gain = _Gain(
+        group_places(groups.first, num_groups, len(machine.capacity)),
+        profile.levels[THEN],
+        np.zeros((num_groups, len(sums)), dtype=np.int64),
+        sums,
+        np.zeros(num_groups, dtype=np.int64),
+    )
     # Groups are looked at only once there is enough in all: until then the total is not known.
-    total = -1
-    i = 0
-    j = 0
-    while i < len(running) or j < len(places):
-        second = FAR
-        if i < len(running):
-            second = max(cols[running[i], EXPECTED_END], now + 1)
-        if j < len(places):
-            second = min(second, np.int64(ends[j]))
-        before = total
-        while True:
-            # The next job to end by this second: a running one, or one that starts now.
-            done = -1
-            step = 1
-            if i < len(running) and max(cols[running[i], EXPECTED_END], now + 1) <= second:
-                low = cols[running[i], ALLOC_FIRST]
-                high = low + cols[running[i], ALLOC_COUNT]
-                i += 1
-            elif j < len(places) and ends[j] <= second:
-                low = places[j] + 2
-                high = low + 2 * log[places[j] + 1]
-                done = cols[log[places[j]], SHAPE]
-                step = 2
-                j += 1
-            else:
-                break
-            for k in range(low, high, step):
-                node = arena_node[k] if done < 0 else log[k]
-                g = group_from(first, num_groups, begin_of, node)
-                if g < 0:
-                    continue
-                for r in range(num_kinds):
-                    if done < 0:
-                        amount = arena_amount[k, r]
-                    else:
-                        amount = amount_on(shapes, done, capacity, first[g], log[k + 1], r)
-                    then[g, r] += amount
-                    gained[g, r] += amount
-                    sums[r] += amount * size[g]
-                if total >= 0:
-                    room = room_on(then, g, first[g], capacity, eligible, shapes, shape, MANY)
-                    total += (room - rooms[g]) * size[g]
-                    rooms[g] = room
-        if total < 0:
-            enough = True
-            for r in range(num_kinds):
-                need = shapes[shape, SHAPE_REQUEST + r]
-                enough = enough and (need == 0 or sums[r] // need >= units)
-            if summed and not enough:
+    known = False
+    total = ZERO
+    k = 0
+    while k < len(ends.second):
+        second, before = ends.second[k], total
+        while k < len(ends.second) and ends.second[k] == second:
+            total += _give_back(k, ends, gain, groups, machine, shape, known)
+            k += 1
+        if not known:
+            if summed and not _enough_in_all(sums, machine, request):
                 continue
-            total = 0
+            known = True
+            before = NONE
             for g in range(num_groups):
-                rooms[g] = room_on(then, g, first[g], capacity, eligible, shapes, shape, MANY)
-                total += rooms[g] * size[g]
+                total += _new_room(g, gain, groups, machine, shape)
         # Only room that is new can make the difference.
-        if total < units or total == before or not within_bounds(groups, rooms, request):
+        if total < request.units or total == before:
             continue
-        pieces = choose_preferring(machine, then, gained, groups, request)
+        if not within_bounds(groups, gain.rooms, request):
+            continue
+        pieces = choose_preferring(machine, gain.then, gain.gained, groups, request)
         if len(pieces) > 0:
             return second, pieces
     return FAR, np.empty((0, 3), dtype=np.int64)
@@ -249,10 +331,8 @@ def _reserve(machine, state, request, now, running, arena_node, arena_amount, lo
         until = FAR
         if len(some) < len(running):
             until = max(cols[running[len(some)], EXPECTED_END], now + 1)
-        second, pieces = _first_second(
-            machine, request, now, profile, sums.copy(), summed, cols, some, arena_node,
-            arena_amount, log, used,
-        )  # fmt: skip
+        ends = _ends_in_order(now, cols, some, arena_node, arena_amount, log, used)
+        second, pieces = _first_second(machine, request, profile, sums.copy(), summed, ends)
         # What ends later, or in the same second, has not been looked at.
         if second < until or len(some) == len(running):
             return second, pieces, profile
