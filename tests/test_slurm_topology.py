@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from cpsched import systems
+from cpsched.base.node_lists import compress, expand, natural
 from cpsched.errors import ConfigError
 from cpsched.model.system import System
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched.systems.hostlist import compress, expand, natural
 from slurm_adapter.config.topology import read_slurm_topology
 
 #: Nodes n01 to n08, the odd ones thin.

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 
 from cpsched import systems
-from cpsched.base.node_lists import listed
+from cpsched.base.node_lists import listed, named_nodes
 from cpsched.base.section import Lines
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import MemoryMapping, Preempt, ProcessorMapping, System
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems import parser
-from cpsched.systems.hostlist import named_nodes
 
 SMALL = """
 resources = ["core", "mem"]

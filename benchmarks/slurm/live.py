@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from cpsched import systems
-from cpsched.systems.hostlist import expand
+from cpsched.base.node_lists import expand
 from slurm_adapter.live import demo
 from slurm_adapter.live.private import PrivateSlurm
 from slurm_adapter.live.site import site_of

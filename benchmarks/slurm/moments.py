@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cpsched import traces
+from cpsched.base.node_lists import expand
 from cpsched.base.spec import build
 from cpsched.base.types import MISSING
 from cpsched.dispatch.allocators import make_allocator
@@ -32,7 +33,6 @@ from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING, Decision, Requeue, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.simulator import Simulator
-from cpsched.systems.hostlist import expand
 from slurm_adapter.config.importer import Files, Site, read_site
 from slurm_adapter.dispatch.dispatcher import Slurm
 

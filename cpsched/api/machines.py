@@ -3,6 +3,6 @@
 from __future__ import annotations
 
 from cpsched import systems
+from cpsched.base.node_lists import compress, expand, natural
 from cpsched.mapping.room import unit_capacity
-from cpsched.systems.hostlist import compress, expand, natural
 from cpsched.systems.nodes import MAX_NODES

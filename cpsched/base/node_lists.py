@@ -1,19 +1,104 @@
-"""Nodes as short text as Slurm writes it: ``n[001-003,007]``."""
+"""Slurm's lists of hosts: ``tux[0-3,12,18-20],login1`` as names, and names as such a list."""
 
 from __future__ import annotations
 
 import re
-from itertools import groupby
+from itertools import groupby, product
+from math import prod
 from typing import TYPE_CHECKING
 
 from cpsched.base.words import brief
+from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
 
 #: Characters of a list in a message.
 _MOST = 160
-_NUMBERED = re.compile(r"^(.*?)(\d+)$")
+_PART = re.compile(r"(?:[^,\[\]\s]|\[[^\[\]]*\])+")
+_BRACKETS = re.compile(r"\[([^\[\]]*)\]")
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_NUMBERED = re.compile(r"(.*?)([0-9]{1,9})([^0-9]*)")
+
+
+def expand(text: str, limit: int) -> list[str]:
+    """
+    Return the names that a list of hosts stands for, in its order.
+
+    Numbers are as wide as the first of their range is written (``n[01-12]``); a name may have
+    several brackets (``r[1-2]n[1-4]``, the last counts fastest).
+
+    Raises
+    ------
+    ValueError
+        If it is not such a list, or has more than ``limit`` names.
+    """
+    names: list[str] = []
+    at = 0
+    while True:
+        part = _PART.match(text, at)
+        if part is None:
+            raise ValueError("is not a list of hosts such as n[01-16,20],m1")
+        pieces = _BRACKETS.split(part[0])
+        numbers = [_numbers(piece, limit) for piece in pieces[1::2]]
+        if len(names) + prod(map(len, numbers)) > limit:
+            raise ValueError(f"has more than {limit} names")
+        fixed = pieces[::2]
+        names.extend(
+            fixed[0] + "".join(a + b for a, b in zip(chosen, fixed[1:], strict=True))
+            for chosen in product(*numbers)
+        )
+        at = part.end()
+        if at == len(text):
+            return names
+        if text[at] != ",":
+            raise ValueError("is not a list of hosts such as n[01-16,20],m1")
+        at += 1
+
+
+def named_nodes(text: str, known: Collection[str]) -> list[str]:
+    """
+    Return the names that a list of hosts stands for.
+
+    Raises
+    ------
+    ConfigError
+        If it is not such a list, or names a node that is not there.
+    """
+    try:
+        names = expand(text, max(len(known), 1))
+    except ValueError as error:
+        raise ConfigError(f"is {text[:60]!r}, {error}", key="nodes") from None
+    unknown = next((name for name in names if name not in known), None)
+    if unknown is not None:
+        raise ConfigError(
+            f"the system has no node {unknown!r}; its nodes are {listed(list(known))}", key="nodes"
+        )
+    return names
+
+
+def _numbers(text: str, limit: int) -> list[str]:
+    """Return the numbers between brackets."""
+    found: list[str] = []
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part)
+        first, last = (int(match[1]), int(match[2] or match[1])) if match else (1, 0)
+        if match is None or first > last:
+            raise ValueError(f"has {part!r} in brackets, which must be a number or a range")
+        if last - first + len(found) >= limit:
+            raise ValueError(f"has more than {limit} names")
+        found.extend(f"{number:0{len(match[1])}d}" for number in range(first, last + 1))
+    return found
+
+
+def compress(names: Iterable[str]) -> str:
+    """Return a list of hosts that :func:`expand` makes these names of; no name comes twice."""
+    found = []
+    for (before, after), group in groupby(map(_parts, names), key=lambda part: part[::2]):
+        inside = ",".join(_ranges(number for _, number, _ in group))
+        plain = inside.isdigit() or not inside.strip(",")
+        found.append(f"{before}{inside if plain else f'[{inside}]'}{after}")
+    return ",".join(found)
 
 
 def fold(names: Sequence[str], runs: Iterable[Sequence[int]]) -> str:
@@ -27,50 +112,35 @@ def fold(names: Sequence[str], runs: Iterable[Sequence[int]]) -> str:
     runs
         (first node, number of nodes), in order.
     """
-    parts: list[tuple[str, str]] = []
-    joined: list[list[int]] = []
-    for first, count in runs:
-        if joined and joined[-1][0] + joined[-1][1] == first:
-            joined[-1][1] += count
-        else:
-            joined.append([first, count])
-    for first, count in joined:
-        parts.extend(_parts(names[first : first + count]))
-    text = []
-    for prefix, group in groupby(parts, key=lambda part: part[0]):
-        spans = [span for _, span in group]
-        if prefix and (len(spans) > 1 or "-" in spans[0]):
-            text.append(f"{prefix}[{','.join(spans)}]")
-        else:
-            text.extend(prefix + span for span in spans)
-    return ",".join(text)
+    return compress(name for first, count in runs for name in names[first : first + count])
 
 
 def listed(names: Sequence[str]) -> str:
     """Return all nodes of a system as short text for a message, cut off where it gets long."""
-    return brief(fold(names, [(0, len(names))]), _MOST)
+    return brief(compress(names), _MOST)
 
 
-def _parts(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Return (prefix, number or range) of neighbouring nodes; prefix '' for other names."""
-    parts: list[tuple[str, str]] = []
-    start: tuple[str, str] | None = None
-    last = ""
-    for name in [*names, None]:
-        found = _NUMBERED.match(name) if name is not None else None
-        if start is not None and not (
-            found
-            and found[1] == start[0]
-            and len(found[2]) == len(last)
-            and int(found[2]) == int(last) + 1
-        ):
-            parts.append((start[0], start[1] if start[1] == last else f"{start[1]}-{last}"))
-            start = None
-        if found is None:
-            if name is not None:
-                parts.append(("", name))
+def natural(name: str) -> tuple[tuple[str, int], ...]:
+    """Return a sort key that has ``n9`` before ``n10``, as Slurm orders its nodes."""
+    pieces = re.split(r"([0-9]+)", name)
+    numbers = [int(number) for number in pieces[1::2]]
+    return tuple(zip(pieces[::2], [*numbers, -1], strict=True))
+
+
+def _parts(name: str) -> tuple[str, str, str]:
+    """Return what is before the last number of a name, the number, and what is after it."""
+    match = _NUMBERED.fullmatch(name)
+    return (match[1], match[2], match[3]) if match else (name, "", "")
+
+
+def _ranges(numbers: Iterable[str]) -> Iterator[str]:
+    """Yield numbers in a row as ranges; a range writes its numbers as wide as its first one."""
+    first = last = ""
+    for number in numbers:
+        if last and number == f"{int(last) + 1:0{len(first)}d}":
+            last = number
             continue
-        if start is None:
-            start = (found[1], found[2])
-        last = found[2]
-    return parts
+        if first:
+            yield first if first == last else f"{first}-{last}"
+        first = last = number
+    yield first if first == last else f"{first}-{last}"

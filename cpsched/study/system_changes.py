@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
+from cpsched.base.node_lists import named_nodes
 from cpsched.base.quantities import duration
 from cpsched.base.spec import Spec, canonical
 from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, check_least, did_you_mean
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.study.changes import Change
-from cpsched.systems.hostlist import named_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.base.node_lists import expand
 from cpsched.base.types import MAX_AMOUNT
-from cpsched.systems.hostlist import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

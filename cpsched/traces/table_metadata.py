@@ -8,9 +8,10 @@ from cpsched.base.types import MAX_TIME
 from cpsched.errors import TraceError
 from cpsched.traces.collect import ordered
 from cpsched.traces.limits import MAX_KINDS
+from cpsched.traces.text import title
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from cpsched.model.workload import Layout, Workload
     from cpsched.traces.table_cells import Table
@@ -32,78 +33,47 @@ def metadata_of(workload: Workload) -> dict[str, Any]:
     }
 
 
-class Metadata:
+def read_metadata(table: Table, named: Collection[str], layout: Layout) -> dict[str, Any]:
     """
-    The metadata of a table, checked; what it does not say is left to the caller.
+    Return what a table says of its workload, by the parameters of ``Workload.build``.
+
+    Parameters
+    ----------
+    named
+        The resource kinds that the columns name.
+    layout
+        The workload's layout where the table does not say.
 
     Raises
     ------
     TraceError
-        If the table is of a later version; in the methods: if a value is not what it should be.
+        If the table is of a later version, or a value is not what it should be.
     """
+    usual: dict[str, Any] = {
+        "cpsched-table": VERSION,
+        "title": title(table.path),
+        "epoch": None,
+        "layout": layout,
+        "resources": list(ordered(named)),
+        "header": [],
+        "set_aside": [],
+    }
+    found = {key: table.metadata.get(key, value) for key, value in usual.items()}
+    for key, right, holds in _RIGHT:
+        if not holds(found[key]):
+            raise _error(table, key, right)
+    if left_out := set(named) - set(found["resources"]):
+        raise _error(table, "resources", f"must name {min(left_out)!r} too, which has a column")
+    del found["cpsched-table"]
+    # Other comment lines of the file follow the log's header.
+    header = [*found["header"], *(["", comment] for comment in table.comments)]
+    pairs = {"header": header, "set_aside": found["set_aside"]}
+    return found | {key: [(name, value) for name, value in these] for key, these in pairs.items()}
 
-    def __init__(self, table: Table) -> None:
-        self._table = table
-        version = self._get("cpsched-table", VERSION)
-        if not _is_count(version) or version > VERSION:
-            raise self._error("cpsched-table", f"this cpsched reads versions up to {VERSION}")
 
-    def title(self, otherwise: str) -> str:
-        """Return the workload's title."""
-        title = self._get("title", otherwise)
-        if not isinstance(title, str):
-            raise self._error("title", "must be a string")
-        return title
-
-    def epoch(self) -> int | None:
-        """Return the unix time of second 0."""
-        epoch = self._get("epoch", None)
-        if epoch is not None and not (_is_whole(epoch) and abs(epoch) <= MAX_TIME):
-            raise self._error("epoch", "must be seconds since 1970, or null")
-        return None if epoch is None else int(epoch)
-
-    def layout(self, otherwise: Layout) -> Layout:
-        """Return the workload's layout."""
-        layout: Layout = self._get("layout", otherwise)
-        if layout not in ("units", "processors"):
-            raise self._error("layout", 'must be "units" or "processors"')
-        return layout
-
-    def resources(self, named: Collection[str]) -> tuple[str, ...]:
-        """Return the resource kinds in order; ``named`` are those the columns name."""
-        kinds = self._get("resources", list(ordered(named)))
-        if not isinstance(kinds, list) or not all(isinstance(kind, str) for kind in kinds):
-            raise self._error("resources", "must be a list of strings")
-        if len(set(kinds)) < len(kinds) or not kinds:
-            raise self._error("resources", "must be different names, at least one")
-        if len(kinds) > MAX_KINDS:
-            raise self._error("resources", f"must be at most {MAX_KINDS}")
-        if not set(named) <= set(kinds):
-            left_out = min(set(named) - set(kinds))
-            raise self._error("resources", f"must name {left_out!r} too, which has a column")
-        return tuple(kinds)
-
-    def header(self) -> tuple[tuple[str, str], ...]:
-        """Return the log's header; other comment lines of the file follow with the key ''."""
-        pairs = self._get("header", [])
-        if not _is_pairs(pairs, lambda text: isinstance(text, str)):
-            raise self._error("header", "must be a list of [key, text]")
-        comments = tuple(("", comment) for comment in self._table.comments)
-        return tuple((key, text) for key, text in pairs) + comments
-
-    def set_aside(self) -> tuple[tuple[str, int], ...]:
-        """Return the rows set aside before the table was written, by reason."""
-        pairs = self._get("set_aside", [])
-        if not _is_pairs(pairs, _is_count):
-            raise self._error("set_aside", "must be a list of [reason, count]")
-        return tuple((reason, count) for reason, count in pairs)
-
-    def _get(self, key: str, otherwise: Any) -> Any:
-        return self._table.metadata.get(key, otherwise)
-
-    def _error(self, key: str, message: str) -> TraceError:
-        value = self._table.metadata.get(key)
-        return TraceError(message, file=self._table.path, field=f"metadata {key}", value=value)
+def _error(table: Table, key: str, message: str) -> TraceError:
+    value = table.metadata.get(key)
+    return TraceError(message, file=table.path, field=f"metadata {key}", value=value)
 
 
 def _is_pairs(pairs: Any, second: Any) -> bool:
@@ -119,3 +89,41 @@ def _is_whole(value: Any) -> bool:
 
 def _is_count(value: Any) -> bool:
     return _is_whole(value) and 0 <= value <= 2**53
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_text, value))
+
+
+def _is_epoch(value: Any) -> bool:
+    return value is None or (_is_whole(value) and abs(value) <= MAX_TIME)
+
+
+#: What each value must be, in words and as a test, in the order in which they are looked at.
+_RIGHT: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
+    (
+        "cpsched-table",
+        f"this cpsched reads versions up to {VERSION}",
+        lambda value: _is_count(value) and value <= VERSION,
+    ),
+    ("resources", "must be a list of strings", _is_texts),
+    (
+        "resources",
+        "must be different names, at least one",
+        lambda kinds: 0 < len(kinds) == len(set(kinds)),
+    ),
+    ("resources", f"must be at most {MAX_KINDS}", lambda kinds: len(kinds) <= MAX_KINDS),
+    ("title", "must be a string", _is_text),
+    ("epoch", "must be seconds since 1970, or null", _is_epoch),
+    (
+        "layout",
+        'must be "units" or "processors"',
+        lambda value: value in ("units", "processors"),
+    ),
+    ("header", "must be a list of [key, text]", lambda pairs: _is_pairs(pairs, _is_text)),
+    ("set_aside", "must be a list of [reason, count]", lambda pairs: _is_pairs(pairs, _is_count)),
+)

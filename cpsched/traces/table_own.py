@@ -57,8 +57,7 @@ from cpsched.model.workload import (
 )
 from cpsched.traces.checks import RowChecks, counted, no_jobs
 from cpsched.traces.table_cells import Cells, check_columns, taken
-from cpsched.traces.table_metadata import Metadata
-from cpsched.traces.text import title
+from cpsched.traces.table_metadata import read_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -67,6 +66,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from cpsched.base.types import AnyArray, IntArray
+    from cpsched.model.workload import Layout
     from cpsched.traces.table_cells import Table
 
 REQUIRED = ("job_id", "submit", "runtime", "requested_time")
@@ -101,10 +101,11 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
         there is not a job.
     """
     _check_columns(table)
-    metadata = Metadata(table)
+    layout: Layout = "processors" if "cores" in table.columns else "units"
+    about = read_metadata(table, _named(table.columns), layout)
+    resources = about["resources"]
     checks = RowChecks(table.num_rows)
     cells = Cells(table, checks)
-    resources = metadata.resources(_named(table.columns))
     columns = _columns(cells, resources)
     never_ran = columns["runtime"] == MISSING
     _check_rows(columns, resources, checks)
@@ -118,12 +119,7 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     new_row[rows] = np.arange(len(rows))
     columns["dependency"] = new_row[position]
     return Workload.build(
-        title=metadata.title(title(table.path)),
-        epoch=metadata.epoch(),
-        resources=resources,
-        layout=metadata.layout("processors" if "cores" in cells else "units"),
-        header=metadata.header(),
-        set_aside=_added(metadata.set_aside(), set_aside),
+        **about | {"set_aside": _added(about["set_aside"], set_aside)},
         **taken(columns, rows),
     )
 

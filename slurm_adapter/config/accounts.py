@@ -8,7 +8,7 @@ file (:data:`~slurm_adapter.dispatch.policy.LIMITS`), and the longer ones that s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from cpsched.api.errors import ConfigError
 from cpsched.api.fields import parse_duration as duration
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
+T = TypeVar("T")
 #: Alternative names of columns, in lower case.
 _ALIASES = {
     "fairshare": "share",
@@ -61,7 +62,7 @@ class Row:
         value = self.values.get(key)
         return "" if value is None or value.text in _NO_VALUE else value.text
 
-    def read(self, key: str, reader: Callable[[str], object], default: object) -> object:
+    def read(self, key: str, reader: Callable[[str], T], default: T) -> T:
         """Return a column as converted by a reader."""
         return self.values[key].read(reader) if self.text(key) else default
 
@@ -110,16 +111,15 @@ def read_qos(path: Path) -> dict[str, Qos]:
     found: dict[str, Qos] = {}
     for row in read_table(path, "Name"):
         mode = row.text("preemptmode").upper()
-        exempt = row.read("preemptexempttime", duration, None)
         found[row.text("name")] = Qos(
             name=row.text("name"),
-            priority=_whole(row, "priority", 0),
-            usage_factor=_float(row, "usagefactor", 1.0),
+            priority=row.read("priority", whole, 0),
+            usage_factor=row.read("usagefactor", _number, 1.0),
             limits=_limits(row),
             preempt=_names(row, "preempt"),
             preempt_mode="" if mode == "CLUSTER" else mode,
-            grace=_seconds(row, "gracetime"),
-            preempt_exempt=exempt if isinstance(exempt, int) else None,
+            grace=row.read("gracetime", duration, 0),
+            preempt_exempt=row.read("preemptexempttime", _exempt, None),
             flags=frozenset(_names(row, "flags")),
         )
     # Slurm may still give the number of a QOS that no longer exists.
@@ -172,7 +172,7 @@ def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:
                 partition=row.text("partition"),
                 parent="" if user or account == "root" else parent,
                 shares=_shares(row),
-                priority=_whole(row, "priority", 0),
+                priority=row.read("priority", whole, 0),
                 limits=_limits(row),
                 qos=_names(row, "qos"),
                 default_qos=row.text("defaultqos"),
@@ -193,7 +193,9 @@ def with_usage(
         If it is not such a table.
     """
     usage = {
-        (row.text("account"), row.text("user"), row.text("partition")): _float(row, "rawusage", 0.0)
+        (row.text("account"), row.text("user"), row.text("partition")): row.read(
+            "rawusage", _number, 0.0
+        )
         for row in read_table(path, "RawUsage")
         if row.text("user")
     }
@@ -219,28 +221,18 @@ def _names(row: Row, key: str) -> tuple[str, ...]:
 def _shares(row: Row) -> int | None:
     if row.text("share").lower() == "parent":
         return None
-    shares = _whole(row, "share", 1)
+    shares = row.read("share", whole, 1)
     if shares < 0:
         raise row.values["share"].error('must be a whole number from 0 on, or "parent"')
     return shares
 
 
-def _whole(row: Row, key: str, default: int) -> int:
-    found = row.read(key, whole, default)
-    return found if isinstance(found, int) else default
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise ValueError("is not a number") from None
 
 
-def _seconds(row: Row, key: str) -> int:
-    found = row.read(key, duration, 0)
-    return found if isinstance(found, int) else 0
-
-
-def _float(row: Row, key: str, default: float) -> float:
-    def number(text: str) -> float:
-        try:
-            return float(text)
-        except ValueError:
-            raise ValueError("is not a number") from None
-
-    found = row.read(key, number, default)
-    return found if isinstance(found, float) else default
+def _exempt(text: str) -> int | None:
+    return duration(text)

@@ -232,12 +232,14 @@ def test_no_run_and_other_formats_are_refused(simulated, tmp_path):
         ([(8, 3)], "node[009-011]"),
         ([(11, 1)], "login"),
         ([(10, 3)], "node011,login,gpu1"),
+        ([(13, 3)], "n[9-11].site"),
         ([], ""),
     ],
 )
 def test_node_lists_are_folded(runs, text):
-    """As Slurm writes them; names without a number stand alone."""
+    """As Slurm writes them; names without a number stand alone, what is behind it stays."""
     names = [f"node{index:03d}" for index in range(1, 12)] + ["login", "gpu1"]
+    names += ["n9.site", "n10.site", "n11.site"]
     assert fold(names, runs) == text
 
 

@@ -343,6 +343,13 @@ def test_parquet_strings_that_are_no_text_are_an_error(tmp_path) -> None:
         traces.read(tmp_path / "a.parquet")
 
 
+def test_metadata_of_others_is_passed_over(tmp_path) -> None:
+    table = pa.table({name: ["1"] for name in HEADER.split(",")})
+    about = json.dumps({"title": "own", "colour": "red"})
+    pq.write_table(table.replace_schema_metadata({"cpsched": about}), tmp_path / "a.parquet")
+    assert traces.read(tmp_path / "a.parquet").title == "own"
+
+
 def test_parquet_metadata_must_be_an_object(tmp_path) -> None:
     table = pa.table({"job_id": ["x"]}).replace_schema_metadata({"cpsched": "[]"})
     pq.write_table(table, tmp_path / "a.parquet")
