@@ -243,6 +243,6 @@ def test_jobs_that_change_size_are_compared_with_rigid_ones(tmp_path: Path) -> N
         "20 %", "50 %", "100 %", "50 %, 0 s",
     }  # fmt: skip
     dispatchers = {task.dispatcher for task in changing}
-    assert len([one for one in dispatchers if one.startswith("malleable")]) == 5
+    assert len([one for one in dispatchers if one.startswith("malleable")]) == 4
     assert {"dn-dbes", "cp-malleable"} < dispatchers
     assert len(changing) == 3 * 3 * 4 * len(dispatchers)

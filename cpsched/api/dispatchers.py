@@ -19,5 +19,5 @@ from cpsched.dispatch.priority import (
     units_a_node_holds,
 )
 from cpsched.dispatch.profile import Profile
-from cpsched.dispatch.resizing import expanded, may_change, shrunk
+from cpsched.dispatch.shadow import TIMES, Shadow
 from cpsched.dispatch.wrapper import Wrapper

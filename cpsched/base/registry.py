@@ -33,8 +33,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "rollout": "cpsched.rollout.dispatcher:Rollout",
         "try": "cpsched.dispatch.try_runs:TryRuns",
         "preempt": "cpsched.dispatch.preemption:Preemption",
-        "malleable": "cpsched.dispatch.malleable:Malleable",
-        "cp-malleable": "cpsched.cp.malleable:CpMalleable",
         "cp": "cpsched.cp.pure:Cp",
     },
     "allocators": {

@@ -210,7 +210,7 @@ def _held_by(slot, r, jobs, running):
 
 
 @leaf
-def _reserve(time, job, jobs, running, pool):
+def _shadow_of(time, job, jobs, running, pool):
     """
     Return from when on a job that does not fit has room, as reservations take it.
 
@@ -304,7 +304,7 @@ def _start_queue(time, least, runtime, jobs, running, pool, patience):
             held = job
         elif goes and held >= 0:
             if not is_known:
-                shadow, is_known = _reserve(time, held, jobs, running, pool), True
+                shadow, is_known = _shadow_of(time, held, jobs, running, pool), True
             if time + jobs.reserved[job] > shadow:
                 goes = _fits(jobs.demand, job, pool.beside)
                 if goes:

@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.api.dispatchers import Fifo, expanded, may_change, shrunk
+from cpsched.api.dispatchers import Fifo
 from cpsched.api.model import JobType, Kill, Resize, Start, Suspend, parts_per_second
 from cpsched.api.model import columns as c
 from cpsched_papers.dn_dbes.messages import KILLED, STARTED, SUSPENDED, RunningJob, WaitingJob
+from cpsched_papers.malleable.resizing import expanded, may_change, shrunk
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

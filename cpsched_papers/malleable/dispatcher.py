@@ -6,23 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import JobType
-from cpsched.dispatch.resizing import GROWN, SHRUNK, Changes, may_change
-from cpsched.dispatch.shadow import TIMES, Shadow
-from cpsched.dispatch.sizes import Strategy, grown, shrunk
-from cpsched.dispatch.wrapper import Wrapper
-from cpsched.errors import ConfigError, check_least, one_of
-from cpsched.model import columns as c
-from cpsched.model.decision import Start
-from cpsched.model.jobtable import JobTable
-from cpsched.model.speedup import MILLION, seconds_on
+from cpsched.api.dispatchers import TIMES, Shadow, Wrapper
+from cpsched.api.errors import ConfigError, check_least, one_of
+from cpsched.api.model import MILLION, JobTable, JobType, Start, seconds_on
+from cpsched.api.model import columns as c
+from cpsched_papers.malleable.resizing import GROWN, SHRUNK, Changes, may_change
+from cpsched_papers.malleable.sizes import Strategy, grown, shrunk
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray, IntArray
-    from cpsched.dispatch.allocators import Allocator
-    from cpsched.model.decision import Decision
-    from cpsched.model.jobtable import RunningTable
-    from cpsched.model.view import View
+    from cpsched.api.dispatchers import Allocator
+    from cpsched.api.model import Decision, FloatArray, IntArray, RunningTable, View
 
 
 class Malleable(Wrapper):
@@ -38,7 +31,7 @@ class Malleable(Wrapper):
     Parameters
     ----------
     strategy
-        See :class:`~cpsched.dispatch.sizes.Strategy`.
+        See :class:`~cpsched_papers.malleable.sizes.Strategy`.
     dispatcher
         Who decides what starts.
     depth

@@ -13,11 +13,11 @@ from tiny import machine, run
 
 from cpsched.base.spec import build
 from cpsched.cp import cpsat
-from cpsched.cp.malleable_model import Choice, Option, Task, cost, list_plan, solved_plan
 from cpsched.errors import ConfigError
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.workload import Workload
 from cpsched.verification import verify
+from cpsched_papers.malleable.model import Choice, Option, Task, cost, list_plan, solved_plan
 
 ENOUGH = cpsat.Limits(deterministic=1.0)
 

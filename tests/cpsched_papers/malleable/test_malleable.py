@@ -13,11 +13,11 @@ from tiny import machine, run
 
 from cpsched.base.spec import build
 from cpsched.base.types import Split
-from cpsched.dispatch.sizes import Lines, Strategy, grown, shrunk
 from cpsched.errors import ConfigError
 from cpsched.model.schedule import JobOutcome, Schedule
 from cpsched.model.workload import Workload
 from cpsched.verification import verify
+from cpsched_papers.malleable.sizes import Lines, Strategy, grown, shrunk
 
 
 def played(workload: Workload, strategy: str, cores: int = 8, **options: str) -> Schedule:

@@ -7,26 +7,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import JobType
-from cpsched.cp import cpsat
-from cpsched.cp.malleable_model import Option, Task, cost, list_plan, solved_plan
-from cpsched.dispatch.malleable import grow, slower
-from cpsched.dispatch.resizing import GROWN, SHRUNK, Changes, may_change
-from cpsched.dispatch.sizes import Strategy
-from cpsched.dispatch.wrapper import Wrapper
-from cpsched.errors import ConfigError, check_least
-from cpsched.model.decision import Decision, Start
-from cpsched.model.speedup import parts_per_second
+from cpsched.api.dispatchers import Wrapper
+from cpsched.api.errors import ConfigError, check_least
+from cpsched.api.model import Decision, JobType, Start, parts_per_second
+from cpsched.api.solver import cpsat
+from cpsched_papers.malleable.dispatcher import grow, slower
+from cpsched_papers.malleable.model import Option, Task, cost, list_plan, solved_plan
+from cpsched_papers.malleable.resizing import GROWN, SHRUNK, Changes, may_change
+from cpsched_papers.malleable.sizes import Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
-    from cpsched.cp.malleable_model import Choice
-    from cpsched.dispatch.allocators import Allocator
-    from cpsched.model.jobtable import JobTable, RunningTable
-    from cpsched.model.system import System
-    from cpsched.model.view import View
+    from cpsched.api.dispatchers import Allocator
+    from cpsched.api.model import IntArray, JobTable, RunningTable, System, View
+    from cpsched_papers.malleable.model import Choice
 
 #: Statistics.
 SOLVES, IMPROVED = "solves", "improved"

@@ -12,19 +12,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import JobType, Split
-from cpsched.model import columns as c
-from cpsched.model.decision import Resize, Start
+from cpsched.api.model import JobType, Resize, Split, Start
+from cpsched.api.model import columns as c
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.dispatch.allocators import Allocator
-    from cpsched.model.allocation import Allocation
-    from cpsched.model.decision import Action
-    from cpsched.model.jobtable import JobTable
-    from cpsched.model.view import View
+    from cpsched.api.dispatchers import Allocator
+    from cpsched.api.model import Action, Allocation, BoolArray, IntArray, JobTable, View
 
 #: Statistics: jobs that gave up units, and that got more.
 SHRUNK, GROWN = "jobs_shrunk", "jobs_grown"
