@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -255,10 +256,10 @@ def as_data(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
             {
                 "predictor": item.predictor,
                 "warmup_jobs": item.scored,
-                "overall": item.overall.to_dict(),
-                "ends_within": {str(span): score.to_dict() for span, score in item.within.items()},
-                "distribution": item.distribution and item.distribution.to_dict(),
-                "by_class": {name: score.to_dict() for name, score in item.by_class.items()},
+                "overall": asdict(item.overall),
+                "ends_within": {str(span): asdict(score) for span, score in item.within.items()},
+                "distribution": item.distribution and asdict(item.distribution),
+                "by_class": {name: asdict(score) for name, score in item.by_class.items()},
                 "stats": dict(item.stats),
                 "provenance": dict(item.provenance),
                 "cpu_us_per_job": item.cpu_us,

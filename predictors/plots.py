@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.api.errors import ConfigError
-from cpsched.api.predictors import HORIZONS
 from cpsched.api.simulation import CLASSES
 from cpsched.api.studies import style
-from predictors.accuracy import BOUND, reliability
-from predictors.tables import SPANS
+from predictors.accuracy import BOUND
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,7 +25,7 @@ if TYPE_CHECKING:
     from predictors.evaluation import Evaluation
 
 #: Names of the figures; each is written with every suffix.
-FIGURES = ("error-by-runtime", "bounds", "learning-curve", "reliability")
+FIGURES = ("error-by-runtime", "bounds", "learning-curve")
 SUFFIXES = (".svg", ".png")
 _MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 #: Predictors that no longer fit into one row of a legend.
@@ -56,8 +54,6 @@ def draw(folder: Path, fitted: Fitted, evaluations: Sequence[Evaluation]) -> lis
     """
     Write all figures to a folder, as SVG and PNG; the same files from the same figures.
 
-    ``reliability`` is of predictors that give chances, and left out where none does.
-
     Parameters
     ----------
     folder
@@ -78,9 +74,7 @@ def draw(folder: Path, fitted: Fitted, evaluations: Sequence[Evaluation]) -> lis
         If matplotlib is not installed.
     """
     written = []
-    for name, make in zip(FIGURES, (_errors, _bounds, _learning, _reliability), strict=True):
-        if make is _reliability and all(item.ends_within is None for item in evaluations):
-            continue
+    for name, make in zip(FIGURES, (_errors, _bounds, _learning), strict=True):
         # A figure that is never shown needs no window system, and none is asked for.
         with style.styled(name):
             figure = make(fitted, evaluations)
@@ -174,32 +168,6 @@ def _learning(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:
         panel.set_xlim(0, len(evaluations[0].rows) / 1000)
         panel.set_ylim(bottom=0)
     _legend(figure, mean, evaluations)
-    return figure
-
-
-def _reliability(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:
-    """Chance to end within each horizon, and what came of it, by tenths of the jobs in doubt."""
-    figure, panels = _figure(7.2, 3.2, len(HORIZONS), sharey=True)
-    workload = fitted.workload
-    for place, (panel, horizon) in enumerate(zip(panels, HORIZONS, strict=True)):
-        panel.plot([0, 100], [0, 100], color="#555555", linewidth=0.8, zorder=1)
-        for index, item in enumerate(evaluations):
-            if item.ends_within is None:
-                continue
-            rows, chance = item.rows[item.scored :], item.ends_within[item.scored :, place]
-            chosen = (workload.requested_time[rows] > horizon) & ~np.isnan(chance)
-            if not chosen.any():
-                continue
-            within = workload.runtime[rows[chosen]] <= horizon
-            predicted, observed, _ = reliability(chance[chosen], within)
-            panel.plot(
-                100 * predicted, 100 * observed, label=item.predictor,
-                marker=_MARKERS[index % len(_MARKERS)], markersize=4, **_how(index),
-            )  # fmt: skip
-        panel.set_title(f"ends within {SPANS[horizon]}", fontsize=9)
-        panel.set(xlabel="predicted chance (%)", xlim=(0, 100), ylim=(0, 100))
-    panels[0].set_ylabel("jobs that did (%)")
-    _legend(figure, panels[0], evaluations)
     return figure
 
 

@@ -98,7 +98,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "predictors": {
         "requested": "cpsched.model.estimates:Requested",
         "actual": "cpsched.model.estimates:Actual",
-        "oracle-class": "cpsched.model.estimates:OracleClass",
     },
     "formats": {},
     "commands": {},

@@ -16,8 +16,9 @@ from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model import columns
 from cpsched.model.prediction import Outcome
-from predictors.history import EIGHT_RULES, SIX_RULES, RecentRuntimes
+from predictors.history import EIGHT_RULES, SIX_RULES
 from predictors.job_records import prefix_rule
+from predictors.remembered import RecentRuntimes
 from predictors.replay import Replay
 
 RESOURCES = ("core", "gpu", "mem")
@@ -225,34 +226,10 @@ def test_noise_on_the_truth_is_lognormal_and_each_jobs_own():
     assert (again != other).any()
 
 
-def test_the_oracle_of_one_bit_says_which_jobs_end_soon():
-    """The horizon itself counts; the rest is the request."""
-    runtimes = [1, 60, 61, 999]
-    assert estimates("oracle-class", runtimes).tolist() == [60, 60, 1000, 1000]
-    assert estimates("oracle-class:within=61", runtimes).tolist() == [61, 61, 61, 1000]
-    wrong = "oracle-class:recall=0,false_alarms=1"
-    assert estimates(wrong, runtimes).tolist() == [1000, 1000, 60, 60]
-
-
-def test_the_oracle_errs_as_often_as_asked():
-    """Of 400 short and 400 long jobs."""
-    found = estimates("oracle-class:recall=0.7,false_alarms=0.05", [30] * 400 + [900] * 400) == 60
-    assert found[:400].mean() == pytest.approx(0.7, abs=0.07)
-    assert found[400:].mean() == pytest.approx(0.05, abs=0.03)
-
-
-@pytest.mark.parametrize(
-    ("spec", "what"),
-    [
-        ("actual:sigma=-1", "sigma is -1"),
-        ("oracle-class:within=0", "within is 0, must be from 1 to"),
-        ("oracle-class:recall=2", "recall is 2"),
-        ("oracle-class:false_alarms=-0.1", "false_alarms is -0.1, must be from 0 to 1"),
-    ],
-)
-def test_impossible_knowledge_is_refused(spec, what):
-    with pytest.raises(ConfigError, match=what):
-        estimates(spec, [1])
+def test_impossible_knowledge_is_refused():
+    """One line."""
+    with pytest.raises(ConfigError, match="sigma is -1"):
+        estimates("actual:sigma=-1", [1])
 
 
 def test_answers_are_clipped_to_the_request():

@@ -80,8 +80,7 @@ def test_one_job_and_many_predictors_can_be_drawn(tmp_path):
     pytest.importorskip("matplotlib", reason="matplotlib, an extra, is not installed")
     fitted = sample(1)
     found = [evaluate(fitted, starts_of(fitted), f"last:count={n}") for n in range(1, 10)]
-    # All but the one of chances, which these predictors do not give.
-    assert len(plots.draw(tmp_path, fitted, found)) == len(FILES) - 2
+    assert len(plots.draw(tmp_path, fitted, found)) == len(FILES)
 
 
 @pytest.mark.parametrize(
