@@ -1,8 +1,8 @@
 """
 The one module that imports AccaSim. It has no types, so those that we rely on are declared here.
 
-AccaSim keeps one set of constants for a whole process, so a process can run only one simulation;
-:mod:`accasim_adapter.processes` runs several, each in its own process.
+AccaSim keeps one set of constants for a whole process and clears it when a simulation ends, so a
+process can run only one at a time, and an interrupted one leaves its own behind.
 """
 
 from __future__ import annotations

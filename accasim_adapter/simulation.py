@@ -49,7 +49,7 @@ def simulator(
     """
     Return AccaSim's ``Simulator`` for a workload; ``start_simulation()`` runs it.
 
-    A process runs one (:mod:`accasim_adapter.processes` runs several).
+    A process runs one at a time.
 
     Parameters
     ----------

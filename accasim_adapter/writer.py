@@ -35,7 +35,7 @@ class ScheduleWriter(Hooks):
         self._schedule = _opened(path)
         self._pretty = None if pretty is None else _opened(pretty)
         if self._pretty:
-            self._pretty.write(text.pretty_header())
+            self._pretty.write(text.PRETTY_HEADER)
 
     def begin(self, event_manager: Any) -> None:
         """Take the names of AccaSim's nodes."""
@@ -50,6 +50,7 @@ class ScheduleWriter(Hooks):
             memory = getattr(job, "mem", None)
             line = text.JobLine(
                 job_id=job.id,
+                user=getattr(job, "user_id", None),
                 queued=job.queued_time,
                 start=job.start_time,
                 end=job.end_time,
@@ -57,14 +58,10 @@ class ScheduleWriter(Hooks):
                 units=job.requested_nodes,
                 cores=getattr(job, "core", text.UNKNOWN),
                 memory=text.UNKNOWN if memory is None else memory,
+                request=job.requested_resources.values(),
+                requested_time=job.expected_duration,
             )
-            self._schedule.write(
-                line.schedule(
-                    user=getattr(job, "user_id", None),
-                    resources=job.requested_resources.values(),
-                    requested_time=job.expected_duration,
-                )
-            )
+            self._schedule.write(line.schedule())
             if self._pretty:
                 self._pretty.write(line.pretty(job.end_order))
 
