@@ -75,7 +75,9 @@ def evaluate_command(
     ] = None,
     plots: Annotated[
         Path | None,
-        typer.Option("--plots", help="Folder for figures, SVG and PNG; created if missing."),
+        typer.Option(
+            "--plots", help="Folder for the learning curve, SVG and PNG; created if missing."
+        ),
     ] = None,
     overwrite: Overwrite = False,
     warmup: Annotated[
@@ -207,11 +209,9 @@ def _check_plots(folder: Path, *, overwrite: bool) -> None:
         raise ConfigError("is a file, must be a folder", where=folder, key="--plots")
     if not folder.absolute().parent.is_dir():
         raise ConfigError("its folder does not exist", where=folder, key="--plots")
-    for name in plots.FIGURES:
-        for suffix in plots.SUFFIXES:
-            path = folder / f"{name}{suffix}"
-            if path.exists():
-                check_new_file(path, overwrite=overwrite, key="--plots")
+    for name in plots.FILES:
+        if (folder / name).exists():
+            check_new_file(folder / name, overwrite=overwrite, key="--plots")
 
 
 def _draw(folder: Path, fitted: Fitted, evaluations: list[Evaluation]) -> list[Path]:
