@@ -32,8 +32,8 @@ class Event(Protocol):
         From the moment it is queued. ``requested_nodes`` counts units: several may share a node.
     start_time, assigned_nodes
         Once it has started.
-    end_time, end_order
-        Once it has ended, the time None and the order 0 until then.
+    end_time
+        Once it has ended, None until then.
     """
 
     id: str
@@ -43,7 +43,6 @@ class Event(Protocol):
     expected_duration: int
     start_time: int | None
     end_time: int | None
-    end_order: int
     assigned_nodes: Sequence[str]
 
 
