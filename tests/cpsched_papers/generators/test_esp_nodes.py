@@ -13,7 +13,7 @@ from cpsched.base import registry
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
-from cpsched_papers.generators.esp_nodes import ESP_NODES, EspNodesOptions
+from cpsched_papers.generators.esp import ESP_NODES, EspNodesOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
