@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run, starts
 
-from cpsched import checks
 from cpsched.base.spec import build
 from cpsched.cp import cpsat, stats
 from cpsched.engine.machine import Machine
