@@ -189,7 +189,7 @@ class Deciding:
         self._stopped = False
         self._engine = Engine(
             backend,
-            lambda mine: Mirror(system, dispatcher, mine=mine),
+            Mirror(system, dispatcher),
             folder=folder,
             act=True,
             limits=Limits(patience=120, fastest=1, slowest=4),

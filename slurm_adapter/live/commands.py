@@ -29,7 +29,7 @@ from cpsched.api.commands import (
 if TYPE_CHECKING:
     from cpsched.api.model import System
     from slurm_adapter.live.backend import Backend
-    from slurm_adapter.live.engine import Counts
+    from slurm_adapter.live.orders import Counts
     from slurm_adapter.live.plan import Plan
 
 SystemFile = Annotated[
@@ -179,9 +179,7 @@ def run_command(
 
     engine = Engine(
         slurm,
-        lambda mine: Mirror(
-            machine, dispatcher, predictor, mine=mine, seed=seed, may_requeue=requeue
-        ),
+        Mirror(machine, dispatcher, predictor, seed=seed, may_requeue=requeue),
         folder=state,
         act=act,
         ours=Filter(mark=mark, partitions=frozenset(partition or ()), users=frozenset(user or ())),

@@ -13,7 +13,7 @@ from slurm_adapter.live.mirror import Chosen, Mirror, Stage
 from slurm_adapter.live.requests import is_marked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from cpsched.api.model import System
     from slurm_adapter.live.backend import Backend
@@ -153,7 +153,10 @@ def _counts(job: LiveJob) -> bool:
 
 
 def _planned(
-    mirror: Mirror, snapshot: Snapshot, chosen: dict[str, tuple[str, ...]], expected: Any
+    mirror: Mirror,
+    snapshot: Snapshot,
+    chosen: Mapping[str, tuple[str, ...]],
+    expected: Mapping[str, int],
 ) -> Iterator[PlannedJob]:
     for key, known in mirror.known.items():
         if known.job.waits:
