@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -88,10 +88,11 @@ def demo_command(
         echo("  cpsched slurm explain -d easy JOB")
         echo("  cpsched slurm run -d easy --act --state live-state\n")
         echo("Ctrl-C stops it.")
-        try:
+        with suppress(KeyboardInterrupt):
             stop.wait()
-        except KeyboardInterrupt:
-            echo("Stopping.")
+        # What has begun to stop is not interrupted halfway.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        echo("Stopping.")
 
 
 def plan_command(
