@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import ConfigError, CpschedError
 from cpsched.api.model import MISSING
+from slurm_adapter.live.record import Record, is_record
 from slurm_adapter.live.when import when
 
 if TYPE_CHECKING:
@@ -98,9 +99,7 @@ class Watch:
 
     def _told(self, snapshot: Snapshot) -> dict[str, dict[str, int | None]]:
         """Return forecasts by job, in Unix time."""
-        from slurm_adapter.live.record import Record
-
-        there = self._twin is not None and (self._twin / "open.parquet").exists()
+        there = self._twin is not None and is_record(self._twin)
         record = Record(self._twin) if there and self._twin is not None else None
         try:
             answer = when(snapshot, self._system, dispatcher=self._dispatcher, record=record)
