@@ -413,11 +413,10 @@ def test_a_dry_run_and_a_plan_say_who_would_shrink(slurm, make):
         steps(engine, slurm, 4)
     (said,) = (line for line in engine.said if f"job {wide} would keep" in line)
     found = plan(slurm, EURORA, DISPATCHERS[0])
-    (one,) = found.shrinks
-    assert (one.key, len(one.nodes)) == (wide, 32)
-    assert said.split()[4] == ",".join(one.nodes)
-    assert found.document()["shrinks"] == [{"job": wide, "keeps": list(one.nodes)}]
-    assert [job.job.key for job in found.jobs] == [other]
+    (one,) = found["shrinks"]
+    assert (one["job"], len(one["keeps"])) == (wide, 32)
+    assert said.split()[4] == ",".join(one["keeps"])
+    assert [job["job"] for job in found["jobs"]] == [other]
     assert shrinks(slurm) == []
 
 
