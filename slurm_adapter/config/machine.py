@@ -14,7 +14,7 @@ from cpsched.api.fields import minutes
 from cpsched.api.machines import compress, natural
 from slurm_adapter.config.conf import partition_nodes
 from slurm_adapter.config.gres import read_gres, types_by_node, with_types
-from slurm_adapter.dispatch.policy_file import clock
+from slurm_adapter.dispatch.values import clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -189,7 +189,7 @@ _NOTHING = ("none", "(null)", "mcs/none", "burst_buffer/none", "")
 def _of_parameters(conf: Conf, imported: Imported) -> Iterator[Gap]:
     for name, words in imported.words.items():
         instead = "not followed"
-        if name in PARAMETERS and PARAMETERS[name].kind == "choice":
+        if name in PARAMETERS and PARAMETERS[name].kind.name == "choice":
             instead = f"{PARAMETERS[name].default} instead"
         yield Gap(f"{name}={_few(words)}", instead)
     for name, instead in UNFOLLOWED.items():

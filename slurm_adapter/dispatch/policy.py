@@ -6,24 +6,25 @@ A site's policy: the parts of slurm.conf, accounts and QOS that decide the order
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from slurm_adapter.dispatch import values as v
 from slurm_adapter.dispatch.parameters import PARAMETERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
 #: The limits of QOS and associations, as sacctmgr names them, and what kind of value each has.
-LIMITS: Mapping[str, str] = {
-    **dict.fromkeys(("GrpTRES", "GrpTRESMins", "GrpTRESRunMins"), "tres"),
-    **dict.fromkeys(("GrpJobs", "GrpSubmit"), "count"),
-    "GrpWall": "time",
-    **dict.fromkeys(("MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MinTRES"), "tres"),
-    **dict.fromkeys(("MaxTRESPU", "MaxTRESPA", "MaxTRESRunMinsPU", "MaxTRESRunMinsPA"), "tres"),
-    **dict.fromkeys(("MaxJobs", "MaxSubmit"), "count"),
-    **dict.fromkeys(("MaxJobsPU", "MaxJobsPA", "MaxSubmitPU", "MaxSubmitPA"), "count"),
-    "MaxWall": "time",
+LIMITS: Mapping[str, v.Kind] = {
+    **dict.fromkeys(("GrpTRES", "GrpTRESMins", "GrpTRESRunMins"), v.TRES),
+    **dict.fromkeys(("GrpJobs", "GrpSubmit"), v.COUNT),
+    "GrpWall": v.LENGTH,
+    **dict.fromkeys(("MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MinTRES"), v.TRES),
+    **dict.fromkeys(("MaxTRESPU", "MaxTRESPA", "MaxTRESRunMinsPU", "MaxTRESRunMinsPA"), v.TRES),
+    **dict.fromkeys(("MaxJobs", "MaxSubmit"), v.COUNT),
+    **dict.fromkeys(("MaxJobsPU", "MaxJobsPA", "MaxSubmitPU", "MaxSubmitPA"), v.COUNT),
+    "MaxWall": v.LENGTH,
 }
 
 
@@ -184,3 +185,139 @@ class Policy:
     def with_parameters(self, given: Mapping[str, Any]) -> Policy:
         """Return a policy in which some parameters have other values."""
         return replace(self, parameters={**self.parameters, **given})
+
+
+#: Of a key: it is not there.
+ABSENT: Any = object()
+
+
+class Key(NamedTuple):
+    """
+    What a file calls an attribute.
+
+    Attributes
+    ----------
+    name
+        As Slurm spells it.
+    field
+        The attribute; ``limits`` of a limit, which is there by its name.
+    kind
+        Of its values.
+    """
+
+    name: str
+    field: str
+    kind: v.Kind
+
+
+class Table(NamedTuple):
+    """
+    A table of a policy file.
+
+    Attributes
+    ----------
+    name
+        As in the file.
+    within
+        The attribute of a policy that has its entries.
+    entry
+        What an entry is.
+    keys
+        Those of an entry; the first is its name.
+    """
+
+    name: str
+    within: str
+    entry: type[Any]
+    keys: tuple[Key, ...]
+
+    def of(self, policy: Policy) -> list[Any]:
+        """Return a policy's entries."""
+        found = getattr(policy, self.within)
+        return list(found.values() if isinstance(found, dict) else found)
+
+    def defaults(self) -> dict[str, Any]:
+        """Return the values of attributes that an entry need not say."""
+        # What has neither is a name, which must be said.
+        names = {one.name for one in fields(self.entry) if one.default is one.default_factory}
+        usual = vars(self.entry(**dict.fromkeys(names)))
+        return {name: value for name, value in usual.items() if name not in names}
+
+    def make(self, value_of: Callable[[Key], Any]) -> Any:
+        """Return an entry of what ``value_of`` returns for its keys, :data:`ABSENT` where none."""
+        found: dict[str, Any] = {}
+        for key in self.keys:
+            value = value_of(key)
+            if value is ABSENT:
+                continue
+            if key.field == "limits":
+                found.setdefault("limits", {})[key.name] = value
+            else:
+                found[key.field] = value
+        return self.entry(**found)
+
+
+_OF_LIMITS = tuple(Key(name, "limits", kind) for name, kind in LIMITS.items())
+PARTITIONS = Table(
+    "partition",
+    "partitions",
+    Partition,
+    (
+        Key("PartitionName", "name", v.NAME),
+        Key("PriorityJobFactor", "job_factor", v.COUNT),
+        Key("TRESBillingWeights", "billing", v.WEIGHTS),
+        Key("QOS", "qos", v.NAME),
+        Key("AllowQos", "allow_qos", v.NAMES),
+        Key("DenyQos", "deny_qos", v.NAMES),
+        Key("AllowAccounts", "allow_accounts", v.NAMES),
+        Key("DenyAccounts", "deny_accounts", v.NAMES),
+    ),
+)
+QOS = Table(
+    "qos",
+    "qos",
+    Qos,
+    (
+        Key("Name", "name", v.NAME),
+        Key("Priority", "priority", v.COUNT),
+        Key("UsageFactor", "usage_factor", v.NUMBER),
+        *_OF_LIMITS,
+        Key("Preempt", "preempt", v.NAMES),
+        Key("PreemptMode", "preempt_mode", v.MODE),
+        Key("GraceTime", "grace", v.LENGTH),
+        Key("PreemptExemptTime", "preempt_exempt", v.LENGTH),
+        Key("Flags", "flags", v.WORDS),
+    ),
+)
+ASSOCIATIONS = Table(
+    "association",
+    "associations",
+    Association,
+    (
+        Key("Account", "account", v.NAME),
+        Key("User", "user", v.NAME),
+        Key("Partition", "partition", v.NAME),
+        Key("Parent", "parent", v.NAME),
+        Key("Share", "shares", v.SHARES),
+        Key("Priority", "priority", v.COUNT),
+        *_OF_LIMITS,
+        Key("QOS", "qos", v.NAMES),
+        Key("DefaultQOS", "default_qos", v.NAME),
+        Key("RawUsage", "usage", v.NUMBER),
+    ),
+)
+RESERVATIONS = Table(
+    "reservation",
+    "reservations",
+    Reservation,
+    (
+        Key("ReservationName", "name", v.NAME),
+        Key("StartTime", "start", v.MOMENT),
+        Key("EndTime", "end", v.MOMENT),
+        Key("Nodes", "nodes", v.LIST),
+        Key("Users", "users", v.NAMES),
+        Key("Accounts", "accounts", v.NAMES),
+        Key("Flags", "flags", v.WORDS),
+    ),
+)
+TABLES = (PARTITIONS, QOS, ASSOCIATIONS, RESERVATIONS)
