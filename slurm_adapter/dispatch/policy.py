@@ -26,6 +26,16 @@ LIMITS: Mapping[str, v.Kind] = {
     **dict.fromkeys(("MaxJobsPU", "MaxJobsPA", "MaxSubmitPU", "MaxSubmitPA"), v.COUNT),
     "MaxWall": v.LENGTH,
 }
+#: Of a key: nothing is said, or must be.
+ABSENT: Any = object()
+
+
+def _key(name: str, kind: v.Kind, usual: Any = ABSENT) -> Any:
+    """Return an attribute with what files call it, the kind of its values, and its default."""
+    about = {"key": (name, kind, {} if usual is dict else usual)}
+    if usual is dict:
+        return field(default_factory=dict, metadata=about)
+    return field(metadata=about) if usual is ABSENT else field(default=usual, metadata=about)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,15 +64,15 @@ class Qos:
         Such as ``DenyOnLimit`` or ``NoDecay``.
     """
 
-    name: str
-    priority: int = 0
-    usage_factor: float = 1.0
+    name: str = _key("Name", v.NAME)
+    priority: int = _key("Priority", v.COUNT, 0)
+    usage_factor: float = _key("UsageFactor", v.NUMBER, 1.0)
     limits: Mapping[str, Any] = field(default_factory=dict)
-    preempt: tuple[str, ...] = ()
-    preempt_mode: str = ""
-    grace: int = 0
-    preempt_exempt: int | None = None
-    flags: frozenset[str] = frozenset()
+    preempt: tuple[str, ...] = _key("Preempt", v.NAMES, ())
+    preempt_mode: str = _key("PreemptMode", v.MODE, "")
+    grace: int = _key("GraceTime", v.LENGTH, 0)
+    preempt_exempt: int | None = _key("PreemptExemptTime", v.LENGTH, None)
+    flags: frozenset[str] = _key("Flags", v.WORDS, frozenset())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,16 +99,16 @@ class Association:
         (``RawUsage`` of sshare); of users alone.
     """
 
-    account: str
-    user: str = ""
-    partition: str = ""
-    parent: str = ""
-    shares: int | None = 1
-    priority: int = 0
+    account: str = _key("Account", v.NAME)
+    user: str = _key("User", v.NAME, "")
+    partition: str = _key("Partition", v.NAME, "")
+    parent: str = _key("Parent", v.NAME, "")
+    shares: int | None = _key("Share", v.SHARES, 1)
+    priority: int = _key("Priority", v.COUNT, 0)
     limits: Mapping[str, Any] = field(default_factory=dict)
-    qos: tuple[str, ...] = ()
-    default_qos: str = ""
-    usage: float = 0.0
+    qos: tuple[str, ...] = _key("QOS", v.NAMES, ())
+    default_qos: str = _key("DefaultQOS", v.NAME, "")
+    usage: float = _key("RawUsage", v.NUMBER, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,14 +128,14 @@ class Partition:
         Whose jobs it accepts; empty: everyone's.
     """
 
-    name: str
-    job_factor: int = 1
-    billing: Mapping[str, float] = field(default_factory=dict)
-    qos: str = ""
-    allow_qos: tuple[str, ...] = ()
-    deny_qos: tuple[str, ...] = ()
-    allow_accounts: tuple[str, ...] = ()
-    deny_accounts: tuple[str, ...] = ()
+    name: str = _key("PartitionName", v.NAME)
+    job_factor: int = _key("PriorityJobFactor", v.COUNT, 1)
+    billing: Mapping[str, float] = _key("TRESBillingWeights", v.WEIGHTS, dict)
+    qos: str = _key("QOS", v.NAME, "")
+    allow_qos: tuple[str, ...] = _key("AllowQos", v.NAMES, ())
+    deny_qos: tuple[str, ...] = _key("DenyQos", v.NAMES, ())
+    allow_accounts: tuple[str, ...] = _key("AllowAccounts", v.NAMES, ())
+    deny_accounts: tuple[str, ...] = _key("DenyAccounts", v.NAMES, ())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -145,13 +155,13 @@ class Reservation:
         Such as ``MAINT`` or ``IGNORE_JOBS``.
     """
 
-    name: str
-    start: int
-    end: int
-    nodes: tuple[str, ...]
-    users: tuple[str, ...] = ()
-    accounts: tuple[str, ...] = ()
-    flags: frozenset[str] = frozenset()
+    name: str = _key("ReservationName", v.NAME)
+    start: int = _key("StartTime", v.MOMENT)
+    end: int = _key("EndTime", v.MOMENT)
+    nodes: tuple[str, ...] = _key("Nodes", v.LIST)
+    users: tuple[str, ...] = _key("Users", v.NAMES, ())
+    accounts: tuple[str, ...] = _key("Accounts", v.NAMES, ())
+    flags: frozenset[str] = _key("Flags", v.WORDS, frozenset())
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -187,10 +197,6 @@ class Policy:
         return replace(self, parameters={**self.parameters, **given})
 
 
-#: Of a key: it is not there.
-ABSENT: Any = object()
-
-
 class Key(NamedTuple):
     """
     What a file calls an attribute.
@@ -203,18 +209,21 @@ class Key(NamedTuple):
         The attribute; ``limits`` of a limit, which is there by its name.
     kind
         Of its values.
+    usual
+        The value where nothing is said; :data:`ABSENT` where it must be.
     """
 
     name: str
     field: str
     kind: v.Kind
+    usual: Any
 
 
-class Table(NamedTuple):
+class Table:
     """
     A table of a policy file.
 
-    Attributes
+    Parameters
     ----------
     name
         As in the file.
@@ -222,26 +231,27 @@ class Table(NamedTuple):
         The attribute of a policy that has its entries.
     entry
         What an entry is.
+
+    Attributes
+    ----------
     keys
-        Those of an entry; the first is its name.
+        Of an entry.
     """
 
-    name: str
-    within: str
-    entry: type[Any]
-    keys: tuple[Key, ...]
+    def __init__(self, name: str, within: str, entry: type[Any]) -> None:
+        self.name, self.within, self.entry = name, within, entry
+        self.keys: list[Key] = []
+        for one in fields(entry):
+            if one.name == "limits":
+                self.keys += [Key(limit, "limits", kind, ABSENT) for limit, kind in LIMITS.items()]
+            else:
+                name, kind, usual = one.metadata["key"]
+                self.keys.append(Key(name, one.name, kind, usual))
 
     def of(self, policy: Policy) -> list[Any]:
         """Return a policy's entries."""
         found = getattr(policy, self.within)
         return list(found.values() if isinstance(found, dict) else found)
-
-    def defaults(self) -> dict[str, Any]:
-        """Return the values of attributes that an entry need not say."""
-        # What has neither is a name, which must be said.
-        names = {one.name for one in fields(self.entry) if one.default is one.default_factory}
-        usual = vars(self.entry(**dict.fromkeys(names)))
-        return {name: value for name, value in usual.items() if name not in names}
 
     def make(self, value_of: Callable[[Key], Any]) -> Any:
         """Return an entry of what ``value_of`` returns for its keys, :data:`ABSENT` where none."""
@@ -257,67 +267,8 @@ class Table(NamedTuple):
         return self.entry(**found)
 
 
-_OF_LIMITS = tuple(Key(name, "limits", kind) for name, kind in LIMITS.items())
-PARTITIONS = Table(
-    "partition",
-    "partitions",
-    Partition,
-    (
-        Key("PartitionName", "name", v.NAME),
-        Key("PriorityJobFactor", "job_factor", v.COUNT),
-        Key("TRESBillingWeights", "billing", v.WEIGHTS),
-        Key("QOS", "qos", v.NAME),
-        Key("AllowQos", "allow_qos", v.NAMES),
-        Key("DenyQos", "deny_qos", v.NAMES),
-        Key("AllowAccounts", "allow_accounts", v.NAMES),
-        Key("DenyAccounts", "deny_accounts", v.NAMES),
-    ),
-)
-QOS = Table(
-    "qos",
-    "qos",
-    Qos,
-    (
-        Key("Name", "name", v.NAME),
-        Key("Priority", "priority", v.COUNT),
-        Key("UsageFactor", "usage_factor", v.NUMBER),
-        *_OF_LIMITS,
-        Key("Preempt", "preempt", v.NAMES),
-        Key("PreemptMode", "preempt_mode", v.MODE),
-        Key("GraceTime", "grace", v.LENGTH),
-        Key("PreemptExemptTime", "preempt_exempt", v.LENGTH),
-        Key("Flags", "flags", v.WORDS),
-    ),
-)
-ASSOCIATIONS = Table(
-    "association",
-    "associations",
-    Association,
-    (
-        Key("Account", "account", v.NAME),
-        Key("User", "user", v.NAME),
-        Key("Partition", "partition", v.NAME),
-        Key("Parent", "parent", v.NAME),
-        Key("Share", "shares", v.SHARES),
-        Key("Priority", "priority", v.COUNT),
-        *_OF_LIMITS,
-        Key("QOS", "qos", v.NAMES),
-        Key("DefaultQOS", "default_qos", v.NAME),
-        Key("RawUsage", "usage", v.NUMBER),
-    ),
-)
-RESERVATIONS = Table(
-    "reservation",
-    "reservations",
-    Reservation,
-    (
-        Key("ReservationName", "name", v.NAME),
-        Key("StartTime", "start", v.MOMENT),
-        Key("EndTime", "end", v.MOMENT),
-        Key("Nodes", "nodes", v.LIST),
-        Key("Users", "users", v.NAMES),
-        Key("Accounts", "accounts", v.NAMES),
-        Key("Flags", "flags", v.WORDS),
-    ),
-)
+PARTITIONS = Table("partition", "partitions", Partition)
+QOS = Table("qos", "qos", Qos)
+ASSOCIATIONS = Table("association", "associations", Association)
+RESERVATIONS = Table("reservation", "reservations", Reservation)
 TABLES = (PARTITIONS, QOS, ASSOCIATIONS, RESERVATIONS)

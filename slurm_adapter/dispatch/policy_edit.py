@@ -97,7 +97,7 @@ def _changed(policy: Policy, named: tuple[Table, list[Any]], name: str, text: st
         names = [one.name for one in table.keys]
         raise ValueError(f"there is no such key.{did_you_mean(name, names)}")
     try:
-        value = key.kind.read(text) if text else table.defaults().get(key.field)
+        value = key.kind.read(text) if text else key.usual
     except ValueError as error:
         raise ValueError(f"is {text!r}, {error}") from None
     found = []

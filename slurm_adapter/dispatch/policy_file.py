@@ -77,15 +77,13 @@ def _value(section: Section, key: str, kind: Kind) -> Any:
 
 def _entries(top: Section, table: Table) -> Any:
     """Return the entries of a table, by name if they have one."""
-    usual = table.defaults()
     found = []
     for section in top.tables(table.name):
         section.expect(*(key.name for key in table.keys))
 
         def value(key: Key, section: Section = section) -> Any:
-            if key.name in section or key.field not in {*usual, "limits"}:
-                return _value(section, key.name, key.kind)
-            return ABSENT
+            needed = key.usual is ABSENT and key.field != "limits"
+            return _value(section, key.name, key.kind) if needed or key.name in section else ABSENT
 
         found.append(table.make(value))
     return tuple(found) if table.within == "associations" else _by_name(top, table.name, found)
@@ -177,14 +175,11 @@ def _lines(policy: Policy) -> Iterator[str]:
 
 def _keys(table: Table, entry: Any) -> Iterator[str]:
     """Yield the keys of an entry that are not as they are where nothing is said."""
-    usual = table.defaults()
     for key in table.keys:
         value = getattr(entry, key.field)
         if key.field == "limits":
-            value = value.get(key.name)
-        if value == usual.get(key.field, ABSENT) or (value is None and key.field == "limits"):
-            continue
-        if (shown := key.kind.shown(value)) != "":
+            value = value.get(key.name, ABSENT)
+        if value != key.usual and (shown := key.kind.shown(value)) != "":
             yield f"{key.name} = {_toml(shown)}"
 
 
