@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import ConfigError
-from slurm_adapter.config.conf import Value, read_text
+from slurm_adapter.config.lines import Value, read_text
 from slurm_adapter.dispatch.policy import ABSENT, ASSOCIATIONS, QOS, Association, Qos
 
 if TYPE_CHECKING:

@@ -19,8 +19,9 @@ from slurm_adapter.dispatch.values import clock
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from slurm_adapter.config.conf import Conf, Entry
+    from slurm_adapter.config.conf import Conf
     from slurm_adapter.config.gres import Gres
+    from slurm_adapter.config.lines import Entry
 
 #: What slurm.conf means by no limit of time, in seconds: backfill plans with a year.
 _YEAR = 365 * 86400

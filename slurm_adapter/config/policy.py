@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from slurm_adapter.config.conf import Entry
+from slurm_adapter.config.lines import Entry
 from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.dispatch.policy import (
     ABSENT,
@@ -24,7 +24,8 @@ from slurm_adapter.dispatch.values import LIST, TIME, names
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from slurm_adapter.config.conf import Conf, Value
+    from slurm_adapter.config.conf import Conf
+    from slurm_adapter.config.lines import Value
     from slurm_adapter.dispatch.parameters import Parameter
     from slurm_adapter.dispatch.policy import Key
 

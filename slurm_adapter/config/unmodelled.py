@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.api.errors import TraceError
-    from slurm_adapter.config.conf import Conf, Entry
+    from slurm_adapter.config.conf import Conf
+    from slurm_adapter.config.lines import Entry
     from slurm_adapter.config.machine import Machine
     from slurm_adapter.config.policy import Imported
     from slurm_adapter.dispatch.policy import Policy
