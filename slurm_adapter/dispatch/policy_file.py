@@ -7,7 +7,6 @@ It is TOML; keys are spelled as slurm.conf and sacctmgr spell them
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +15,7 @@ from cpsched.api.fields import Section
 from cpsched.api.tools import read_text
 from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.dispatch.policy import ABSENT, TABLES, Key, Policy, Table
-from slurm_adapter.dispatch.values import LIST, Kind
+from slurm_adapter.dispatch.values import LIST, Kind, toml, toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -160,33 +159,22 @@ def _lines(policy: Policy) -> Iterator[str]:
             yield f"[{title}]"
             for name in own:
                 one, value = PARAMETERS[name], policy.parameters[name]
-                yield f"{name} = {_toml(one.kind.shown(value))}  # {one.meaning}"
+                yield f"{name} = {toml(one.kind.shown(value))}  # {one.meaning}"
             yield ""
     if policy.licenses:
-        yield "[licenses]"
-        yield from (f"{_toml(name)} = {count}" for name, count in policy.licenses.items())
-        yield ""
+        yield from (*toml_table("[licenses]", policy.licenses), "")
     for table in TABLES:
         for entry in table.of(policy):
-            yield f"[[{table.name}]]"
-            yield from _keys(table, entry)
-            yield ""
+            yield from (*toml_table(f"[[{table.name}]]", _keys(table, entry)), "")
 
 
-def _keys(table: Table, entry: Any) -> Iterator[str]:
-    """Yield the keys of an entry that are not as they are where nothing is said."""
+def _keys(table: Table, entry: Any) -> dict[str, Any]:
+    """Return the keys of an entry that are not as they are where nothing is said."""
+    found: dict[str, Any] = {}
     for key in table.keys:
         value = getattr(entry, key.field)
         if key.field == "limits":
             value = value.get(key.name, ABSENT)
-        if value != key.usual and (shown := key.kind.shown(value)) != "":
-            yield f"{key.name} = {_toml(shown)}"
-
-
-def _toml(value: Any) -> str:
-    """Return a value as TOML has it."""
-    if isinstance(value, list):
-        return f"[{', '.join(map(_toml, value))}]"
-    if isinstance(value, str):
-        return json.dumps(value, ensure_ascii=False)
-    return str(value).lower() if isinstance(value, bool) else repr(value)
+        if value != key.usual:
+            found[key.name] = key.kind.shown(value)
+    return found

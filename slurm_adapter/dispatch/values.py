@@ -6,6 +6,8 @@ Amounts keep Slurm's own units, except memory, which is KB, and times, which are
 
 from __future__ import annotations
 
+import json
+import re
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,9 +16,10 @@ from cpsched.api.fields import parse_amount as amount
 from cpsched.api.fields import parse_duration as duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
 _MOST = 2**62
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 _TRUE = ("yes", "true", "on", "1", "")
 _FALSE = ("no", "false", "off", "0")
 _ENDLESS = ("infinite", "unlimited")
@@ -103,6 +106,23 @@ def clock(seconds: int) -> str:
     hours, rest = divmod(rest, 3600)
     shown = f"{hours:02d}:{rest // 60:02d}:{rest % 60:02d}"
     return f"{days}-{shown}" if days else shown
+
+
+def toml(value: Any) -> str:
+    """Return a value as TOML has it."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def toml_table(title: str, keys: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a table in TOML; keys without a value, or with an empty one, are not."""
+    yield title
+    for key, value in keys.items():
+        if not (value is None or value is False or value in ("", (), [])):
+            yield f"{key if _BARE_KEY.fullmatch(key) else toml(key)} = {toml(value)}"
 
 
 def _flag(text: str) -> bool:

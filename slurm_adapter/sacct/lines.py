@@ -2,10 +2,10 @@
 The lines of ``sacct`` as rows of named columns.
 
 Columns come in any order, with any delimiter but a comma: one or more characters that are neither
-letters nor digits (``--parsable2``, ``--parsable``, ``--delimiter``). Their names are in the header,
-which may be there again where exports were joined. Without it (``--noheader``) they are those of a
-first line ``# format: JobID,JobName,...``, or, where the number of columns fits, those of
-:data:`FORMAT`.
+letters nor digits (``--parsable2``, ``--parsable``, ``--delimiter``). Their names are in the
+header, which may be there again where exports were joined. Without it (``--noheader``) they are
+those of a first line ``# format: JobID,JobName,...``, or, where the number of columns fits, those
+of :data:`FORMAT`.
 
 Names of jobs and commands are written as they are, and so may hold the delimiter or end lines:
 
