@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cpsched.study.measures import AREA
 from cpsched.study.paired import WeekSums
-from cpsched.study.results import AREA
 from cpsched.study.tables import HEADLINE, fronts
 
 
@@ -17,11 +17,12 @@ def repeated(dispatcher, *runs, weeks=None, knows_runtimes=False):
     nothing = WeekSums(np.ones(1), np.ones(1))
     return [
         SimpleNamespace(
-            workload="log", system="machine", dispatcher=dispatcher, seed=seed, by_class={},
-            figures=dict(zip(HEADLINE, figures, strict=True)), knows_runtimes=knows_runtimes,
-            weeks={(name, "all"): weeks or nothing for name in (AREA, "bounded_slowdown")},
+            workload="log", system="machine", dispatcher=dispatcher, seed=seed, figures=figures,
+            groups={"all": figures}, sizes={}, knows_runtimes=knows_runtimes,
+            weeks={(name, "all"): weeks or nothing for name in (AREA, "bounded_slowdown_mean")},
         )
-        for seed, figures in enumerate(runs, 1)
+        for seed, values in enumerate(runs, 1)
+        for figures in (dict(zip(HEADLINE, values, strict=True)),)
     ]  # fmt: skip
 
 

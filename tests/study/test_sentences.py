@@ -8,7 +8,15 @@ import pytest
 
 from cpsched.show.sentences import conclusions, findings, headline
 from cpsched.study import Baseline, carry_out, load_study, make_tables
-from cpsched.study.comparisons import COLUMNS, HIGHER, LOWER, SEEDS_ONLY, UNCLEAR, UNKNOWN
+from cpsched.study.comparisons import (
+    COLUMNS,
+    HIGHER,
+    LOWER,
+    SEEDS_ONLY,
+    UNCLEAR,
+    UNKNOWN,
+    Difference,
+)
 from cpsched.study.task import tasks_of
 
 #: Of easy: mean bounded slowdown, longest wait and mean wait in seconds.
@@ -43,10 +51,14 @@ def tables(*runs, knowing=(), front=()):
         for row in rows
         if row["figure"] == "wait_max_s"
     ]  # fmt: skip
+    compared = {}
+    for row in rows:
+        one = Difference(row)
+        compared.setdefault(one.key, {})[one.figure] = one
     return SimpleNamespace(
         results=SimpleNamespace(baseline=Baseline(dispatcher="easy"), by_group=False),
         summary=SimpleNamespace(rows=lambda: summary),
-        differences=SimpleNamespace(rows=lambda: rows),
+        compared=compared,
     )
 
 
@@ -178,7 +190,7 @@ def of_scenarios(**values):
     return SimpleNamespace(
         results=SimpleNamespace(by_group=True, measure_from=None),
         gains=SimpleNamespace(rows=lambda: gains),
-        differences=SimpleNamespace(rows=list),
+        compared={},
         summary=SimpleNamespace(rows=list),
     )
 
