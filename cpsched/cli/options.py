@@ -17,7 +17,6 @@ from cpsched.simulation.settings import RULES as SETTINGS
 from cpsched.simulation.settings import Rule, Settings
 
 if TYPE_CHECKING:
-
     from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
 

@@ -1,5 +1,5 @@
 """
-Charts of nodes: the jobs on each over time, coloured by wait or by job; and a torus in slices.
+Charts of nodes: the jobs on each over time, coloured by wait or by job.
 """
 
 from __future__ import annotations
@@ -10,9 +10,8 @@ import numpy as np
 
 from cpsched.base.words import duration
 from cpsched.figures.lanes import Rows, place
-from cpsched.figures.style import INK, SPANS, canvas, moments
+from cpsched.figures.style import SPANS, canvas, moments
 from cpsched.metrics.placement import places
-from cpsched.metrics.steps import used
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -40,7 +39,6 @@ _GOLDEN = 0.618034
 _COMPACT, _TORN = (0.24, 0.95), (0.74, 0.78)
 #: Groups of nodes are separated by a line if each is at least this many points high.
 _GROUP_POINTS = 4.0
-_PANELS_BESIDE = 8
 
 
 def draw_waits(schedule: Schedule, window: Window) -> Figure:
@@ -135,40 +133,6 @@ def draw_placement(schedule: Schedule, window: Window) -> Figure:
     return figure
 
 
-def draw_torus(schedule: Schedule, second: int) -> Figure:
-    """Return a torus at a second, cut into slices along its last side, a colour for each job."""
-    from matplotlib.colors import to_rgb
-
-    topology = schedule.system.topology
-    palette = np.concatenate([_palette(schedule), [to_rgb(EMPTY)]])
-    sides = topology.sides
-    grid = np.zeros(sides, dtype=np.int64)
-    grid[tuple(topology.cells.T)] = _jobs_at(schedule, second)
-    # More than two dimensions beside the last are laid side by side.
-    slices = np.moveaxis(grid, -1, 0).reshape(sides[-1], sides[0], -1)
-    across = min(len(slices), _PANELS_BESIDE)
-    down = -(-len(slices) // across)
-    wide = _WIDTH / across
-    figure = canvas(_WIDTH, 0.3 + down * (0.2 + wide * min(sides[0] / slices.shape[2], 2.0)))
-    for axes, (number, one) in zip(
-        figure.subplots(down, across, squeeze=False).ravel(),
-        list(enumerate(slices)) + [(-1, slices[0])] * (down * across - len(slices)),
-        strict=True,
-    ):
-        axes.axis("off")
-        if number >= 0:
-            axes.imshow(palette[one], interpolation="nearest", aspect="auto")
-            axes.set_title(str(number), fontsize=8, color=INK, pad=2, loc="center")
-    return figure
-
-
-def busiest_second(schedule: Schedule, window: Window) -> int:
-    """Return the first second of a window at which most of the machine is in use."""
-    starts = np.unique(schedule.segments.start)
-    inside = np.append(window.start, starts[(starts > window.start) & (starts < window.end)])
-    return int(inside[used(schedule, 0).at(inside).argmax()])
-
-
 def _palette(schedule: Schedule) -> FloatArray:
     """Return the colour of each job, shape ``(J, 3)``: pale for those that are compact."""
     from matplotlib.colors import hsv_to_rgb
@@ -183,16 +147,6 @@ def _palette(schedule: Schedule) -> FloatArray:
     tone: AnyArray = np.where(torn[:, None], _TORN, _COMPACT)
     colours: FloatArray = hsv_to_rgb(np.column_stack([rank * _GOLDEN % 1, tone]))
     return colours
-
-
-def _jobs_at(schedule: Schedule, second: int) -> IntArray:
-    """Return the job on each node at a second, the last row where several share it; -1 for none."""
-    segments = schedule.segments
-    job = np.full(schedule.system.num_nodes, -1, dtype=np.int64)
-    for at in np.flatnonzero((segments.start <= second) & (segments.end > second)).tolist():
-        first = segments.node[at]
-        job[first : first + segments.count[at]] = segments.job[at]
-    return job
 
 
 def _middles(rows: Rows, borders: IntArray) -> list[float]:

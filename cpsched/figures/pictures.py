@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.base.words import clock, counted, duration, ratio
+from cpsched.base.words import counted, duration, ratio
 from cpsched.figures import bars, nodes
 from cpsched.figures.lines import Runs, draw_by_size, draw_distributions, draw_over_time
 from cpsched.figures.looks import MOST
@@ -178,7 +178,7 @@ def of_schedule(who: str, schedule: Schedule, window: Window) -> Iterator[Pictur
     """
     Yield the charts of a schedule within a window.
 
-    Waits on the nodes; on machines of nodes also the placement of jobs, and for a torus its slices.
+    Waits on the nodes; on machines of nodes also the placement of jobs.
     """
     held, system = schedule.segments, schedule.system
     inside = (held.start < window.end) & (held.end > window.start)
@@ -205,18 +205,6 @@ def of_schedule(who: str, schedule: Schedule, window: Window) -> Iterator[Pictur
         draw=lambda _: nodes.draw_placement(schedule, window),
         width=None,
     )
-    if system.topology.sides:
-        second = nodes.busiest_second(schedule, window)
-        sides = "x".join(map(str, system.topology.sides))
-        yield Picture(
-            title=f"torus under {who}",
-            caption=f"The torus of {sides} nodes cut into slices along its last side, at"
-            f" {clock(second, schedule.workload.epoch)}, its busiest time on that day; one colour"
-            f" per job. {told}",
-            alt=f"Slices of the torus at second {second:,}, its busiest, under {who}.",
-            draw=lambda _: nodes.draw_torus(schedule, second),
-            width=None,
-        )
 
 
 def of_jobs(runs: Sequence[RunData]) -> Iterator[Picture]:

@@ -251,7 +251,7 @@ def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: boo
     """
     Return the leading figures of runs as a table of at most ``width`` characters, and a legend.
 
-    The ratio of each figure is beside it where there is room, else below it; so are intervals.
+    The ratio of each figure is beside it where there is room, else below it; intervals are below.
 
     Parameters
     ----------
@@ -261,7 +261,7 @@ def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: boo
         Whether colours (ANSI) also mark the best and the worst.
     """
     first = "scenario" if scenarios else "dispatcher"
-    tables = [found.table(form, first) for form in (_beside, _between, _stacked)]
+    tables = [found.table(form, first) for form in (_between, _stacked)]
     table = next((one for one in tables if one.fits(width)), None)
     legend = [line for text in _legend(found) for line in wrap(text, width, break_on_hyphens=False)]
     if table is not None:
@@ -325,17 +325,6 @@ def _parts(one: Measured) -> list[str]:
     ratio = one.times and f"{one.times}{_UNCLEAR if one.clear is False else ' '}"
     ends = [times(end).removeprefix("×") for end in one.interval or ()]
     return [f"{one.shown}{one.mark or ' '}", ratio, "-".join(ends)]
-
-
-def _beside(column: Sequence[Measured]) -> list[str]:
-    """Return cells with ratios and intervals beside the values."""
-    lines = [f"({_parts(one)[2]})" if one.interval else "" for one in column]
-    size = max(map(len, lines))
-    between = [cell.partition("\n")[0] for cell in _between(column)]
-    return [
-        f"{cell} {line:>{size}}" if size else cell
-        for cell, line in zip(between, lines, strict=True)
-    ]
 
 
 def _between(column: Sequence[Measured]) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import threading
 import traceback
 from dataclasses import asdict, dataclass
@@ -45,7 +44,7 @@ class Place:
     folder
         The campaign's, as seen by the process that began it.
     token
-        Name of a folder in its ``.work``: a process that finds it shares the storage.
+        Name of a folder in its ``.work``: a machine that has it shares the storage.
     parent
         Process whose end stops its workers, or None if it did not start them.
     versions
@@ -73,11 +72,6 @@ class Place:
         """Folder of what is under way."""
         return self.folder / ".work"
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether this process sees the campaign's folder."""
-        return (self.work / self.token).is_dir()
-
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
@@ -88,21 +82,17 @@ class Done:
     ----------
     error, trace
         One line, and the traceback; None if the run succeeded.
-    files
-        The run's files by name, if the worker could not write to the campaign's folder.
     """
 
     name: str
     error: str | None = None
     trace: str | None = None
-    files: dict[str, bytes] | None = None
 
 
 def work_on(
     task: Task,
     place: Place,
     watch: Watch | None,
-    content: bytes | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Done:
     """
@@ -110,8 +100,6 @@ def work_on(
 
     Parameters
     ----------
-    content
-        The log's file, if workers cannot read it themselves.
     checkpoint
         Where the run saves its state.
     """
@@ -120,7 +108,7 @@ def work_on(
         threading.Thread(target=die_with, args=(place.parent,), daemon=True).start()
     with _TURN:
         try:
-            return _carried_out(task, place, watch, content, checkpoint)
+            return _carried_out(task, place, watch, checkpoint)
         except Exception as error:
             # Whatever a dispatcher, a predictor or a library raises, the other runs continue.
             reason = " ".join(str(error).split()) or type(error).__name__
@@ -131,15 +119,9 @@ def _carried_out(
     task: Task,
     place: Place,
     watch: Watch | None,
-    content: bytes | None,
     checkpoint: Checkpoint | None,
 ) -> Done:
     _check_versions(place)
-    if not place.is_shared:
-        with tempfile.TemporaryDirectory() as own:
-            run = _saved(task, place, Path(own), None, content, None)
-            files = {path.name: path.read_bytes() for path in sorted(run.iterdir())}
-        return Done(name=task.name, files=files)
     again = task.key in place.again
     if not again and (place.runs / task.name / MARK).is_file():
         # Another worker, assumed lost, has finished it after all.
@@ -148,7 +130,7 @@ def _carried_out(
     folder = place.work / f"{task.key}-{uuid4().hex}"
     folder.mkdir()
     try:
-        run = _saved(task, place, folder, watch, content, checkpoint)
+        run = _saved(task, place, folder, watch, checkpoint)
         put_in_place(run, place.runs / task.name, overwrite=True)
         if checkpoint is not None:
             checkpoint.remove()
@@ -162,13 +144,12 @@ def _saved(
     place: Place,
     folder: Path,
     watch: Watch | None,
-    content: bytes | None,
     checkpoint: Checkpoint | None,
 ) -> Path:
     """Simulate, and write the run to a folder in ``folder``."""
     status = StatusFile(folder, task.name)
     status.begin(0)
-    fitted = prepare(task.made_of, content)
+    fitted = prepare(task.made_of)
     status.begin(len(fitted.workload) - len(fitted.rejected))
     observers = () if watch is None else watch(status, 0, fitted.workload.epoch)
     run = simulated(task, fitted, observers, checkpoint)

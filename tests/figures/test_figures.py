@@ -408,43 +408,11 @@ def test_jobs_that_are_not_compact_stand_out_in_a_strip_cut_into_blocks():
     assert axes.get_ylabel() == "3 blocks of nodes"
 
 
-def test_a_torus_is_cut_into_slices():
+def test_the_charts_of_a_schedule():
     pytest.importorskip("matplotlib")
-    torus = Topology(12, sides=(2, 3, 2))
-    run, torn = [2, 3, 4, 5], [7, 9]
-    with styled("t"):
-        figure = nodes.draw_torus(_lying(torus, run, torn), 0)
-    slices = [axes.images[0].get_array() for axes in figure.axes]
-    assert [one.shape for one in slices] == [(2, 3, 3)] * 2
-    colours = np.array([slices[z][x, y] for x, y, z in torus.cells.tolist()])
-    assert (colours[run] == colours[run[0]]).all()
-    assert (colours[torn] == colours[torn[0]]).all()
-    assert _saturation(colours[[run[0], torn[0]]]).round(2).tolist() == [0.24, 0.74]
-    empty = colours[sorted(set(range(12)) - {*run, *torn})]
-    assert (empty == empty[0]).all()
-    assert not (empty[0] == colours[run[0]]).all()
-
-
-def test_the_busiest_second_is_the_first_at_which_most_is_in_use():
-    schedule = run(
-        jobs((0, 1, 100), (10, 2, 20), (40, 2, 20)), machine(*[(1,)] * 4), "fifo"
-    ).schedule
-    assert nodes.busiest_second(schedule, Window(0, 100)) == 10
-    assert nodes.busiest_second(schedule, Window(35, 100)) == 40
-
-
-@pytest.mark.parametrize(
-    ("topology", "titles"),
-    [
-        (Topology(8), ["nodes under x", "placement under x"]),
-        (Topology(8, sides=(4, 2)), ["nodes under x", "placement under x", "torus under x"]),
-    ],
-)
-def test_the_charts_of_a_schedule(topology, titles):
-    pytest.importorskip("matplotlib")
-    schedule = _lying(topology, [0, 1], [3, 5])
+    schedule = _lying(Topology(8), [0, 1], [3, 5])
     pictures = of_schedule("x", schedule, Window(0, 60))
     found = [one.file("w on s", ["svg", "png"]) for one in pictures]
-    assert [one.title for one in found] == titles
+    assert [one.title for one in found] == ["nodes under x", "placement under x"]
     assert all(one.content["png"].startswith(b"\x89PNG") for one in found)
     assert "one colour per job" in found[1].caption

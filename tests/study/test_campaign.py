@@ -454,9 +454,3 @@ def test_a_checkpoint_outlives_a_run_that_cannot_be_saved(place, study, monkeypa
     carry_out(one, place / "whole")
     made, whole = (next((place / name / "runs").iterdir()) for name in ("out", "whole"))
     assert (made / "jobs.parquet").read_bytes() == (whole / "jobs.parquet").read_bytes()
-
-
-def test_a_workload_is_prepared_once_however_it_is_asked_for(study):
-    """The command prepares it without a log's content, the run it makes with None."""
-    made_of = tasks_of(study)[0].made_of
-    assert prepare(made_of) is prepare(made_of, None)

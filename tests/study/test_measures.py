@@ -25,7 +25,9 @@ def summary(**changes):
     """Return the parts of a summary that the tables show."""
     of_jobs = {"all": {**dict.fromkeys(STATISTICS, 9.0), "p99.9": 99000.5, "max": 1234567}}
     return {
-        "wait_s": of_jobs, "slowdown": of_jobs, "bounded_slowdown": of_jobs,
+        "wait_s": of_jobs,
+        "slowdown": of_jobs,
+        "bounded_slowdown": of_jobs,
         "utilization": {"core": 0.4565, "gpu": None},
         "steady_utilization": {"core": 0.5, "gpu": None},
         "makespan_s": 368248,
