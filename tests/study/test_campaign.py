@@ -304,7 +304,7 @@ class Killer:
         from cpsched.simulation.observers import Observer
 
         marker = display._path.parent.parent.parent / "was killed"
-        if self._name in display._name and (self._always or not marker.exists()):
+        if self._name in display._status.name and (self._always or not marker.exists()):
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return (Observer(),)
