@@ -254,11 +254,6 @@ def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
     ]
 
 
-def headline(tables: Tables) -> str | None:
-    """Return the sentence that answers a study's question; None with nothing to compare."""
-    return next(iter(conclusions(tables)), None)
-
-
 def findings(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[Finding]:
     """Return the finding on each workload and system that has a baseline."""
     if tables.results.by_group:
