@@ -136,13 +136,11 @@ def _generated(name: str, given: tuple[tuple[str, Any], ...]) -> GeneratedSource
     generator = registry.load("generators", name)
     options = generator.options(**dict(given))
     every = tuple((key, getattr(options, key)) for key in sorted(options.__dataclass_fields__))
-    return GeneratedSource(generator=name, options=every, version=_version_of(generator))
-
-
-def _version_of(generator: Any) -> int:
-    """Return the generator's own version, which grows when equal options give other jobs."""
+    # A generator's own version grows when equal options give other jobs.
     module = sys.modules.get(type(generator).__module__)
-    return int(getattr(module, "VERSION", 0))
+    return GeneratedSource(
+        generator=name, options=every, version=int(getattr(module, "VERSION", 0))
+    )
 
 
 def system_source(name_or_path: str, changes: tuple[str, ...] = ()) -> SystemSource:
