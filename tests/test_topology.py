@@ -159,5 +159,5 @@ def test_digest_of_a_workload_without_such_requests_is_what_it_was():
     digests = {Workload.build(**columns, **{name: asked[name]}).digest() for name in asked}
     assert len(digests) == 3
     for name in asked:
-        with pytest.raises(ValueError, match=f"job 1: {name} is -1, must be non-negative"):
+        with pytest.raises(ValueError, match=f"job 1: {name} is -1, must be from 0 to"):
             Workload.build(**columns, **{name: [-1, 0]})

@@ -34,34 +34,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.base import arrow
-from cpsched.base.types import (
-    MAX_AMOUNT,
-    MAX_TIME,
-    MISSING,
-    UNBOUNDED,
-    DependencyType,
-    JobType,
-    Split,
-    Status,
-)
+from cpsched.base.types import MAX_AMOUNT, MISSING, UNBOUNDED
 from cpsched.errors import TraceError
-from cpsched.model.speedup import MILLION
-from cpsched.model.workload import (
-    COLUMNS,
-    FLAG_COLUMNS,
-    LABEL_COLUMNS,
-    MAX_NICE,
-    RESIZE_COST,
-    Labels,
-    Workload,
-)
+from cpsched.model.workload import AMOUNTS, COLUMNS, LABEL_COLUMNS, Labels, Workload
 from cpsched.traces.checks import RowChecks, counted, no_jobs
 from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.table_metadata import read_metadata
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
-    from enum import IntEnum
 
     import pyarrow as pa
 
@@ -71,23 +52,11 @@ if TYPE_CHECKING:
 
 REQUIRED = ("job_id", "submit", "runtime", "requested_time")
 
-_AMOUNTS = ("request", "per_node", "per_node_max")
 _AMOUNT_COLUMN = re.compile(r"(request|per_node|per_node_max)\.(.+)", re.DOTALL)
-_CHOICES: Mapping[str, tuple[type[IntEnum], IntEnum]] = {
-    "split": (Split, Split.ANY),
-    "job_type": (JobType, JobType.RIGID),
-    "status": (Status, Status.UNKNOWN),
-    "dependency_type": (DependencyType, DependencyType.AFTERANY),
-}
-#: Times that may be unknown.
-_TIMES = ("deadline", "begin", "cancel", "recorded_start")
-#: Columns of numbers in which an empty cell stands for one of them.
-_BLANKS = {
-    **dict.fromkeys((*_TIMES, "switch_wait"), MISSING),
-    **dict.fromkeys(("segment", "max_switches"), 0),
-    "nodes_max": UNBOUNDED,
-}
-_KNOWN = (*(name for name in COLUMNS if name not in _AMOUNTS), "cores")
+#: Columns of numbers in which an empty cell stands for the neutral one: those with no other word
+#: for it, and these.
+_BLANKS = ("segment", "max_switches", "nodes_max")
+_KNOWN = (*(name for name in COLUMNS if name not in AMOUNTS), "cores")
 
 
 def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
@@ -141,28 +110,21 @@ def columns_of(workload: Workload) -> dict[str, pa.Array]:
     strings = (text for name in LABEL_COLUMNS for text in getattr(workload, name).values)
     if "\0" in "".join(chain(ids, strings)):
         raise TraceError("a table cannot hold a string with a NUL character")
-    neutral = Workload.build(
-        title="",
-        **{name: getattr(workload, name) for name in ("job_id", "submit", "runtime", "units")},
-        request=workload.request,
-        resources=workload.resources,
-    )
     columns = {
         "job_id": arrow.strings(ids),
         "submit": arrow.numbers(workload.submit),
         "runtime": arrow.numbers(workload.runtime),
-        "requested_time": _gaps(workload.requested_time, MISSING),
+        "requested_time": _array("requested_time", workload.requested_time, ids),
         "units": arrow.numbers(workload.units),
     }
-    for kind in _AMOUNTS:
+    for kind in AMOUNTS:
         for position, resource in enumerate(workload.resources):
             amounts = getattr(workload, kind)[:, position]
             if kind == "request" or amounts.any():
                 columns[f"{kind}.{resource}"] = arrow.numbers(amounts)
-    for name in (name for name in COLUMNS if name not in columns and name not in _AMOUNTS):
-        value = getattr(workload, name)
-        if not _same(value, getattr(neutral, name)):
-            columns[name] = _array(name, value, ids)
+    for name in COLUMNS:
+        if name not in columns and name not in AMOUNTS and not workload.is_neutral(name):
+            columns[name] = _array(name, getattr(workload, name), ids)
     return columns
 
 
@@ -192,31 +154,30 @@ def _named(columns: Iterable[str]) -> set[str]:
 def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
     """Return a table's columns as a workload has them, all rows, dependencies left out."""
     units = cells.whole("cores" if "cores" in cells else "units", 1, UNBOUNDED - 1)
-    return {
+    found = {
         "job_id": cells.ids("job_id"),
         "submit": cells.seconds("submit"),
         "runtime": cells.seconds("runtime", blank=MISSING),
         "requested_time": cells.seconds("requested_time", 1, MISSING),
         "units": units,
-        **{kind: _amounts(cells, kind, resources) for kind in _AMOUNTS},
+        **{kind: _amounts(cells, kind, resources) for kind in AMOUNTS},
         "nodes_min": cells.whole("nodes_min", 1, UNBOUNDED, 1),
         "nodes_max": cells.whole("nodes_max", 1, UNBOUNDED, UNBOUNDED),
         "units_min": _or(cells.whole("units_min", 0, UNBOUNDED, MISSING), units),
         "units_max": _or(cells.whole("units_max", 0, UNBOUNDED, MISSING), units),
-        **{name: cells.whole(name, 0, UNBOUNDED, 0) for name in ("segment", "max_switches")},
-        "switch_wait": cells.seconds("switch_wait", blank=MISSING),
-        **{name: cells.seconds(name, 0, 0) for name in ("checkpoint", "restart_cost")},
-        "serial": cells.whole("serial", 0, MILLION, 0),
-        "resize_cost": cells.seconds("resize_cost", 0, RESIZE_COST),
-        "evolve_after": cells.seconds("evolve_after", 0, 0),
-        "evolve_to": cells.whole("evolve_to", 0, UNBOUNDED, 0),
-        "array_limit": cells.whole("array_limit", 0, UNBOUNDED, 0),
-        "nice": cells.whole("nice", -MAX_NICE, MAX_NICE, 0),
-        **{name: cells.seconds(name, -MAX_TIME, MISSING) for name in _TIMES},
-        **{name: cells.flag(name) for name in FLAG_COLUMNS},
-        **{name: cells.choice(name, *choices) for name, choices in _CHOICES.items()},
-        **{name: cells.labels(name) for name in LABEL_COLUMNS},
     }
+    for name, column in COLUMNS.items():
+        if name in found or name == "dependency":
+            continue
+        if column.kind == "Labels":
+            found[name] = cells.labels(name)
+        elif column.kind == "BoolArray":
+            found[name] = cells.flag(name)
+        elif column.choices is not None:
+            found[name] = cells.choice(name, column.choices, column.choices(column.neutral))
+        else:
+            found[name] = cells.whole(name, column.least, column.most, column.neutral)
+    return found
 
 
 def _amounts(cells: Cells, kind: str, resources: Sequence[str]) -> IntArray:
@@ -268,20 +229,12 @@ def _array(name: str, value: Any, ids: Sequence[str]) -> pa.Array:
         return arrow.coded(value.codes, value.values)
     if name == "dependency":
         return arrow.strings([ids[row] if row >= 0 else None for row in value])
-    if name in _CHOICES:
-        words = {int(choice): choice.name.lower() for choice in _CHOICES[name][0]}
+    column = COLUMNS[name]
+    if column.choices is not None:
+        words = {int(choice): choice.name.lower() for choice in column.choices}
         return arrow.strings([words[code] for code in value.tolist()])
-    return _gaps(value, _BLANKS[name]) if name in _BLANKS else arrow.numbers(value)
-
-
-def _gaps(values: IntArray, blank: int) -> pa.Array:
-    return arrow.numbers(values, values != blank)
-
-
-def _same(value: Any, neutral: Any) -> bool:
-    if isinstance(value, Labels):
-        return bool((value.codes == -1).all())
-    return bool(np.array_equal(value, neutral))
+    blank = column.neutral if name in _BLANKS or column.neutral == MISSING else None
+    return arrow.numbers(value, None if blank is None else value != blank)
 
 
 def _or(values: IntArray, instead: IntArray) -> IntArray:
