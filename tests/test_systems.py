@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from cpsched import systems
 from cpsched.base.node_lists import listed, named_nodes
-from cpsched.base.section import Lines
+from cpsched.base.section import Section
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import MemoryMapping, Preempt, ProcessorMapping, System
 from cpsched.model.topology import Topology, TopologyKind
@@ -255,7 +254,6 @@ def test_everything_optional_has_its_neutral_value() -> None:
     assert (system.name, system.title, system.source) == ("x", "x", "not stated")
     assert system.default_time is system.default_expected_wait is None
     assert system.log.processors is None
-    assert np.array_equal(system.topology.order, [0, 1])
 
 
 BAD_HEADS = {
@@ -405,7 +403,7 @@ queues."1" = "q"
     ],
 )  # fmt: skip
 def test_the_line_of_a_key_or_of_the_table_it_is_missing_from(place: str, line: int | None) -> None:
-    assert Lines(LINES).of(place) == line
+    assert Section.of_text(LINES, "x").error(place, "").line == line
 
 
 def test_documented_example_is_a_machine() -> None:

@@ -475,8 +475,20 @@ def _within(name: str, column: Column) -> Callable[[Workload], BoolArray]:
     return bad
 
 
-#: What a column may not be: which jobs break the rule, and what is right.
-_RULES: tuple[tuple[str, Callable[[Workload], BoolArray], str], ...] = (
+#: What columns may not be beside others: which jobs break the rule, and what is right.
+RELATIONS: tuple[tuple[str, Callable[[Workload], BoolArray], str], ...] = (
+    ("nodes_max", lambda w: w.nodes_max < w.nodes_min, "at least nodes_min"),
+    ("units_min", lambda w: (w.units_min < 1) | (w.units_min > w.units), "from 1 to units"),
+    ("units_max", lambda w: w.units_max < w.units, "at least units"),
+    ("cancel", lambda w: (w.cancel < w.submit) & (w.cancel != MISSING), "at least submit"),
+    (
+        "evolve_to",
+        lambda w: (w.evolve_to != 0) & ((w.evolve_to < w.units_min) | (w.evolve_to > w.units_max)),
+        "units_min to units_max, or 0 for none",
+    ),
+)
+#: The same for each number by itself, and for amounts.
+_RULES = (
     *(
         (name, _within(name, column), f"from {column.least} to {column.most}")
         for name, column in COLUMNS.items()
@@ -488,15 +500,7 @@ _RULES: tuple[tuple[str, Callable[[Workload], BoolArray], str], ...] = (
         lambda w: ((w.per_node_max != 0) & (w.per_node_max < w.per_node)).any(axis=1),
         "at least per_node, or 0 for no range",
     ),
-    ("nodes_max", lambda w: w.nodes_max < w.nodes_min, "at least nodes_min"),
-    ("cancel", lambda w: (w.cancel < w.submit) & (w.cancel != MISSING), "at least submit"),
-    (
-        "evolve_to",
-        lambda w: (w.evolve_to != 0) & ((w.evolve_to < w.units_min) | (w.evolve_to > w.units_max)),
-        "units_min to units_max, or 0 for none",
-    ),
-    ("units_min", lambda w: w.units_min > w.units, "at most units"),
-    ("units_max", lambda w: w.units_max < w.units, "at least units"),
+    *RELATIONS,
 )
 
 

@@ -20,7 +20,7 @@ import numpy as np
 
 from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED
 from cpsched.model.workload import Workload
-from cpsched.traces.checks import RowChecks, counted, no_jobs
+from cpsched.traces.checks import RowChecks
 from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.text import title
 
@@ -55,12 +55,13 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     check_columns(table, "a table of chunk requests", KNOWN, REQUIRED)
     checks = RowChecks(table.num_rows)
     columns = _columns(Cells(table, checks), checks)
-    bad = checks.settle(table.path, table.line, skip_bad_lines=skip_bad_lines)
-    never_ran = columns["runtime"] < 0
-    set_aside = counted(never_ran=int((checks.good & never_ran).sum()), bad_line=bad + table.bad)
-    rows = np.flatnonzero(checks.good & ~never_ran)
-    if not len(rows):
-        raise no_jobs(table.path, set_aside)
+    rows, set_aside = checks.settle(
+        table.path,
+        table.line,
+        skip_bad_lines=skip_bad_lines,
+        bad_lines=table.bad,
+        never_ran=columns["runtime"] < 0,
+    )
     jobs = taken(columns, rows)
     request = jobs.pop("request")
     asked = [kind == "core" or bool(request[:, place].any()) for place, kind in enumerate(AMOUNTS)]

@@ -28,7 +28,9 @@ empty cell is unknown. A job with an empty ``runtime`` never ran and is set asid
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import chain
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,8 +38,8 @@ import numpy as np
 from cpsched.base import arrow
 from cpsched.base.types import MAX_AMOUNT, MISSING, UNBOUNDED
 from cpsched.errors import TraceError
-from cpsched.model.workload import AMOUNTS, COLUMNS, LABEL_COLUMNS, Labels, Workload
-from cpsched.traces.checks import RowChecks, counted, no_jobs
+from cpsched.model.workload import AMOUNTS, COLUMNS, LABEL_COLUMNS, RELATIONS, Labels, Workload
+from cpsched.traces.checks import RowChecks
 from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.table_metadata import read_metadata
 
@@ -76,19 +78,23 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     checks = RowChecks(table.num_rows)
     cells = Cells(table, checks)
     columns = _columns(cells, resources)
-    never_ran = columns["runtime"] == MISSING
     _check_rows(columns, resources, checks)
     position = _positions(cells, checks, columns["job_id"])
-    bad = checks.settle(table.path, table.line, skip_bad_lines=skip_bad_lines)
-    rows = np.flatnonzero(checks.good & ~never_ran)
-    set_aside = counted(never_ran=int((checks.good & never_ran).sum()), bad_line=bad + table.bad)
-    if not len(rows):
-        raise no_jobs(table.path, set_aside)
+    rows, set_aside = checks.settle(
+        table.path,
+        table.line,
+        skip_bad_lines=skip_bad_lines,
+        bad_lines=table.bad,
+        never_ran=columns["runtime"] == MISSING,
+    )
     new_row = np.full(table.num_rows + 1, -1, dtype=np.int64)
     new_row[rows] = np.arange(len(rows))
     columns["dependency"] = new_row[position]
+    total: Counter[str] = Counter()
+    for reason, count in (*about["set_aside"], *set_aside):
+        total[reason] += count
     return Workload.build(
-        **about | {"set_aside": _added(about["set_aside"], set_aside)},
+        **about | {"set_aside": tuple(total.items())},
         **taken(columns, rows),
     )
 
@@ -131,10 +137,6 @@ def columns_of(workload: Workload) -> dict[str, pa.Array]:
 def _check_columns(table: Table) -> None:
     """Raise for columns that are missing, unknown or contradict each other."""
     names = set(table.columns)
-    if "box" in names:
-        raise table.wrong_column(
-            "box", "jobs can no longer ask for a box of a torus; leave the column out"
-        )
     amounts = [name for name in table.columns if _AMOUNT_COLUMN.fullmatch(name)]
     check_columns(table, "a table of jobs", (*_KNOWN, *amounts), REQUIRED)
     if ("units" in names) == ("cores" in names):
@@ -174,7 +176,7 @@ def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
         elif column.kind == "BoolArray":
             found[name] = cells.flag(name)
         elif column.choices is not None:
-            found[name] = cells.choice(name, column.choices, column.choices(column.neutral))
+            found[name] = cells.choice(name, column.choices, column.neutral or 0)
         else:
             found[name] = cells.whole(name, column.least, column.most, column.neutral)
     return found
@@ -192,18 +194,9 @@ def _amounts(cells: Cells, kind: str, resources: Sequence[str]) -> IntArray:
 
 def _check_rows(columns: Mapping[str, Any], resources: Sequence[str], checks: RowChecks) -> None:
     """Find what no single cell gives away."""
-    checks.fail(
-        columns["nodes_max"] < columns["nodes_min"],
-        "must be at least nodes_min",
-        "nodes_max",
-        columns["nodes_max"],
-    )
-    units, fewest, most = (columns[name] for name in ("units", "units_min", "units_max"))
-    checks.fail((fewest < 1) | (fewest > units), "must be from 1 to units", "units_min", fewest)
-    checks.fail(most < units, "must be at least units", "units_max", most)
-    cancel = columns["cancel"]
-    early = (cancel < columns["submit"]) & (cancel != MISSING)
-    checks.fail(early, "must be at least submit", "cancel", cancel)
+    jobs: Any = SimpleNamespace(**columns)
+    for name, wrong, right in RELATIONS:
+        checks.fail(wrong(jobs), f"must be {right}", name, columns[name])
     for kind, resource in enumerate(resources):
         least, most = (columns[name][:, kind] for name in ("per_node", "per_node_max"))
         name = f"per_node_max.{resource}"
@@ -239,11 +232,3 @@ def _array(name: str, value: Any, ids: Sequence[str]) -> pa.Array:
 
 def _or(values: IntArray, instead: IntArray) -> IntArray:
     return np.where(values == MISSING, instead, values)
-
-
-def _added(*counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    """Return counts by reason, added up."""
-    total: dict[str, int] = {}
-    for reason, count in (pair for pairs in counts for pair in pairs):
-        total[reason] = total.get(reason, 0) + count
-    return tuple(total.items())

@@ -202,7 +202,6 @@ BAD_HEADERS = {
     f"{HEADER},request.": "field request.: a table of jobs has no such column",
     f"{HEADER},zzz": "field zzz: a table of jobs has no such column",
     f"{HEADER},": "field '': a table of jobs has no such column",
-    f"{HEADER},box": "field box: jobs can no longer ask for a box of a torus; leave the column out",
     f'{HEADER},"a\nb"': r"a column has the name 'a\nb', which is not text",
     f"{HEADER},user,user": "field user: the header has this column twice",
     "job,submit,run,reqtime,nodes,cores_per_node,gpu_per_node": "Did you mean 'gpus_per_node'?",
