@@ -48,14 +48,6 @@ def test_every_built_in_can_be_loaded(group):
         assert registry.load(group, name) is not None
 
 
-def test_names_are_sorted():
-    """However they were found."""
-    assert registry.names("allocators") == [
-        "balanced", "best-fit", "consolidate", "contiguous", "fewest-groups", "first-fit",
-        "frugal", "lowest-switch",
-    ]  # fmt: skip
-
-
 @pytest.mark.parametrize(
     ("group", "kind"), [("dispatchers", "dispatcher"), ("traces", "trace format")]
 )

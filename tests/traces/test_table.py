@@ -321,16 +321,12 @@ def test_parquet_cells_that_cannot_be_true_are_named(tmp_path, column, values, m
         traces.read(tmp_path / "a.parquet")
 
 
-@pytest.mark.parametrize("content", [b"PAR1", b"PAR1" + b"x" * 100 + b"PAR1"])
-def test_damaged_parquet_is_an_error(log, content: bytes) -> None:
-    with pytest.raises(TraceError, match="cannot be read as Parquet"):
-        traces.read(log("a.parquet", content))
-
-
-def test_parquet_cut_off_is_an_error(tmp_path) -> None:
+@pytest.mark.parametrize("content", [b"PAR1", b"PAR1" + b"x" * 100 + b"PAR1", None])
+def test_damaged_parquet_is_an_error(tmp_path, content: bytes | None) -> None:
+    """Made up, or cut off."""
     path = tmp_path / "a.parquet"
     parquet(path)
-    path.write_bytes(path.read_bytes()[:-20])
+    path.write_bytes(content or path.read_bytes()[:-20])
     with pytest.raises(TraceError, match="cannot be read as Parquet"):
         traces.read(path)
 
