@@ -104,7 +104,9 @@ class Column:
     def cells(self) -> list[str]:
         """Return the values as shown: thousands in groups, ``-`` where nothing was measured."""
         return [
-            value if isinstance(value, str) else _shown(value, self.decimals)
+            value
+            if isinstance(value, str)
+            else ("-" if value is None else f"{value:,.{self.decimals}f}")
             for value in self.values
         ]
 
@@ -199,10 +201,6 @@ def decimals_for(values: Sequence[Number], unit: str = "") -> int:
     if unit == "s" and least >= _SECONDS:
         return 0
     return 2 if least < 100 else 1 if least < 1000 else 0
-
-
-def _shown(value: Number, decimals: int) -> str:
-    return "-" if value is None else f"{value:,.{decimals}f}"
 
 
 def _heading(column: Column) -> list[str]:

@@ -141,10 +141,10 @@ def _kept_out(
     if queue.users:
         allowed = _member(workload.user, queue) | _member(workload.group, queue)
         for row in rows[~allowed[rows]].tolist():
-            found[row] = (
-                f"{_user(workload, row)} is not allowed in queue {queue.name}, which takes:"
-                f" {', '.join(queue.users)}"
-            )
+            code = workload.user.codes[row]
+            user = f"user {quoted(workload.user.values[code])}" if code >= 0 else "an unknown user"
+            takes = ", ".join(queue.users)
+            found[row] = f"{user} is not allowed in queue {queue.name}, which takes: {takes}"
     return found
 
 
@@ -184,8 +184,3 @@ def _member(column: Labels, queue: Queue) -> BoolArray:
     """Return the jobs whose user (or group) is on the queue's list, shape ``(J,)``."""
     listed: IntArray = np.asarray([name in queue.users for name in [*column.values, ""]])
     return listed[column.codes].astype(np.bool_)
-
-
-def _user(workload: Workload, row: int) -> str:
-    code = workload.user.codes[row]
-    return f"user {quoted(workload.user.values[code])}" if code >= 0 else "an unknown user"

@@ -319,8 +319,7 @@ class Workload:
         }
         sizes = num_jobs, len(resources), np.asarray(units, dtype=np.int64)
         for name in COLUMNS:
-            value = data.get(name)
-            data[name] = _neutral(name, *sizes) if value is None else _as_column(name, value)
+            data[name] = _column_of(name, data.get(name), *sizes)
         workload = cls(
             title=title,
             epoch=epoch,
@@ -536,23 +535,18 @@ _NUMBER = re.compile(r"([0-9]+)")
 _MOST_DIGITS = 18
 
 
-def _neutral(name: str, num_jobs: int, num_resources: int, units: IntArray) -> Any:
-    """Return the column that asks for nothing special."""
+def _column_of(name: str, value: Any, num_jobs: int, num_resources: int, units: IntArray) -> Any:
+    """Bring a given column to its type; make one that asks for nothing special of None."""
     column = COLUMNS[name]
     if column.kind == "Labels":
-        return Labels.unknown(num_jobs)
-    if name in _UNITS:
-        return units.copy()
-    shape = (num_jobs, num_resources) if name in AMOUNTS else (num_jobs,)
-    return np.full(shape, column.neutral, dtype=_DTYPES[column.kind])
-
-
-def _as_column(name: str, value: Any) -> Any:
-    """Bring one given column to its type."""
-    kind = COLUMNS[name].kind
-    if kind == "Labels":
+        value = Labels.unknown(num_jobs) if value is None else value
         return value if isinstance(value, Labels) else Labels.encode(value)
-    return np.ascontiguousarray(np.asarray(value), dtype=_DTYPES[kind])
+    if value is None and name in _UNITS:
+        return units.copy()
+    if value is None:
+        shape = (num_jobs, num_resources) if name in AMOUNTS else (num_jobs,)
+        return np.full(shape, column.neutral, dtype=_DTYPES[column.kind])
+    return np.ascontiguousarray(np.asarray(value), dtype=_DTYPES[column.kind])
 
 
 _DTYPES = {"IntArray": np.int64, "BoolArray": np.bool_, "StrArray": np.str_}

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from cpsched.base.types import AnyArray, BoolArray, IntArray
+    from cpsched.base.types import BoolArray, IntArray
 
 _COMMENT = re.compile(r"([A-Z]\w*):(?:\s+(.*))?", re.DOTALL)
 _UNIX_TIME = re.compile(r"-?[0-9]{1,13}(?!\S)")
@@ -114,7 +114,8 @@ def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
         epoch=_epoch(path, header),
         resources=("core", "mem") if memory_known else ("core",),
         layout="processors",
-        job_id=_numerals(jobs[1]),
+        # Non-negative numbers as text, no wider than the longest.
+        job_id=jobs[1].astype(f"U{len(str(jobs[1].max()))}"),
         submit=jobs[2],
         recorded_start=np.where(jobs[3] >= 0, jobs[2] + jobs[3], MISSING),
         runtime=jobs[4],
@@ -180,8 +181,3 @@ def _labels(values: IntArray) -> Labels:
     codes = np.full(len(values), -1, dtype=np.int64)
     codes[known], first = by_appearance(values[known])
     return Labels(codes, tuple(str(value) for value in values[known[first]].tolist()))
-
-
-def _numerals(values: IntArray) -> AnyArray:
-    """Return non-negative numbers as text, no wider than the longest."""
-    return values.astype(f"U{len(str(values.max()))}")

@@ -25,8 +25,6 @@ from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.text import title
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray
-    from cpsched.model.workload import Labels
     from cpsched.traces.table_cells import Table
 
 REQUIRED = ("job", "submit", "run", "reqtime", "nodes", "cores_per_node")
@@ -64,13 +62,14 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     )
     jobs = taken(columns, rows)
     request = jobs.pop("request")
+    says = [bool(_EXCLUSIVE.search(value)) for value in jobs["constraint"].values]
     asked = [kind == "core" or bool(request[:, place].any()) for place, kind in enumerate(AMOUNTS)]
     return Workload.build(
         title=title(table.path),
         resources=[kind for kind, some in zip(AMOUNTS, asked, strict=True) if some],
         layout="units",
         request=request[:, asked],
-        exclusive=_exclusive(jobs["constraint"]),
+        exclusive=np.array([*says, False])[jobs["constraint"].codes],
         header=[("", comment) for comment in table.comments],
         set_aside=set_aside,
         **jobs,
@@ -98,9 +97,3 @@ def _columns(cells: Cells, checks: RowChecks) -> dict[str, Any]:
         "request": request,
         **{name: cells.labels(name) for name in ("constraint", "user", "name", "queue")},
     }
-
-
-def _exclusive(constraint: Labels) -> BoolArray:
-    says = [bool(_EXCLUSIVE.search(value)) for value in constraint.values]
-    exclusive: BoolArray = np.array([*says, False])[constraint.codes]
-    return exclusive

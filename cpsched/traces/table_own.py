@@ -44,7 +44,7 @@ from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.table_metadata import read_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
@@ -73,7 +73,8 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     """
     _check_columns(table)
     layout: Layout = "processors" if "cores" in table.columns else "units"
-    about = read_metadata(table, _named(table.columns), layout)
+    matches = map(_AMOUNT_COLUMN.fullmatch, table.columns)
+    about = read_metadata(table, {match[2] for match in matches if match}, layout)
     resources = about["resources"]
     checks = RowChecks(table.num_rows)
     cells = Cells(table, checks)
@@ -145,12 +146,6 @@ def _check_columns(table: Table) -> None:
         )
     if "cores" in names and "request.core" in names:
         raise table.wrong_column("request.core", "each unit has one core where there are cores")
-
-
-def _named(columns: Iterable[str]) -> set[str]:
-    """Return the resource kinds that columns name."""
-    matches = (_AMOUNT_COLUMN.fullmatch(name) for name in columns)
-    return {match[2] for match in matches if match}
 
 
 def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
