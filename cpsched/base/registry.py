@@ -29,7 +29,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "easy": "cpsched.dispatch.backfilling:Easy",
         "conservative": "cpsched.dispatch.backfilling:Conservative",
         "cph": "cpsched.cp.hybrid:Cph",
-        "plan": "cpsched.cp.whole_queue.dispatcher:WholeQueue",
+        "plan": "cpsched.rollout.whole_queue:WholeQueue",
         "rollout": "cpsched.rollout.dispatcher:Rollout",
         "try": "cpsched.dispatch.try_runs:TryRuns",
         "preempt": "cpsched.dispatch.preemption:Preemption",

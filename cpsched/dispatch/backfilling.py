@@ -17,7 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.dispatch.learning import LearningDispatcher
-from cpsched.dispatch.passes import decision_of, easy_pass, plan_pass, with_plan
+from cpsched.dispatch.passes import ALL, decision_of, easy_pass, plan_pass, with_plan
 from cpsched.dispatch.priority import make_priority
 from cpsched.dispatch.shadow import PLAN
 from cpsched.errors import check_least
@@ -25,8 +25,6 @@ from cpsched.errors import check_least
 if TYPE_CHECKING:
     from cpsched.model.decision import Decision
     from cpsched.model.view import View
-
-_NO_LIMIT = 2**62
 
 
 class Easy(LearningDispatcher):
@@ -109,7 +107,7 @@ class Conservative(LearningDispatcher):
     ) -> None:
         check_least("depth", depth, 0, "all")
         super().__init__(make_priority(priority), allocator=allocator, reserve=reserve)
-        self.depth = _NO_LIMIT if depth is None else min(depth, _NO_LIMIT)
+        self.depth = ALL if depth is None else min(depth, ALL)
 
     def choose(self, view: View) -> Decision:
         """Plan the queue, start what is planned for now."""

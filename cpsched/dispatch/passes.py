@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from cpsched.dispatch.priority import Priority
     from cpsched.model.view import View
 
+#: As many reservations as there are jobs.
+ALL = 2**62
+
 
 def start_in_order(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -> Decision:
     """
