@@ -10,8 +10,8 @@ from cpsched.base.node_lists import fold
 from cpsched.base.words import amount, counted
 from cpsched.dispatch.allocators import FirstFit
 from cpsched.explain.model import Demand, Place, Room
-from cpsched.mapping.feasibility import unit_capacity
 from cpsched.model.jobtable import JobTable
+from cpsched.model.node_sets import unit_capacity
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,11 +16,10 @@ import numpy as np
 
 from cpsched.base.types import Split
 from cpsched.mapping.classes import classify
-from cpsched.mapping.feasibility import unit_capacity
 from cpsched.metrics.steps import exact_dot, exact_sum
 from cpsched.metrics.window import finished
 from cpsched.model.distinct import distinct
-from cpsched.model.node_sets import NodeSets
+from cpsched.model.node_sets import NodeSets, unit_capacity
 
 if TYPE_CHECKING:
     from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
