@@ -25,6 +25,21 @@ def ratios(monkeypatch: pytest.MonkeyPatch) -> Any:
     return import_module("ratios")
 
 
+@pytest.fixture
+def printed(ratios, monkeypatch, capsys):
+    """Run the script; return what it prints, a list of cells where a line is a table's row."""
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["ratios.py", *map(str, arguments)])
+        ratios.main()
+        return [
+            [cell.strip() for cell in line.strip("|").split("|")] if line[:1] == "|" else line
+            for line in capsys.readouterr().out.splitlines()
+        ]
+
+    return run
+
+
 def campaign(
     folder: Path,
     figures: dict[tuple[str, str, str, int], tuple[float, float]],
@@ -58,12 +73,7 @@ def campaign(
     return folder
 
 
-def test_ratios_are_of_equal_seeds_and_logs_count_the_same(
-    ratios: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_ratios_are_of_equal_seeds_and_logs_count_the_same(printed, tmp_path):
     """(1/2 x 1/8)^(1/2) = 1/4 on one log, 1 on the other: 1/2."""
     figures = {
         ("A", "EASY", "W", 1): (10.0, 100.0), ("A", "EASY", "W", 2): (40.0, 100.0),
@@ -76,13 +86,7 @@ def test_ratios_are_of_equal_seeds_and_logs_count_the_same(
     for number, part in enumerate(parts):
         (tmp_path / str(number)).mkdir()
         campaign(tmp_path / str(number), part)
-    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path / "0"), str(tmp_path / "1")])
-    ratios.main()
-    lines = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in capsys.readouterr().out.splitlines()
-        if line.startswith("|")
-    ]
+    lines = printed(tmp_path / "0", tmp_path / "1")
     log_a, log_b, both = (
         "0.250, 1.00, 1.00, 0.25", "1.000, 4.00, 4.00, 1.00", "0.500, 2.00, 2.00, 0.50"
     )  # fmt: skip
@@ -93,12 +97,7 @@ def test_ratios_are_of_equal_seeds_and_logs_count_the_same(
     assert ["EASY", "W", "25.0 ±21.2", "3.0"] in lines
 
 
-def test_settings_are_compared_with_the_baseline_of_the_same_setting(
-    ratios: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_settings_are_compared_with_the_baseline_of_the_same_setting(printed, tmp_path):
     """With what is lost to restarts, mean over the logs: here 10 and 30 %."""
     campaign(tmp_path, {
         ("A, half, 30 s", "EASY", "W", 1): (10.0, 100.0), ("A, half, 30 s", "new", "W", 1): (5.0, 50.0),
@@ -109,60 +108,47 @@ def test_settings_are_compared_with_the_baseline_of_the_same_setting(
         file = tmp_path / "runs" / str(run) / "metrics.json"
         found = json.loads(file.read_text()) | {"restarts": {"lost_share": share}}
         file.write_text(json.dumps(found))
-    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--settings"])
-    ratios.main()
-    lines = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in capsys.readouterr().out.splitlines()
-        if line.startswith("|")
+    lines = printed(tmp_path, "--settings")
+    assert next(line for line in lines if isinstance(line, list)) == [
+        "dispatcher",
+        "predictor",
+        "setting",
+        "A",
+        "B",
+        "all",
+        "lost",
     ]
-    assert lines[0] == ["dispatcher", "predictor", "setting", "A", "B", "all", "lost"]
     same = "1.000, 1.00, 1.00, 1.00"
     assert ["new", "W", "half, 30 s", "0.500, 0.50, 0.50, 0.50", "-", "-", "0.0 %"] in lines
     assert [
         "new", "W", "all", "0.250, 2.00, 2.00, 0.25", same, "0.500, 1.41, 1.41, 0.50", "20.0 %",
     ] in lines  # fmt: skip
-    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--settings", "--by-log"])
-    ratios.main()
-    assert "### A, W, half, 30 s, 7 jobs, seeds 1" in capsys.readouterr().out
-    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--settings", "--log", "B"])
-    ratios.main()
-    assert "| setting |                       B |" in capsys.readouterr().out
-    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--log", "B"])
+    by_log = printed(tmp_path, "--settings", "--by-log")
+    assert any(
+        line.startswith("### A, W, half, 30 s, 7 jobs, seeds 1")
+        for line in by_log
+        if isinstance(line, str)
+    )
+    assert ["setting", "B"] in [line[2:] for line in printed(tmp_path, "--settings", "--log", "B")]
     with pytest.raises(SystemExit, match=r"there is no log B; there are: A, half, 30 s, A, all, B"):
-        ratios.main()
+        printed(tmp_path, "--log", "B")
     # 5 over the 20 of the other setting.
-    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--settings", "all"])
-    ratios.main()
-    assert "| half, 30 s | 0.250, 0.50, 0.50, 0.25 |" in capsys.readouterr().out
+    other = printed(tmp_path, "--settings", "all")
+    assert ["half, 30 s", "0.250, 0.50, 0.50, 0.25"] in [line[2:4] for line in other]
 
 
-def test_jobs_that_change_size_are_judged_by_turnaround(
-    ratios: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_jobs_that_change_size_are_judged_by_turnaround(printed, tmp_path):
     """105 s instead of 110, of which the wait 5 instead of 10; cores used by 0.55 and 0.6."""
     campaign(tmp_path, {
         ("A, half", "EASY", "W", 1): (10.0, 100.0), ("A, half", "new", "W", 1): (5.0, 50.0),
     })  # fmt: skip
-    monkeypatch.setattr(
-        sys, "argv", ["ratios.py", str(tmp_path), "--settings", "half", "--turnaround"]
-    )
-    ratios.main()
-    out = capsys.readouterr().out
-    assert "### Over EASY/W: mean turnaround, mean wait, use of the cores" in out
-    assert "| 0.955, 0.50, 0.92 |" in out
-    assert "### Mean turnaround" in out
+    lines = printed(tmp_path, "--settings", "half", "--turnaround")
+    assert "### Over EASY/W: mean turnaround, mean wait, use of the cores" in lines
+    assert any("0.955, 0.50, 0.92" in line for line in lines)
+    assert "### Mean turnaround" in "\n".join(line for line in lines if isinstance(line, str))
 
 
-def test_logs_apart_have_intervals_and_places(
-    ratios: Any,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_logs_apart_have_intervals_and_places(printed, tmp_path):
     """A table a log and predictor, each against EASY with the same predictor."""
     figures = {
         ("A", name, predictor, seed): (slowdown * seed, tail)
@@ -171,13 +157,10 @@ def test_logs_apart_have_intervals_and_places(
         for seed in (1, 2)
     }
     campaign(tmp_path, figures, predictor_of_base=None)
-    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path), "--by-log"])
-    ratios.main()
-    out = capsys.readouterr().out
-    assert "### A, W, 7 jobs, seeds 1, 2" in out
-    assert "### A, R, 7 jobs, seeds 1, 2" in out
-    row = [cell.strip() for cell in next(x for x in out.splitlines() if "`new`" in x).split("|")]
-    assert row[1:-1] == [
+    lines = printed(tmp_path, "--by-log")
+    assert "### A, W, 7 jobs, seeds 1, 2" in lines
+    assert "### A, R, 7 jobs, seeds 1, 2" in lines
+    assert next(row for row in lines if row[:1] == ["`new`"]) == [
         "`new`", "1.50", "3.0", "2", "20", "40", "0.500 (0.500-0.500)", "first",
         "2.000 (2.000-2.000)", "above", "0.500 (0.500-0.500)", "0.5",
     ]  # fmt: skip
@@ -197,13 +180,10 @@ def test_places_tell_who_is_not_behind(ratios: Any) -> None:
     assert ratios.places({"a": [2], "b": [3], "c": [2]}) == {"a": "first", "c": "tied"}
 
 
-def test_what_is_no_campaign_is_one_line(
-    ratios: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_is_no_campaign_is_one_line(printed, tmp_path):
     """The folder is named."""
-    monkeypatch.setattr(sys, "argv", ["ratios.py", str(tmp_path)])
     with pytest.raises(SystemExit, match="is not a folder of a study"):
-        ratios.main()
+        printed(tmp_path)
 
 
 @pytest.mark.parametrize("file", sorted(BENCHMARKS.glob("*.toml")), ids=lambda file: file.stem)
