@@ -174,7 +174,7 @@ def evaluate(
         ),
         stats=dict(made.stats()),
         provenance=dict(made.provenance()),
-        cpu_us=1e6 * replay.cpu / max(len(rows), 1),
+        cpu_us=1e6 * max(replay.cpu, 0.0) / max(len(rows), 1),
     )
 
 
