@@ -134,47 +134,51 @@ def evaluate(
     replay = Replay(fitted, starts.start, made, seed=seed)
     truth.runtime = replay.arrivals.runtime
     replay.run(progress=progress)
-    rows = replay.arrivals.workload_row
-    priority, plan, bound = (np.ascontiguousarray(column) for column in replay.answers.T)
-    first = int(len(rows) * warmup)
-    runtime, requested = replay.arrivals.runtime, replay.arrivals.requested_time
+    return _scored(replay, str(Spec.parse(spec)), warmup)
 
-    def score(mask: AnyArray) -> Accuracy:
-        chosen = first + np.flatnonzero(mask)
-        return accuracy(plan[chosen], bound[chosen], runtime[chosen], requested[chosen])
 
-    cut = np.minimum(runtime, requested)[first:]
+def _scored(replay: Replay, spec: str, warmup: float) -> Evaluation:
+    """Return how good the answers of a replay were."""
+    arrivals, predictor = replay.arrivals, replay.predictor
+    rows, runtime, requested = arrivals.workload_row, arrivals.runtime, arrivals.requested_time
+    ranking, plan, bound = (np.ascontiguousarray(column) for column in replay.answers.T)
     everybody = JobTable(replay.store, np.arange(len(rows), dtype=np.int64))
     quantiles, chances = everybody.runtime_quantiles, everybody.ends_within
+    scored = slice(int(len(rows) * warmup), None)
+    cut = np.minimum(runtime, requested)[scored]
 
-    def told(position: int, horizon: int) -> ChanceScore:
-        by = -priority[first:].astype(float) if chances is None else chances[first:, position]
-        return chance_score(by, cut <= horizon)
+    def score(chosen: AnyArray) -> Accuracy:
+        given = (plan, bound, runtime, requested)
+        return accuracy(*(values[scored][chosen] for values in given))
 
-    classes = np.digitize(runtime[first:], [SHORT_LIMIT, MEDIUM_LIMIT], right=True)
+    classes = np.digitize(runtime[scored], [SHORT_LIMIT, MEDIUM_LIMIT], right=True)
+    by = [-ranking.astype(float)] * len(HORIZONS) if chances is None else chances.T
     return Evaluation(
-        predictor=str(Spec.parse(spec)),
+        predictor=spec,
         rows=rows,
-        ranking_estimate=priority,
+        ranking_estimate=ranking,
         runtime_estimate=plan,
         runtime_bound=bound,
         quantiles=quantiles,
         ends_within=chances,
-        scored=first,
-        overall=score(np.ones(len(rows) - first, dtype=np.bool_)),
+        scored=scored.start,
+        overall=score(classes >= 0),
         by_class={name: score(classes == code) for code, name in enumerate(CLASSES)},
-        within={horizon: told(place, horizon) for place, horizon in enumerate(HORIZONS)},
+        within={
+            horizon: chance_score(said[scored], cut <= horizon)
+            for said, horizon in zip(by, HORIZONS, strict=True)
+        },
         distribution=None
         if quantiles is None
         else distribution_score(
-            quantiles[first:],
-            None if chances is None else chances[first:],
+            quantiles[scored],
+            None if chances is None else chances[scored],
             cut,
-            requested[first:],
+            requested[scored],
         ),
-        stats=dict(made.stats()),
-        provenance=dict(made.provenance()),
-        cpu_us=1e6 * replay.cpu / max(len(rows), 1),
+        stats=dict(predictor.stats()),
+        provenance=dict(predictor.provenance()),
+        cpu_us=1e6 * max(replay.cpu, 0.0) / max(len(rows), 1),
     )
 
 

@@ -114,7 +114,10 @@ class Features:
         """Put a job in the queue of which everything else is known already."""
         kind = kind_of(job)
         for key in (job.user, kind):
-            self._active.setdefault(key, Activity()).submit(kind[2])
+            activity = self._active.get(key)
+            if activity is None:
+                activity = self._active[key] = Activity()
+            activity.submit(kind[2])
 
     def started(self, job: JobRecord, now: int) -> None:
         """Take note of a start."""
@@ -216,16 +219,26 @@ class Features:
     def _rules(self, job: JobRecord, requested: float) -> tuple[float, ...]:
         found = self._history.each(job)
         newest = [log(runs[-1] or 1) if runs else UNKNOWN for runs in found]
-        number, matched = next(
-            ((number, runs) for number, runs in enumerate(found, start=1) if runs), (8, None)
-        )
+        number, matched = 8, None
+        for index, runs in enumerate(found, start=1):
+            if runs:
+                number, matched = index, runs
+                break
         if matched is None:
             return (*newest, UNKNOWN, number, UNKNOWN, *_NO_SHARES)
-        plus = log(median(matched) or 1)
-        spread = log(max(matched) or 1) - log(min(matched) or 1)
-        said = (newest[0], newest[5], newest[6])
-        shares = [logarithm - requested if logarithm >= 0 else UNKNOWN for logarithm in said]
-        return (*newest, plus, number, spread, plus - requested, *shares)
+        ordered = sorted(matched)
+        plus = log(median(ordered) or 1)
+        first, sixth, seventh = newest[0], newest[5], newest[6]
+        return (
+            *newest,
+            plus,
+            number,
+            log(ordered[-1] or 1) - log(ordered[0] or 1),
+            plus - requested,
+            first - requested if first >= 0 else UNKNOWN,
+            sixth - requested if sixth >= 0 else UNKNOWN,
+            seventh - requested if seventh >= 0 else UNKNOWN,
+        )
 
     def _now(self, job: JobRecord, kind: Key, now: int) -> tuple[float, ...]:
         user, alike = self._active.get(job.user), self._active.get(kind)

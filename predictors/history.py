@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from predictors.remembered import LIMIT, Key, RecentRuntimes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from predictors.job_records import JobRecord
 
@@ -120,7 +120,7 @@ class History:
             yield 7, maps[7], job.user
 
 
-def median(runtimes: tuple[int, ...]) -> int:
+def median(runtimes: Sequence[int]) -> int:
     """Return the median in whole seconds, a half rounded up."""
     if len(runtimes) == 1:
         return runtimes[0]

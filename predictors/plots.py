@@ -69,34 +69,39 @@ def draw(folder: Path, fitted: Fitted, evaluations: Sequence[Evaluation]) -> lis
     ConfigError
         If matplotlib is not installed.
     """
+    paths = [folder / name for name in FILES]
     # A figure that is never shown needs no window system, and none is asked for.
     with style.styled("learning-curve"):
-        figure = style.canvas(7.2, 3.2)
-        mean, median = figure.subplots(1, 2)
-        for index, item in enumerate(evaluations):
-            runtime, said = fitted.workload.runtime[item.rows], item.runtime_estimate
-            off = np.abs(np.log(np.maximum(said, 1)) - np.log(np.maximum(runtime, 1)))
-            how = {
-                "color": style.colour(index),
-                # Another dash the second time round, so that few predictors look alike.
-                "linestyle": style.dash(index + index // len(style.COLOURS)),
-                "linewidth": 1.3,
-            }
-            ends, errors = lately(np.abs(said - runtime) / 60)
-            mean.plot(ends / 1000, errors, label=item.predictor, **how)
-            median.plot(ends / 1000, lately(off, np.median)[1], **how)
-        for panel, label in ((mean, "mean absolute error (min)"), (median, "median |ln error|")):
-            panel.axvspan(0, evaluations[0].scored / 1000, color="#000000", alpha=0.06, linewidth=0)
-            panel.set(xlabel="jobs submitted (thousands)", ylabel=label)
-            panel.set_xlim(0, len(evaluations[0].rows) / 1000)
-            panel.set_ylim(bottom=0)
-        handles, labels = mean.get_legend_handles_labels()
-        columns = len(labels) if len(labels) < _WIDEST else -(-len(labels) // 2)
-        figure.legend(handles, labels, loc="outside upper center", ncols=columns, handlelength=3)
-        paths = [folder / name for name in FILES]
+        figure = _figure(fitted, evaluations)
         for path in paths:
             path.write_bytes(style.save(figure, path.suffix[1:]))
     return paths
+
+
+def _figure(fitted: Fitted, evaluations: Sequence[Evaluation]) -> Any:
+    figure = style.canvas(7.2, 3.2)
+    mean, median = figure.subplots(1, 2)
+    for index, item in enumerate(evaluations):
+        runtime, said = fitted.workload.runtime[item.rows], item.runtime_estimate
+        off = np.abs(np.log(np.maximum(said, 1)) - np.log(np.maximum(runtime, 1)))
+        how = {
+            "color": style.colour(index),
+            # Another dash the second time round, so that few predictors look alike.
+            "linestyle": style.dash(index + index // len(style.COLOURS)),
+            "linewidth": 1.3,
+        }
+        ends, errors = lately(np.abs(said - runtime) / 60)
+        mean.plot(ends / 1000, errors, label=item.predictor, **how)
+        median.plot(ends / 1000, lately(off, np.median)[1], **how)
+    for panel, label in ((mean, "mean absolute error (min)"), (median, "median |ln error|")):
+        panel.axvspan(0, evaluations[0].scored / 1000, color="#000000", alpha=0.06, linewidth=0)
+        panel.set(xlabel="jobs submitted (thousands)", ylabel=label)
+        panel.set_xlim(0, len(evaluations[0].rows) / 1000)
+        panel.set_ylim(bottom=0)
+    handles, labels = mean.get_legend_handles_labels()
+    columns = len(labels) if len(labels) < _WIDEST else -(-len(labels) // 2)
+    figure.legend(handles, labels, loc="outside upper center", ncols=columns, handlelength=3)
+    return figure
 
 
 def lately(values: FloatArray, what: Any = np.mean) -> tuple[AnyArray, FloatArray]:

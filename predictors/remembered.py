@@ -72,7 +72,14 @@ class RecentRuntimes(Remembered[tuple[int, ...]]):
 
     def add(self, key: Key, runtime: int) -> None:
         """Remember a runtime as the newest of a key, in seconds."""
-        self.put(key, (*self.get(key, ()), runtime)[-self._keep :])
+        if self._keep == 1:
+            self[key] = (runtime,)
+        else:
+            self[key] = (*self.get(key, ()), runtime)[-self._keep :]
+        # As in ``put``, which a dozen calls for each job would make slower.
+        self.move_to_end(key)
+        if len(self) > self._limit:
+            self.popitem(last=False)
 
     def load(self, text: str) -> None:
         """Restore what :meth:`dump` returned."""

@@ -76,8 +76,12 @@ class UserRecords(Remembered[UserRecord]):
 
     def touch(self, user: str | None) -> UserRecord:
         """Return a user for whom something happens."""
-        record = self.get(user) or UserRecord()
-        self.put(user, record)
+        record = self.get(user)
+        if record is None:
+            record = UserRecord()
+            self.put(user, record)
+        else:
+            self.move_to_end(user)
         return record
 
     def forget_times(self) -> None:
@@ -150,10 +154,11 @@ class Codes(Remembered[int]):
 
     def add(self, text: str | None) -> None:
         """Give a string a number, unless it has one."""
-        if text is not None:
-            code = self.setdefault(text, self._next)
-            self._next = max(self._next, code + 1)
-            self.put(text, code)
+        if text in self:
+            self.move_to_end(text)
+        elif text is not None:
+            self.put(text, self._next)
+            self._next += 1
 
     def clear(self) -> None:
         """Forget everything."""

@@ -14,7 +14,6 @@ from accasim_adapter.config import system_config, write_system_config
 from accasim_adapter.files import write
 from accasim_adapter.schedule import read_schedule
 from cpsched import systems
-from cpsched.cli.main import main
 from cpsched.errors import ConfigError, RunError, TraceError
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.verification import verify
@@ -66,24 +65,19 @@ def _run(log, machine_file, dispatcher="easy"):
     return simulate(workload, systems.load(machine_file), dispatcher=dispatcher, settings=settings)
 
 
+def _times(schedule):
+    times = zip(schedule.start.tolist(), schedule.end.tolist(), strict=True)
+    return zip(schedule.workload.job_id.tolist(), times, strict=True)
+
+
 def test_a_schedule_comes_back_as_the_run_it_was(small, machine_file, tmp_path):
     """Starts, ends, nodes; it verifies."""
     run = _run(small(generated()), machine_file)
     write(run, tmp_path, "small")
     back = read_schedule(tmp_path / "sched-small", run.schedule.system).schedule
     assert verify(back) == []
-    kept = {
-        job: (start, end)
-        for job, start, end in zip(
-            run.schedule.workload.job_id.tolist(),
-            run.schedule.start.tolist(),
-            run.schedule.end.tolist(),
-            strict=True,
-        )
-        if start >= 0
-    }
-    found = zip(back.workload.job_id.tolist(), back.start.tolist(), back.end.tolist(), strict=True)
-    assert {job: (start, end) for job, start, end in found} == kept
+    kept = {job: times for job, times in _times(run.schedule) if times[0] >= 0}
+    assert dict(_times(back)) == kept
     for name in ("start", "end", "node", "count", "units", "amount"):
         one, other = getattr(back.segments, name), getattr(run.schedule.segments, name)
         assert np.array_equal(one, other), name
@@ -177,46 +171,33 @@ def test_nothing_ran(tmp_path):
     assert "Makespan: NA\nAvg. waiting times: NA\nAvg. slowdown: NA\n" in said
 
 
-def _cli(capsys, *arguments):
-    """Return the exit code and what was printed."""
-    with pytest.raises(SystemExit) as end:
-        main([str(argument) for argument in arguments])
-    printed = capsys.readouterr()
-    return end.value.code, printed.out + printed.err
-
-
 def test_the_command_line_writes_them_into_the_run_and_reads_them_back(
-    small, machine_file, tmp_path, capsys
+    small, machine_file, tmp_path, cpsched
 ):
     """``--format accasim`` needs a folder; ``--format`` still names the log's format too."""
     log, out, back = small(generated(60)), tmp_path / "run", tmp_path / "back"
-    command = ["simulate", log, "--system", machine_file, "-d", "easy", "--overrun", "extend"]
-    command += ["--format", "table"]
-    code, said = _cli(capsys, *command, "--format", "accasim")
-    assert (code, "accasim is written into a run: add --out" in said) == (2, True)
-    code, said = _cli(capsys, *command, "--format", "nonsense")
-    assert "no trace format is called 'nonsense'; there are: accasim, pbs" in said
-    code, said = _cli(capsys, *command, "--format", "swf")
-    assert "a log has one format, not table and swf" in said
-    assert _cli(capsys, *command, "--format", "accasim", "--out", out)[0] == 0
+    command = ["simulate", str(log), "--system", str(machine_file), "-d", "easy"]
+    command += ["--overrun", "extend", "--format", "table", "--format"]
+    for format_, message in (
+        ("accasim", "accasim is written into a run: add --out"),
+        ("nonsense", "no trace format is called 'nonsense'; there are: accasim, pbs"),
+        ("swf", "a log has one format, not table and swf"),
+    ):
+        code, _, said = cpsched(*command, format_)
+        assert (code, message in said) == (2, True)
+    assert cpsched(*command, "accasim", "--out", str(out))[0] == 0
     (folder,) = (out / "runs").iterdir()
     names = sorted(path.name for path in folder.glob("*-small.parquet"))
     assert names == ["pprint-small.parquet", "sched-small.parquet", "stats-small.parquet"]
-    read = [
-        "import-accasim",
-        folder / "sched-small.parquet",
-        "--system",
-        machine_file,
-        "--out",
-        back,
-    ]
-    code, said = _cli(capsys, *read, "--json")
+    schedule = str(folder / "sched-small.parquet")
+    read = ["import-accasim", schedule, "--system", str(machine_file), "--out", str(back)]
+    code, said, _ = cpsched(*read, "--json")
     found = json.loads(said)
     assert (code, found["schema"]) == (0, "cpsched.import-accasim/1")
     assert found["folder"] == str(back)
     assert found["summary"] == json.loads((back / "metrics.json").read_text())
-    assert _cli(capsys, "verify", back)[0] == 0
-    code, said = _cli(capsys, *read)
+    assert cpsched("verify", str(back))[0] == 0
+    code, _, said = cpsched(*read)
     assert (code, "exists; name another folder" in said) == (2, True)
 
 

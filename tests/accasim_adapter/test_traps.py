@@ -88,218 +88,180 @@ class Job:
         return True
 
 
-@pytest.fixture
-def world():
-    """Return a dispatcher on two nodes of two cores, AccaSim's manager, and a way to carry out."""
-    from accasim_adapter import CpschedDispatcher
-    from accasim_adapter.package import ResourceManager, Resources
+class World:
+    """A dispatcher on two nodes of two cores, and AccaSim's manager."""
 
-    def _world(dispatcher="fifo", nodes=2, **options):
-        manager = ResourceManager(Resources({"g": {"core": 2}}, {"g": nodes}))
-        made = CpschedDispatcher(dispatcher, **options)
-        made.set_resource_manager(manager)
-        return made, manager
+    def __init__(self, dispatcher="fifo", **options):
+        from accasim_adapter import CpschedDispatcher
+        from accasim_adapter.package import ResourceManager, Resources
 
-    return _world
+        self.manager = ResourceManager(Resources({"g": {"core": 2}}, {"g": 2}))
+        self.made = CpschedDispatcher(dispatcher, **options)
+        self.made.set_resource_manager(self.manager)
+        self.jobs = {}
 
+    @property
+    def machine(self):
+        return self.made.cluster.machine
 
-def _begin(manager, answers, jobs, now):
-    """Carry out what was answered, as AccaSim does."""
-    by_id = {job.id: job for job in jobs}
-    for time, job_id, nodes in answers:
-        if nodes:
-            assert time == now
-            assert manager.allocate_event(by_id[job_id], nodes)[0]
-            by_id[job_id].start_time, by_id[job_id].assigned_nodes = now, nodes
+    def ask(self, now, *queued, later=()):
+        """Return what the dispatcher answers; all jobs ever named are loaded."""
+        self.jobs |= {job.id: job for job in (*queued, *later)}
+        return self.made.scheduling_method(now, list(queued), self.jobs)[0]
 
-
-def _all(*jobs):
-    return {job.id: job for job in jobs}
-
-
-def test_every_queued_job_is_answered_in_accasims_words(world):
-    """A node name for each unit; who waits on has no second and no nodes."""
-    made, _ = world()
-    jobs = [Job("a", 3), Job("b", 2)]
-    answers, rejected = made.scheduling_method(7, jobs, _all(*jobs))
-    assert answers == [(7, "a", ["node_1", "node_1", "node_2"]), (None, "b", [])]
-    assert rejected == []
+    def begin(self, now, answers):
+        """Carry out what was answered, as AccaSim does."""
+        for time, job_id, nodes in answers:
+            if nodes:
+                job = self.jobs[job_id]
+                assert time == now
+                assert self.manager.allocate_event(job, nodes)[0]
+                job.start_time, job.assigned_nodes = now, nodes
+        return answers
 
 
-def test_a_start_that_accasim_refuses_waits_again(world):
+def test_a_start_that_accasim_refuses_waits_again():
     """It is asked about anew, with one more attempt, and its nodes are free again."""
-    made, _ = world()
-    job = Job("a", 4)
-    assert made.scheduling_method(0, [job], _all(job))[0][0][2]
-    answers, _ = made.scheduling_method(1, [job], _all(job))
-    assert answers[0][0] == 1
-    state = made.cluster.machine
+    world, job = World(), Job("a", 4)
+    assert world.ask(0, job)[0][2]
+    assert world.ask(1, job)[0][0] == 1
+    state = world.machine
     assert state.store.columns[: state.store.size, columns.ATTEMPTS].tolist() == [1]
     assert state.num_waiting == 0
 
 
-def test_an_end_is_noticed_and_a_queue_in_another_order_is_followed(world):
-    """The nodes of the ended job go to the next; a job that vanished is cancelled."""
-    made, manager = world()
-    a, b, c = Job("a", 4), Job("b", 3), Job("c", 3)
-    answers, _ = made.scheduling_method(0, [a, b, c], _all(a, b, c))
-    _begin(manager, answers, [a, b, c], 0)
-    manager.remove_event("a")
+def test_an_end_is_noticed_and_a_queue_in_another_order_is_followed():
+    """
+    The nodes of the ended job go to the next; a job that vanished is cancelled.
+
+    Answers have a node name for each unit; who waits on has no second and no nodes.
+    """
+    world, a, b, c = World(), Job("a", 3), Job("b", 3), Job("c", 3)
+    answers = world.begin(0, world.ask(0, a, b, c))
+    waits = [(None, "b", []), (None, "c", [])]
+    assert answers == [(0, "a", ["node_1", "node_1", "node_2"]), *waits]
+    world.manager.remove_event("a")
     a.end_time = 5
-    answers, _ = made.scheduling_method(5, [c], _all(c))
-    assert answers == [(5, "c", ["node_1", "node_1", "node_2"])]
+    assert world.ask(5, c) == [(5, "c", ["node_1", "node_1", "node_2"])]
 
 
-def test_a_job_that_runs_elsewhere_than_decided_is_followed(world):
+def test_a_job_that_runs_elsewhere_than_decided_is_followed():
     """Additional data may change the nodes of a decision."""
-    made, manager = world()
-    a, b = Job("a", 1), Job("b", 2)
-    answers, _ = made.scheduling_method(0, [a], _all(a))
-    assert answers == [(0, "a", ["node_1"])]
-    _begin(manager, [(0, "a", ["node_2"])], [a], 0)
-    answers, _ = made.scheduling_method(1, [b], _all(a, b))
-    assert answers == [(1, "b", ["node_1", "node_1"])]
+    world, a, b = World(), Job("a", 1), Job("b", 2)
+    assert world.ask(0, a) == [(0, "a", ["node_1"])]
+    world.begin(0, [(0, "a", ["node_2"])])
+    assert world.ask(1, b) == [(1, "b", ["node_1", "node_1"])]
 
 
-def test_a_job_taken_off_its_nodes_and_queued_again_waits(world):
-    """As additional data that simulates failures does."""
-    made, manager = world()
-    a = Job("a", 4)
-    answers, _ = made.scheduling_method(0, [a], _all(a))
-    _begin(manager, answers, [a], 0)
-    manager.remove_event("a")
+@pytest.mark.parametrize("others", [False, True])
+def test_a_job_taken_off_its_nodes_and_queued_again_waits(others):
+    """
+    As additional data that simulates failures does.
+
+    It is no new job and keeps its place: dispatchers see the queue in the order of submits.
+    """
+    world, a, b, c = World(), Job("a", 4), Job("b", 4), Job("c", 4)
+    world.begin(0, world.ask(0, a, *([b] if others else [])))
+    world.manager.remove_event("a")
     a.start_time = 0
-    answers, _ = made.scheduling_method(3, [a], _all(a))
-    assert answers[0][0] == 3
-    state = made.cluster.machine
-    assert (state.store.size, state.num_waiting, state.num_running) == (1, 0, 1)
+    answers = world.ask(3, *([b, a, c] if others else [a]))
+    found = [(job_id, time) for time, job_id, _ in answers]
+    assert found == [("a", 3), *([("b", None), ("c", None)] if others else [])]
+    state = world.machine
+    assert (state.store.size, state.num_waiting, state.num_running) == (
+        (3, 2, 1) if others else (1, 0, 1)
+    )
 
 
-def test_one_that_waits_again_behind_others_is_no_new_job(world):
-    """It keeps its place: dispatchers see the queue in the order of submits."""
-    made, manager = world()
-    a, b, c = Job("a", 4), Job("b", 4), Job("c", 4)
-    answers, _ = made.scheduling_method(0, [a, b], _all(a, b))
-    _begin(manager, answers, [a, b], 0)
-    manager.remove_event("a")
-    answers, _ = made.scheduling_method(3, [b, a, c], _all(a, b, c))
-    assert [(job_id, time) for time, job_id, _ in answers] == [("a", 3), ("b", None), ("c", None)]
-    assert made.cluster.machine.store.size == 3
-
-
-def test_nodes_that_are_off_get_nothing(world):
+def test_nodes_that_are_off_get_nothing():
     """And what they hold comes back when they are on."""
-    made, manager = world()
-    status = manager._resources._resources_status
+    world, a, b = World(), Job("a", 2), Job("b", 2)
+    status = world.manager._resources._resources_status
     status["node_1"] = 0
-    a, b = Job("a", 2), Job("b", 2)
-    answers, _ = made.scheduling_method(0, [a, b], _all(a, b))
+    answers = world.begin(0, world.ask(0, a, b))
     assert answers == [(0, "a", ["node_2", "node_2"]), (None, "b", [])]
-    _begin(manager, answers, [a, b], 0)
     status["node_1"] = 1
-    answers, _ = made.scheduling_method(1, [b], _all(a, b))
-    assert answers == [(1, "b", ["node_1", "node_1"])]
+    assert world.ask(1, b) == [(1, "b", ["node_1", "node_1"])]
 
 
-def test_a_job_of_somebody_else_is_an_error(world):
+def test_a_job_of_somebody_else_is_an_error():
     """Two dispatchers cannot share one simulation."""
-    made, manager = world()
-    a, b = Job("a"), Job("b")
-    manager.allocate_event(b, ["node_1"])
+    world = World()
+    world.manager.allocate_event(Job("b"), ["node_1"])
     with pytest.raises(DispatchError, match="job b runs, but was not started by fifo"):
-        made.scheduling_method(0, [a], _all(a, b))
+        world.ask(0, Job("a"))
 
 
-def test_what_can_never_run_is_rejected_with_a_reason(world, caplog):
+def test_what_can_never_run_is_rejected_with_a_reason(caplog):
     """Also where AccaSim checks nothing: too many units, no units, an unknown resource."""
-    made, _ = world()
-    jobs = [
-        Job("wide", 5),
-        Job("none", 0),
-        Job("gpu", requested_resources={"core": 1, "gpu": 1}),
-        Job("good"),
-    ]
+    gpu = Job("gpu", requested_resources={"core": 1, "gpu": 1})
+    jobs = {job.id: job for job in (Job("wide", 5), Job("none", 0), gpu, Job("good"))}
     with caplog.at_level(logging.WARNING, "accasim"):
-        answers, rejected = made.scheduling_method(0, jobs, _all(*jobs))
+        answers, rejected = World().made.scheduling_method(0, list(jobs.values()), jobs)
     assert rejected == ["wide", "none", "gpu"]
     assert [job_id for _, job_id, _ in answers] == ["good"]
     assert "wide can never run here: needs 5 units" in caplog.text
     assert "gpu can never run here: asks for 1 gpu, the system has none" in caplog.text
 
 
-def test_a_job_without_a_requested_time_needs_a_default(world):
+def test_a_job_without_a_requested_time_needs_a_default():
     """AccaSim keeps the -1 of a log."""
-    made, _ = world()
     job = Job("a", requested=-1)
     with pytest.raises(ConfigError, match="job a has no requested time .* default_time"):
-        made.scheduling_method(0, [job], _all(job))
-    made, _ = world(default_time=60)
-    made.scheduling_method(0, [job], _all(job))
-    assert made.cluster.machine.store.columns[0, 2] == 60
+        World().ask(0, job)
+    world = World(default_time=60)
+    world.ask(0, job)
+    assert world.machine.store.columns[0, 2] == 60
 
 
 class Lazy(Dispatcher):
-    """Starts nothing, ever."""
+    """Starts nothing, ever; may want to be woken."""
 
     name = "lazy"
+
+    def __init__(self, again_at=None):
+        self.again_at = again_at
 
     def reset(self, system, seed):
         self.asked = 0
 
     def decide(self, view):
         self.asked += 1
-        return NOTHING
+        wakes = self.again_at is not None and view.now < self.again_at
+        return NOTHING._replace(again_at=self.again_at) if wakes else NOTHING
 
 
-def test_jobs_that_wait_for_ever_are_an_error_and_no_endless_loop(world):
+def test_jobs_that_wait_for_ever_are_an_error_and_no_endless_loop():
     """AccaSim would go on second by second; while others are to come it is no error."""
-    made, _ = world(Lazy())
-    a, later = Job("a"), Job("b")
-    assert made.scheduling_method(0, [a], _all(a, later))[0] == [(None, "a", [])]
+    world, a = World(Lazy()), Job("a")
+    assert world.ask(0, a, later=[Job("b")]) == [(None, "a", [])]
+    del world.jobs["b"]
     with pytest.raises(DispatchError, match="lazy leaves 1 jobs waiting forever"):
-        made.scheduling_method(1, [a], _all(a))
+        world.ask(1, a)
 
 
-def test_a_dispatcher_is_asked_only_where_something_happened(world):
-    """AccaSim has seconds at which nothing does."""
-    lazy = Lazy()
-    made, _ = world(lazy)
-    a, later = Job("a"), Job("b")
-    for now in range(4):
-        made.scheduling_method(now, [a], _all(a, later))
-    assert lazy.asked == 1
-
-
-class Wakes(Lazy):
-    def decide(self, view):
-        self.asked += 1
-        return NOTHING._replace(again_at=50) if view.now < 50 else NOTHING
-
-
-def test_a_dispatcher_that_wants_to_be_woken_is(world):
-    """AccaSim wakes up at the second that a postponed job names."""
-    made, _ = world(Wakes())
-    a, later = Job("a"), Job("b")
-    answers, _ = made.scheduling_method(0, [a], _all(a, later))
-    assert answers == [(50, "a", [])]
-    made.scheduling_method(20, [a], _all(a, later))
-    assert made.cluster.dispatcher.asked == 1
-    made.scheduling_method(50, [a], _all(a, later))
-    assert made.cluster.dispatcher.asked == 2
+@pytest.mark.parametrize("again_at", [None, 50])
+def test_a_dispatcher_is_asked_only_where_something_happened(again_at):
+    """AccaSim has seconds at which nothing does; it wakes up at one that a postponed job names."""
+    world, a = World(Lazy(again_at)), Job("a")
+    assert world.ask(0, a, later=[Job("b")]) == [(again_at, "a", [])]
+    for now in (1, 20, 50):
+        world.ask(now, a)
+    assert world.made.cluster.dispatcher.asked == (1 if again_at is None else 2)
 
 
 # --- options -------------------------------------------------------------------------------------
 
 
-def test_options_are_the_dispatchers_own(world):
+def test_options_are_the_dispatchers_own():
     """In the specification or as keywords; the id is fit for a folder's name."""
-    made, _ = world("easy:backfill=sjf", allocator="best-fit")
+    made = World("easy:backfill=sjf", allocator="best-fit").made
     assert len(made.cluster.dispatcher.queues) == 2
     assert made.get_id() == "cpsched-easy_allocator=best-fit_backfill=sjf"
     with pytest.raises(ConfigError, match="no such option; 'easy' takes"):
-        world("easy", depth=3)
+        World("easy", depth=3)
     with pytest.raises(TypeError, match="options .depth. are for dispatchers given by name"):
-        world(Lazy(), depth=3)
+        World(Lazy(), depth=3)
 
 
 @pytest.mark.parametrize(
@@ -326,33 +288,33 @@ def test_what_is_wrong_is_said_before_accasim_makes_its_simulator(options, messa
 
 
 @pytest.mark.parametrize("what", [None, 5, Lazy])
-def test_a_dispatcher_is_a_name_or_an_object(world, what):
+def test_a_dispatcher_is_a_name_or_an_object(what):
     """Not a class, which AccaSim's Experiment takes."""
     with pytest.raises(TypeError, match="must be a name or a Dispatcher"):
-        world(what)
+        World(what)
 
 
-def test_the_system_beside_must_be_the_same_machine(world):
+def test_the_system_beside_must_be_the_same_machine():
     """Number of nodes, resource kinds, and what each node holds."""
     same = machine((2,), (2,))
-    assert world("prb", system=same)[0].cluster.system.node_names == ("node_1", "node_2")
+    assert World("prb", system=same).made.cluster.system.node_names == ("node_1", "node_2")
     for other, message in (
         (machine((2,)), "it has 1 nodes, AccaSim's machine has 2"),
         (machine((2,), (3,)), r"node n1 has \[3\] of core, AccaSim's node_2 has \[2\]"),
         (machine((2, 1), (2, 1), resources=("core", "gpu")), "it has core, gpu, AccaSim's"),
     ):
         with pytest.raises(ConfigError, match=message):
-            world("prb", system=other)
+            World("prb", system=other)
 
 
-def test_expected_waits_by_queue(world):
+def test_expected_waits_by_queue():
     """Others have the default; with a system there are none to give."""
-    made, _ = world("prb", expected_wait={"short": 60})
+    world = World("prb", expected_wait={"short": 60})
     jobs = [Job("a", queue="short"), Job("b", queue=7), Job("c", queue=-1)]
-    made.scheduling_method(0, jobs, _all(*jobs))
-    assert made.cluster.machine.store.columns[:3, 7].tolist() == [60, 3600, 3600]
+    world.ask(0, *jobs)
+    assert world.machine.store.columns[:3, 7].tolist() == [60, 3600, 3600]
     with pytest.raises(ConfigError, match="the system already has expected waits"):
-        world("prb", system=machine((2,), (2,)), expected_wait=60)
+        World("prb", system=machine((2,), (2,)), expected_wait=60)
 
 
 def test_without_accasim_the_error_says_how_to_get_it():

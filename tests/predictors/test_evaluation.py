@@ -163,14 +163,6 @@ def test_actual_has_no_error_and_keeps_a_zero():
     assert found.runtime_estimate.min() == 0
 
 
-def test_equal_evaluations_are_equal():
-    """All but the time they took."""
-    fitted = sample()
-    first, second = (evaluate(fitted, starts_of(fitted), "user-history-plus") for _ in range(2))
-    assert first.runtime_estimate.tolist() == second.runtime_estimate.tolist()
-    assert (first.overall, first.stats) == (second.overall, second.stats)
-
-
 def test_columns_have_a_row_for_each_job_and_predictor():
     """Long format."""
     fitted = sample(20)

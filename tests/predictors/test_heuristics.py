@@ -91,29 +91,6 @@ def test_six_rules(other, rule):
     assert list(predictor.stats()) == [f"rule {i + 1}: {r}" for i, r in enumerate(SIX_RULES)]
 
 
-def test_a_better_rule_wins_over_a_newer_match():
-    """Rule 1 matches an old job, rule 3 a newer one."""
-    predictor = told(build("predictors", "user-history"), (JOB, 111), (like(units=8), 222))
-    assert answer(predictor, JOB, like(units=16)) == [111, 222]
-
-
-def test_of_one_rule_the_newest_end_wins():
-    """Also among jobs whose names only share a prefix."""
-    predictor = told(
-        build("predictors", "user-history"), (JOB, 5), (like(name="run2"), 6), (JOB, 7),
-        (like(name="run3"), 8),
-    )  # fmt: skip
-    assert answer(predictor, JOB, like(name="run2"), like(name="run4")) == [7, 6, 8]
-
-
-def test_jobs_without_names_are_alike_in_that():
-    """Archive logs without executables: rule 5 is then the user's last job."""
-    nameless = like(name="")
-    predictor = told(build("predictors", "user-history"), (nameless, 111))
-    assert answer(predictor, nameless, like(name="", queue="x"), JOB) == [111, 111, 900]
-    assert rules_used(predictor) == [1, 0, 0, 0, 1, 1]
-
-
 def test_jobs_without_users_share_one_history():
     """A log that hides its users; but what looks at the user alone finds nothing."""
     hidden = like(user="")

@@ -58,15 +58,6 @@ def test_quantiles_cover_what_they_promise():
     assert (done.runtime_bound >= done.runtime_estimate).all()
 
 
-def test_learned_is_better_than_the_request():
-    """On a log of habits, the model is nearer than the request."""
-    fitted = sample(1500)
-    starts = starts_of(fitted)
-    request = evaluate(fitted, starts, "requested").overall
-    learned = evaluate(fitted, starts, "gbm-log:trees=40,start=200,window=1500").overall
-    assert learned.mean_error_s < 0.8 * request.mean_error_s
-
-
 @pytest.mark.parametrize("name", POINTS)
 def test_a_killed_simulation_goes_on_to_the_same(name, tmp_path):
     """A checkpoint written at every step, given up in the middle, taken up by a new predictor."""

@@ -17,7 +17,6 @@ import pytest
 from cpsched import traces
 from cpsched.base.model_files import with_models
 from cpsched.base.spec import build
-from cpsched.cli.main import main
 from cpsched.engine.cluster import Cluster
 from cpsched.errors import ConfigError
 from cpsched.metrics.predictions import job_sample, not_a_forecast
@@ -270,61 +269,47 @@ def test_a_model_that_does_not_say_is_named_all_the_same():
         assert model.provenance() == {"model": "m", "model_sha256": "cd"}
 
 
-def run(capsys, *arguments):
-    """Run the command line; return its status and what it printed."""
-    with pytest.raises(SystemExit) as stop:
-        main(list(arguments))
-    captured = capsys.readouterr()
-    return int(stop.value.code or 0), captured.out, captured.err
-
-
-def test_train_and_use_it_as_somebody_types_it(tmp_path, capsys):
+def test_train_and_use_it_as_somebody_types_it(tmp_path, cpsched):
     """Train, evaluate with the model, refuse to write over it."""
-    log, path = tmp_path / "log.csv", tmp_path / "model"
-    traces.write(sample(250).workload, log)
-    train_it = ("train", str(log), "-p", f"gbm-log:{SMALL}", "--out", str(path))
-    status, printed, _ = run(capsys, *train_it)
+    log, path = str(tmp_path / "log.csv"), str(tmp_path / "model")
+    traces.write(sample(250).workload, Path(log))
+    train_it = ("train", log, "-p", f"gbm-log:{SMALL}", "--out", path)
+    status, printed, _ = cpsched(*train_it)
     assert status == 0
     assert printed.endswith(f"{path}: the model; use it with --predictor {path}\n")
-    frozen = f"gbm-log:model={path},frozen=yes,{SMALL}"
-    status, printed, _ = run(capsys, "evaluate", str(log), "-p", frozen, "--json")
-    assert status == 0
+    status, printed, _ = cpsched(
+        "evaluate", log, "-p", f"gbm-log:model={path},frozen=yes", "--json"
+    )
     [found] = json.loads(printed)["predictors"]
     assert found["stats"]["answered by history"] == 0
-    digest = hashlib.sha256(path.read_bytes()).hexdigest()
-    provenance = found["provenance"]
-    assert (provenance["model"], provenance["model_sha256"]) == (str(path), digest)
+    digest, provenance = hashlib.sha256(Path(path).read_bytes()).hexdigest(), found["provenance"]
+    assert (provenance["model"], provenance["model_sha256"]) == (path, digest)
     assert provenance["trained_jobs"] == "250"
-    status, _, complaint = run(capsys, *train_it)
-    assert status != 0
-    assert "the file exists" in complaint
-    status, answer, _ = run(capsys, *train_it, "--overwrite", "--json")
+    status, answer, _ = cpsched(*train_it, "--overwrite", "--json")
     trained = json.loads(answer)
-    assert (status, trained["schema"], trained["model"]) == (0, "cpsched.train/1", str(path))
+    assert (status, trained["schema"], trained["model"]) == (0, "cpsched.train/1", path)
     assert [one["predictor"] for one in trained["predictors"]] == ["gbm-log"]
     # By its file alone; and it has seen these jobs.
-    status, printed, _ = run(capsys, "evaluate", str(log), "-p", str(path), "-p", "last")
-    assert status == 0
     as_trained = f"gbm-log:model={path},start=60,trees=3,window=300"
-    assert f"not a forecast: {as_trained} was trained on these jobs" in printed
-    shorter = ("evaluate", str(log), "--first", "200", "-p", str(path))
-    status, printed, _ = run(capsys, *shorter)
-    assert status == 0
-    assert f"not a forecast: {as_trained} was trained on these jobs" in printed
-    simulated = ("simulate", str(log), "--system", "hpc2n", "-p", str(path), "-p", "user-history")
-    status, printed, _ = run(capsys, *simulated, "--first", "200", "--stats")
+    for more in (("-p", "last"), ("--first", "200")):
+        status, printed, _ = cpsched("evaluate", log, "-p", path, *more)
+        assert f"not a forecast: {as_trained} was trained on these jobs" in printed
+    simulated = ("simulate", log, "--system", "hpc2n", "-p", path, "-p", "user-history")
+    status, printed, _ = cpsched(*simulated, "--first", "200", "--stats")
     assert status == 0
     assert "not a forecast on log: " in printed
-    assert f"{path.name},start=60,trees=3,window=300 was trained on these jobs" in printed
+    assert "model,start=60,trees=3,window=300 was trained on these jobs" in printed
     assert "Answers of user-history for easy:" in printed
     assert "answered by the model" in printed
-    again = ("train", str(log), "-p", f"gbm-log:model={path},frozen=yes", "--out", f"{path}2")
-    status, _, complaint = run(capsys, *again)
-    assert status != 0
-    assert "a frozen model learns nothing" in complaint
-    status, _, complaint = run(capsys, "evaluate", str(log), "-p", str(log))
-    assert status != 0
-    assert "is not a model of cpsched" in complaint
+    frozen = ("train", log, "-p", f"gbm-log:model={path},frozen=yes", "--out", f"{path}2")
+    for arguments, message in (
+        (train_it, "the file exists"),
+        (frozen, "a frozen model learns nothing"),
+        (("evaluate", log, "-p", log), "is not a model of cpsched"),
+    ):
+        status, _, complaint = cpsched(*arguments)
+        assert status != 0
+        assert message in complaint
 
 
 @pytest.mark.parametrize(
@@ -336,11 +321,11 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, capsys):
         (["-p", "gbm-lag"], "Did you mean 'gbm-log'"),
     ],
 )
-def test_what_cannot_be_trained_is_named(tmp_path, capsys, arguments, message):
+def test_what_cannot_be_trained_is_named(tmp_path, cpsched, arguments, message):
     """One line, and no file."""
     log, path = tmp_path / "log.csv", tmp_path / "model"
     traces.write(sample(250).workload, log)
-    status, _, complaint = run(capsys, "train", str(log), "--out", str(path), *arguments)
+    status, _, complaint = cpsched("train", str(log), "--out", str(path), *arguments)
     assert status != 0
     assert message in complaint
     assert complaint.count("\n") == 1
@@ -443,16 +428,12 @@ def _first_job(fitted):
     return JobTable(store, np.zeros(1, dtype=np.int64))
 
 
-def test_a_file_called_like_a_predictor_is_named_by_its_path(tmp_path, monkeypatch, capsys):
+def test_a_file_called_like_a_predictor_is_named_by_its_path(tmp_path, monkeypatch, cpsched):
     """What is printed is what works, with a comma too."""
     monkeypatch.chdir(tmp_path)
     traces.write(sample(250).workload, Path("log.csv"))
-    arguments = ("train", "log.csv", "-p", "gbm-log:start=50,trees=3", "--out")
-    status, printed, _ = run(capsys, *arguments, "gbm-log")
-    assert (status, printed.splitlines()[-1]) == (
-        0, "gbm-log: the model; use it with --predictor ./gbm-log",
-    )  # fmt: skip
-    status, printed, _ = run(capsys, *arguments, "a,b.model")
-    assert (status, printed.splitlines()[-1]) == (
-        0, "a,b.model: the model; use it with --predictor a,b.model",
-    )  # fmt: skip
+    for name, use in (("gbm-log", "./gbm-log"), ("a,b.model", "a,b.model")):
+        arguments = ("train", "log.csv", "-p", "gbm-log:start=50,trees=3", "--out", name)
+        status, printed, _ = cpsched(*arguments)
+        said = f"{name}: the model; use it with --predictor {use}"
+        assert (status, printed.splitlines()[-1]) == (0, said)

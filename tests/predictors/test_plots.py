@@ -6,21 +6,12 @@ import numpy as np
 import pytest
 
 from cpsched import traces
-from cpsched.cli.main import main
 from predictors import plots
 from predictors.check_tools import sample
 from predictors.evaluation import evaluate
 from predictors.replay import starts_of
 
 pytestmark = pytest.mark.slow
-
-
-def run(capsys, *arguments):
-    """Run the command line; return its status and what it printed."""
-    with pytest.raises(SystemExit) as stop:
-        main(list(arguments))
-    out, err = capsys.readouterr()
-    return int(stop.value.code or 0), out, err
 
 
 @pytest.fixture
@@ -31,22 +22,22 @@ def log(tmp_path, monkeypatch):
     return "log.csv"
 
 
-def test_without_matplotlib_there_is_one_line(log, tmp_path, capsys, monkeypatch):
+def test_without_matplotlib_there_is_one_line(log, tmp_path, cpsched, monkeypatch):
     """Before anything is predicted, and without a folder left behind."""
     monkeypatch.setattr("predictors.plots.find_spec", lambda name: None)
-    code, out, err = run(capsys, "evaluate", log, "--plots", "figures")
+    code, out, err = cpsched("evaluate", log, "--plots", "figures")
     assert (code, out) == (2, "")
     assert err.count("\n") == 1
     assert "--plots: needs matplotlib, which is not installed" in err
     assert not (tmp_path / "figures").exists()
 
 
-def test_draws_the_figure(log, tmp_path, capsys):
+def test_draws_the_figure(log, tmp_path, cpsched):
     """Two files a figure; nothing is replaced unasked."""
     pytest.importorskip("matplotlib", reason="matplotlib, an extra, is not installed")
     some = ("-p", "requested", "-p", "last", "-p", "jobs-alike")
     arguments = ("evaluate", log, *some, "--plots", "figures")
-    code, out, err = run(capsys, *arguments)
+    code, out, err = cpsched(*arguments)
     assert (code, err) == (0, "")
     folder = tmp_path / "figures"
     assert {path.name for path in folder.iterdir()} == set(plots.FILES)
@@ -54,10 +45,10 @@ def test_draws_the_figure(log, tmp_path, capsys):
     assert "requested" in (folder / "learning-curve.svg").read_text()
     # Axes have plain numbers, no formulas that are not typeset.
     assert not any("math" in path.read_text() for path in folder.glob("*.svg"))
-    code, _, err = run(capsys, *arguments)
+    code, _, err = cpsched(*arguments)
     assert code == 2
     assert "the file exists; choose another name, or add --overwrite" in err
-    assert run(capsys, *arguments, "--overwrite", "--json")[0] == 0
+    assert cpsched(*arguments, "--overwrite", "--json")[0] == 0
 
 
 def test_equal_evaluations_are_equal_files(tmp_path):
@@ -88,10 +79,10 @@ def test_one_job_and_many_predictors_can_be_drawn(tmp_path):
         ("no/where", "its folder does not exist"),
     ],
 )
-def test_impossible_folders_are_named(log, capsys, monkeypatch, folder, message):
+def test_impossible_folders_are_named(log, cpsched, monkeypatch, folder, message):
     """Before anything is predicted."""
     monkeypatch.setattr("predictors.plots.find_spec", lambda name: True)
-    code, _, err = run(capsys, "evaluate", log, "--plots", folder)
+    code, _, err = cpsched("evaluate", log, "--plots", folder)
     assert code == 2
     assert message in err
     assert err.count("\n") == 1
