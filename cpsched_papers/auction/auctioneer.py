@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -32,14 +32,6 @@ EXACT_BIDS = 400
 EXACT_NODES = 20_000
 #: How many bids may contain a node of the machine, on average, unless the thesis is followed.
 NODES_PER_NODE = 100
-
-
-class Round(NamedTuple):
-    """The auction of a decision, and the jobs that bid in it."""
-
-    view: View
-    jobs: JobTable
-    auction: Auction
 
 
 @dataclass(kw_only=True, eq=False)
@@ -97,15 +89,15 @@ class Auctioneer(WindowDispatcher):
         """Hold an auction, without the solver if its outcome is clear."""
         if not len(view.waiting):
             return NOTHING
-        now = self._round(view)
-        if now is None:
+        auction = self._auction(view)
+        if auction is None:
             return self.met(view, (), {stats.SKIPPED_NONE_FIT: 1}, more=False)
-        known = best_greedy(now.auction)
-        if now.auction.is_best(known):
-            return self._won(now, known, {stats.SKIPPED_ALL_FIT: 1})
-        if self.faithful or not self.searches or _is_small(now.auction):
-            return self._solved(now, known)
-        return self._searched(now, known, {})
+        known = best_greedy(auction)
+        if auction.is_best(known):
+            return self._started(view, auction, _as_bid(auction, known), {stats.SKIPPED_ALL_FIT: 1})
+        if self.faithful or not self.searches or _is_small(auction):
+            return self._solved(view, auction, known)
+        return self._searched(view, auction, known, {})
 
     def candidates(self, view: View) -> JobTable:
         """Return the jobs that may fit now, or all jobs if the thesis is followed."""
@@ -121,11 +113,11 @@ class Auctioneer(WindowDispatcher):
 
         It is built even if :meth:`decide` would not need it.
         """
-        now = self._round(view) if len(view.waiting) else None
-        if now is None:
+        auction = self._auction(view) if len(view.waiting) else None
+        if auction is None:
             return None
-        program = self.program(now.auction, self.name)
-        program.label(now.jobs.handle.tolist())
+        program = self.program(auction, self.name)
+        program.label()
         return program
 
     @abstractmethod
@@ -136,8 +128,8 @@ class Auctioneer(WindowDispatcher):
     def weights(self, view: View, bids: Sequence[Bid], priorities: Sequence[int]) -> list[int]:
         """Return the value of each bid as a whole number."""
 
-    def _round(self, view: View) -> Round | None:
-        """Return the window and the auction, None without bids."""
+    def _auction(self, view: View) -> Auction | None:
+        """Return the auction of the window, None without bids."""
         rows, priorities = self.in_window(view)
         jobs = JobTable(view.waiting.store, rows)
         maker = BidMaker(
@@ -156,7 +148,7 @@ class Auctioneer(WindowDispatcher):
         if not bids:
             return None
         weights = self.weights(view, bids, priorities.tolist())
-        return Round(view, jobs, Auction(bids, weights, view.free, self.allocator.capacity))
+        return Auction(bids, weights, view.free, self.allocator.capacity)
 
     def _with_first_without_bid(
         self, view: View, jobs: JobTable, maker: BidMaker, bids: list[Bid]
@@ -178,9 +170,8 @@ class Auctioneer(WindowDispatcher):
         at = bisect_left(bids, job, key=lambda bid: bid.job)
         return [*bids[:at], maker.bid_on(job, place.node, place.units), *bids[at:]]
 
-    def _solved(self, now: Round, known: list[int]) -> Decision:
+    def _solved(self, view: View, auction: Auction, known: list[int]) -> Decision:
         """Solve the program; the better of its answer and a known selection wins."""
-        auction = now.auction
         program = self.program(auction, self.name)
         if not self.faithful:
             cpsat.add_hints(program.model, program.variables, program.hints(known))
@@ -190,39 +181,35 @@ class Auctioneer(WindowDispatcher):
         numbers = numbers_of(auction, program, solved, known, winners)
         optimal = solved.status is cpsat.Status.OPTIMAL
         if self.faithful and not optimal:
-            return self.missed(now.view, len(now.jobs), numbers)
+            return self.missed(view, len(view.waiting), numbers)
         if auction.value(winners) < auction.value(known):
-            return self._won(now, known, numbers)
+            return self._started(view, auction, _as_bid(auction, known), numbers)
         if not optimal and self.searches:
-            return self._searched(now, winners, numbers)
-        return self._started(now, found, numbers)
+            return self._searched(view, auction, winners, numbers)
+        return self._started(view, auction, found, numbers)
 
-    def _searched(self, now: Round, known: list[int], numbers: Mapping[str, float]) -> Decision:
+    def _searched(
+        self, view: View, auction: Auction, known: list[int], numbers: Mapping[str, float]
+    ) -> Decision:
         """Improve a known selection by partial auctions."""
-        auction = now.auction
-        rng = np.random.default_rng([self.limits.seed, now.view.now])
-        found = search(auction, known, self.name, self.limits, rng)
-        before, after = auction.value(known), auction.value(found.winners)
+        rng = np.random.default_rng([self.limits.seed, view.now])
+        winners, spent = search(auction, known, self.name, self.limits, rng)
         more = {
             stats.SOLVER_CALLS: 0 if numbers else 1,
             stats.SEARCHED: 1,
             stats.MODELLED_JOBS: 0 if numbers else auction.num_jobs,
-            stats.IMPROVED: int(after > before),
-            stats.GAIN: (after - before) / before if before > 0 else 0.0,
-            stats.DETERMINISTIC_TIME: found.deterministic,
-            stats.MODEL_VARIABLES: found.variables,
-            stats.MODEL_CONSTRAINTS: found.constraints,
+            **_gain(auction.value(known), auction.value(winners)),
+            **spent,
         }
         total = {name: numbers.get(name, 0) + value for name, value in more.items()}
-        return self._won(now, found.winners, {**numbers, **total})
-
-    def _won(self, now: Round, winners: Sequence[int], numbers: Mapping[str, float]) -> Decision:
-        """Return the decision that starts some bids with the units in them."""
-        bids = now.auction.bids
-        return self._started(now, [(bid, bids[bid].units) for bid in winners], numbers)
+        return self._started(view, auction, _as_bid(auction, winners), {**numbers, **total})
 
     def _started(
-        self, now: Round, winners: Sequence[tuple[int, IntArray]], numbers: Mapping[str, float]
+        self,
+        view: View,
+        auction: Auction,
+        winners: Sequence[tuple[int, IntArray]],
+        numbers: Mapping[str, float],
     ) -> Decision:
         """
         Return the decision that starts the winning bids with their units.
@@ -230,16 +217,25 @@ class Auctioneer(WindowDispatcher):
         If jobs remain there is another auction after the interval: the bids of one auction need not
         cover everything that is free.
         """
-        view, auction, handles = now.view, now.auction, now.jobs.handle.tolist()
         starts = []
         for index, units in winners:
             bid = auction.bids[index]
             amount = units[:, None] * bid.ask.request + bid.level
             if bid.ask.exclusive:
                 amount = auction.capacity[bid.node]
-            starts.append(Start(handles[bid.job], Allocation(bid.node, units, amount)))
+            starts.append(Start(bid.handle, Allocation(bid.node, units, amount)))
         more = bool(starts) and len(starts) < len(view.waiting)
         return self.met(view, starts, {**numbers, stats.BIDS: len(auction.bids)}, more=more)
+
+
+def _as_bid(auction: Auction, winners: Sequence[int]) -> list[tuple[int, IntArray]]:
+    """Return winners with the units that are in their bids."""
+    return [(bid, auction.bids[bid].units) for bid in winners]
+
+
+def _gain(before: int, after: int) -> dict[str, float]:
+    gain = (after - before) / before if before > 0 else 0.0
+    return {stats.IMPROVED: int(after > before), stats.GAIN: gain}
 
 
 def _is_small(auction: Auction) -> bool:
@@ -269,9 +265,8 @@ def numbers_of(
     bound = max(min(-solved.bound, auction.most), value)
     return {
         **stats.of_solve(solved, auction.num_jobs),
-        stats.IMPROVED: int(value > before),
+        **_gain(before, value),
         stats.BOUND_GAP: 0.0 if optimal or bound <= 0 else float((bound - value) / bound),
-        stats.GAIN: (value - before) / before if before > 0 else 0.0,
         stats.MODEL_VARIABLES: program.size[0],
         stats.MODEL_CONSTRAINTS: program.size[1],
     }

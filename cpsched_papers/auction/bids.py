@@ -139,8 +139,8 @@ class Bid(NamedTuple):
 
     Attributes
     ----------
-    job
-        Position of the job in the window.
+    job, handle
+        Position of the job in the window, and its handle.
     ask
         Its request.
     kind
@@ -154,6 +154,7 @@ class Bid(NamedTuple):
     """
 
     job: int
+    handle: int
     ask: Ask
     kind: BidClass
     node: IntArray
@@ -211,7 +212,7 @@ class Offer:
         good = (begin >= 0) & (end - begin <= self.nodes_max)
         return begin[good], end[good]
 
-    def bid(self, job: int, spot: Spot, units: IntArray | None = None) -> Bid:
+    def bid(self, job: int, handle: int, spot: Spot, units: IntArray | None = None) -> Bid:
         """Return the bid of a job for a spot; where units are not given they are spread on it."""
         line, run, kind = self.line, self.line.run[spot], BidClass.C
         if units is None:
@@ -223,7 +224,7 @@ class Offer:
         elif num_nodesets == 1:
             aligned = spot.start == line.begins[run[0]] or spot.stop == line.ends[run[0]]
             kind = BidClass.A if aligned else BidClass.B
-        return Bid(job, self.ask, kind, line.node[spot], units, self.level, num_nodesets)
+        return Bid(job, handle, self.ask, kind, line.node[spot], units, self.level, num_nodesets)
 
 
 class BidMaker:
@@ -269,6 +270,7 @@ class BidMaker:
         self.asks, self.ask_of = asks_of(jobs, view.system.capacity.max(axis=0, initial=0))
         self._nodes_per_job = None if most_nodes is None else most_nodes // max(len(jobs), 1)
         self._view = view
+        self._handle: list[int] = jobs.handle.tolist()
         self._per_job = per_job
         self._most = most
         self._spots = spots
@@ -288,7 +290,7 @@ class BidMaker:
             for offer, spot in self._in_turn(self.offers(number), job):
                 if self._enough(found):
                     break
-                found.append(offer.bid(job, spot))
+                found.append(offer.bid(job, self._handle[job], spot))
             made += found[: self._most - len(made)]
         return made
 
@@ -314,7 +316,7 @@ class BidMaker:
         ask = self.asks[self.ask_of[job]]
         line = self._line(ask, ask.levels[0], int(units[0]) if ask.even else 0)
         spot = spot_of(np.searchsorted(line.node, node))
-        return Offer(ask, ask.levels[0], line).bid(job, spot, units)
+        return Offer(ask, ask.levels[0], line).bid(job, self._handle[job], spot, units)
 
     def _line(self, ask: Ask, level: IntArray, share: int) -> Line:
         # A job that asks for nothing fits anywhere, all of it.

@@ -138,10 +138,10 @@ class Program(cpsat.HasModel):
         chosen = np.flatnonzero(values[: len(self.wins)]).tolist()
         return [(bid, bids[bid].units) for bid in chosen]
 
-    def label(self, handle: Sequence[int]) -> None:
+    def label(self) -> None:
         """Name the variables for a reader: ``win_H_B``, bid B, of the job with handle H."""
         for number, (bid, variable) in enumerate(zip(self.auction.bids, self.wins, strict=True)):
-            variable.name = f"win_{handle[bid.job]}_{number}"
+            variable.name = f"win_{bid.handle}_{number}"
 
     def _add_selection(self) -> None:
         """State the objective (4.1, 5.1, 6.1) and that a job wins once at most (4.2, 5.2, 6.2)."""
@@ -239,9 +239,10 @@ class UnitProgram(Program):
             found.append((bid, put))
         return found
 
-    def label(self, handle: Sequence[int]) -> None:
+    def label(self) -> None:
         """Name the variables; ``units_H_P``: those of the job with handle H on place P."""
-        super().label(handle)
+        super().label()
+        handle = {bid.job: bid.handle for bid in self.auction.bids}
         for (job, place), variable in self._units.items():
             variable.name = f"units_{handle[job]}_{place}"
 

@@ -96,14 +96,14 @@ def test_searches_never_lose_and_never_cheat(free, asks, weights, seed):
     assume(auction is not None)
     start = best_greedy(auction)
     rng = np.random.default_rng(seed)
-    found = search(auction, start, "search", cpsat.Limits(deterministic=0.5), rng)
+    winners, _ = search(auction, start, "search", cpsat.Limits(deterministic=0.5), rng)
     left = auction.free.copy()
-    for bid in found.winners:
+    for bid in winners:
         part = auction.of_bid(bid)
         left[auction.node[part]] -= auction.amount[part]
     assert (left >= 0).all()
-    assert auction.value(start) <= auction.value(found.winners) <= best_compact(auction)
-    jobs = [auction.bids[bid].job for bid in found.winners]
+    assert auction.value(start) <= auction.value(winners) <= best_compact(auction)
+    jobs = [auction.bids[bid].job for bid in winners]
     assert len(set(jobs)) == len(jobs)
 
 
