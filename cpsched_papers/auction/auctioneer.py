@@ -30,7 +30,7 @@ BIDS_PER_JOB = 15
 #: Auctions with at most this many bids, and nodes of all bids, are solved as a whole.
 EXACT_BIDS = 400
 EXACT_NODES = 20_000
-#: How many bids may contain a node of the machine, on average, unless the thesis is followed.
+#: How many bids may contain a node of the machine, on average.
 NODES_PER_NODE = 100
 
 
@@ -47,11 +47,10 @@ class Auctioneer(WindowDispatcher):
         How many jobs may bid, first by priority of those that may fit now.
     bids_per_job, bids
         The most bids of one job, and of all jobs together.
-    faithful
-        As the thesis prints it: its constants, a window of all jobs, also of those that fit
-        nowhere, bids class by class, none for a job that could make no bid at all, and nothing
-        starts if the limit passes before the proof (then the window is halved, as in IPSCHED).
-        Otherwise the best selection found wins.
+
+    Notes
+    -----
+    If the limit passes before the proof, the best selection found wins; the window stays as it is.
     """
 
     allocates = "consolidate"
@@ -66,7 +65,6 @@ class Auctioneer(WindowDispatcher):
     bids_per_job: int = BIDS_PER_JOB
     bids: int = BIDS_PER_JOB * SIZE
     limit: float = 0.2
-    faithful: bool = False
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -95,16 +93,13 @@ class Auctioneer(WindowDispatcher):
         known = best_greedy(auction)
         if auction.is_best(known):
             return self._started(view, auction, _as_bid(auction, known), {stats.SKIPPED_ALL_FIT: 1})
-        if self.faithful or not self.searches or _is_small(auction):
+        if not self.searches or _is_small(auction):
             return self._solved(view, auction, known)
         return self._searched(view, auction, known, {})
 
     def candidates(self, view: View) -> JobTable:
-        """Return the jobs that may fit now, or all jobs if the thesis is followed."""
+        """Return the jobs that may fit now: others make no bids, and must not keep them away."""
         waiting = view.waiting
-        if self.faithful:
-            return waiting
-        # A job that fits nowhere makes no bids; it must not keep others from bidding.
         return waiting.take(fits_now(view, frozen(waiting.rows.copy()), self.allocator))
 
     def build(self, view: View) -> Program | None:
@@ -137,14 +132,11 @@ class Auctioneer(WindowDispatcher):
             jobs,
             per_job=self.bids_per_job,
             most=self.bids,
-            most_nodes=None if self.faithful else NODES_PER_NODE * view.system.num_nodes,
+            most_nodes=NODES_PER_NODE * view.system.num_nodes,
             spots=self.spots,
             ranges=self.ranges,
-            turns=not self.faithful,
         )
-        bids = maker.make()
-        if not self.faithful:
-            bids = self._with_first_without_bid(view, jobs, maker, bids)
+        bids = self._with_first_without_bid(view, jobs, maker, maker.make())
         if not bids:
             return None
         weights = self.weights(view, bids, priorities.tolist())
@@ -173,18 +165,14 @@ class Auctioneer(WindowDispatcher):
     def _solved(self, view: View, auction: Auction, known: list[int]) -> Decision:
         """Solve the program; the better of its answer and a known selection wins."""
         program = self.program(auction, self.name)
-        if not self.faithful:
-            cpsat.add_hints(program.model, program.variables, program.hints(known))
+        cpsat.add_hints(program.model, program.variables, program.hints(known))
         solved = cpsat.solve(program.model, program.variables, self.limits)
         found = program.winners(solved.values) if solved.has_solution else []
         winners = [bid for bid, _ in found]
         numbers = numbers_of(auction, program, solved, known, winners)
-        optimal = solved.status is cpsat.Status.OPTIMAL
-        if self.faithful and not optimal:
-            return self.missed(view, len(view.waiting), numbers)
         if auction.value(winners) < auction.value(known):
             return self._started(view, auction, _as_bid(auction, known), numbers)
-        if not optimal and self.searches:
+        if solved.status is not cpsat.Status.OPTIMAL and self.searches:
             return self._searched(view, auction, winners, numbers)
         return self._started(view, auction, found, numbers)
 

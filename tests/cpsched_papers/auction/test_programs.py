@@ -23,8 +23,8 @@ def auction_of(free, asks, weights, per_job=4, ranges=True):
     """Return the auction of the bids of some jobs, their weights taken from a list in turn."""
     view = gpu_view(free, asks)
     maker = BidMaker(
-        view, view.waiting, per_job=per_job, most=99, most_nodes=None, ranges=ranges, turns=True,
-        spots=lambda offer: line_spots(offer, unions=1, fragments=True, most=per_job),
+        view, view.waiting, per_job=per_job, most=99, most_nodes=10**9, ranges=ranges,
+        spots=lambda offer: line_spots(offer, fragments=True, most=per_job),
     )  # fmt: skip
     bids = maker.make()
     if not bids:
