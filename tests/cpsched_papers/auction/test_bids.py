@@ -164,7 +164,7 @@ def test_wide_jobs_make_fewer_bids():
 
 def test_an_exclusive_job_bids_for_idle_nodes():
     """Node 1 is in use."""
-    view = gpu_view([(2, 0), (2, 0), (2, 0)], [{"units": 2, "exclusive": 1}])
+    view = gpu_view([(2, 0), (2, 0), (2, 0)], [{"units": 2, "nodes": 1, "exclusive": 1}])
     view.free.flags.writeable = True
     view.free[1, 0] = 1
     assert sorted(bid.node.tolist() for bid in bids_of(view)) == [[0], [2]]
