@@ -14,6 +14,7 @@ from cpsched.figures.style import (
     SOFT,
     SPANS,
     canvas,
+    is_narrow,
     number_marks,
     plain,
 )
@@ -26,26 +27,10 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Bbox
 
     from cpsched.figures.looks import Look
+    from cpsched.study.paired import Estimate
 
 #: From this ratio of values on, an axis is logarithmic.
 _WIDE_RANGE = 2.5
-_NARROW = 5
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Value:
-    """A mean over repetitions, and its 95 % interval where there are several."""
-
-    mean: float
-    low: float | None = None
-    high: float | None = None
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The interval, or the mean twice."""
-        if self.low is None or self.high is None:
-            return self.mean, self.mean
-        return self.low, self.high
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,9 +42,14 @@ class Point:
     """
 
     look: Look
-    slowdown: Value
-    tail: Value
+    slowdown: Estimate
+    tail: Estimate
     is_real: bool = True
+
+
+def _ends(one: Estimate) -> tuple[float, float]:
+    """Return the interval, or the mean twice."""
+    return (one.mean, one.mean) if one.low is None or one.high is None else (one.low, one.high)
 
 
 def front(points: Sequence[Point]) -> list[Point]:
@@ -71,14 +61,14 @@ def front(points: Sequence[Point]) -> list[Point]:
     return found
 
 
-def draw(points: Sequence[Point], width: float) -> Figure:
+def draw_tradeoff(points: Sequence[Point], width: float) -> Figure:
     """Return the picture; lower and further left is better."""
-    narrow = width < _NARROW
+    narrow = is_narrow(width)
     # Many names need room.
     figure = canvas(width, 3.7 + 0.25 * max(len(points) - 6, 0) if narrow else 4.1)
     axes = figure.subplots()
-    _axis(axes, "x", [end for one in points for end in one.slowdown.ends])
-    _axis(axes, "y", [end for one in points for end in one.tail.ends])
+    _axis(axes, "x", [end for one in points for end in _ends(one.slowdown)])
+    _axis(axes, "y", [end for one in points for end in _ends(one.tail)])
     axes.set_xlabel("mean bounded slowdown")
     axes.set_ylabel("p99.9 wait")
     real = [point for point in points if point.is_real] or list(points)
@@ -89,8 +79,8 @@ def draw(points: Sequence[Point], width: float) -> Figure:
                   where="post", color=SOFT, linewidth=0.9, linestyle=(0, (2, 2)))  # fmt: skip
         axes.text(0.012, 0.016, "\u2199 better", transform=axes.transAxes, color=SOFT, fontsize=8)
     for one in points:
-        low, high = one.slowdown.ends
-        below, above = one.tail.ends
+        low, high = _ends(one.slowdown)
+        below, above = _ends(one.tail)
         for xs, ys in (
             ((low, high), [one.tail.mean] * 2),
             ([one.slowdown.mean] * 2, (below, above)),
@@ -118,8 +108,8 @@ def _bars(figure: Figure, axes: Axes, points: Sequence[Point], best: Sequence[Po
         found.append(Bbox.from_extents(x0, y1, x1, y0).padded(1.5))
     for one in points:
         for x, y in (
-            (one.slowdown.ends, (one.tail.mean, one.tail.mean)),
-            ((one.slowdown.mean, one.slowdown.mean), one.tail.ends),
+            (_ends(one.slowdown), (one.tail.mean, one.tail.mean)),
+            ((one.slowdown.mean, one.slowdown.mean), _ends(one.tail)),
         ):
             (x0, y0), (x1, y1) = axes.transData.transform(list(zip(x, y, strict=True)))
             found.append(Bbox.from_extents(x0 - 1, y0 - 1, x1 + 1, y1 + 1))
