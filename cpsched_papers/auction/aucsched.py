@@ -19,7 +19,6 @@ from cpsched_papers.auction.preference import (
     preferences,
     weights,
 )
-from cpsched_papers.auction.program import Program, UnitProgram
 from cpsched_papers.auction.spots import line_spots, switch_spots
 
 if TYPE_CHECKING:
@@ -90,9 +89,7 @@ class Aucsched1(LineAuctioneer):
     good_for = "jobs that should be on neighbouring nodes, as in its thesis"
     table = TABLE_4_4
     fragments = False
-    ranges = False
-    program: ClassVar[type[Program]] = UnitProgram
-    searches = False
+    opens_units = True
 
     #: ``MAXBIDS`` of the thesis.
     bids: int = 150

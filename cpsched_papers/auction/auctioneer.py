@@ -55,12 +55,9 @@ class Auctioneer(WindowDispatcher):
 
     allocates = "consolidate"
     goes_wrong_when = "the load is high: it starts as many jobs as it can, and wide ones wait"
-    #: Whether jobs bid for generic resources in ranges.
-    ranges: ClassVar[bool] = True
-    #: The program.
-    program: ClassVar[type[Program]] = Program
-    #: Whether partial auctions replace a program that is too large for one decision.
-    searches: ClassVar[bool] = True
+    #: Whether the program decides on units: then jobs bid for no ranges of generic resources, and
+    #: partial auctions do not replace a program that is too large for one decision.
+    opens_units: ClassVar[bool] = False
 
     bids_per_job: int = BIDS_PER_JOB
     bids: int = BIDS_PER_JOB * SIZE
@@ -93,7 +90,7 @@ class Auctioneer(WindowDispatcher):
         known = best_greedy(auction)
         if auction.is_best(known):
             return self._started(view, auction, _as_bid(auction, known), {stats.SKIPPED_ALL_FIT: 1})
-        if not self.searches or _is_small(auction):
+        if self.opens_units or _is_small(auction):
             return self._solved(view, auction, known)
         return self._searched(view, auction, known, {})
 
@@ -111,7 +108,7 @@ class Auctioneer(WindowDispatcher):
         auction = self._auction(view) if len(view.waiting) else None
         if auction is None:
             return None
-        program = self.program(auction, self.name)
+        program = Program(auction, self.name, open_units=self.opens_units)
         program.label()
         return program
 
@@ -134,7 +131,7 @@ class Auctioneer(WindowDispatcher):
             most=self.bids,
             most_nodes=NODES_PER_NODE * view.system.num_nodes,
             spots=self.spots,
-            ranges=self.ranges,
+            ranges=not self.opens_units,
         )
         bids = self._with_first_without_bid(view, jobs, maker, maker.make())
         if not bids:
@@ -164,7 +161,7 @@ class Auctioneer(WindowDispatcher):
 
     def _solved(self, view: View, auction: Auction, known: list[int]) -> Decision:
         """Solve the program; the better of its answer and a known selection wins."""
-        program = self.program(auction, self.name)
+        program = Program(auction, self.name, open_units=self.opens_units)
         cpsat.add_hints(program.model, program.variables, program.hints(known))
         solved = cpsat.solve(program.model, program.variables, self.limits)
         found = program.winners(solved.values) if solved.has_solution else []
@@ -172,7 +169,7 @@ class Auctioneer(WindowDispatcher):
         numbers = numbers_of(auction, program, solved, known, winners)
         if auction.value(winners) < auction.value(known):
             return self._started(view, auction, _as_bid(auction, known), numbers)
-        if solved.status is not cpsat.Status.OPTIMAL and self.searches:
+        if solved.status is not cpsat.Status.OPTIMAL and not self.opens_units:
             return self._searched(view, auction, winners, numbers)
         return self._started(view, auction, found, numbers)
 
