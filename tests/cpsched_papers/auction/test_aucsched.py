@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from auctions import gpu_view, jobs_of
+from auctions import gpu_view
 from jobtables import job_table
 from tiny import jobs, machine, run, starts
 
@@ -12,7 +12,6 @@ from cpsched import systems
 from cpsched.base import registry
 from cpsched.base.spec import build
 from cpsched.cp import stats
-from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model.decision import NOTHING
 from cpsched.model.topology import Topology
@@ -285,23 +284,6 @@ def test_a_short_solve_still_looks_for_winners():
     assert not done.decisions[stats.NO_SOLUTION]
 
 
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("aucsched1:bids=0", "bids is 0, must be 1 or more"),
-        ("aucsched1:nodesets=0", "nodesets is 0, must be 1 or more, or 'none'"),
-        ("aucsched2:bids_per_job=-1", "bids_per_job is -1, must be 1 or more"),
-        ("aucsched2:window=0", "window is 0, must be 1 or more"),
-        ("aucsched3:interval=0", "interval is 0, must be 1 or more, or 'none'"),
-        ("aucsched1:limit=0", "limit is 0.0, must be above 0"),
-    ],
-)
-def test_bad_options(spec, message):
-    """One line: what was found, and what would be accepted."""
-    with pytest.raises(ConfigError, match=message):
-        build("dispatchers", spec)
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_a_simulation_with_gpu_ranges_is_valid(name):
     """Amounts within the ranges pass the simulator and the verifier."""
@@ -330,8 +312,3 @@ def test_first_come_first_served_on_a_pool():
     """Two cores, three jobs of one: the third starts where the first ends, at the next tick."""
     found = starts(jobs((0, 1, 5), (0, 1, 7), (0, 1, 4)), machine((2,)), "aucsched2:interval=none")
     assert found == [0, 0, 5]
-
-
-def test_asks_need_no_jobs():
-    """An empty table is no error."""
-    assert len(jobs_of([])) == 0

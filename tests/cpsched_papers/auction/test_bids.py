@@ -6,7 +6,6 @@ from auctions import gpu_view
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched.model.topology import Topology
 from cpsched_papers.auction.bids import BidMaker, asks_of, levels_between
 from cpsched_papers.auction.lines import spread
 from cpsched_papers.auction.preference import BidClass
@@ -51,13 +50,6 @@ def test_job_types():
     )  # fmt: skip
     asks, which = asks_of(view.waiting, view.system.capacity.max(axis=0))
     assert [asks[number].job_type for number in which] == [1, 2, 3, 2, 1]
-
-
-def test_equal_jobs_make_one_ask():
-    """A window is mostly bursts of the same job."""
-    view = gpu_view([(4, 1)], [{"units": 2}, {"units": 3}, {"units": 2}])
-    asks, which = asks_of(view.waiting, view.system.capacity.max(axis=0))
-    assert (len(asks), which) == (2, [0, 1, 0])
 
 
 def test_a_bid_crosses_as_many_nodesets_as_it_may():
@@ -184,13 +176,6 @@ def test_switches_come_before_lines():
     level = view.system.topology.common_level(np.array([a for a, _ in found]),
                          np.array([b for _, b in found]))  # fmt: skip
     assert level.min() == 0
-
-
-def test_common_levels():
-    """Leaves of 2, then 4, then the root."""
-    first, last = np.array([0, 0, 1, 3, 5]), np.array([0, 1, 2, 4, 5])
-    assert Topology(8, (2, 4)).common_level(first, last).tolist() == [0, 0, 1, 2, 0]
-    assert Topology(8).common_level(first, last).tolist() == [0] * 5
 
 
 @pytest.mark.parametrize(
