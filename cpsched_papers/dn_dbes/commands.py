@@ -25,10 +25,6 @@ def register(app: typer.Typer) -> None:
     app.add_typer(_app, name="negotiation", rich_help_panel=LOOK)
 
 
-#: Lists of pairs that begin with jobs, and how many of each pair are.
-_PAIRS = {"planned": 1, "dependencies": 2}
-
-
 @_app.command("show")
 def show(
     file: _File,
@@ -43,9 +39,9 @@ def show(
     from cpsched.api.tools import Column, Table, seconds
     from cpsched_papers.dn_dbes.record import read
 
-    record = read(file)
+    transactions = read(file)
     if transaction is None:
-        rows = [_outcome(number, lines) for number, lines in record.transactions.items()]
+        rows = [_outcome(number, lines) for number, lines in transactions.items()]
         if as_json:
             print_json("negotiation", {"transactions": rows})
             return
@@ -55,42 +51,18 @@ def show(
         )
         echo(Table("Transactions:", tuple(columns)).text(width=width()))
         return
-    if transaction not in record.transactions:
-        numbers = record.transactions or {0: []}
+    if transaction not in transactions:
+        numbers = transactions or {0: []}
         there = f"they are {min(numbers)} to {max(numbers)}"
         raise ConfigError(f"the file has no transaction {transaction}; {there}", where=file)
-    found = record.transactions[transaction]
+    found = transactions[transaction]
     if as_json:
-        print_json("negotiation", {"messages": found, "jobs": record.names})
+        print_json("negotiation", {"messages": found})
         return
     echo(f"Transaction {transaction:,}, at {seconds(found[0]['second'])}\n")
     for line in found:
-        said = _named(line["message"], record.names)
-        echo(f"{line['sender']:>7} -> {line['receiver']:<7}  {line['type']} {json.dumps(said)}")
-
-
-def _named(value: Any, names: list[str], jobs: int = 0) -> Any:
-    """
-    Return what a message says with the names of jobs instead of their numbers.
-
-    Parameters
-    ----------
-    jobs
-        How many values at the beginning of a list are jobs.
-    """
-    if isinstance(value, list):
-        return [
-            names[one] if at < jobs and isinstance(one, int) else _named(one, names, jobs)
-            for at, one in enumerate(value)
-        ]
-    if isinstance(value, dict):
-        return {
-            key: names[one]
-            if key in ("job", "blocks") and isinstance(one, int)
-            else _named(one, names, _PAIRS.get(key, 0))
-            for key, one in value.items()
-        }
-    return value
+        said = json.dumps(line["message"])
+        echo(f"{line['sender']:>7} -> {line['receiver']:<7}  {line['type']} {said}")
 
 
 def _outcome(transaction: int, lines: list[dict[str, Any]]) -> dict[str, int]:

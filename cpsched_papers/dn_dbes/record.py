@@ -1,16 +1,16 @@
 """
 Negotiations as a file: a line of JSON for every message.
 
-The first line says what the file is, what the settings are and what the jobs are called; every
-other one is a message with its second, transaction, sender and receiver. What the machine tells the
-sides is among them, so that a transaction can be repeated from its lines alone.
+The first line says what the file is and what the settings are; every other one is a message with
+its second, transaction, sender and receiver, and jobs by their names. What the machine tells the
+sides is among them.
 """
 
 from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -92,40 +92,29 @@ def listen(negotiation: Negotiation, file: TextIO, names: Sequence[str]) -> None
                 "sender": "machine" if from_machine else "batch" if from_batch else "runtime",
                 "receiver": "runtime" if to_runtime else "batch",
                 "type": type(message).__name__,
-                "message": _plain(message),
+                "message": _plain(message, names),
             })  # fmt: skip
 
-    write({**_FORMAT, "settings": asdict(negotiation.settings), "jobs": list(names)})
+    write({**_FORMAT, "settings": asdict(negotiation.settings)})
     negotiation.listener = told
 
 
-def _plain(value: Any) -> Any:
-    """Return a message as JSON has it: objects and lists."""
+def _plain(value: Any, names: Sequence[str], field: str = "") -> Any:
+    """Return a message, or what a field of it has, as JSON has it: objects and lists."""
+    if field in ("job", "blocks") and isinstance(value, int):
+        return names[value]
+    if field == "planned":
+        return [[names[job], start] for job, start in value]
+    if field == "dependencies":
+        return [[names[running], names[job]] for running, job in value]
     if hasattr(value, "_asdict"):
-        return {name: _plain(one) for name, one in value._asdict().items()}
-    return [_plain(one) for one in value] if isinstance(value, tuple) else value
+        return {key: _plain(one, names, key) for key, one in value._asdict().items()}
+    return [_plain(one, names) for one in value] if isinstance(value, tuple) else value
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+def read(file: Path) -> dict[int, list[dict[str, Any]]]:
     """
-    A file of negotiations.
-
-    Attributes
-    ----------
-    names
-        What jobs are called, by number.
-    transactions
-        The messages of each as the file has them, by number.
-    """
-
-    names: list[str]
-    transactions: dict[int, list[dict[str, Any]]]
-
-
-def read(file: Path) -> Record:
-    """
-    Read a file of negotiations.
+    Read a file of negotiations: the messages of each transaction, by its number.
 
     Raises
     ------
@@ -148,4 +137,4 @@ def read(file: Path) -> Record:
     if not lines:
         raise TraceError("is empty", file=file, line=1)
     by_number = groupby(lines[1:], key=lambda line: int(line["transaction"]))
-    return Record(lines[0]["jobs"], {number: list(said) for number, said in by_number})
+    return {number: list(said) for number, said in by_number}
