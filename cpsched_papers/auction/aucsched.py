@@ -13,14 +13,12 @@ from cpsched_papers.auction.lines import machine_lines
 from cpsched_papers.auction.preference import (
     TABLE_4_4,
     TABLE_5_2,
-    TABLE_5_2_CORRECTED,
     alpha,
     beta,
     costs,
     preferences,
     weights,
 )
-from cpsched_papers.auction.program import Program, UnitProgram
 from cpsched_papers.auction.spots import line_spots, switch_spots
 
 if TYPE_CHECKING:
@@ -41,12 +39,10 @@ class LineAuctioneer(Auctioneer):
         How many neighbouring nodesets a bid of class C uses at most; ``none``: any number.
     """
 
-    #: Constants of the preference values: as used, and as printed.
-    tables: ClassVar[tuple[FloatArray, FloatArray]]
-    #: As for :func:`~cpsched_papers.auction.spots.line_spots`, the second where
-    #: the thesis is followed.
+    #: Constants of the preference values.
+    table: ClassVar[FloatArray]
+    #: As for :func:`~cpsched_papers.auction.spots.line_spots`.
     fragments: ClassVar[bool]
-    printed_unions: ClassVar[int | None]
 
     nodesets: int | None = None
 
@@ -64,24 +60,20 @@ class LineAuctioneer(Auctioneer):
         level = np.stack([bid.level for bid in bids])[:, self.generic]
         most = np.stack([bid.ask.levels[-1] for bid in bids])[:, self.generic]
         values = preferences(
-            self.tables[self.faithful],
+            self.table,
             np.array([bid.ask.job_type for bid in bids]),
             np.array([bid.kind for bid in bids]),
             nodes=(np.array([len(bid.node) for bid in bids]), view.system.num_nodes),
             nodesets=(nodesets, max(total, int(nodesets.max()))),
             generic=(level.sum(axis=1), most.sum(axis=1)),
         )
-        weight = alpha(priorities, len(bids), printed=self.faithful)
+        weight = alpha(priorities)
         return weights(priorities, [bid.job for bid in bids], values, weight)
 
     def spots(self, offer: Offer) -> Spots:
         """Return the candidates of an offer."""
         return line_spots(
-            offer,
-            unions=self.printed_unions if self.faithful else 1,
-            fragments=self.fragments,
-            nodesets=self.nodesets,
-            most=self.bids_per_job,
+            offer, fragments=self.fragments, nodesets=self.nodesets, most=self.bids_per_job
         )
 
 
@@ -95,12 +87,9 @@ class Aucsched1(LineAuctioneer):
 
     name = "aucsched1"
     good_for = "jobs that should be on neighbouring nodes, as in its thesis"
-    tables = TABLE_4_4, TABLE_4_4
+    table = TABLE_4_4
     fragments = False
-    printed_unions = 2
-    ranges = False
-    program: ClassVar[type[Program]] = UnitProgram
-    searches = False
+    opens_units = True
 
     #: ``MAXBIDS`` of the thesis.
     bids: int = 150
@@ -118,9 +107,8 @@ class Aucsched2(LineAuctioneer):
 
     name = "aucsched2"
     good_for = "neighbouring nodes, and ranges of GPUs per node, as in its thesis"
-    tables = TABLE_5_2_CORRECTED, TABLE_5_2
+    table = TABLE_5_2
     fragments = True
-    printed_unions = None
 
 
 @dataclass(kw_only=True, eq=False)
@@ -142,8 +130,7 @@ class Aucsched3(Auctioneer):
 
     def spots(self, offer: Offer) -> Spots:
         """Return the candidates of an offer, the lowest switches first."""
-        unions, most = not self.faithful, self.bids_per_job
-        return switch_spots(offer, self.topology, unions=unions, most=most)
+        return switch_spots(offer, self.topology, most=self.bids_per_job)
 
     def weights(self, view: View, bids: Sequence[Bid], priorities: Sequence[int]) -> list[int]:
         """Return ``P_j - beta K_ji`` of each bid."""
@@ -156,5 +143,5 @@ class Aucsched3(Auctioneer):
             level=(topology.common_level(first, last), topology.num_levels - 1),
             generic=(level.sum(axis=1), self.most_generic),
         )
-        weight = beta(priorities, printed=self.faithful)
+        weight = beta(priorities)
         return weights(priorities, [bid.job for bid in bids], -values, weight)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from bisect import bisect_left
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
@@ -30,16 +30,8 @@ BIDS_PER_JOB = 15
 #: Auctions with at most this many bids, and nodes of all bids, are solved as a whole.
 EXACT_BIDS = 400
 EXACT_NODES = 20_000
-#: How many bids may contain a node of the machine, on average, unless the thesis is followed.
+#: How many bids may contain a node of the machine, on average.
 NODES_PER_NODE = 100
-
-
-class Round(NamedTuple):
-    """The auction of a decision, and the jobs that bid in it."""
-
-    view: View
-    jobs: JobTable
-    auction: Auction
 
 
 @dataclass(kw_only=True, eq=False)
@@ -55,26 +47,21 @@ class Auctioneer(WindowDispatcher):
         How many jobs may bid, first by priority of those that may fit now.
     bids_per_job, bids
         The most bids of one job, and of all jobs together.
-    faithful
-        As the thesis prints it: its constants, a window of all jobs, also of those that fit
-        nowhere, bids class by class, none for a job that could make no bid at all, and nothing
-        starts if the limit passes before the proof (then the window is halved, as in IPSCHED).
-        Otherwise the best selection found wins.
+
+    Notes
+    -----
+    If the limit passes before the proof, the best selection found wins; the window stays as it is.
     """
 
     allocates = "consolidate"
     goes_wrong_when = "the load is high: it starts as many jobs as it can, and wide ones wait"
-    #: Whether jobs bid for generic resources in ranges.
-    ranges: ClassVar[bool] = True
-    #: The program.
-    program: ClassVar[type[Program]] = Program
-    #: Whether partial auctions replace a program that is too large for one decision.
-    searches: ClassVar[bool] = True
+    #: Whether the program decides on units: then jobs bid for no ranges of generic resources, and
+    #: partial auctions do not replace a program that is too large for one decision.
+    opens_units: ClassVar[bool] = False
 
     bids_per_job: int = BIDS_PER_JOB
     bids: int = BIDS_PER_JOB * SIZE
     limit: float = 0.2
-    faithful: bool = False
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -97,22 +84,19 @@ class Auctioneer(WindowDispatcher):
         """Hold an auction, without the solver if its outcome is clear."""
         if not len(view.waiting):
             return NOTHING
-        now = self._round(view)
-        if now is None:
+        auction = self._auction(view)
+        if auction is None:
             return self.met(view, (), {stats.SKIPPED_NONE_FIT: 1}, more=False)
-        known = best_greedy(now.auction)
-        if now.auction.is_best(known):
-            return self._won(now, known, {stats.SKIPPED_ALL_FIT: 1})
-        if self.faithful or not self.searches or _is_small(now.auction):
-            return self._solved(now, known)
-        return self._searched(now, known, {})
+        known = best_greedy(auction)
+        if auction.is_best(known):
+            return self._started(view, auction, _as_bid(auction, known), {stats.SKIPPED_ALL_FIT: 1})
+        if self.opens_units or _is_small(auction):
+            return self._solved(view, auction, known)
+        return self._searched(view, auction, known, {})
 
     def candidates(self, view: View) -> JobTable:
-        """Return the jobs that may fit now, or all jobs if the thesis is followed."""
+        """Return the jobs that may fit now: others make no bids, and must not keep them away."""
         waiting = view.waiting
-        if self.faithful:
-            return waiting
-        # A job that fits nowhere makes no bids; it must not keep others from bidding.
         return waiting.take(fits_now(view, frozen(waiting.rows.copy()), self.allocator))
 
     def build(self, view: View) -> Program | None:
@@ -121,11 +105,11 @@ class Auctioneer(WindowDispatcher):
 
         It is built even if :meth:`decide` would not need it.
         """
-        now = self._round(view) if len(view.waiting) else None
-        if now is None:
+        auction = self._auction(view) if len(view.waiting) else None
+        if auction is None:
             return None
-        program = self.program(now.auction, self.name)
-        program.label(now.jobs.handle.tolist())
+        program = Program(auction, self.name, open_units=self.opens_units)
+        program.label()
         return program
 
     @abstractmethod
@@ -136,8 +120,8 @@ class Auctioneer(WindowDispatcher):
     def weights(self, view: View, bids: Sequence[Bid], priorities: Sequence[int]) -> list[int]:
         """Return the value of each bid as a whole number."""
 
-    def _round(self, view: View) -> Round | None:
-        """Return the window and the auction, None without bids."""
+    def _auction(self, view: View) -> Auction | None:
+        """Return the auction of the window, None without bids."""
         rows, priorities = self.in_window(view)
         jobs = JobTable(view.waiting.store, rows)
         maker = BidMaker(
@@ -145,18 +129,15 @@ class Auctioneer(WindowDispatcher):
             jobs,
             per_job=self.bids_per_job,
             most=self.bids,
-            most_nodes=None if self.faithful else NODES_PER_NODE * view.system.num_nodes,
+            most_nodes=NODES_PER_NODE * view.system.num_nodes,
             spots=self.spots,
-            ranges=self.ranges,
-            turns=not self.faithful,
+            ranges=not self.opens_units,
         )
-        bids = maker.make()
-        if not self.faithful:
-            bids = self._with_first_without_bid(view, jobs, maker, bids)
+        bids = self._with_first_without_bid(view, jobs, maker, maker.make())
         if not bids:
             return None
         weights = self.weights(view, bids, priorities.tolist())
-        return Round(view, jobs, Auction(bids, weights, view.free, self.allocator.capacity))
+        return Auction(bids, weights, view.free, self.allocator.capacity)
 
     def _with_first_without_bid(
         self, view: View, jobs: JobTable, maker: BidMaker, bids: list[Bid]
@@ -178,51 +159,42 @@ class Auctioneer(WindowDispatcher):
         at = bisect_left(bids, job, key=lambda bid: bid.job)
         return [*bids[:at], maker.bid_on(job, place.node, place.units), *bids[at:]]
 
-    def _solved(self, now: Round, known: list[int]) -> Decision:
+    def _solved(self, view: View, auction: Auction, known: list[int]) -> Decision:
         """Solve the program; the better of its answer and a known selection wins."""
-        auction = now.auction
-        program = self.program(auction, self.name)
-        if not self.faithful:
-            cpsat.add_hints(program.model, program.variables, program.hints(known))
+        program = Program(auction, self.name, open_units=self.opens_units)
+        cpsat.add_hints(program.model, program.variables, program.hints(known))
         solved = cpsat.solve(program.model, program.variables, self.limits)
         found = program.winners(solved.values) if solved.has_solution else []
         winners = [bid for bid, _ in found]
         numbers = numbers_of(auction, program, solved, known, winners)
-        optimal = solved.status is cpsat.Status.OPTIMAL
-        if self.faithful and not optimal:
-            return self.missed(now.view, len(now.jobs), numbers)
         if auction.value(winners) < auction.value(known):
-            return self._won(now, known, numbers)
-        if not optimal and self.searches:
-            return self._searched(now, winners, numbers)
-        return self._started(now, found, numbers)
+            return self._started(view, auction, _as_bid(auction, known), numbers)
+        if solved.status is not cpsat.Status.OPTIMAL and not self.opens_units:
+            return self._searched(view, auction, winners, numbers)
+        return self._started(view, auction, found, numbers)
 
-    def _searched(self, now: Round, known: list[int], numbers: Mapping[str, float]) -> Decision:
+    def _searched(
+        self, view: View, auction: Auction, known: list[int], numbers: Mapping[str, float]
+    ) -> Decision:
         """Improve a known selection by partial auctions."""
-        auction = now.auction
-        rng = np.random.default_rng([self.limits.seed, now.view.now])
-        found = search(auction, known, self.name, self.limits, rng)
-        before, after = auction.value(known), auction.value(found.winners)
+        rng = np.random.default_rng([self.limits.seed, view.now])
+        winners, spent = search(auction, known, self.name, self.limits, rng)
         more = {
             stats.SOLVER_CALLS: 0 if numbers else 1,
             stats.SEARCHED: 1,
             stats.MODELLED_JOBS: 0 if numbers else auction.num_jobs,
-            stats.IMPROVED: int(after > before),
-            stats.GAIN: (after - before) / before if before > 0 else 0.0,
-            stats.DETERMINISTIC_TIME: found.deterministic,
-            stats.MODEL_VARIABLES: found.variables,
-            stats.MODEL_CONSTRAINTS: found.constraints,
+            **_gain(auction.value(known), auction.value(winners)),
+            **spent,
         }
         total = {name: numbers.get(name, 0) + value for name, value in more.items()}
-        return self._won(now, found.winners, {**numbers, **total})
-
-    def _won(self, now: Round, winners: Sequence[int], numbers: Mapping[str, float]) -> Decision:
-        """Return the decision that starts some bids with the units in them."""
-        bids = now.auction.bids
-        return self._started(now, [(bid, bids[bid].units) for bid in winners], numbers)
+        return self._started(view, auction, _as_bid(auction, winners), {**numbers, **total})
 
     def _started(
-        self, now: Round, winners: Sequence[tuple[int, IntArray]], numbers: Mapping[str, float]
+        self,
+        view: View,
+        auction: Auction,
+        winners: Sequence[tuple[int, IntArray]],
+        numbers: Mapping[str, float],
     ) -> Decision:
         """
         Return the decision that starts the winning bids with their units.
@@ -230,16 +202,25 @@ class Auctioneer(WindowDispatcher):
         If jobs remain there is another auction after the interval: the bids of one auction need not
         cover everything that is free.
         """
-        view, auction, handles = now.view, now.auction, now.jobs.handle.tolist()
         starts = []
         for index, units in winners:
             bid = auction.bids[index]
             amount = units[:, None] * bid.ask.request + bid.level
             if bid.ask.exclusive:
                 amount = auction.capacity[bid.node]
-            starts.append(Start(handles[bid.job], Allocation(bid.node, units, amount)))
+            starts.append(Start(bid.handle, Allocation(bid.node, units, amount)))
         more = bool(starts) and len(starts) < len(view.waiting)
         return self.met(view, starts, {**numbers, stats.BIDS: len(auction.bids)}, more=more)
+
+
+def _as_bid(auction: Auction, winners: Sequence[int]) -> list[tuple[int, IntArray]]:
+    """Return winners with the units that are in their bids."""
+    return [(bid, auction.bids[bid].units) for bid in winners]
+
+
+def _gain(before: int, after: int) -> dict[str, float]:
+    gain = (after - before) / before if before > 0 else 0.0
+    return {stats.IMPROVED: int(after > before), stats.GAIN: gain}
 
 
 def _is_small(auction: Auction) -> bool:
@@ -269,9 +250,8 @@ def numbers_of(
     bound = max(min(-solved.bound, auction.most), value)
     return {
         **stats.of_solve(solved, auction.num_jobs),
-        stats.IMPROVED: int(value > before),
+        **_gain(before, value),
         stats.BOUND_GAP: 0.0 if optimal or bound <= 0 else float((bound - value) / bound),
-        stats.GAIN: (value - before) / before if before > 0 else 0.0,
         stats.MODEL_VARIABLES: program.size[0],
         stats.MODEL_CONSTRAINTS: program.size[1],
     }

@@ -4,16 +4,15 @@ Bids: places a job could have now, a few for each job of the window (thesis, 4.1
 A bid names nodes, units on each, and how much of the generic resources is taken on each node. The
 nodes that a request can use at one level of generic resources form a :class:`Line`. Figure 4.5
 makes all bids of class A, then of class B, and of class C only where a job has made fewer bids
-than it may, so that a job with many nodesets never bids for nodes of two of them. By default the
-classes take turns, and so do the levels of a range, from the highest down. Small nodesets come
-first; bids of class B start at a different place for each job, so that equal jobs do not all bid
-for the same nodes.
+than it may, so that a job with many nodesets never bids for nodes of two of them. Here the classes
+take turns, and so do the levels of a range, from the highest down. Small nodesets come first; bids
+of class B start at a different place for each job, so that equal jobs do not all bid for the same
+nodes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -139,8 +138,8 @@ class Bid(NamedTuple):
 
     Attributes
     ----------
-    job
-        Position of the job in the window.
+    job, handle
+        Position of the job in the window, and its handle.
     ask
         Its request.
     kind
@@ -154,6 +153,7 @@ class Bid(NamedTuple):
     """
 
     job: int
+    handle: int
     ask: Ask
     kind: BidClass
     node: IntArray
@@ -211,7 +211,7 @@ class Offer:
         good = (begin >= 0) & (end - begin <= self.nodes_max)
         return begin[good], end[good]
 
-    def bid(self, job: int, spot: Spot, units: IntArray | None = None) -> Bid:
+    def bid(self, job: int, handle: int, spot: Spot, units: IntArray | None = None) -> Bid:
         """Return the bid of a job for a spot; where units are not given they are spread on it."""
         line, run, kind = self.line, self.line.run[spot], BidClass.C
         if units is None:
@@ -223,7 +223,7 @@ class Offer:
         elif num_nodesets == 1:
             aligned = spot.start == line.begins[run[0]] or spot.stop == line.ends[run[0]]
             kind = BidClass.A if aligned else BidClass.B
-        return Bid(job, self.ask, kind, line.node[spot], units, self.level, num_nodesets)
+        return Bid(job, handle, self.ask, kind, line.node[spot], units, self.level, num_nodesets)
 
 
 class BidMaker:
@@ -240,13 +240,10 @@ class BidMaker:
         Bids of one job, and of all together (``MAXBIDSPERJOB``, ``MAXBIDS``).
     most_nodes
         Nodes of all bids together, in equal parts for all jobs; a job may always make two bids.
-        None: no such limit.
     spots
         Finds the candidates of an offer.
     ranges
         Whether jobs bid for ranges of generic resources, not only for the least amount.
-    turns
-        Whether the classes of bids take turns, instead of one coming after the other (Figure 4.5).
 
     Attributes
     ----------
@@ -261,19 +258,18 @@ class BidMaker:
         *,
         per_job: int,
         most: int,
-        most_nodes: int | None,
+        most_nodes: int,
         spots: Callable[[Offer], Spots],
         ranges: bool,
-        turns: bool,
     ) -> None:
         self.asks, self.ask_of = asks_of(jobs, view.system.capacity.max(axis=0, initial=0))
-        self._nodes_per_job = None if most_nodes is None else most_nodes // max(len(jobs), 1)
+        self._nodes_per_job = most_nodes // max(len(jobs), 1)
         self._view = view
+        self._handle: list[int] = jobs.handle.tolist()
         self._per_job = per_job
         self._most = most
         self._spots = spots
         self._ranges = ranges
-        self._turns = turns
         self._idle = (view.free == view.system.capacity).all(axis=1)
         self._offers: dict[int, list[Offer]] = {}
         self._lines: dict[tuple[object, ...], Line] = {}
@@ -288,7 +284,7 @@ class BidMaker:
             for offer, spot in self._in_turn(self.offers(number), job):
                 if self._enough(found):
                     break
-                found.append(offer.bid(job, spot))
+                found.append(offer.bid(job, self._handle[job], spot))
             made += found[: self._most - len(made)]
         return made
 
@@ -296,8 +292,8 @@ class BidMaker:
         """Say whether a job has made all the bids it may make."""
         if len(found) >= self._per_job:
             return True
-        most = self._nodes_per_job
-        return most is not None and len(found) > 1 and sum(len(bid.node) for bid in found) >= most
+        nodes = sum(len(bid.node) for bid in found)
+        return len(found) > 1 and nodes >= self._nodes_per_job
 
     def offers(self, number: int) -> list[Offer]:
         """Return the offers for a request, that with the most generic resources first."""
@@ -314,7 +310,7 @@ class BidMaker:
         ask = self.asks[self.ask_of[job]]
         line = self._line(ask, ask.levels[0], int(units[0]) if ask.even else 0)
         spot = spot_of(np.searchsorted(line.node, node))
-        return Offer(ask, ask.levels[0], line).bid(job, spot, units)
+        return Offer(ask, ask.levels[0], line).bid(job, self._handle[job], spot, units)
 
     def _line(self, ask: Ask, level: IntArray, share: int) -> Line:
         # A job that asks for nothing fits anywhere, all of it.
@@ -349,19 +345,18 @@ class BidMaker:
         return found
 
     def _in_turn(self, offers: list[Offer], job: int) -> Iterable[tuple[Offer, Spot]]:
-        """Yield distinct spots, offers in turn; classes in turn too, or one after the other."""
+        """Yield distinct spots, classes and offers in turn."""
         for offer in offers:
             if offer.spots is None:
                 offer.spots = self._spots(offer)
         found = [(offer, offer.spots) for offer in offers if offer.spots is not None]
-        classes = [
-            [(offer, spots.aligned) for offer, spots in found],
-            [(offer, _spaced(spots.inside, job, self._per_job)) for offer, spots in found],
-            [(offer, spots.joined) for offer, spots in found],
+        queues = [
+            *((offer, spots.aligned) for offer, spots in found),
+            *((offer, _spaced(spots.inside, job, self._per_job)) for offer, spots in found),
+            *((offer, spots.joined) for offer, spots in found),
         ]
-        ordered = [list(chain(*classes))] if self._turns else classes
         seen: set[tuple[int, object]] = set()
-        for offer, spot in chain.from_iterable(map(_round_robin, ordered)):
+        for offer, spot in _round_robin(queues):
             place: object = (spot.start, spot.stop) if isinstance(spot, slice) else spot.tobytes()
             key = id(offer), place
             if key not in seen:

@@ -47,13 +47,12 @@ TABLE_4_4: FloatArray = np.array([
     [[0.0, 0.25, 0.0, 0.0], [0.25, 0.25, 0.0, 0.0], [0.5, 0.25, 0.25, 0.0]],
     [[0.0, 0.0, 0.0, 0.0], [0.5, 0.0, 0.0, 0.0], [0.5, 0.0, 0.5, 0.0]],
 ])  # fmt: skip
+#: With 0.5 for class C: as printed, with 0.4, it is preferred to class B for job types 2 and 3,
+#: against section 4.2.
 TABLE_5_2: FloatArray = np.array([
-    [[0.0, 0.25, 0.0, 0.1], [0.25, 0.25, 0.0, 0.1], [0.4, 0.25, 0.25, 0.1]],
-    [[0.0, 0.0, 0.0, 0.1], [0.5, 0.0, 0.0, 0.1], [0.4, 0.0, 0.1, 0.1]],
+    [[0.0, 0.25, 0.0, 0.1], [0.25, 0.25, 0.0, 0.1], [0.5, 0.25, 0.25, 0.1]],
+    [[0.0, 0.0, 0.0, 0.1], [0.5, 0.0, 0.0, 0.1], [0.5, 0.0, 0.1, 0.1]],
 ])  # fmt: skip
-#: As printed, class C is preferred to class B for job types 2 and 3, against section 4.2.
-TABLE_5_2_CORRECTED = TABLE_5_2.copy()
-TABLE_5_2_CORRECTED[:, BidClass.C, 0] = 0.5
 
 
 def preferences(
@@ -109,38 +108,30 @@ def costs(
     return values
 
 
-def alpha(priorities: Sequence[int], num_bids: int, *, printed: bool) -> tuple[int, float]:
+def alpha(priorities: Sequence[int]) -> tuple[int, float]:
     """
     Return the weight of preferences beside priorities, as numerator and denominator.
 
-    As printed (4.10), it is the least priority over one more than the number of bids, which does
-    not keep priorities apart: with priorities 1000 and 999 and 150 bids it is 6.6. Otherwise it is
-    ``1 / (1.1 |J| + 1)``: all preferences together weigh less than one point of priority.
+    It is ``1 / (1.1 |J| + 1)``: all preferences together weigh less than one point of priority.
+    Printed is the least priority over one more than the number of bids (4.10), which does not keep
+    priorities apart: with priorities 1000 and 999 and 150 bids it is 6.6.
     """
-    if printed:
-        return min(priorities, default=1), num_bids + 1.0
     return 1, MOST_PREFERENCE * len(priorities) + 1
 
 
-def beta(priorities: Sequence[int], *, printed: bool) -> tuple[int, float]:
+def beta(priorities: Sequence[int]) -> tuple[int, float]:
     """
     Return the weight of costs beside priorities, as numerator and denominator.
 
-    As printed (6.7), it is a third of the smallest difference of two priorities, which is 0 where
-    two are equal. Otherwise the smallest difference counts that is not 0, and it stays below a
-    third of the smallest priority, because a bid with a negative ``P - beta K`` would never win: of
-    two jobs, the one with the higher priority keeps the higher weight.
+    It is a third of the smallest difference of two priorities that is not 0 (6.7 has 0 where two
+    are equal), and stays below a third of the smallest priority, because a bid with a negative
+    ``P - beta K`` would never win: of two jobs, the one with the higher priority keeps the higher
+    weight.
     """
     distinct = sorted(set(priorities))
-    gaps = [high - low for low, high in pairwise(distinct)]
     least = distinct[0] if distinct else 1
-    if printed:
-        if len(distinct) < len(priorities):
-            return 0, 1
-        if gaps:
-            return min(gaps), MOST_COST
-    # Strictly less than a third of the smallest priority; as printed where there is no pair, too.
-    gap = min([*gaps, least])
+    gap = min([least, *(high - low for low, high in pairwise(distinct))])
+    # Strictly less than a third of the smallest priority.
     return min(_STRICTLY * gap, (_STRICTLY - 1) * least), MOST_COST * _STRICTLY
 
 

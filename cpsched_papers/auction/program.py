@@ -104,7 +104,18 @@ def _binding(
 
 class Program(cpsat.HasModel):
     """
-    The program (5.1)-(5.4) of an auction: units and amounts are as in the bids.
+    The program of an auction: (5.1)-(5.4), or with open units (4.1)-(4.8).
+
+    With open units, a job whose units are not split evenly has one or more of them on every node of
+    its winning bid, as the program chooses. Units that need one of a single kind are a quantity:
+    the program says how many go on the nodes of a place together, and any way to give every node
+    one and fill up the rest is a solution. Other units are packed node by node. All bids of a job
+    take the same on each node in addition to its units.
+
+    Parameters
+    ----------
+    open_units
+        Whether units may lie on the nodes of a bid otherwise than the bid says.
 
     Attributes
     ----------
@@ -114,95 +125,27 @@ class Program(cpsat.HasModel):
         Whether each bid wins.
     """
 
-    def __init__(self, auction: Auction, name: str) -> None:
+    def __init__(self, auction: Auction, name: str, *, open_units: bool = False) -> None:
         self.auction = auction
         self.model = cpsat.new_model(name)
         self.wins = tuple(self.model.new_bool_var("") for _ in auction.bids)
         self._stated: set[tuple[bytes, bytes, int]] = set()
-        self._add_selection()
-        self._add_nodes()
-
-    @property
-    def variables(self) -> tuple[cpsat.IntVar, ...]:
-        """All variables, ``wins`` first."""
-        return self.wins
-
-    def hints(self, winners: Sequence[int]) -> list[int]:
-        """Return the variables' values for a selection that can win."""
-        chosen = set(winners)
-        return [int(bid in chosen) for bid in range(len(self.wins))]
-
-    def winners(self, values: Sequence[int]) -> list[tuple[int, IntArray]]:
-        """Return the winning bids of a solution, and their units on each of their nodes."""
-        bids = self.auction.bids
-        chosen = np.flatnonzero(values[: len(self.wins)]).tolist()
-        return [(bid, bids[bid].units) for bid in chosen]
-
-    def label(self, handle: Sequence[int]) -> None:
-        """Name the variables for a reader: ``win_H_B``, bid B, of the job with handle H."""
-        for number, (bid, variable) in enumerate(zip(self.auction.bids, self.wins, strict=True)):
-            variable.name = f"win_{handle[bid.job]}_{number}"
-
-    def _add_selection(self) -> None:
-        """State the objective (4.1, 5.1, 6.1) and that a job wins once at most (4.2, 5.2, 6.2)."""
-        for variables in self._by_job().values():
-            if len(variables) > 1:
-                self.model.add_at_most_one(variables)
-        self.model.minimize(weighted(self.wins, [-weight for weight in self.auction.weight]))
-
-    def _by_job(self) -> dict[int, list[cpsat.IntVar]]:
-        of_job: defaultdict[int, list[cpsat.IntVar]] = defaultdict(list)
-        for bid, variable in zip(self.auction.bids, self.wins, strict=True):
-            of_job[bid.job].append(variable)
-        return of_job
-
-    def _add_nodes(self) -> None:
-        """State that no node gives more than it has: (5.3), (5.4)."""
-        auction = self.auction
-        for place in places_of(auction, auction.amount, auction.amount):
-            for kind in np.flatnonzero(place.binding).tolist():
-                self._add_node(place, kind)
-
-    def _add_node(self, place: Place, kind: int) -> None:
-        takes = place.amount[:, kind]
-        some = takes > 0
-        free = int(self.auction.free[place.nodes[0], kind])
-        # Kinds of one place, and places that differ in what does not matter, say the same.
-        key = (place.bids[some].tobytes(), takes[some].tobytes(), free)
-        if key not in self._stated:
-            self._stated.add(key)
-            variables = [self.wins[bid] for bid in place.bids[some].tolist()]
-            self.model.add(weighted(variables, takes[some].tolist()) <= free)
-
-
-def weighted(variables: Sequence[cpsat.IntVar], weights: Sequence[int]) -> cpsat.LinearExprT:
-    """Return a weighted sum of one variable or more, in one call."""
-    expression: cpsat.LinearExprT = variables[0].weighted_sum(variables, weights)
-    return expression
-
-
-class UnitProgram(Program):
-    """
-    The program (4.1)-(4.8) of an auction.
-
-    A job whose units are not split evenly has one or more of them on every node of its winning bid,
-    as the program chooses. Units that need one of a single kind are a quantity: the program says
-    how many go on the nodes of a place together, and any way to give every node one and fill up the
-    rest is a solution. Other units are packed node by node.
-
-    All bids of a job take the same on each node in addition to its units: AUCSCHED1 has no ranges.
-    """
-
-    def __init__(self, auction: Auction, name: str) -> None:
-        self._room = _room(auction)
-        #: Jobs whose units are not settled by which of their bids wins.
-        self._free_jobs = _free_jobs(auction, self._room)
+        #: The least that bids take of their nodes: one unit on each where units are open.
+        self._least = auction.amount
+        #: Jobs whose units are not settled by which of their bids wins, and their units.
+        self._free_jobs: dict[int, int] = {}
         #: Units of a job on a place, by job and place.
         self._units: dict[tuple[int, int], cpsat.IntVar] = {}
-        self._places: list[Place] = []
-        #: The least that bids take of their nodes: one unit on each where units are open.
-        self._least = auction.amount.copy()
-        super().__init__(auction, name)
+        most, single = auction.amount, None
+        if open_units:
+            self._room = _room(auction)
+            self._free_jobs = _free_jobs(auction, self._room)
+            most, single = self._opened()
+        self._add_selection()
+        self._places = places_of(auction, self._least, most, single=single)
+        for number, place in enumerate(self._places):
+            self._add_place(number, place)
+        self._add_all_units()
 
     @property
     def variables(self) -> tuple[cpsat.IntVar, ...]:
@@ -211,7 +154,7 @@ class UnitProgram(Program):
 
     def hints(self, winners: Sequence[int]) -> list[int]:
         """Return the variables' values for a selection that can win, units as in the bids."""
-        bids = self.auction.bids
+        bids, chosen = self.auction.bids, set(winners)
         units: dict[int, dict[int, int]] = {
             bids[bid].job: dict(zip(bids[bid].node.tolist(), bids[bid].units.tolist(), strict=True))
             for bid in winners
@@ -220,7 +163,7 @@ class UnitProgram(Program):
             sum(units.get(job, {}).get(node, 0) for node in self._places[place].nodes.tolist())
             for job, place in self._units
         ]
-        return [*super().hints(winners), *put]
+        return [*(int(bid in chosen) for bid in range(len(self.wins))), *put]
 
     def winners(self, values: Sequence[int]) -> list[tuple[int, IntArray]]:
         """Return the winning bids of a solution, and their units on each of their nodes."""
@@ -239,9 +182,15 @@ class UnitProgram(Program):
             found.append((bid, put))
         return found
 
-    def label(self, handle: Sequence[int]) -> None:
-        """Name the variables; ``units_H_P``: those of the job with handle H on place P."""
-        super().label(handle)
+    def label(self) -> None:
+        """
+        Name the variables for a reader.
+
+        ``win_H_B``: bid B, of the job with handle H; ``units_H_P``: its units on place P.
+        """
+        handle = {bid.job: bid.handle for bid in self.auction.bids}
+        for number, (bid, variable) in enumerate(zip(self.auction.bids, self.wins, strict=True)):
+            variable.name = f"win_{bid.handle}_{number}"
         for (job, place), variable in self._units.items():
             variable.name = f"units_{handle[job]}_{place}"
 
@@ -260,10 +209,10 @@ class UnitProgram(Program):
             left[members] -= (put - 1)[:, None] * ask.request
         return units
 
-    def _add_nodes(self) -> None:
-        """State (4.3)-(4.8) place by place."""
+    def _opened(self) -> tuple[IntArray, BoolArray]:
+        """Return the most that bids take of their nodes, and which need their nodes apart."""
         auction = self.auction
-        most = auction.amount.copy()
+        self._least, most = auction.amount.copy(), auction.amount.copy()
         single = np.zeros(len(auction.bids), dtype=np.bool_)
         for index, bid in enumerate(auction.bids):
             if bid.job in self._free_jobs:
@@ -271,23 +220,37 @@ class UnitProgram(Program):
                 self._least[part] = ask.request + bid.level
                 most[part] = self._room[part, None] * ask.request + bid.level
                 single[index] = ask.request.sum() != 1
-        self._places = places_of(auction, self._least, most, single=single)
-        for number, place in enumerate(self._places):
-            self._add_place(number, place)
+        return most, single
+
+    def _by_job(self) -> dict[int, list[cpsat.IntVar]]:
+        of_job: defaultdict[int, list[cpsat.IntVar]] = defaultdict(list)
+        for bid, variable in zip(self.auction.bids, self.wins, strict=True):
+            of_job[bid.job].append(variable)
+        return of_job
+
+    def _add_selection(self) -> None:
+        """State the objective (4.1, 5.1, 6.1) and that a job wins once at most (4.2, 5.2, 6.2)."""
+        for variables in self._by_job().values():
+            if len(variables) > 1:
+                self.model.add_at_most_one(variables)
+        self.model.minimize(weighted(self.wins, [-weight for weight in self.auction.weight]))
+
+    def _add_all_units(self) -> None:
+        """State (4.4): all of a job's units, on the nodes of the bid that wins."""
         units_of: defaultdict[int, list[cpsat.IntVar]] = defaultdict(list)
         for (job, _), units in self._units.items():
             units_of[job].append(units)
         for job, wins in self._by_job().items():
             if job in self._free_jobs:
-                # (4.4): all of the job's units, on the nodes of the bid that wins.
                 variables = [*units_of[job], *wins]
                 ones, total = [1] * len(units_of[job]), self._free_jobs[job]
                 self.model.add(weighted(variables, ones + [-total] * len(wins)) == 0)
 
     def _add_place(self, number: int, place: Place) -> None:
+        """State that no node gives more than it has: (4.5)-(4.8), (5.3), (5.4)."""
         bids, size = self.auction.bids, len(place.nodes)
         of_job: defaultdict[int, list[int]] = defaultdict(list)
-        for at, bid in enumerate(place.bids.tolist()):
+        for at, bid in enumerate(place.bids.tolist() if self._free_jobs else ()):
             if bids[bid].job in self._free_jobs:
                 of_job[bids[bid].job].append(at)
         for job, members in of_job.items():
@@ -311,6 +274,17 @@ class UnitProgram(Program):
             weights += (size * takes[some]).tolist()
             self.model.add(weighted(variables, weights) <= size * free)
 
+    def _add_node(self, place: Place, kind: int) -> None:
+        takes = place.amount[:, kind]
+        some = takes > 0
+        free = int(self.auction.free[place.nodes[0], kind])
+        # Kinds of one place, and places that differ in what does not matter, say the same.
+        key = (place.bids[some].tobytes(), takes[some].tobytes(), free)
+        if key not in self._stated:
+            self._stated.add(key)
+            variables = [self.wins[bid] for bid in place.bids[some].tolist()]
+            self.model.add(weighted(variables, takes[some].tolist()) <= free)
+
     def _add_units(self, number: int, place: Place, job: int, members: list[int]) -> None:
         """Add a job's units on a place: one a node or more where a bid for it wins, else none."""
         size, bid = len(place.nodes), int(place.bids[members[0]])
@@ -323,6 +297,12 @@ class UnitProgram(Program):
         wins = [self.wins[bid] for bid in place.bids[members].tolist()]
         self.model.add(weighted([units, *wins], [1, *[-size] * len(wins)]) >= 0)
         self.model.add(weighted([units, *wins], [1, *[-room] * len(wins)]) <= 0)
+
+
+def weighted(variables: Sequence[cpsat.IntVar], weights: Sequence[int]) -> cpsat.LinearExprT:
+    """Return a weighted sum of one variable or more, in one call."""
+    expression: cpsat.LinearExprT = variables[0].weighted_sum(variables, weights)
+    return expression
 
 
 def _room(auction: Auction) -> IntArray:

@@ -8,10 +8,12 @@ present selection is a solution. So no step makes the selection worse.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.api.dispatchers import stats
 from cpsched.api.solver import cpsat
 from cpsched_papers.auction.program import Program
 
@@ -29,24 +31,6 @@ _STEP = 0.01
 #: Winners that are set free at a time, and partial auctions held, at most.
 _MOST_FREED = 10
 _ROUNDS = 12
-
-
-class Searched(NamedTuple):
-    """
-    The best selection found, and what it took.
-
-    Attributes
-    ----------
-    deterministic
-        Time spent in the solver, in deterministic units.
-    variables, constraints
-        Of all programs solved.
-    """
-
-    winners: list[int]
-    deterministic: float
-    variables: int
-    constraints: int
 
 
 def best_greedy(auction: Auction) -> list[int]:
@@ -74,9 +58,11 @@ def search(
     name: str,
     limits: cpsat.Limits,
     rng: np.random.Generator,
-) -> Searched:
+) -> tuple[list[int], dict[str, float]]:
     """
     Improve a selection until the deterministic time is spent, or all partial auctions are held.
+
+    Returns the best selection found, and statistics.
 
     Parameters
     ----------
@@ -102,18 +88,21 @@ def search(
         program = Program(smaller, name)
         hint = np.flatnonzero(winners[chosen]).tolist()
         cpsat.add_hints(program.model, program.wins, program.hints(hint))
-        solved = cpsat.solve(program.model, program.wins, _step(limits, spent))
+        left = min(_STEP, limits.deterministic - spent)
+        solved = cpsat.solve(
+            program.model, program.wins, replace(limits, deterministic=left, presolve=False)
+        )
         spent += solved.deterministic
         size += program.size
         found = np.array(solved.values, dtype=np.bool_)
         if smaller.value(np.flatnonzero(found).tolist()) > smaller.value(hint):
             winners[chosen] = found
-    return Searched(np.flatnonzero(winners).tolist(), spent, *size.tolist())
-
-
-def _step(limits: cpsat.Limits, spent: float) -> cpsat.Limits:
-    left = min(_STEP, limits.deterministic - spent)
-    return cpsat.Limits(deterministic=left, wall=limits.wall, seed=limits.seed, presolve=False)
+    numbers = {
+        stats.DETERMINISTIC_TIME: spent,
+        stats.MODEL_VARIABLES: int(size[0]),
+        stats.MODEL_CONSTRAINTS: int(size[1]),
+    }
+    return np.flatnonzero(winners).tolist(), numbers
 
 
 def _neighbourhoods(

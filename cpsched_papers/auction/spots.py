@@ -26,18 +26,15 @@ _MOST_UNIONS = 2
 _MOST_SWITCHES = 4
 
 
-def line_spots(
-    offer: Offer, *, unions: int | None, fragments: bool, most: int, nodesets: int | None = None
-) -> Spots:
+def line_spots(offer: Offer, *, fragments: bool, most: int, nodesets: int | None = None) -> Spots:
     """
     Return the candidates of an offer on a line of nodes, by class.
 
+    A job that asks for units alone also bids for *all* nodes of neighbouring nodesets. In AUCSCHED1
+    the program then chooses how many units go where; otherwise they are spread evenly.
+
     Parameters
     ----------
-    unions
-        A job that asks for units alone also bids for *all* nodes of at least so many neighbouring
-        nodesets; None: it does not. In AUCSCHED1 the program then chooses how many units go where;
-        otherwise they are spread evenly.
     fragments
         Whether such a job also bids for the nodes with the least room, wherever they are (8.3).
     most
@@ -63,7 +60,7 @@ def line_spots(
     if not ask.contiguous:
         if ask.job_type == 1:
             joined += fragments_of(offer) if fragments else []
-            joined += unions_of(offer, unions, nodesets) if unions is not None else []
+            joined += unions_of(offer, nodesets)
         crosses = ~within & (line.run[end - 1] - line.run[begin] < across)
         begin, end = begin[crosses], end[crosses]
         fewest = np.lexsort((end - begin, line.run[end - 1] - line.run[begin]))
@@ -78,21 +75,17 @@ def _unique(begin: IntArray, end: IntArray, most: int) -> list[Spot]:
     return [slice(low, high) for low, high in pairs]
 
 
-def unions_of(offer: Offer, least: int, nodesets: int | None = None) -> list[Spot]:
+def unions_of(offer: Offer, nodesets: int | None = None) -> list[Spot]:
     """
-    Return all nodes of neighbouring nodesets that hold a job, of the fewest nodes first.
+    Return all nodes of nodesets that hold a job, the fewest nodes first: of one, and of several.
 
-    Parameters
-    ----------
-    least
-        1: of one nodeset, and of two or more; 2: of two or more only. Never of more than the job
-        needs, and at most of ``nodesets``.
+    Never of more neighbouring nodesets than the job needs, and at most of ``nodesets``.
     """
     line, ask = offer.line, offer.ask
     held = line.before[line.ends]
     across = len(held) if nodesets is None else nodesets
     found: list[Spot] = []
-    for count in range(least, 3):
+    for count in (1, 2):
         last = np.searchsorted(held, line.before[line.begins] + ask.units)
         last = np.maximum(last, np.arange(count - 1, len(held) + count - 1))
         known = (last < len(held)) & (last - np.arange(len(held)) < across)
@@ -115,18 +108,17 @@ def fragments_of(offer: Offer) -> list[Spot]:
     return [spot_of(order[:count])]
 
 
-def switch_spots(offer: Offer, topology: Topology, *, unions: bool, most: int) -> Spots:
+def switch_spots(offer: Offer, topology: Topology, *, most: int) -> Spots:
     """
     Return the candidates of an offer on a tree, the lowest switches first.
 
     Windows at a border of a nodeset under some switch, others within one, windows that cross a
     border, and the nodes with the most room under switches that have just enough. A job that asks
-    for units alone also bids for the nodes with the least room, wherever they are.
+    for units alone also bids for the nodes with the least room, wherever they are, and for all
+    nodes of a nodeset, its units spread evenly.
 
     Parameters
     ----------
-    unions
-        Whether such a job also bids for all nodes of a nodeset, its units spread evenly.
     most
         Candidates that are aligned, and that are joined, each.
     """
@@ -144,7 +136,7 @@ def switch_spots(offer: Offer, topology: Topology, *, unions: bool, most: int) -
         joined += _roomiest(offer, topology, most)
         joined += _unique(begin[outer], end[outer], most)
         if ask.job_type == 1:
-            joined[1:1] = [*fragments_of(offer), *(unions_of(offer, 1) if unions else [])]
+            joined[1:1] = [*fragments_of(offer), *unions_of(offer)]
     lowest = int(level.min(initial=topology.num_levels))
     return Spots(aligned, _inside(offer, topology, borders, lowest), joined[:most])
 

@@ -54,10 +54,6 @@ class DnDbes(Dispatcher):
         Order of the queue; the thesis has ``basic``.
     allocator
         Places units on nodes.
-    faithful
-        As the thesis simulates it: a running job is taken for as slow as with its fewest units
-        until its first periodic step, a negotiation takes a second or two, and jobs that arrive
-        while others wait are not told before the next offer.
     """
 
     name = "dn-dbes"
@@ -75,17 +71,16 @@ class DnDbes(Dispatcher):
         urgent: str = UrgentPolicy.SHRINK,
         priority: str = "basic",
         allocator: str = "first-fit",
-        faithful: bool = False,
     ) -> None:
         check_least("period", period, 1)
         settings = NegotiationSettings(
             attempts=attempts, depth=depth, mapped_share=mapped_share, urgent=urgent
         )
         self.negotiation = Negotiation(settings)
-        self._period, self._faithful = period, faithful
+        self._period = period
         self.priority_rule = make_priority(priority)
         self.allocator = make_allocator(allocator)
-        self._tables = Tables(period, slow_start=faithful)
+        self._tables = Tables()
         self._forget()
 
     def _forget(self) -> None:
@@ -97,8 +92,6 @@ class DnDbes(Dispatcher):
         self._blocks: dict[int, int] = {}
         #: The number of the last periodic step; when to try again for an urgent job. -1: none.
         self._step = self._retry = -1
-        #: When the negotiation ends that is under way (faithful); -1: there is none.
-        self._due = -1
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Prepare for a system."""
@@ -134,16 +127,13 @@ class DnDbes(Dispatcher):
         changed = bool(self._ran - running) or self._tables.slots(view) != self._slots
         stepping = 0 <= self._step != view.now // self._period
         retrying = 0 <= self._retry <= view.now
-        if not (changed or stepping or retrying or self._is_told_of(view, waiting)):
+        arrived = not waiting <= self._waited
+        if not (changed or stepping or retrying or arrived):
             return Decision(again_at=self._again_at(view))
-        if self._faithful and not 0 <= self._due <= view.now:
-            if self._due < 0:
-                self._due = view.now + 1 + self.negotiation.transaction % 2
-            return Decision(again_at=self._due)
         rows = self.ranking(view)
         machine = self._machine(view, rows, changed=changed, stepping=stepping)
         queue = Queue(self._tables.waiting(view, rows))
-        self._step, self._due, self._retry = view.now // self._period, -1, -1
+        self._step, self._retry = view.now // self._period, -1
         messages = self.negotiation.transact(machine, queue)
         answers = [one for one in messages if isinstance(one, StatusReport | UrgentJobResponse)]
         jobs = [status for answer in answers for status in answer.jobs]
@@ -160,12 +150,6 @@ class DnDbes(Dispatcher):
             NOT_PLACED: done.not_placed,
         }
         return Decision(done.actions, _plan(report, done), self._again_at(view), numbers)
-
-    def _is_told_of(self, view: View, waiting: set[int]) -> bool:
-        """Return whether jobs have arrived of which the batch side tells now."""
-        if waiting <= self._waited:
-            return False
-        return not self._faithful or not self._waited or bool(view.waiting.urgent.any())
 
     def _machine(self, view: View, rows: IntArray, *, changed: bool, stepping: bool) -> Machine:
         """Return what the runtime side is told, and whether it begins."""
@@ -202,8 +186,6 @@ class DnDbes(Dispatcher):
     def _again_at(self, view: View) -> int | None:
         """Return when to decide again if nothing happens until then."""
         seconds = [self._retry] if self._retry > view.now else []
-        if self._due >= 0:
-            seconds.append(self._due)
         if any((jobs.job_type >= JobType.MALLEABLE).any() for jobs in (view.running, view.waiting)):
             seconds.append(view.now - view.now % self._period + self._period)
         return min(seconds, default=None)
@@ -219,7 +201,6 @@ class DnDbes(Dispatcher):
             "slots": self._slots,
             "step": self._step,
             "retry": self._retry,
-            "due": self._due,
             "transaction": self.negotiation.transaction,
             "waits_for_request": self.negotiation.waits_for_request,
         }
@@ -229,7 +210,7 @@ class DnDbes(Dispatcher):
         self._waited, self._ran = set(state["waited"].tolist()), set(state["ran"].tolist())
         self._blocks = {int(running): int(job) for running, job in state["blocks"].tolist()}
         self._slots, self._step = int(state["slots"]), int(state["step"])
-        self._retry, self._due = int(state["retry"]), int(state["due"])
+        self._retry = int(state["retry"])
         self.negotiation.transaction = int(state["transaction"])
         self.negotiation.waits_for_request = bool(state["waits_for_request"])
 

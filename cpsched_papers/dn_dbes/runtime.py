@@ -48,9 +48,48 @@ class RuntimeSide:
         self._refused_with: int | None = None
 
     def start_urgent(self, job: WaitingJob) -> UrgentJobResponse:
-        """Start an urgent job at once, if room can be made for it."""
-        answer, self._machine = start_urgent(self._machine, job, self._settings.urgent)
-        return answer
+        """
+        Start an urgent job at once, if room can be made for it.
+
+        Malleable jobs shrink, those first that have the most to give, until it has the units that
+        it prefers; if they have less to give, it starts with what there is, but for its minimum.
+        Only where that is more do others leave their nodes, as far as the policy goes: those first
+        that run the longest yet. Jobs that changed cannot change once more.
+        """
+        machine = self._machine
+        now = machine.now
+        wanted = min(max(job.preferred, job.units_min), job.units_max) * job.slots
+        needed = job.units_min * job.slots
+        others = [one for one in machine.running if not one.fixed]
+        idle, changed = machine.idle, dict[int, JobStatus]()
+        for one in sorted(others, key=lambda one: (one.units_min - one.units, one.job)):
+            if idle >= wanted or one.units == one.units_min:
+                break
+            units = max(one.units_min, one.units - -(-(wanted - idle) // one.slots))
+            changed[one.job] = JobStatus(one.job, RESIZED, units, end_on(one, units, now))
+            idle += (one.units - units) * one.slots
+        for state, leaving in _leaving(others, self._settings.urgent):
+            for one in sorted(leaving, key=lambda one: (-one.end, one.job)):
+                if idle >= needed:
+                    break
+                if one.job not in changed or changed[one.job].state == RESIZED:
+                    shrunk = changed.pop(one.job, None)
+                    idle += (one.units if shrunk is None else shrunk.units) * one.slots
+                    changed[one.job] = JobStatus(one.job, state, 0, now)
+        if idle < needed:
+            return UrgentJobResponse(job.job, 0, ())
+        units = min(wanted, idle) // job.slots
+        end = now + job.seconds_on(units)
+        started = JobStatus(job.job, STARTED, units, end)
+        running = [_after(one, changed) for one in machine.running]
+        left = [one for one in running if one is not None]
+        left.append(
+            RunningJob(
+                job.job, units, units, units, job.preferred, end, slots=job.slots, fixed=True
+            )
+        )
+        self._machine = machine._replace(idle=idle - units * job.slots, running=tuple(left))
+        return UrgentJobResponse(job.job, units, (*changed.values(), started))
 
     def expand(self) -> StatusReport:
         """Transform the running jobs for their own good."""
@@ -103,55 +142,6 @@ class RuntimeSide:
         return StatusReport(
             number, attempt.changes(), attempt.dependencies(), planned, attempt.idle
         )
-
-
-def start_urgent(
-    machine: Machine, job: WaitingJob, policy: str
-) -> tuple[UrgentJobResponse, Machine]:
-    """
-    Start an urgent job at once, if room can be made for it.
-
-    Malleable jobs shrink, those first that have the most to give, until it has the units that it
-    prefers; if they have less to give, it starts with what there is, but for its minimum. Only
-    where that is more do others leave their nodes, as far as the policy goes: those first that run
-    the longest yet.
-
-    Returns
-    -------
-    response, machine
-        What has been done, and the machine after it. Jobs that changed cannot change once more.
-    """
-    now = machine.now
-    wanted = min(max(job.preferred, job.units_min), job.units_max) * job.slots
-    needed = job.units_min * job.slots
-    others = [one for one in machine.running if not one.fixed]
-    idle, changed = machine.idle, dict[int, JobStatus]()
-    for one in sorted(others, key=lambda one: (one.units_min - one.units, one.job)):
-        if idle >= wanted or one.units == one.units_min:
-            break
-        units = max(one.units_min, one.units - -(-(wanted - idle) // one.slots))
-        changed[one.job] = JobStatus(one.job, RESIZED, units, end_on(one, units, now))
-        idle += (one.units - units) * one.slots
-    for state, leaving in _leaving(others, policy):
-        for one in sorted(leaving, key=lambda one: (-one.end, one.job)):
-            if idle >= needed:
-                break
-            if one.job not in changed or changed[one.job].state == RESIZED:
-                shrunk = changed.pop(one.job, None)
-                idle += (one.units if shrunk is None else shrunk.units) * one.slots
-                changed[one.job] = JobStatus(one.job, state, 0, now)
-    if idle < needed:
-        return UrgentJobResponse(job.job, 0, ()), machine
-    units = min(wanted, idle) // job.slots
-    end = now + job.seconds_on(units)
-    started = JobStatus(job.job, STARTED, units, end)
-    running = [_after(one, changed) for one in machine.running]
-    left = [one for one in running if one is not None]
-    left.append(
-        RunningJob(job.job, units, units, units, job.preferred, end, slots=job.slots, fixed=True)
-    )
-    answer = UrgentJobResponse(job.job, units, (*changed.values(), started))
-    return answer, machine._replace(idle=idle - units * job.slots, running=tuple(left))
 
 
 def _leaving(others: list[RunningJob], policy: str) -> Iterable[tuple[str, list[RunningJob]]]:

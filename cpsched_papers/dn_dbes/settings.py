@@ -27,15 +27,10 @@ class NegotiationSettings:
     Attributes
     ----------
     attempts
-        Most offers in a transaction (``MAX_NEGOTIATION_ATTEMPTS``): the answer to the last one is
-        accepted by both sides, whatever it is.
-    depth
-        Most jobs without units that the batch side forwards in a mapping.
-    mapped_share
-        In the first half of the attempts the batch side rejects offers that have units for a
-        smaller share of its queue.
-    urgent
-        See :class:`UrgentPolicy`.
+        ``MAX_NEGOTIATION_ATTEMPTS``: the answer to the last offer is accepted by both sides,
+        whatever it is.
+    depth, mapped_share, urgent
+        As for :class:`~cpsched_papers.dn_dbes.dispatcher.DnDbes`.
 
     Raises
     ------

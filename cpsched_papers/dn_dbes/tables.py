@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.api.dispatchers import Fifo
-from cpsched.api.model import JobType, parts_per_second
+from cpsched.api.model import JobType
 from cpsched.api.model import columns as c
 from cpsched_papers.dn_dbes.messages import RunningJob, WaitingJob
 from cpsched_papers.malleable.resizing import may_change
@@ -28,22 +28,11 @@ class Tables:
 
     A slot is a core of the machine (of its first kind of resource). A unit takes as many as its
     share of that kind of which it takes the largest share.
-
-    Parameters
-    ----------
-    period
-        Seconds from one periodic step to the next.
-    slow_start
-        Whether running jobs are taken for as slow as with their fewest units until the first
-        periodic step after their start (chapter 8).
     """
-
-    def __init__(self, period: int, *, slow_start: bool) -> None:
-        self._period, self._slow_start = period, slow_start
-        self._sizes = Fifo()
 
     def reset(self, system: System) -> None:
         """Prepare for a system."""
+        self._sizes = Fifo()
         self._sizes.reset(system)
         self._cores = system.capacity[:, 0]
         self._slots = int(self._cores.sum())
@@ -97,7 +86,7 @@ class Tables:
             least.tolist(),
             most.tolist(),
             jobs.units.tolist(),
-            self._ends(view).tolist(),
+            jobs.expected_end.tolist(),
             jobs.serial.tolist(),
             self._slots_of_unit(jobs).tolist(),
             jobs.resize_cost.tolist(),
@@ -123,18 +112,3 @@ class Tables:
         least = np.maximum(self._bounds(jobs)[0], 1)
         fitting: IntArray = np.minimum(slots, np.maximum(self._slots // least, 1))
         return fitting
-
-    def _ends(self, view: View) -> IntArray:
-        """Return when running jobs are expected to end."""
-        jobs, now = view.running, view.now
-        ends = jobs.expected_end
-        if not self._slow_start:
-            return ends
-        new = np.flatnonzero(jobs.start // self._period == now // self._period)
-        for index in new.tolist():
-            job = jobs[index]
-            if job.job_type >= JobType.MALLEABLE:
-                fast = parts_per_second(job.held_units, job.units, job.serial)
-                slow = parts_per_second(job.units_min, job.units, job.serial)
-                ends[index] = now + -(-int(ends[index] - now) * fast // slow)
-        return ends

@@ -103,9 +103,7 @@ def test_ranks_keep_order_and_ties_and_more_jobs_always_weigh_more(values):
 def test_points_are_whole_and_at_least_one():
     assert point_priorities(np.array([1.0, 7.5, 8.6, 1e30])).tolist() == [1, 8, 9, 2**31]
     assert point_priorities(np.array([])).tolist() == []
-
-
-def test_points_below_one_are_raised_and_stay_apart():
+    # Those below are raised, and stay apart.
     assert point_priorities(np.array([-3.0, 0.2, 7.5])).tolist() == [1, 4, 12]
 
 

@@ -6,7 +6,6 @@ from auctions import gpu_view
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched.model.topology import Topology
 from cpsched_papers.auction.bids import BidMaker, asks_of, levels_between
 from cpsched_papers.auction.lines import spread
 from cpsched_papers.auction.preference import BidClass
@@ -14,21 +13,19 @@ from cpsched_papers.auction.spots import line_spots, switch_spots
 
 
 def maker_of(
-    view, per_job=15, most=1000, unions=None, fragments=False, ranges=True, tree=False, turns=True,
-    nodesets=None, most_nodes=None,
+    view, per_job=15, most=1000, fragments=False, ranges=True, tree=False, nodesets=None,
+    most_nodes=10**9,
 ):  # fmt: skip
     """Return a maker of the bids of all waiting jobs."""
 
     def spots(offer):
         if tree:
-            return switch_spots(offer, view.system.topology, unions=unions == 1, most=per_job)
-        return line_spots(
-            offer, unions=unions, fragments=fragments, most=per_job, nodesets=nodesets
-        )
+            return switch_spots(offer, view.system.topology, most=per_job)
+        return line_spots(offer, fragments=fragments, most=per_job, nodesets=nodesets)
 
     return BidMaker(
         view, view.waiting, per_job=per_job, most=most, most_nodes=most_nodes, spots=spots,
-        ranges=ranges, turns=turns,
+        ranges=ranges,
     )  # fmt: skip
 
 
@@ -55,19 +52,11 @@ def test_job_types():
     assert [asks[number].job_type for number in which] == [1, 2, 3, 2, 1]
 
 
-def test_equal_jobs_make_one_ask():
-    """A window is mostly bursts of the same job."""
-    view = gpu_view([(4, 1)], [{"units": 2}, {"units": 3}, {"units": 2}])
-    asks, which = asks_of(view.waiting, view.system.capacity.max(axis=0))
-    assert (len(asks), which) == (2, [0, 1, 0])
-
-
-@pytest.mark.parametrize("unions", [None, 1])
-def test_a_bid_crosses_as_many_nodesets_as_it_may(unions):
+def test_a_bid_crosses_as_many_nodesets_as_it_may():
     """Every other node is full: four units lie on four nodesets, two on two."""
     view = gpu_view([(1, 1), (0, 1)] * 4, [{"units": 4}, {"units": 2, "nodes": 2}])
     for nodesets, known in ((None, {0, 1}), (4, {0, 1}), (3, {1}), (2, {1}), (1, set())):
-        bids = bids_of(view, unions=unions, nodesets=nodesets)
+        bids = bids_of(view, nodesets=nodesets)
         assert {bid.job for bid in bids} == known
         assert all(bid.num_nodesets <= (nodesets or 4) for bid in bids)
 
@@ -124,13 +113,13 @@ def test_bids_for_more_gpus_come_first():
 def test_unions_and_fragments_are_for_core_only_jobs():
     """Four cores on 4 | 1 1: all nodes of both nodesets; or the emptier nodes first."""
     free = [(4, 0), (0, 0), (1, 0), (1, 0)]
-    wide = described(bids_of(gpu_view(free, [{"units": 4}]), unions=2))
+    wide = described(bids_of(gpu_view(free, [{"units": 4}])))
     assert ("C", [0, 2, 3], [2, 1, 1], 0) in wide
     scattered = described(bids_of(gpu_view(free, [{"units": 4}]), fragments=True))
     assert ("C", [0, 2, 3], [2, 1, 1], 0) in scattered
-    whole = described(bids_of(gpu_view([(4, 0)] * 2, [{"units": 4}]), unions=1))
+    whole = described(bids_of(gpu_view([(4, 0)] * 2, [{"units": 4}])))
     assert ("A", [0, 1], [2, 2], 0) in whole
-    counted = bids_of(gpu_view(free, [{"units": 4, "nodes_max": 2}]), unions=2, fragments=True)
+    counted = bids_of(gpu_view(free, [{"units": 4, "nodes_max": 2}]), fragments=True)
     assert all(len(bid.node) <= 2 for bid in counted)
 
 
@@ -141,21 +130,15 @@ def test_limits_on_the_number_of_bids():
     assert [bid.job for bid in bids_of(view, per_job=3, most=5)] == [0, 0, 0, 1, 1]
 
 
-def test_classes_take_turns_or_come_one_after_the_other():
+def test_classes_take_turns():
     """
-    Two units on nodes of one, nodesets of 1, 1, 3 and 3 nodes: Figure 4.5 may make no bid of class C.
+    Two units on nodes of one, nodesets of 1, 1, 3 and 3 nodes.
 
     Of class A there are four, at the ends of the large ones; of class C two, from the small ones.
     """
     small, large = [(1, 0), (0, 0)], [(1, 0), (1, 0), (1, 0), (0, 0)]
-    view = gpu_view(2 * small + 2 * large, [{"units": 2}])
-
-    def kinds(per_job, turns):
-        return "".join(bid.kind.name for bid in bids_of(view, per_job=per_job, turns=turns))
-
-    assert kinds(4, True) == "ACAC"
-    assert kinds(4, False) == "AAAA"
-    assert kinds(15, False) == "AAAACC"
+    bids = bids_of(gpu_view(2 * small + 2 * large, [{"units": 2}]), per_job=2)
+    assert "".join(bid.kind.name for bid in bids) == "AC"
 
 
 def test_a_bid_on_named_nodes_has_their_class():
@@ -173,7 +156,7 @@ def test_wide_jobs_make_fewer_bids():
 
 def test_an_exclusive_job_bids_for_idle_nodes():
     """Node 1 is in use."""
-    view = gpu_view([(2, 0), (2, 0), (2, 0)], [{"units": 2, "exclusive": 1}])
+    view = gpu_view([(2, 0), (2, 0), (2, 0)], [{"units": 2, "nodes": 1, "exclusive": 1}])
     view.free.flags.writeable = True
     view.free[1, 0] = 1
     assert sorted(bid.node.tolist() for bid in bids_of(view)) == [[0], [2]]
@@ -193,13 +176,6 @@ def test_switches_come_before_lines():
     level = view.system.topology.common_level(np.array([a for a, _ in found]),
                          np.array([b for _, b in found]))  # fmt: skip
     assert level.min() == 0
-
-
-def test_common_levels():
-    """Leaves of 2, then 4, then the root."""
-    first, last = np.array([0, 0, 1, 3, 5]), np.array([0, 1, 2, 4, 5])
-    assert Topology(8, (2, 4)).common_level(first, last).tolist() == [0, 0, 1, 2, 0]
-    assert Topology(8).common_level(first, last).tolist() == [0] * 5
 
 
 @pytest.mark.parametrize(
@@ -247,7 +223,7 @@ _NODES = st.tuples(st.integers(0, 4), st.integers(0, 2))
 def test_every_bid_is_a_place_the_job_could_have(free, asks, tree):
     """Capacity, bounds, even splits, contiguity, ranges; classes and nodesets as they are."""
     view = gpu_view(free, asks, levels=(2, 4) if tree else ())
-    for bid in bids_of(view, unions=1, fragments=True, tree=tree):
+    for bid in bids_of(view, fragments=True, tree=tree):
         ask = asks[bid.job]
         assert bid.units.sum() == ask["units"]
         assert bid.units.min() >= 1

@@ -39,15 +39,6 @@ def test_no_nodesets_where_no_core_is_free():
     assert nodesets([[0, 0]] * 3) == [[]]
 
 
-def test_line_of_nodes_with_gaps():
-    """Nodes 0, 1 | 3: two nodesets."""
-    line = Line.of(np.array([2, 1, 0, 5]))
-    assert line.node.tolist() == [0, 1, 3]
-    assert line.before.tolist() == [0, 2, 3, 8]
-    assert line.run.tolist() == [0, 0, 1]
-    assert (line.begins.tolist(), line.ends.tolist()) == ([0, 2], [2, 3])
-
-
 def offer(line, units, nodes_min, nodes_max):
     """Return the offer of a line to a job."""
     ask = Ask(
@@ -55,18 +46,6 @@ def offer(line, units, nodes_min, nodes_max):
         exclusive=False, eligible_class=0, request=np.array([1]), levels=np.array([[0]]),
     )  # fmt: skip
     return Offer(ask, ask.levels[0], line)
-
-
-def test_windows_hold_the_job_within_its_bounds():
-    """Four units from each position: 2+1+5, 1+5, 5; with two nodes at most, the first falls out."""
-    line = Line.of(np.array([2, 1, 0, 5]))
-    every = np.arange(3)
-    begin, end = offer(line, 4, 1, 9).forward(every)
-    assert list(zip(begin, end, strict=True)) == [(0, 3), (1, 3), (2, 3)]
-    begin, end = offer(line, 4, 2, 2).forward(every)
-    assert list(zip(begin, end, strict=True)) == [(1, 3)]
-    begin, end = offer(line, 4, 1, 9).backward(np.array([2, 3]))
-    assert list(zip(begin, end, strict=True)) == [(2, 3)]
 
 
 @given(

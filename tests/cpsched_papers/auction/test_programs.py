@@ -10,7 +10,7 @@ from cpsched.cp import cpsat, stats
 from cpsched_papers.auction.auction import Auction
 from cpsched_papers.auction.auctioneer import numbers_of
 from cpsched_papers.auction.bids import BidMaker
-from cpsched_papers.auction.program import Program, UnitProgram, places_of
+from cpsched_papers.auction.program import Program, places_of
 from cpsched_papers.auction.search import best_greedy, search
 from cpsched_papers.auction.spots import line_spots
 
@@ -23,8 +23,8 @@ def auction_of(free, asks, weights, per_job=4, ranges=True):
     """Return the auction of the bids of some jobs, their weights taken from a list in turn."""
     view = gpu_view(free, asks)
     maker = BidMaker(
-        view, view.waiting, per_job=per_job, most=99, most_nodes=None, ranges=ranges, turns=True,
-        spots=lambda offer: line_spots(offer, unions=1, fragments=True, most=per_job),
+        view, view.waiting, per_job=per_job, most=99, most_nodes=10**9, ranges=ranges,
+        spots=lambda offer: line_spots(offer, fragments=True, most=per_job),
     )  # fmt: skip
     bids = maker.make()
     if not bids:
@@ -85,7 +85,7 @@ def test_the_program_with_units_finds_the_best_selection(free, asks, weights):
     """(4.1)-(4.8): units wherever they fit on the nodes of the bids."""
     auction = auction_of(free, asks, weights, ranges=False)
     assume(auction is not None)
-    assert solved(UnitProgram(auction, "units")) == best_with_units(auction)
+    assert solved(Program(auction, "units", open_units=True)) == best_with_units(auction)
 
 
 @settings(max_examples=60)
@@ -96,24 +96,24 @@ def test_searches_never_lose_and_never_cheat(free, asks, weights, seed):
     assume(auction is not None)
     start = best_greedy(auction)
     rng = np.random.default_rng(seed)
-    found = search(auction, start, "search", cpsat.Limits(deterministic=0.5), rng)
+    winners, _ = search(auction, start, "search", cpsat.Limits(deterministic=0.5), rng)
     left = auction.free.copy()
-    for bid in found.winners:
+    for bid in winners:
         part = auction.of_bid(bid)
         left[auction.node[part]] -= auction.amount[part]
     assert (left >= 0).all()
-    assert auction.value(start) <= auction.value(found.winners) <= best_compact(auction)
-    jobs = [auction.bids[bid].job for bid in found.winners]
+    assert auction.value(start) <= auction.value(winners) <= best_compact(auction)
+    jobs = [auction.bids[bid].job for bid in winners]
     assert len(set(jobs)) == len(jobs)
 
 
-@pytest.mark.parametrize("kind", [Program, UnitProgram])
-def test_hints_are_solutions(kind):
+@pytest.mark.parametrize("open_units", [False, True])
+def test_hints_are_solutions(open_units):
     """A greedy selection given as a hint costs the solver no time at all."""
     auction = auction_of(
         [(4, 2)] * 4, [{"units": 6}, {"units": 4, "gpus": 1}], [3, 2], ranges=False
     )
-    program = kind(auction, "hinted")
+    program = Program(auction, "hinted", open_units=open_units)
     winners = auction.greedy(auction.best_first())
     values = program.hints(winners)
     assert len(values) == len(program.variables) == program.size[0]

@@ -137,14 +137,6 @@ def test_an_urgent_job_waits_a_second_for_jobs_that_have_just_started():
     assert schedule.start.tolist()[1:] == [0, 30]
 
 
-def test_faithful_negotiations_take_a_second_or_two():
-    """Of the simulated clock, as chapter 8 has it."""
-    wanted = workload((0, 4, 60, 4, 4), (10, 4, 60, 4, 4), (10, 8, 60, 8, 8))
-    _, schedule = simulated(wanted, "dn-dbes:faithful=yes")
-    # By turns: a second, two, one when job 0 ends (for nothing), and two when job 1 does at 72.
-    assert schedule.start.tolist() == [1, 12, 74]
-
-
 def test_jobs_that_differ_start_in_turn():
     """Where units differ, counting them says little: still each job starts, none is overtaken."""
     system = machine((4, 1), (4, 0), resources=("core", "gpu"))
@@ -195,7 +187,6 @@ SPECS = st.sampled_from(
         "dn-dbes",
         "dn-dbes:attempts=3,depth=2,period=5,urgent=suspend",
         "dn-dbes:attempts=1,period=4,urgent=kill,priority=slowdown",
-        "dn-dbes:faithful=yes,period=6",
     ]
 )
 

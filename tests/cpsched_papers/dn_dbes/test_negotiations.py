@@ -25,7 +25,7 @@ from cpsched_papers.dn_dbes.messages import (
     WaitingJob,
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
-from cpsched_papers.dn_dbes.runtime import start_urgent
+from cpsched_papers.dn_dbes.runtime import RuntimeSide
 from cpsched_papers.dn_dbes.settings import NegotiationSettings
 
 #: Running job A: 8 units, 2 to 8 of them, ends at 100.
@@ -243,7 +243,9 @@ def test_a_third_of_the_queue_is_wanted_at_first():
 
 def urgent(machine, job, policy):
     """Return the answer of a runtime side with this policy."""
-    return start_urgent(machine, job, policy)[0]
+    side = RuntimeSide(NegotiationSettings(urgent=policy))
+    side.begin(machine)
+    return side.start_urgent(job)
 
 
 def test_running_jobs_shrink_for_an_urgent_one():

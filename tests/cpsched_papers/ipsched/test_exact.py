@@ -31,8 +31,8 @@ def weights(state: State, *, by_cores: bool) -> list[int]:
     ]
 
 
-def best_value(state: State, weight: list[int], *, everyone: bool = False) -> int:
-    """Return the largest ``sum_j P_j (2 |N| s_j - nodes_j)``; 0 where ``everyone`` cannot start."""
+def best_value(state: State, weight: list[int]) -> int:
+    """Return the largest ``sum_j P_j (2 |N| s_j - nodes_j)``."""
     double = 2 * len(state.capacity)
     best = [0]
 
@@ -52,8 +52,7 @@ def best_value(state: State, weight: list[int], *, everyone: bool = False) -> in
             return
         for nodes, taken in choices(state.waiting[position], free):
             follow(position + 1, minus(free, taken), value + weight[position] * (double - nodes))
-        if not everyone:
-            follow(position + 1, free, value)
+        follow(position + 1, free, value)
 
     follow(0, state.free, 0)
     return best[0]

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-import numpy as np
 import pytest
 from tiny import jobs, machine, run, starts
 
-from cpsched.base.spec import build
 from cpsched.cp import cpsat, stats
 from cpsched.engine.machine import Machine
-from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer
 from cpsched.verification import verify
 from cpsched_papers.ipsched import match
 from cpsched_papers.ipsched.dispatcher import Ipsched
-from cpsched_papers.ipsched.layout import lay_out
-from cpsched_papers.ipsched.problem import Problem, Share
+from cpsched_papers.ipsched.problem import Problem
 from cpsched_papers.ipsched.program import Answer, solve
 from cpsched_papers.ipsched.program import build as build_program
 from cpsched_papers.window import WINDOW_HALVED
@@ -103,13 +97,6 @@ def test_who_is_worth_more_for_the_room_goes_first():
     system = machine((6,), (6,))
     assert starts(workload, system, "ipsched") == [9, 0, 0]
     assert starts(workload, system, "ipsched:objective=priority-cores") == [0, 9, 9]
-
-
-def test_a_job_is_packed_on_the_fewest_nodes():
-    """Five cores on nodes with 2, 2, 1 and 5 free: the last one alone."""
-    view, dispatcher = decided(machine((2,), (2,), (1,), (5,)), (0, 5, 9))
-    (start,) = dispatcher.decide(view).actions
-    assert start.allocation.node.tolist() == [3]
 
 
 # --- interval ------------------------------------------------------------------------------------
@@ -214,29 +201,10 @@ def test_a_run_goes_on_after_misses_and_counts_them(monkeypatch):
     assert not verify(found.schedule)
 
 
-def test_a_halved_window_goes_through_state_and_restore(monkeypatch):
-    view, dispatcher = decided(machine((6,), (6,)), *hard(), window=8)
-    monkeypatch.setattr(cpsat, "solve", Misses(1))
-    dispatcher.decide(view)
-    _, other = decided(machine((6,), (6,)), *hard(), window=8)
-    other.restore(dispatcher.state())
-    first, second = (one.decide(view) for one in (dispatcher, other))
-    assert [start.handle for start in first.actions] == [start.handle for start in second.actions]
-    assert first.again_at == second.again_at == 3
-
-
 def test_who_was_not_looked_at_is_looked_at_after_the_interval():
     """Five jobs that all fit, two at a time: nothing ends meanwhile."""
     workload = jobs(*[(0, 1, 100)] * 5)
     assert starts(workload, machine((8,)), "ipsched:window=2") == [0, 0, 3, 3, 6]
-
-
-def test_a_decision_of_several_programs_counts_once():
-    """What is shown is the share of decisions that were proven best, not of programs."""
-    workload, system = thesis_example()
-    found = run(workload, system, "ipsched")
-    assert found.decisions[stats.SOLVED] <= found.decisions[stats.SOLVER_CALLS]
-    assert found.decisions[stats.PROVEN_OPTIMAL] == found.decisions[stats.SOLVED]
 
 
 def test_jobs_outside_the_window_wait_though_they_fit():
@@ -268,17 +236,6 @@ def problems(fitted):
 
     run(fitted, None, "ipsched", observers=(Look(),))
     return found
-
-
-def test_jobs_that_do_not_fit_beside_those_before_them_are_left_out():
-    """Of jobs of 2, 2, 3, 2 and 4 cores on 5: 2 and 2; 3 needs them both before it."""
-    view, _ = decided(machine((5,)), (0, 2, 9), (0, 2, 9), (0, 3, 9), (0, 2, 9), (0, 4, 9))
-    rows = view.waiting.rows
-    problem = Problem.of(view, rows, [29, 28, 27, 26, 25])
-    assert problem.without_dominated().rows.tolist() == [0, 1]
-    # Worth more than those before them, they may start without them.
-    problem = Problem.of(view, rows, [29, 28, 60, 26, 80])
-    assert problem.without_dominated().rows.tolist() == [0, 1, 2, 4]
 
 
 def test_weights_stay_in_range_and_keep_their_ratios_where_they_can():
@@ -334,20 +291,6 @@ def test_other_jobs_start_if_no_nodes_hold_those_selected(monkeypatch):
     assert found.decisions[stats.BOUND_GAP] > 0
 
 
-def test_jobs_that_need_many_nodes_may_go_first():
-    """
-    J2 needs a core on each of four nodes of 3; J1, larger, takes what is left on any of them.
-
-    If J1 came first it would fill two nodes and take two cores of a third.
-    """
-    view, _ = decided(machine(*[(3,)] * 4), (0, 8, 9), (0, 4, 9))
-    problem = Problem.of(view, view.waiting.rows, [2, 1])
-    problem = replace(problem, nodes_min=np.array([1, 4]), nodes_max=np.array([4, 4]))
-    shares = {0: {0: Share(8, 3)}, 1: {0: Share(4, 4)}}
-    laid_out = lay_out(problem, shares, view.free, view.system.capacity, 2**40)
-    assert sorted(laid_out.takes) == [0, 1]
-
-
 @pytest.mark.parametrize("over", [1, 63, 127])
 def test_the_bound_of_a_large_program_is_not_rounded_down(monkeypatch, over):
     """The solver's bound is a float: 2^60 + 127 came out as 2^60, so that 2^60 seemed proven."""
@@ -365,23 +308,6 @@ def test_the_bound_of_a_large_program_is_not_rounded_down(monkeypatch, over):
 
 
 # --- options, contract ---------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("ipsched:objective=cores", "objective is 'cores', must be priority or priority-cores"),
-        ("ipsched:window=0", "window is 0, must be 1 or more"),
-        ("ipsched:interval=0", "interval is 0, must be 1 or more, or 'none'"),
-        ("ipsched:limit=0", "limit is 0.0, must be above 0"),
-        ("ipsched:wall=-1", "wall is -1.0, must be above 0, or 'none'"),
-        ("ipsched:priority=rank", "rank"),
-        ("ipsched:window=many", "'many' is not a whole number"),
-    ],
-)
-def test_bad_options_are_refused(spec, message):
-    with pytest.raises(ConfigError, match=message):
-        build("dispatchers", spec)
 
 
 def test_nothing_waits_nothing_fits_everything_fits():

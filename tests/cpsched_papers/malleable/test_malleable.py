@@ -11,9 +11,7 @@ from hypothesis import strategies as st
 from sized import M, R, kinds, sizes, some
 from tiny import machine, run
 
-from cpsched.base.spec import build
 from cpsched.base.types import Split
-from cpsched.errors import ConfigError
 from cpsched.model.schedule import JobOutcome, Schedule
 from cpsched.model.workload import Workload
 from cpsched.verification import verify
@@ -130,17 +128,3 @@ def test_whatever_the_jobs_no_work_is_lost(
     schedule = run(workload, system, f'malleable:strategy={strategy},dispatcher="{inner}"').schedule
     assert verify(schedule) == []
     assert (schedule.outcome != JobOutcome.NOT_ENDED).all()
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("malleable:strategy=best", "strategy: is 'best', must be one of: minimum, preferred"),
-        ("malleable:depth=0", "depth"),
-        ("malleable:dispatcher=malleable", "must be a dispatcher of another kind"),
-    ],
-)
-def test_bad_options_are_one_line(spec: str, message: str):
-    with pytest.raises(ConfigError, match=message) as error:
-        build("dispatchers", spec)
-    assert "\n" not in str(error.value)

@@ -5,15 +5,12 @@ from __future__ import annotations
 from itertools import product
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sized import M, R, kinds, sizes, some
 from tiny import machine, run
 
-from cpsched.base.spec import build
 from cpsched.cp import cpsat
-from cpsched.errors import ConfigError
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.workload import Workload
 from cpsched.verification import verify
@@ -119,18 +116,3 @@ def test_whatever_the_jobs_no_work_is_lost(workload: Workload, nodes: Any):
     result = run(workload, machine(*nodes), "cp-malleable:window=4,running=4")
     assert verify(result.schedule) == []
     assert (result.schedule.outcome != JobOutcome.NOT_ENDED).all()
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("cp-malleable:window=0", "window"),
-        ("cp-malleable:patience=0", "patience"),
-        ("cp-malleable:limit=0", "limit is 0"),
-        ("cp-malleable:dispatcher=slurm-backfill", "which has no allocator"),
-    ],
-)
-def test_bad_options_are_one_line(spec: str, message: str):
-    with pytest.raises(ConfigError, match=message) as error:
-        build("dispatchers", spec)
-    assert "\n" not in str(error.value)

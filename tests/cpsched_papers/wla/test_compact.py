@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.base.spec import build
 from cpsched.checks import check_keeps_promises
-from cpsched.errors import ConfigError
 from cpsched.simulation.observers import Observer
 from cpsched.verification import verify
 
@@ -98,9 +96,3 @@ def test_on_whole_nodes_alike_starts_are_those_of_the_other(rows: list[Any], whe
 def test_any_machine_and_any_jobs_make_valid_schedules(system: Any, workload: Any, when: str):
     found, _ = simulate(workload, system, f'compact:dispatcher="{when}"')
     assert verify(found) == []
-
-
-def test_a_bad_dispatcher_is_one_line():
-    with pytest.raises(ConfigError, match="no dispatcher is called 'eazy'") as error:
-        build("dispatchers", "compact:dispatcher=eazy")
-    assert "\n" not in str(error.value)

@@ -5,13 +5,10 @@ from __future__ import annotations
 import random
 from itertools import product
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched.base.spec import build
 from cpsched.cp import cpsat
-from cpsched.errors import ConfigError
 from cpsched_papers.wla import solvers
 from cpsched_papers.wla.branch_and_bound import branch_and_bound
 from cpsched_papers.wla.greedy import greedy
@@ -125,21 +122,3 @@ def test_cp_sat_improves_on_the_greedy():
         assert is_valid(problem, found)
         assert problem.value(found) >= problem.value(greedy(problem))
     assert improved > 0
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("wla:solver=cp", "solver is 'cp', must be one of branch-and-bound, greedy, cp-sat"),
-        ("wla:window=20", "window is 20, must be from 1 to 10 with solver branch-and-bound"),
-        ("wla:window=0", "window is 0, must be 1 or more"),
-        ("wla:interval=0", "interval is 0, must be 1 or more, or 'none'"),
-        ("wla:age_limit=0", "age_limit is 0, must be 1 or more, or 'none'"),
-        ("wla:held=outside", "held is 'outside', must be inside or aside"),
-    ],
-)
-def test_bad_options_are_one_line(spec: str, message: str):
-    with pytest.raises(ConfigError) as error:
-        build("dispatchers", spec)
-    assert message in str(error.value)
-    assert "\n" not in str(error.value)

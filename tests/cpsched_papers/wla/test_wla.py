@@ -22,6 +22,7 @@ from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.observers import Observer
 from cpsched.systems import parse
 from cpsched.verification import verify
+from cpsched_papers.wla.machine_slots import runs
 
 #: Nodes 4, 5 and 12, 13, 14 of the paper's twenty are busy.
 BUSY = ((4, 5), (12, 13, 14))
@@ -243,3 +244,19 @@ def test_a_pool_is_refused():
     with pytest.raises(ConfigError, match="system four: jobs are placed on neighbouring") as error:
         line((0, 1, 1), system=pooled(parse(FOUR_CORES, where="four")))
     assert "\n" not in str(error.value)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 3)), max_size=12))
+def test_runs_are_as_long_as_can_be_and_of_one_sort(nodes: list[tuple[bool, int]]):
+    """A node goes on with the run before it if both are free and of one sort."""
+    expected: list[list[int]] = []
+    before = None
+    for node, (is_free, sort) in enumerate(nodes):
+        if is_free and before == (True, sort):
+            expected[-1][1] = node + 1
+        elif is_free:
+            expected.append([node, node + 1])
+        before = is_free, sort
+    free = np.array([is_free for is_free, _ in nodes], dtype=np.bool_)
+    begins = np.flatnonzero(np.diff([sort for _, sort in nodes], prepend=-1))
+    assert np.transpose(runs(free, begins)).tolist() == expected

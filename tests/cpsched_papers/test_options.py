@@ -1,0 +1,47 @@
+"""Options of the papers' dispatchers that make no sense: one line, with what would be accepted."""
+
+from __future__ import annotations
+
+import pytest
+
+from cpsched.base.spec import build
+from cpsched.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("spec", "message"),
+    [
+        ("ipsched:objective=cores", "objective is 'cores', must be priority or priority-cores"),
+        ("ipsched:window=0", "window is 0, must be 1 or more"),
+        ("ipsched:interval=0", "interval is 0, must be 1 or more, or 'none'"),
+        ("ipsched:wall=-1", "wall is -1.0, must be above 0, or 'none'"),
+        ("ipsched:priority=rank", "rank"),
+        ("ipsched:window=many", "'many' is not a whole number"),
+        ("aucsched1:bids=0", "bids is 0, must be 1 or more"),
+        ("aucsched1:nodesets=0", "nodesets is 0, must be 1 or more, or 'none'"),
+        ("aucsched1:limit=0", "limit is 0.0, must be above 0"),
+        ("aucsched2:bids_per_job=-1", "bids_per_job is -1, must be 1 or more"),
+        ("aucsched3:nodesets=2", "no such option"),
+        ("wla:solver=cp", "solver is 'cp', must be one of branch-and-bound, greedy, cp-sat"),
+        ("wla:window=20", "window is 20, must be from 1 to 10 with solver branch-and-bound"),
+        ("wla:window=0", "window is 0, must be 1 or more"),
+        ("wla:interval=0", "interval is 0, must be 1 or more, or 'none'"),
+        ("wla:age_limit=0", "age_limit is 0, must be 1 or more, or 'none'"),
+        ("wla:held=outside", "held is 'outside', must be inside or aside"),
+        ("compact:dispatcher=eazy", "no dispatcher is called 'eazy'"),
+        ("dn-dbes:attempts=0", "attempts is 0, must be 1 or more"),
+        ("dn-dbes:urgent=wait", "urgent is 'wait', must be one of shrink, suspend, kill"),
+        ("dn-dbes:mapped_share=2", "mapped_share is 2.0, must be from 0 to 1"),
+        ("malleable:strategy=best", "strategy: is 'best', must be one of: minimum, preferred"),
+        ("malleable:depth=0", "depth is 0"),
+        ("malleable:dispatcher=malleable", "must be a dispatcher of another kind"),
+        ("cp-malleable:patience=0", "patience is 0"),
+        ("cp-malleable:limit=0", "limit is 0"),
+        ("cp-malleable:dispatcher=slurm-backfill", "which has no allocator"),
+    ],
+)
+def test_bad_options(spec: str, message: str) -> None:
+    with pytest.raises(ConfigError) as error:
+        build("dispatchers", spec)
+    assert message in str(error.value)
+    assert "\n" not in str(error.value)
