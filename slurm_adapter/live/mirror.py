@@ -293,10 +293,13 @@ class Mirror:
         if known is None:
             return False
         old, known.job = known.job, job
-        if job.holds:
-            on_nodes = known.stage in _ON_NODES
-            same = _same(_HELD, old, job) if on_nodes else self._confirm(known)
-            stays = same or (on_nodes and self._shrank(known, old, now))
+        if job.holds and known.stage is Stage.LEAVING:
+            # While it ends, Slurm shows it with later and later starts.
+            stays = set(job.nodes) <= set(old.nodes)
+        elif job.holds and known.stage in _ON_NODES:
+            stays = _same(_HELD, old, job) or self._shrank(known, old, now)
+        elif job.holds:
+            stays = self._confirm(known)
         elif known.stage in (Stage.ORDERED, Stage.LEAVING, Stage.LEFT):
             stays = True
         else:

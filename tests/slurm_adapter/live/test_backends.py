@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from live_slurm import Real, fake
+from live_slurm import fake
 
 from slurm_adapter.live.backend import Order
-from slurm_adapter.live.scontrol import Scontrol
 from slurm_adapter.live.snapshot import is_closed
 
 live = pytest.mark.slurm_live
@@ -201,15 +200,3 @@ def test_a_running_job_gives_up_nodes_but_not_that_of_its_script(any_slurm):
     other = slurm.submit(cores=16)
     backend.begin([Order(other, ("node003",))])
     slurm.wait(runs(other))
-
-
-@pytest.mark.slurm_live
-def test_without_accounting_slurm_shrinks_a_job_once(private_slurm):
-    """What it says then, so that the fake one says the same."""
-    slurm = Real(private_slurm, Scontrol(private_slurm.environment))
-    key, held = slurm.submit(nodes=3, cores=3), ("node002", "node003", "node004")
-    slurm.backend.begin([Order(key, held)])
-    slurm.wait(runs(key))
-    assert slurm.backend.shrink([Order(key, keeps=held[:2])]) == {}
-    (refusal,) = slurm.backend.shrink([Order(key, keeps=held[:1])]).values()
-    assert "the DB index is being set" in refusal
