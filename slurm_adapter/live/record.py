@@ -7,9 +7,7 @@ kill leaves the record of the last one. Memory holds the jobs of the queue.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Protocol
@@ -32,14 +30,11 @@ _MOST_ASKED = 5000
 _RECENT = 2000
 #: Seconds for which a command waits while another one writes.
 _PATIENCE = 60
-#: Columns of a job: Slurm's values, lists separated by commas. Then what it holds in total; when it
-#: was first seen; and whether it has left, and its end is known.
+#: Columns of a job: Slurm's values, lists separated by commas. Then when it was first seen; and
+#: whether it has left, and its end is known.
 _LEFT_OUT = ("placed", "comment", "restartable", "batch_host")
 _KEPT = {one.name: str(one.type) for one in fields(LiveJob) if one.name not in _LEFT_OUT}
-_COLUMNS = (
-    *_KEPT,
-    *("held_cores", "held_mem", "held_gres", "first_seen", "gone", "end_known"),
-)
+_COLUMNS = (*_KEPT, "first_seen", "gone", "end_known")
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS jobs ({", ".join(_COLUMNS)}, PRIMARY KEY (key, submit, first_seen));
 CREATE TABLE IF NOT EXISTS nodes (node, since, until);
@@ -214,20 +209,9 @@ def _note_closed(database: sqlite3.Connection, snapshot: Snapshot) -> bool:
 
 def _row(job: LiveJob, first_seen: int) -> Row:
     """Return a job as a row."""
-    row = {name: getattr(job, name) for name in _KEPT}
-    gres: Counter[str] = Counter()
-    for one in job.placed:
-        gres.update(one.gres)
-    return {
-        **{name: ",".join(value) if isinstance(value, tuple) else value
-           for name, value in row.items()},
-        "held_cores": sum(one.cores for one in job.placed),
-        "held_mem": sum(one.mem for one in job.placed),
-        "held_gres": json.dumps(gres, sort_keys=True),
-        "first_seen": first_seen,
-        "gone": False,
-        "end_known": False,
-    }  # fmt: skip
+    values = ((name, getattr(job, name)) for name in _KEPT)
+    row = {name: ",".join(one) if isinstance(one, tuple) else one for name, one in values}
+    return {**row, "first_seen": first_seen, "gone": False, "end_known": False}
 
 
 def _ended(row: Row, now: int, state: str) -> Row:

@@ -45,7 +45,7 @@ def test_a_job_is_seen_from_its_submit_to_its_end(slurm, tmp_path):
     assert (row["key"], row["state"], row["gone"], row["end_known"]) == (key, "COMPLETED", 1, 1)
     assert row["start"] - row["submit"] == 1
     assert row["end"] - row["start"] == 100
-    assert (row["held_cores"], row["user"]) == (4, "ada")
+    assert (row["cpus"], row["user"]) == (4, "ada")
 
 
 def test_it_goes_on_after_a_stop_and_loses_nothing(slurm, tmp_path):
