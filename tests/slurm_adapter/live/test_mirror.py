@@ -33,9 +33,8 @@ def mirror():
 
 def same(mirror, slurm):
     """Check that the cluster has free what Slurm has."""
-    free = np.array(
-        [[slurm._free[name][kind] for kind in EURORA.resources] for name in EURORA.node_names]
-    )
+    left = slurm.free()
+    free = np.array([[left[name][kind] for kind in EURORA.resources] for name in left])
     closed = [name in slurm._closed for name in EURORA.node_names]
     free[closed] = 0
     assert mirror.cluster.machine.free.tolist() == free.tolist()
