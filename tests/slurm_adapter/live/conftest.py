@@ -43,3 +43,11 @@ def make(slurm, tmp_path):
         return engine
 
     return made
+
+
+@pytest.fixture
+def engine(make):
+    """An engine that has its folder."""
+    engine = make()
+    with engine.opened():
+        yield engine

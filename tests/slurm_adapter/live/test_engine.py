@@ -61,12 +61,10 @@ def test_what_a_loop_has_done_as_data(slurm, monkeypatch, cpsched):
     assert "ended after 1 cycle" in err
 
 
-def test_jobs_run_where_they_were_told(slurm, make):
+def test_jobs_run_where_they_were_told(slurm, engine):
     """And end; the journal knows of nothing open then."""
     keys = [submit(slurm, seconds=5, cpus=16) for _ in range(100)]
-    engine = make()
-    with engine.opened():
-        steps(engine, slurm, 40)
+    steps(engine, slurm, 40)
     counts = engine.counts
     assert (counts.ordered, counts.ran, counts.wrong, counts.taken_back) == (100, 100, 0, 0)
     assert slurm.snapshot().jobs == {}
@@ -117,25 +115,23 @@ def test_no_more_starts_a_cycle_than_allowed(slurm, make):
 
 
 @pytest.mark.parametrize("ran", [False, True])
-def test_a_job_whose_node_fails_is_taken_back_and_tried_elsewhere(ran, slurm, make):
+def test_a_job_whose_node_fails_is_taken_back_and_tried_elsewhere(ran, slurm, engine):
     """Before it starts or after: with what its user asked for; it rests for a while first."""
     key = submit(slurm)
-    engine = make()
-    with engine.opened():
-        engine.cycle()
-        if ran:
-            slurm.advance()
-            engine.cycle()
-        (order,) = engine.orders.journal.orders.values()
-        slurm.close(order.nodes[0], down=ran)
-        slurm.advance(not ran)
-        engine.cycle()
-        assert (job_of(slurm, key).held, job_of(slurm, key).required) == (True, ())
-        assert engine.counts.taken_back == 1
+    engine.cycle()
+    if ran:
         slurm.advance()
         engine.cycle()
-        assert job_of(slurm, key).held
-        steps(engine, slurm, 8)
+    (order,) = engine.orders.journal.orders.values()
+    slurm.close(order.nodes[0], down=ran)
+    slurm.advance(not ran)
+    engine.cycle()
+    assert (job_of(slurm, key).held, job_of(slurm, key).required) == (True, ())
+    assert engine.counts.taken_back == 1
+    slurm.advance()
+    engine.cycle()
+    assert job_of(slurm, key).held
+    steps(engine, slurm, 8)
     assert job_of(slurm, key).state == "RUNNING"
     assert job_of(slurm, key).nodes != order.nodes
 
@@ -253,7 +249,7 @@ def test_cut_off_while_it_requeues_it_loses_no_job(killed, heard, slurm, make, m
     assert {job.state for job in slurm.ended([long, other]).values()} == {"COMPLETED"}
 
 
-def test_jobs_cancelled_under_its_hands_are_forgotten(slurm, make, monkeypatch):
+def test_jobs_cancelled_under_its_hands_are_forgotten(slurm, engine, monkeypatch):
     """Between the look at the queue and the order, too."""
     gone, stays = submit(slurm), submit(slurm)
     begin = FakeSlurm.begin
@@ -262,44 +258,38 @@ def test_jobs_cancelled_under_its_hands_are_forgotten(slurm, make, monkeypatch):
         self.cancel(gone)
         return begin(self, orders)
 
-    engine = make()
-    with engine.opened():
-        with monkeypatch.context() as patch:
-            patch.setattr(FakeSlurm, "begin", too_late)
-            engine.cycle()
-        slurm.advance()
-        steps(engine, slurm, 3)
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeSlurm, "begin", too_late)
+        engine.cycle()
+    slurm.advance()
+    steps(engine, slurm, 3)
     assert engine.counts.refused == 1
     assert {key: job.state for key, job in slurm.snapshot().jobs.items()} == {stays: "RUNNING"}
 
 
-def test_a_job_on_wrong_nodes_stops_it(slurm, make):
+def test_a_job_on_wrong_nodes_stops_it(slurm, engine):
     """Whatever the reason: nothing more is told."""
     submit(slurm)
-    engine = make()
-    with engine.opened():
+    engine.cycle()
+    slurm.change("1", required=("node060",))
+    slurm.advance()
+    submit(slurm)
+    with pytest.raises(WrongNodesError, match="runs on node060, but should run on node001"):
         engine.cycle()
-        slurm.change("1", required=("node060",))
-        slurm.advance()
-        submit(slurm)
-        with pytest.raises(WrongNodesError, match="runs on node060, but should run on node001"):
-            engine.cycle()
     assert len(slurm.orders) == 1
 
 
-def test_it_waits_while_slurm_does_not_answer(slurm, make):
+def test_it_waits_while_slurm_does_not_answer(slurm, engine):
     """And tells nothing meanwhile."""
     submit(slurm)
     slurm.reachable = False
-    engine = make()
 
     def passes():
         slurm.reachable = len(stop.waits) >= 4
         slurm.advance()
 
     stop = Ticks(7, passes)
-    with engine.opened():
-        engine.run(stop)
+    engine.run(stop)
     assert stop.waits[:4] == [1, 2, 4, 8]
     assert engine.counts.ran == 1
     assert sum("does not answer" in line for line in engine.said) == 4
@@ -336,18 +326,16 @@ def test_one_folder_is_for_one_engine(make):
         pass
 
 
-def test_unreachable_while_it_tells_is_found_out_later(slurm, make, monkeypatch):
+def test_unreachable_while_it_tells_is_found_out_later(slurm, engine, monkeypatch):
     """Whether Slurm has heard is not known: the job is held, and told again."""
     key = submit(slurm)
-    engine = make()
 
     def lost(self, orders):
         raise UnreachableError("Slurm does not answer")
 
-    with engine.opened():
-        with monkeypatch.context() as patch:
-            patch.setattr(FakeSlurm, "begin", lost)
-            with pytest.raises(UnreachableError):
-                engine.cycle()
-        steps(engine, slurm)
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeSlurm, "begin", lost)
+        with pytest.raises(UnreachableError):
+            engine.cycle()
+    steps(engine, slurm)
     assert job_of(slurm, key).state == "RUNNING"

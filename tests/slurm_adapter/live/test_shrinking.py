@@ -100,6 +100,14 @@ def submit(slurm, nodes, **asked):
     return slurm.submit(**{**usual, **asked})
 
 
+@pytest.fixture
+def engine(make):
+    """An engine that may shrink jobs."""
+    engine = make(DISPATCHERS[0], patience=5)
+    with engine.opened():
+        yield engine
+
+
 def malleable(slurm, nodes=64, **asked):
     return submit(slurm, nodes, **{"comment": "nodes=8-64", "seconds": 2000, **asked})
 
@@ -149,72 +157,64 @@ def test_a_running_job_gives_up_nodes_on_which_another_one_starts(
     assert f"job {wide} holds only" in "\n".join(engine.said)
 
 
-def test_it_ends_at_its_limit_however_few_nodes_it_has(slurm, make, shrunk_by):
+def test_it_ends_at_its_limit_however_few_nodes_it_has(slurm, engine, shrunk_by):
     """And what is learnt of it is how long it ran, not since when it was small."""
-    engine = make(DISPATCHERS[0], patience=5)
-    with engine.opened():
-        wide, _ = shrunk_by(engine)
-        steps(engine, slurm, 10)
-        cluster, row = engine.mirror.cluster, engine.mirror.known[wide].row
-        running = cluster.view(cluster.now).running
-        (at,) = (at for at, one in enumerate(running.rows) if one == row)
-        limit = slurm.snapshot().jobs[wide].end - engine.mirror.epoch
-        assert (running.held_units[at], running.units_max[at]) == (32, 32)
-        assert running.expected_end[at] == limit
-        since, start = int(running.since[at]), int(running.start[at])
-        assert cluster.ran(row, since) == since - start > 0
+    wide, _ = shrunk_by(engine)
+    steps(engine, slurm, 10)
+    cluster, row = engine.mirror.cluster, engine.mirror.known[wide].row
+    running = cluster.view(cluster.now).running
+    (at,) = (at for at, one in enumerate(running.rows) if one == row)
+    limit = slurm.snapshot().jobs[wide].end - engine.mirror.epoch
+    assert (running.held_units[at], running.units_max[at]) == (32, 32)
+    assert running.expected_end[at] == limit
+    since, start = int(running.since[at]), int(running.start[at])
+    assert cluster.ran(row, since) == since - start > 0
 
 
-def test_jobs_that_do_not_say_so_or_were_not_started_from_here_keep_their_nodes(slurm, make):
+def test_jobs_that_do_not_say_so_or_were_not_started_from_here_keep_their_nodes(slurm, engine):
     """Nor does one that somebody has taken from us meanwhile."""
     quiet = malleable(slurm, 24, comment="")
     foreign = malleable(slurm, 24, held=False)
     slurm.advance()
-    engine = make(DISPATCHERS[0], patience=5)
-    with engine.opened():
-        steps(engine, slurm, 3)
-        taken = malleable(slurm, 16)
-        steps(engine, slurm, 3)
-        slurm.change(taken, admin_comment="mine")
-        submit(slurm, 8)
-        steps(engine, slurm)
-        assert [len(nodes_of(slurm, key)) for key in (quiet, foreign, taken)] == [24, 24, 16]
+    steps(engine, slurm, 3)
+    taken = malleable(slurm, 16)
+    steps(engine, slurm, 3)
+    slurm.change(taken, admin_comment="mine")
+    submit(slurm, 8)
+    steps(engine, slurm)
+    assert [len(nodes_of(slurm, key)) for key in (quiet, foreign, taken)] == [24, 24, 16]
     assert shrinks(slurm) == []
     assert f"job {taken} keeps its nodes: it was not started from here, or ends" in engine.said
 
 
-def test_what_a_comment_gets_wrong_is_said_once(slurm, make):
+def test_what_a_comment_gets_wrong_is_said_once(slurm, engine):
     """The job runs, and keeps its nodes."""
     key = malleable(slurm, comment="nodes=64-8")
-    engine = make(DISPATCHERS[0], patience=5)
-    with engine.opened():
-        engine.cycle()
-        engine.cycle()
-        slurm.advance(2)
-        submit(slurm, 32)
-        steps(engine, slurm)
+    engine.cycle()
+    engine.cycle()
+    slurm.advance(2)
+    submit(slurm, 32)
+    steps(engine, slurm)
     said = [line for line in engine.said if f"job {key} will keep" in line]
     assert len(said) == 1
     assert "nodes=FEWEST-MOST" in said[0]
     assert len(nodes_of(slurm, key)) == 64
 
 
-def test_where_slurm_refuses_the_job_stays_as_it_is(slurm, make, shrunk_by):
+def test_where_slurm_refuses_the_job_stays_as_it_is(slurm, engine, shrunk_by):
     """Without accounting it shrinks once; it is not asked a third time."""
     slurm.accounting = False
-    engine = make(DISPATCHERS[0], patience=5)
-    with engine.opened():
-        wide, other = shrunk_by(engine)
-        steps(engine, slurm)
-        assert len(nodes_of(slurm, wide)) == 32
-        third = submit(slurm, 16)
-        steps(engine, slurm)
-        assert len(nodes_of(slurm, wide)) == 32
-        assert slurm.snapshot().jobs[other].state == "RUNNING"
-        refusals = [line for line in engine.said if "keeps its nodes: Job update not" in line]
-        assert len(refusals) == 1
-        steps(engine, slurm, 100)
-        assert slurm.snapshot().jobs[third].state == "RUNNING"
+    wide, other = shrunk_by(engine)
+    steps(engine, slurm)
+    assert len(nodes_of(slurm, wide)) == 32
+    third = submit(slurm, 16)
+    steps(engine, slurm)
+    assert len(nodes_of(slurm, wide)) == 32
+    assert slurm.snapshot().jobs[other].state == "RUNNING"
+    refusals = [line for line in engine.said if "keeps its nodes: Job update not" in line]
+    assert len(refusals) == 1
+    steps(engine, slurm, 100)
+    assert slurm.snapshot().jobs[third].state == "RUNNING"
     assert engine.orders.journal.orders[wide].keeps == ()
 
 
@@ -242,40 +242,36 @@ def test_what_was_not_ordered_stops_it(lost, error, why, slurm, make, shrunk_by,
     assert engine.counts.wrong == (not lost)
 
 
-def test_a_job_that_has_just_started_shrinks_a_second_later(slurm, make):
+def test_a_job_that_has_just_started_shrinks_a_second_later(slurm, engine):
     """Though nothing else happens then."""
-    engine = make(DISPATCHERS[0], patience=5)
-    with engine.opened():
-        wide = malleable(slurm)
-        steps(engine, slurm, 1)
-        other = submit(slurm, 32)
-        engine.cycle()
-        assert shrinks(slurm) == []
-        steps(engine, slurm, 5)
-        assert slurm.snapshot().jobs[other].state == "RUNNING"
+    wide = malleable(slurm)
+    steps(engine, slurm, 1)
+    other = submit(slurm, 32)
+    engine.cycle()
+    assert shrinks(slurm) == []
+    steps(engine, slurm, 5)
+    assert slurm.snapshot().jobs[other].state == "RUNNING"
     assert len(nodes_of(slurm, wide)) == 32
 
 
-def test_of_a_job_that_ends_nodes_become_free_one_by_one(slurm, make):
+def test_of_a_job_that_ends_nodes_become_free_one_by_one(slurm, engine):
     """Below the fewest that it may be left, too, and others start there."""
-    engine = make(DISPATCHERS[0], patience=5)
-    with engine.opened():
-        wide = malleable(slurm)
-        steps(engine, slurm, 3)
-        slurm.completing = 10
-        slurm.cancel(wide)
-        slurm.leave_with(wide, ALL[:40])
-        steps(engine, slurm, 1)
-        slurm.leave_with(wide, ALL[:4])
-        engine.cycle()
-        other = submit(slurm, 60)
-        steps(engine, slurm, 3)
-        assert slurm.snapshot().jobs[wide].state == "COMPLETING"
-        assert slurm.snapshot().jobs[other].state == "RUNNING"
+    wide = malleable(slurm)
+    steps(engine, slurm, 3)
+    slurm.completing = 10
+    slurm.cancel(wide)
+    slurm.leave_with(wide, ALL[:40])
+    steps(engine, slurm, 1)
+    slurm.leave_with(wide, ALL[:4])
+    engine.cycle()
+    other = submit(slurm, 60)
+    steps(engine, slurm, 3)
+    assert slurm.snapshot().jobs[wide].state == "COMPLETING"
+    assert slurm.snapshot().jobs[other].state == "RUNNING"
 
 
 @pytest.mark.parametrize("end", ["cancel", "queue_again", "before"])
-def test_a_job_may_end_under_way(end, slurm, make, shrunk_by, monkeypatch):
+def test_a_job_may_end_under_way(end, slurm, engine, shrunk_by, monkeypatch):
     """Right after the order or right before it; or it is queued again."""
     told = FakeSlurm.shrink
 
@@ -290,16 +286,14 @@ def test_a_job_may_end_under_way(end, slurm, make, shrunk_by, monkeypatch):
             self.queue_again(key, held=True)
         return {}
 
-    engine = make(DISPATCHERS[0], patience=5)
     monkeypatch.setattr(FakeSlurm, "shrink", ends)
-    with engine.opened():
-        wide, other = shrunk_by(engine)
-        steps(engine, slurm, 6)
-        assert slurm.snapshot().jobs[other].state == "RUNNING"
-        steps(engine, slurm, 300)
-        assert engine.counts.wrong == 0
-        if end == "queue_again":
-            assert len(nodes_of(slurm, wide)) == 64
+    wide, other = shrunk_by(engine)
+    steps(engine, slurm, 6)
+    assert slurm.snapshot().jobs[other].state == "RUNNING"
+    steps(engine, slurm, 300)
+    assert engine.counts.wrong == 0
+    if end == "queue_again":
+        assert len(nodes_of(slurm, wide)) == 64
 
 
 @pytest.mark.parametrize("heard", [True, False])
@@ -347,21 +341,19 @@ def test_nothing_is_lost_or_told_twice_when_it_is_cut_off(
     assert len(nodes_of(slurm, wide)) == 8
 
 
-def test_a_job_that_it_did_not_come_to_tell_is_asked_again(slurm, make, shrunk_by, monkeypatch):
+def test_a_job_that_it_did_not_come_to_tell_is_asked_again(slurm, engine, shrunk_by, monkeypatch):
     """Slurm cannot be reached for another order right before."""
-    engine = make(DISPATCHERS[0], patience=5)
 
     def away(snapshot):
         if engine.mirror.shrinks:
             monkeypatch.undo()
             raise UnreachableError("Slurm does not answer")
 
-    with engine.opened():
-        wide, other = shrunk_by(engine)
-        monkeypatch.setattr(engine.orders, "_requeue", away)
-        with pytest.raises(UnreachableError):
-            steps(engine, slurm)
+    wide, other = shrunk_by(engine)
+    monkeypatch.setattr(engine.orders, "_requeue", away)
+    with pytest.raises(UnreachableError):
         steps(engine, slurm)
+    steps(engine, slurm)
     assert len(nodes_of(slurm, wide)) == 32
     assert slurm.snapshot().jobs[other].state == "RUNNING"
 
