@@ -20,7 +20,7 @@ from slurm_adapter.live import record as records
 from slurm_adapter.live import twin_command
 from slurm_adapter.live.log_of import lines, outages
 from slurm_adapter.live.record import Record
-from slurm_adapter.live.twin import monday, name_of
+from slurm_adapter.live.twin import Twin, monday, name_of
 
 
 def submit(slurm, seconds, **asked):
@@ -203,6 +203,20 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
     (other / "record.sqlite").write_text("no database, " * 100)
     with pytest.raises(RunError, match="is not the record of a twin"):
         Record(other)
+
+
+def test_a_quiet_week_does_not_end_it(slurm, tmp_path):
+    """It says so once."""
+    said = []
+    record = Record(tmp_path / "twin")
+    slurm.now = monday(int(time.time())) - 7 * 86400
+    submit(slurm, 1, held=True)
+    twin = Twin(record=record, system="eurora", baseline="easy", dispatchers=["prb"],
+                forecasts=0, say=said.append)  # fmt: skip
+    for _ in range(2):
+        twin.follow(slurm, lambda _: True)
+    assert len(said) == 1
+    assert "has started" in said[0]
 
 
 def test_weeks_begin_on_monday():
