@@ -10,16 +10,17 @@ from __future__ import annotations
 import sqlite3
 from contextlib import closing, contextmanager
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import RunError
 from cpsched.api.model import MISSING
 from slurm_adapter.live.snapshot import LiveJob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.snapshot import Snapshot
 
     Row = dict[str, Any]
@@ -42,14 +43,6 @@ CREATE TABLE IF NOT EXISTS gaps (since, until);
 CREATE TABLE IF NOT EXISTS looks (format PRIMARY KEY, last);
 """
 _FORMAT = "cpsched.twin/1"
-
-
-class Source(Protocol):
-    """A source of job outcomes."""
-
-    def ended(self, jobs: Iterable[str]) -> Mapping[str, LiveJob]:
-        """Return jobs that have left the queue, if known."""
-        ...
 
 
 def is_record(folder: Path) -> bool:
@@ -95,7 +88,7 @@ class Record:
         except sqlite3.DatabaseError as error:
             raise RunError(f"{folder}: is not the record of a twin: {error}") from None
 
-    def see(self, snapshot: Snapshot, source: Source) -> bool:
+    def see(self, snapshot: Snapshot, source: Backend) -> bool:
         """
         Add a snapshot; return whether anything has changed.
 
@@ -127,7 +120,7 @@ class Record:
         self.now, self.open = snapshot.now, seen
         return changed
 
-    def _that_left(self, snapshot: Snapshot, source: Source) -> Iterator[Row]:
+    def _that_left(self, snapshot: Snapshot, source: Backend) -> Iterator[Row]:
         """Yield jobs that have left the queue, or have been submitted or queued again."""
         gone = [key for key in self.open if key not in snapshot.jobs]
         known = source.ended(gone) if gone else {}
@@ -144,7 +137,7 @@ class Record:
             state = ("COMPLETED" if ran else "CANCELLED") if guessed else row["state"]
             yield _ended(row, snapshot.now, state)
 
-    def _missed(self, snapshot: Snapshot, source: Source) -> Iterator[Row]:
+    def _missed(self, snapshot: Snapshot, source: Backend) -> Iterator[Row]:
         """Yield jobs that were submitted and left since the last snapshot: later ones are seen."""
         numbers = {job.number for job in snapshot.jobs.values()}
         with self._database() as database:

@@ -82,9 +82,11 @@ def record(slurm):
     ran, ended = collections.defaultdict(list), collections.defaultdict(list)
     for line in (slurm.folder / "log" / "jobcomp.txt").read_text().splitlines():
         entry = dict(word.split("=", 1) for word in line.split() if "=" in word)
-        ended[int(entry["JobId"])].append(entry["JobState"])
-        if entry["NodeList"] not in ("", "(null)"):
-            ran[int(entry["JobId"])].append(set(expand(entry["NodeList"], 100)))
+        # Other tests give jobs names with line ends.
+        if entry.keys() >= {"JobId", "JobState", "NodeList"}:
+            ended[int(entry["JobId"])].append(entry["JobState"])
+            if entry["NodeList"] not in ("", "(null)"):
+                ran[int(entry["JobId"])].append(set(expand(entry["NodeList"], 100)))
     return ran, ended
 
 
