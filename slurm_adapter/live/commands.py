@@ -8,7 +8,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -70,9 +70,8 @@ def demo_command(
 
     machine = systems.load(system)
     site = site_of(machine, nodes=min(nodes, machine.num_nodes))
-    stop = threading.Event()
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with (
+        stopped_by_signals() as stop,
         tempfile.TemporaryDirectory(prefix="cpsched-slurm-") as folder,
         PrivateSlurm(Path(folder) / "slurm", site) as slurm,
     ):
@@ -87,10 +86,7 @@ def demo_command(
         echo("  cpsched slurm explain -d easy JOB")
         echo("  cpsched slurm run -d easy --act --state live-state\n")
         echo("Ctrl-C stops it.")
-        with suppress(KeyboardInterrupt):
-            stop.wait()
-        # What has begun to stop is not interrupted halfway.
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        stop.wait()
         echo("Stopping.")
 
 
@@ -210,21 +206,15 @@ def stopped_by_signals() -> Iterator[threading.Event]:
             signal.signal(sign, handler)
 
 
-def _median_latency(counts: Counts) -> float | None:
-    """Return the median of the seconds from an order to a running job; None without any."""
-    latencies = sorted(counts.latencies)
-    return latencies[len(latencies) // 2] if latencies else None
-
-
 def _as_data(counts: Counts) -> dict[str, Any]:
     """Return what a loop has done as plain JSON types."""
     told = asdict(counts)
-    del told["latencies"]
-    return {**told, "median_s_to_run": _median_latency(counts)}
+    latencies = sorted(told.pop("latencies"))
+    return {**told, "median_s_to_run": latencies[len(latencies) // 2] if latencies else None}
 
 
 def _summary(counts: Counts) -> str:
-    median = _median_latency(counts)
+    median = _as_data(counts)["median_s_to_run"]
     shown = "" if median is None else f", median {median:.1f} s to run"
     return (
         f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} ordered to start,"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import fcntl
-import os
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -154,7 +153,12 @@ class Engine:
             return
         with ExitStack() as stack:
             self._folder.mkdir(parents=True, exist_ok=True)
-            stack.enter_context(_locked(self._folder / "lock"))
+            lock = stack.enter_context((self._folder / "lock").open("w"))
+            try:
+                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except OSError:
+                where = self._folder
+                raise ConfigError("another engine is using this folder", where=where) from None
             if self._act:
                 self.orders.journal.open(self._folder / "journal.jsonl")
                 stack.callback(self.orders.journal.close)
@@ -267,17 +271,3 @@ class Engine:
         if self._folder is not None and self._last is not None:
             self.mirror.save(self._folder / "state.npz")
         self._saved_at = time.monotonic()
-
-
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Lock the folder of a file against other processes."""
-    file = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    try:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError:
-            raise ConfigError("another engine is using this folder", where=path.parent) from None
-        yield
-    finally:
-        os.close(file)

@@ -19,7 +19,7 @@ from slurm_adapter.live.fields import gres_of
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, Snapshot, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cpsched.api.model import System
     from slurm_adapter.live.backend import Order
@@ -29,6 +29,7 @@ _INVALID_NODE = "Invalid node name specified"
 _NOT_NOW = "Requested operation is presently disabled"
 #: Seconds that a requeued job has to wait.
 _DELAY = 121
+_BOUNDS = ("nodes_min", "nodes_max")
 #: What is no generic resource.
 _OWN = ("core", "mem")
 _NOT_PENDING = "Job is no longer pending execution"
@@ -72,7 +73,6 @@ class FakeSlurm:
     _gone: dict[str, LiveJob] = field(default_factory=dict)
     _shrunk: set[str] = field(default_factory=set)
     _closed: set[str] = field(default_factory=set)
-    _free: dict[str, Counter[str]] = field(default_factory=dict)
     _whole: dict[str, Counter[str]] = field(default_factory=dict)
     _count: int = 0
 
@@ -80,7 +80,6 @@ class FakeSlurm:
         kinds, names = self.system.resources, self.system.node_names
         for name, row in zip(names, self.system.capacity.tolist(), strict=True):
             self._whole[name] = Counter(dict(zip(kinds, row, strict=True)))
-            self._free[name] = self._whole[name].copy()
 
     # --- as a backend ----------------------------------------------------------------------------
 
@@ -140,13 +139,11 @@ class FakeSlurm:
     def _begin(self, order: Order, job: LiveJob) -> str:
         if not job.waits:
             return _NOT_PENDING
-        if not set(order.nodes) <= self._free.keys():
+        if not set(order.nodes) <= self._whole.keys():
             return _INVALID_NODE
-        count = len(order.nodes)
         self.orders.append(f"begin {order.job} {','.join(order.nodes)}")
-        self._jobs[order.job] = replace(
-            job, required=order.nodes, nodes_min=count, nodes_max=count, held=False, reason="None",
-        )  # fmt: skip
+        bound = {"required": order.nodes} | dict.fromkeys(_BOUNDS, len(order.nodes))
+        self.change(order.job, held=False, reason="None", **bound)
         return ""
 
     def _requeue(self, order: Order, job: LiveJob) -> str:
@@ -173,11 +170,9 @@ class FakeSlurm:
         if not job.waits:
             return _NOT_PENDING
         self.orders.append(f"take back {order.job}")
-        self._jobs[order.job] = replace(
-            job, required=order.required, nodes_min=order.nodes_min, held=True,
-            nodes_max=order.nodes_max, reason="JobHeldAdmin",
-            eligible=self.now if order.leaves else job.eligible,
-        )  # fmt: skip
+        own = {name: getattr(order, name) for name in ("required", *_BOUNDS)}
+        eligible = self.now if order.leaves else job.eligible
+        self.change(order.job, held=True, reason="JobHeldAdmin", eligible=eligible, **own)
         return ""
 
     def _answer(self) -> None:
@@ -216,15 +211,16 @@ class FakeSlurm:
             self.now += 1
             for key, job in list(self._jobs.items()):
                 if job.state == "COMPLETING" and self.now >= job.end + self.completing:
-                    self._leave(key)
+                    del self._jobs[key]
                 elif job.state == "RUNNING" and self.now >= min(
                     job.start + self._seconds[key], job.end
                 ):
                     timeout = self._seconds[key] > job.end - job.start
                     self._end(key, "TIMEOUT" if timeout else "COMPLETED")
-            for key, job in self._jobs.items():
-                if job.waits and not job.held:
-                    self._try(key, job)
+            released = [job for job in self._jobs.values() if job.waits and not job.held]
+            free = self.free() if released else {}
+            for job in released:
+                self._try(job, free)
 
     def cancel(self, key: str) -> None:
         """Cancel a job as its user would."""
@@ -235,21 +231,15 @@ class FakeSlurm:
 
     def queue_again(self, key: str, **changed: Any) -> None:
         """Requeue a running job as Slurm does: bound to the same nodes."""
-        self._give_back(self._jobs[key])
-        self._jobs[key] = replace(
-            self._jobs[key], state="PENDING", nodes=(), placed=(), start=MISSING, end=MISSING,
-            batch_host="", submit=self.now, **{"reason": "BeginTime", **changed},
-        )  # fmt: skip
+        waits = {"state": "PENDING", "nodes": (), "placed": (), "start": MISSING, "end": MISSING}
+        again = {"batch_host": "", "submit": self.now, "reason": "BeginTime"}
+        self.change(key, **waits, **again | changed)
 
     def leave_with(self, key: str, nodes: Sequence[str]) -> None:
         """Shrink a running job to some of its nodes, whoever ordered it."""
-        job = self._jobs[key]
-        kept = tuple(one for one in job.placed if one.node in nodes)
-        self._give_back(replace(job, placed=tuple(one for one in job.placed if one not in kept)))
-        self._jobs[key] = replace(
-            job, nodes=tuple(one.node for one in kept), placed=kept, nodes_min=len(kept),
-            nodes_max=len(kept), cpus=sum(one.cores for one in kept),
-        )  # fmt: skip
+        kept = tuple(one for one in self._jobs[key].placed if one.node in nodes)
+        left = {"nodes": tuple(one.node for one in kept), "cpus": sum(one.cores for one in kept)}
+        self.change(key, placed=kept, **left, **dict.fromkeys(_BOUNDS, len(kept)))
 
     def change(self, key: str, **changed: Any) -> None:
         """Change what a job asks for, as scontrol update does."""
@@ -257,7 +247,7 @@ class FakeSlurm:
 
     def close(self, node: str, *, down: bool = False) -> None:
         """Drain a node, or set it down, which requeues its jobs."""
-        if node not in self._free:
+        if node not in self._whole:
             raise KeyError(node)
         self._closed.add(node)
         if down:
@@ -271,53 +261,54 @@ class FakeSlurm:
 
     def _end(self, key: str, state: str) -> None:
         self._gone[key] = replace(self._jobs[key], state=state, end=self.now)
-        self._jobs[key] = replace(self._jobs[key], state="COMPLETING", end=self.now)
+        self.change(key, state="COMPLETING", end=self.now)
         if not self.completing:
-            self._leave(key)
+            del self._jobs[key]
 
-    def _leave(self, key: str) -> None:
-        self._give_back(self._jobs.pop(key))
+    def free(self) -> dict[str, Counter[str]]:
+        """Return what no job holds on each node."""
+        free = {name: whole.copy() for name, whole in self._whole.items()}
+        for job in self._jobs.values():
+            for one in job.placed:
+                free[one.node].subtract(_amounts(one))
+        return free
 
-    def _give_back(self, job: LiveJob) -> None:
-        for one in job.placed:
-            self._free[one.node].update(_amounts(one))
-
-    def _try(self, key: str, job: LiveJob) -> None:
+    def _try(self, job: LiveJob, free: Mapping[str, Counter[str]]) -> None:
         """Start a job if the nodes it is bound to have room; without such nodes, on the first."""
         shut = self._closed | set(job.excluded)
-        first = [name for name in self._free if name not in shut][: job.nodes_min]
+        first = [name for name in free if name not in shut][: job.nodes_min]
         names = job.required or first
         limit = 365 * 86400 if job.time_limit == MISSING else job.time_limit
         kept = self._closed.union(
             *(r.nodes for r in self.reserved if r.start < self.now + limit and self.now < r.end)
         )
-        placed = [] if kept & set(names) else self._place(job, names)
+        placed = [] if kept & set(names) else self._place(job, names, free)
         if not placed:
-            reason = "ReqNodeNotAvail" if kept & set(names) else "Resources"
-            self._jobs[key] = replace(job, reason=reason)
+            self.change(job.key, reason="ReqNodeNotAvail" if kept & set(names) else "Resources")
             return
         for one in placed:
-            self._free[one.node].subtract(_amounts(one))
-        self._jobs[key] = replace(
-            job, state="RUNNING", reason="None", nodes=tuple(one.node for one in placed),
-            placed=tuple(placed), start=self.now, end=self.now + limit, batch_host=placed[0].node,
-        )  # fmt: skip
+            free[one.node].subtract(_amounts(one))
+        nodes, end = tuple(one.node for one in placed), self.now + limit
+        times = {"start": self.now, "end": end, "state": "RUNNING", "reason": "None"}
+        self.change(job.key, nodes=nodes, placed=tuple(placed), batch_host=nodes[0], **times)
 
-    def _place(self, job: LiveJob, names: Sequence[str]) -> list[Placed]:
+    def _place(
+        self, job: LiveJob, names: Sequence[str], free: Mapping[str, Counter[str]]
+    ) -> list[Placed]:
         """Fill nodes in their order, leaving a core for each of the rest, as Slurm does."""
         gres, left = gres_of(job.gres_per_node), job.cpus
         placed: list[Placed] = []
         order = sorted(names, key=self.system.node_names.index)
         for at, name in enumerate(order):
-            free, whole = self._free[name], self._whole[name]
-            if job.exclusive and free != whole:
+            room, whole = free[name], self._whole[name]
+            if job.exclusive and room != whole:
                 return []
-            cores = min(free["core"], left - (len(order) - at - 1))
+            cores = min(room["core"], left - (len(order) - at - 1))
             if job.mem_per_core and job.mem:
-                cores = min(cores, free["mem"] // job.mem)
+                cores = min(cores, room["mem"] // job.mem)
             mem = job.mem * (cores if job.mem_per_core else 1)
             wanted = {"mem": mem, **gres}
-            if cores < 1 or any(free[kind] < count for kind, count in wanted.items()):
+            if cores < 1 or any(room[kind] < count for kind, count in wanted.items()):
                 return []
             left -= cores
             if job.exclusive:

@@ -14,7 +14,7 @@ import json
 import os
 import time
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cpsched.api.errors import RunError
 from slurm_adapter.live.backend import Order
@@ -42,7 +42,7 @@ class Journal:
 
     def __init__(self) -> None:
         self.orders: dict[str, Order] = {}
-        self._file: int | None = None
+        self._file: BinaryIO | None = None
 
     def open(self, path: Path) -> None:
         """
@@ -53,22 +53,29 @@ class Journal:
         RunError
             If it is damaged anywhere but in its last line, which a crash may have cut off.
         """
-        whole = 0
-        if path.exists():
-            content = path.read_bytes()
-            whole = content.rfind(b"\n") + 1
-            self._take_up(content[:whole], path)
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
-        os.ftruncate(self._file, whole)
-        os.lseek(self._file, 0, os.SEEK_END)
-        if whole > _LARGE:
-            self._begin_anew(path)
-        _sync(path.parent)
+        lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+        lines = [line for line in lines if line.endswith(b"\n")]
+        for number, line in enumerate(lines, start=1):
+            try:
+                self._note(*_read(line))
+            except (ValueError, LookupError, TypeError) as error:
+                raise RunError(f"{path}, line {number}: is not an order: {error}") from None
+        if sum(map(len, lines)) > _LARGE:
+            stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
+            os.link(path, path.with_name(f"{path.stem}-{stamp}{path.suffix}"))
+            lines = [_line("kept", order) for order in self.orders.values()]
+        new = path.with_name(f".new-{path.name}")
+        self._file = new.open("wb")
+        self._append(lines)
+        new.replace(path)
+        folder = os.open(path.parent, os.O_RDONLY)
+        os.fsync(folder)
+        os.close(folder)
 
     def close(self) -> None:
         """Close the file."""
         if self._file is not None:
-            os.close(self._file)
+            self._file.close()
             self._file = None
 
     def write(self, what: str, orders: Iterable[Order]) -> None:
@@ -76,13 +83,15 @@ class Journal:
         lines = []
         for order in orders:
             self._note(what, order)
-            line = {"what": what, "time": time.time(), **asdict(order)}
-            lines.append(f"{json.dumps(line)}\n")
-        if lines and self._file is not None:
-            view = memoryview("".join(lines).encode())
-            while view:
-                view = view[os.write(self._file, view) :]
-            os.fsync(self._file)
+            lines.append(_line(what, order))
+        if lines:
+            self._append(lines)
+
+    def _append(self, lines: Iterable[bytes]) -> None:
+        if self._file is not None:
+            self._file.writelines(lines)
+            self._file.flush()
+            os.fsync(self._file.fileno())
 
     def _note(self, what: str, order: Order) -> None:
         if _OPEN[what]:
@@ -90,35 +99,14 @@ class Journal:
         else:
             self.orders.pop(order.job, None)
 
-    def _take_up(self, content: bytes, path: Path) -> None:
-        for number, line in enumerate(content.splitlines(), start=1):
-            try:
-                self._note(*_read(json.loads(line)))
-            except (ValueError, LookupError, TypeError) as error:
-                raise RunError(f"{path}, line {number}: is not an order: {error}") from None
 
-    def _begin_anew(self, path: Path) -> None:
-        """Set a large file aside, and begin another one with the open orders."""
-        self.close()
-        new = path.with_name(f".new-{path.name}")
-        self._file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o644)
-        self.write("kept", list(self.orders.values()))
-        stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        os.link(path, path.with_name(f"{path.stem}-{stamp}{path.suffix}"))
-        new.replace(path)
+def _line(what: str, order: Order) -> bytes:
+    return f"{json.dumps({'what': what, 'time': time.time(), **asdict(order)})}\n".encode()
 
 
-def _read(line: dict[str, Any]) -> tuple[str, Order]:
-    what, _ = line.pop("what"), line.pop("time")
+def _read(line: bytes) -> tuple[str, Order]:
     known: dict[str, Any] = {}
-    for key, value in line.items():
+    for key, value in json.loads(line).items():
         known[key] = tuple(value) if isinstance(value, list) else value
+    what, _ = known.pop("what"), known.pop("time")
     return what, Order(**known)
-
-
-def _sync(folder: Path) -> None:
-    file = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(file)
-    finally:
-        os.close(file)

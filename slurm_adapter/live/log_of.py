@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -54,11 +53,8 @@ def _minutes(row: Row) -> str:
     return "" if limit == MISSING else str(max(limit // 60, 1))
 
 
-def _nodes(row: Row) -> int:
-    return int(row["nodes"].count(",") + 1 if row["nodes"] else row["nodes_min"])
-
-
-def _asked(row: Row) -> str:
+def _resources(row: Row) -> str:
+    """Return what a job asks for, and holds: Slurm shows of a running job what it has."""
     nodes = max(row["nodes_min"], 1)
     found = {"cpu": row["cpus"], "node": nodes}
     if mem := row["mem"] * (row["cpus"] if row["mem_per_core"] else nodes):
@@ -66,21 +62,7 @@ def _asked(row: Row) -> str:
     for name, times in (("node", nodes), ("job", 1), ("task", row["tasks"])):
         for kind, count in gres_of(row[f"gres_per_{name}"]).items():
             found.setdefault(f"gres/{kind}", count * times)
-    return _text(found)
-
-
-def _held(row: Row) -> str:
-    if not began(row):
-        return ""
-    found = {"cpu": row["held_cores"] or row["cpus"], "node": _nodes(row)}
-    if row["held_mem"]:
-        found["mem"] = f"{row['held_mem']}K"
-    held = json.loads(row["held_gres"])
-    return _text(found | {f"gres/{kind}": count for kind, count in held.items()})
-
-
-def _text(amounts: Mapping[str, object]) -> str:
-    return ",".join(f"{kind}={number}" for kind, number in amounts.items())
+    return ",".join(f"{kind}={number}" for kind, number in found.items())
 
 
 def _command(row: Row) -> str:
@@ -108,8 +90,7 @@ _COLUMNS: Mapping[str, Callable[[Row], object]] = {
     "Start": _time("start", began),
     "End": _time("end", lambda row: row["gone"]),
     "TimelimitRaw": _minutes,
-    "NNodes": _nodes,
-    "ReqTRES": _asked,
-    "AllocTRES": _held,
+    "NNodes": itemgetter("nodes_min"),
+    "ReqTRES": _resources,
     "SubmitLine": _command,
 }

@@ -7,8 +7,6 @@ from dataclasses import asdict, dataclass, fields, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from cpsched.api.errors import (
     CpschedError,
     DispatchError,
@@ -16,12 +14,12 @@ from cpsched.api.errors import (
     RunError,
     taking_up,
 )
-from cpsched.api.model import MISSING, Allocation, Decision, JobType, Requeue, Resize, Start, Status
+from cpsched.api.model import MISSING, Decision, Requeue, Resize, Start, Status
 from cpsched.api.model import columns as c
-from cpsched.api.simulation import Cluster, Outages, checkpoint
+from cpsched.api.simulation import checkpoint
 from slurm_adapter.live.dependencies import is_ready
-from slurm_adapter.live.placing import as_slurm_fills, holdings, within
-from slurm_adapter.live.requests import YEAR, fewest_nodes, holding, request_of
+from slurm_adapter.live.live_cluster import LiveCluster
+from slurm_adapter.live.requests import YEAR, fewest_nodes, request_of
 from slurm_adapter.live.snapshot import LiveJob, Placed
 
 if TYPE_CHECKING:
@@ -29,7 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.api.model import System
-    from slurm_adapter.live.snapshot import Reserved, Snapshot
+    from slurm_adapter.live.snapshot import Snapshot
 
 _STATUS = {
     "COMPLETED": Status.COMPLETED,
@@ -49,9 +47,6 @@ _HELD = ("nodes", "cpus", "start", "time_limit")
 
 #: Ended jobs are dropped with more jobs than this, and this many times the number of open ones.
 MOST_ROWS, _ROWS_A_JOB = 20_000, 4
-
-#: Seconds before a reservation by which jobs must end: they start a little after the order.
-_MARGIN = 60
 
 
 class Stage(StrEnum):
@@ -128,8 +123,6 @@ class Mirror:
     ----------
     known
         Every job that is in the queue or holds nodes, with its stage here.
-    epoch
-        Unix time of the cluster's second 0.
     planned
         Planned starts of waiting jobs, Unix seconds; if the dispatcher plans.
     requeues
@@ -156,12 +149,7 @@ class Mirror:
         self._may_requeue = may_requeue
         self._specs = (dispatcher, predictor)
         self._seed = seed
-        self._node_of = {name: node for node, name in enumerate(system.node_names)}
-        self._core = system.resource_index("core")
-        self._closed: frozenset[int] = frozenset()
-        self._reserved: tuple[Reserved, ...] = ()
-        self._cluster: Cluster | None = None
-        self.epoch = 0
+        self._cluster: LiveCluster | None = None
         self.known: dict[str, Known] = {}
         self.planned: dict[str, int] = {}
         self.requeues: list[str] = []
@@ -172,10 +160,15 @@ class Mirror:
         self._fixed_in: int | None = None
 
     @property
-    def cluster(self) -> Cluster:
+    def cluster(self) -> LiveCluster:
         """The cluster; it exists from the first snapshot on."""
         assert self._cluster is not None
         return self._cluster
+
+    @property
+    def epoch(self) -> int:
+        """Unix time of the cluster's second 0."""
+        return self.cluster.epoch
 
     # --- what has happened -----------------------------------------------------------------------
 
@@ -190,7 +183,7 @@ class Mirror:
         """
         jobs = snapshot.jobs.values()
         if self._cluster is None:
-            self._begin(min([snapshot.now, *(job.submit for job in jobs)]))
+            self._cluster = self._made(min([snapshot.now, *(job.submit for job in jobs)]))
         self._forget_gone(snapshot, ended or {})
         if self._is_large():
             self._begin_anew()
@@ -198,9 +191,8 @@ class Mirror:
         for job in sorted(entering, key=_since):
             if job.holds or self.mine(job):
                 self._enter(job, snapshot)
-        down = {self._node_of[name] for name in snapshot.closed if name in self._node_of}
-        self._set_closed(frozenset(down), self._second(snapshot.now))
-        self._keep_reserved(snapshot.reserved)
+        now = self.cluster.second(snapshot.now)
+        self.cluster.follow_nodes(snapshot.closed, snapshot.reserved, now)
 
     def gone(self, snapshot: Snapshot) -> list[str]:
         """Return the jobs that held nodes and are no longer in a snapshot."""
@@ -211,12 +203,8 @@ class Mirror:
             if key not in snapshot.jobs and known.stage in stages
         ]
 
-    def _begin(self, epoch: int) -> None:
-        dispatcher, predictor = self._specs
-        self._cluster = Cluster(
-            self.system, dispatcher, predictor, any_queue=True, seed=self._seed, epoch=epoch,
-        )  # fmt: skip
-        self.epoch = epoch
+    def _made(self, epoch: int) -> LiveCluster:
+        return LiveCluster(self.system, *self._specs, seed=self._seed, epoch=epoch)
 
     def _is_large(self) -> bool:
         """Whether by far most jobs here have ended, and all others can be entered again."""
@@ -234,34 +222,9 @@ class Mirror:
         """
         for known in self.known.values():
             self._leave(known, self.cluster.now)
-        old = self.cluster.state()
-        self.known, self._reserved, self._closed = {}, (), frozenset()
-        self._begin(self.epoch)
-        requests = {**old["jobs"], "submitted": old["jobs"]["submitted"][:0]}
-        fresh = {**self.cluster.state(), "jobs": requests, "ids": []}
-        self.cluster.restore({**fresh, "predictor": old["predictor"]})
-
-    def _second(self, unix: int) -> int:
-        """Return a second of the cluster, no earlier than the last one."""
-        return max(unix - self.epoch, self.cluster.now)
-
-    def _keep_reserved(self, reserved: tuple[Reserved, ...]) -> None:
-        """Start no job that could run into a reservation."""
-        if reserved == self._reserved:
-            return
-        rows = [
-            (self._node_of[name], one.start - _MARGIN - self.epoch, one.end - self.epoch)
-            for one in reserved
-            for name in one.nodes
-            if name in self._node_of
-        ]
-        self.cluster.plan_outages(Outages.of(rows, [0] * len(rows)))
-        self._reserved = reserved
-
-    def _set_closed(self, closed: frozenset[int], now: int) -> None:
-        if closed != self._closed:
-            self.cluster.set_down(closed, now)
-            self._closed = closed
+        fresh = self._made(self.epoch)
+        fresh.learn_from(self.cluster)
+        self._cluster, self.known = fresh, {}
 
     def _forget_gone(self, snapshot: Snapshot, ended: Mapping[str, LiveJob]) -> None:
         ends = {}
@@ -271,7 +234,7 @@ class Mirror:
                 ends[key] = min(end if end > 0 else snapshot.now, snapshot.now)
         for key in sorted(ends, key=ends.__getitem__):
             known = self.known.pop(key)
-            second = self._second(ends[key])
+            second = self.cluster.second(ends[key])
             if known.row >= 0 and self.cluster.machine.is_in(known.row, c.RUNNING):
                 state = ended[key].state if key in ended else "COMPLETED"
                 status = _STATUS.get(state, Status.FAILED)
@@ -282,21 +245,22 @@ class Mirror:
     def _leave(self, known: Known, now: int) -> None:
         """Remove a job that has not ended from the cluster; nothing is learnt from it."""
         if known.row >= 0:
-            if self.cluster.machine.is_in(known.row, c.RUNNING):
-                self.cluster.failed(known.row, now)
-            self.cluster.cancel(known.row, now)
+            self.cluster.leave(known.row, now)
             known.row = -1
 
     def _goes_on(self, job: LiveJob, snapshot: Snapshot) -> bool:
         """Record the fate of a job; return False if it has to enter (again)."""
-        known, now = self.known.get(job.key), self._second(snapshot.now)
+        known, now = self.known.get(job.key), self.cluster.second(snapshot.now)
         if known is None:
             return False
         old, known.job = known.job, job
-        if job.holds:
-            on_nodes = known.stage in _ON_NODES
-            same = _same(_HELD, old, job) if on_nodes else self._confirm(known)
-            stays = same or (on_nodes and self._shrank(known, old, now))
+        if job.holds and known.stage is Stage.LEAVING:
+            # While it ends, Slurm shows it with later and later starts.
+            stays = set(job.nodes) <= set(old.nodes)
+        elif job.holds and known.stage in _ON_NODES:
+            stays = _same(_HELD, old, job) or self._shrank(known, old, now)
+        elif job.holds:
+            stays = self._confirm(known)
         elif known.stage in (Stage.ORDERED, Stage.LEAVING, Stage.LEFT):
             stays = True
         else:
@@ -317,7 +281,7 @@ class Mirror:
             known.stage = Stage.WAITING
 
     def _enter(self, job: LiveJob, snapshot: Snapshot) -> None:
-        now = min(self._second(_since(job)), self._second(snapshot.now))
+        now = min(self.cluster.second(_since(job)), self.cluster.second(snapshot.now))
         if job.holds:
             self.known[job.key] = Known(job, Stage.RUNNING, self._run(job, now))
             return
@@ -340,31 +304,10 @@ class Mirror:
 
     def _run(self, job: LiveJob, now: int) -> int:
         """Enter a running job, with what it holds; return its handle, -1 if it holds nothing."""
-        whole = holdings(job, self._node_of, self.system.resources)
-        if not self._closed.isdisjoint(whole.node.tolist()):
-            # Jobs on a closed node continue; it is closed again when all have entered.
-            self._set_closed(frozenset(), now)
-        held = within(whole, self.cluster.machine.free, self._core)
-        if not np.array_equal(held.amount, whole.amount):
-            # Jobs seen running take precedence over ordered ones.
-            self._displace(set(whole.node.tolist()), now)
-            held = within(whole, self.cluster.machine.free, self._core)
-        if not len(held.node):
-            return -1
-        alike = len(held.node) == len(job.nodes) and len(set(held.units.tolist())) == 1
-        fewest = self._fewest(job) if alike else 0
-        left = replace(job, time_limit=max(self._end_of(job) - now, 1))
-        request = holding(left, held.amount, self.system.resources, fewest=fewest)
-        row = self.cluster.submit(request, now, job_id=job.key)
-        if fewest:
-            held = held._replace(units=np.ones_like(held.units))
+        row = self.cluster.run(job, now, self._fewest(job), self._displace)
+        if row >= 0 and self.cluster.is_malleable(row):
             self._fixed_in = now
-        self.cluster.start([Start(row, held)], now)
         return row
-
-    def _end_of(self, job: LiveJob) -> int:
-        """Return the second at which the limit of a running job is over."""
-        return (job.end if job.end > job.start >= 0 else job.start + YEAR) - self.epoch
 
     def _fewest(self, job: LiveJob) -> int:
         """Return how few nodes a running job may be left, 0 if it is not to shrink."""
@@ -372,32 +315,16 @@ class Mirror:
 
     def _shrank(self, known: Known, old: LiveJob, now: int) -> bool:
         """Take note that a job that may shrink has given up nodes; say whether that is all."""
-        job, columns = known.job, self.cluster.machine.store.columns
-        if not self._is_malleable(known.row):
+        job = known.job
+        some = set(job.nodes) < set(old.nodes) and _same(("start", "time_limit"), old, job)
+        if not (some and self.cluster.is_malleable(known.row)):
             return False
-        # Of a job that ends, Slurm shows fewer and fewer.
-        least = columns.item(known.row, c.UNITS_MIN)
-        some = len(job.nodes) >= least and set(job.nodes) < set(old.nodes)
-        if not some or not _same(("start", "time_limit"), old, job):
+        if not self.cluster.shrink(known.row, job, now):
             return False
-        held = self.cluster.machine.allocation(known.row)
-        left = np.isin(held.node, [self._node_of[name] for name in job.nodes])
-        # What runs on a closed node goes on; it is closed again when all has entered.
-        self._set_closed(frozenset(), now)
-        kept = Allocation(held.node[left], held.units[left], held.amount[left])
-        self.cluster.resize(known.row, kept, now, latest=max(self._end_of(job), now + 1))
-        # What it has given up it cannot get back.
-        self.cluster.set_bounds(known.row, least, len(job.nodes), now)
         if known.stage is Stage.SHRINKING:
             known.stage = Stage.RUNNING
         self._fixed_in = now
         return True
-
-    def _is_malleable(self, row: int) -> bool:
-        machine = self.cluster.machine
-        return machine.is_in(row, c.RUNNING) and (
-            machine.store.columns.item(row, c.JOB_TYPE) == JobType.MALLEABLE
-        )
 
     def _displace(self, nodes: set[int], now: int) -> None:
         """Remove jobs from nodes on which they have not been seen running."""
@@ -410,19 +337,11 @@ class Mirror:
     def _confirm(self, known: Known) -> bool:
         """Record that a waiting or ordered job runs; return whether it runs as ordered."""
         # One that may shrink enters anew, with its nodes as units.
-        job = known.job
-        if known.stage is not Stage.ORDERED or known.row < 0 or self._fewest(job):
+        if known.stage is not Stage.ORDERED or known.row < 0 or self._fewest(known.job):
             return False
-        mine = self.cluster.machine.allocation(known.row)
-        nodes = [self._node_of.get(name, -1) for name in job.nodes]
-        if sorted(nodes) != mine.node.tolist():
-            return False
-        if job.placed and not job.exclusive:
-            cores = holdings(job, self._node_of, self.system.resources).units
-            if not np.array_equal(cores, mine.amount[:, self._core]):
-                return False
-        known.stage = Stage.RUNNING
-        return True
+        if self.cluster.runs_as_told(known.row, known.job):
+            known.stage = Stage.RUNNING
+        return known.stage is Stage.RUNNING
 
     # --- what follows ----------------------------------------------------------------------------
 
@@ -442,7 +361,7 @@ class Mirror:
         DispatchError
             If the dispatcher breaks an invariant.
         """
-        second, cluster = self._second(now), self.cluster
+        second, cluster = self.cluster.second(now), self.cluster
         self.requeues, self.shrinks = [], []
         # What is decided while a job gives up nodes would not know of them.
         if any(known.stage is Stage.SHRINKING for known in self.known.values()):
@@ -465,17 +384,14 @@ class Mirror:
                 self._left = True
                 break
             # A start on nodes that others give up fits once these are free.
-            if not self._start(start, second, first=not (number or self.shrinks)):
+            if not cluster.has_started(start, second, must=not (number or self.shrinks)):
                 # Jobs before it are placed a little differently from the decision.
                 self._left = True
                 continue
             known = known_of[start.handle]
             known.stage = Stage.ORDERED
-            chosen.append(Chosen(known.job.key, self._names(start.allocation)))
+            chosen.append(Chosen(known.job.key, cluster.names(start.allocation)))
         return chosen
-
-    def _names(self, allocation: Allocation) -> tuple[str, ...]:
-        return tuple(self.system.node_names[node] for node in allocation.node.tolist())
 
     def _note_changes(self, decision: Decision, known_of: Mapping[int, Known]) -> None:
         """Record the jobs to requeue or to shrink; they hold their nodes until then."""
@@ -495,23 +411,10 @@ class Mirror:
                 self.requeues.append(known.job.key)
                 continue
             known.stage = Stage.SHRINKING
-            kept, host = self._names(action.allocation), known.job.batch_host
+            kept, host = self.cluster.names(action.allocation), known.job.batch_host
             # The node of its script is one of them.
             kept = (host, *kept[:-1]) if host and host not in kept else kept
             self.shrinks.append(Chosen(known.job.key, kept))
-
-    def _start(self, start: Start, now: int, *, first: bool) -> bool:
-        """Start a job on its nodes as Slurm will fill them; return whether there is room."""
-        machine = self.cluster.machine
-        shape = machine.store.shapes[machine.store.columns.item(start.handle, c.SHAPE)]
-        filled = as_slurm_fills(start.allocation, shape, machine.free)
-        try:
-            self.cluster.start([Start(start.handle, filled)], now)
-        except DispatchError:
-            if first:
-                raise
-            return False
-        return True
 
     def undo(self, key: str, now: int, *, for_good: bool = False) -> None:
         """
@@ -529,14 +432,13 @@ class Mirror:
             # What was to start on its nodes did not.
             self._left |= known.stage is Stage.SHRINKING
             known.stage = Stage.RUNNING
-            if for_good and self._is_malleable(known.row):
-                held = self.cluster.machine.store.columns.item(known.row, c.HELD_UNITS)
-                self.cluster.set_bounds(known.row, held, held, self.cluster.now)
+            if for_good:
+                self.cluster.fix(known.row)
         elif known.stage is Stage.ORDERED and known.row < 0:
             # It enters again with the next snapshot.
             del self.known[key]
         elif known.stage is Stage.ORDERED:
-            self.cluster.failed(known.row, self._second(now))
+            self.cluster.failed(known.row, self.cluster.second(now))
             known.stage = Stage.WAITING
 
     def left(self, key: str, now: int) -> None:
@@ -549,10 +451,10 @@ class Mirror:
         """Record that a job was ordered to nodes earlier, and has not been seen running."""
         known = self.known.pop(job.key, None)
         if known is not None:
-            self._leave(known, self._second(now))
+            self._leave(known, self.cluster.second(now))
         end = now + (YEAR if job.time_limit < 0 else job.time_limit)
         there = replace(job, start=now, end=end, nodes=tuple(nodes), placed=())
-        self.known[job.key] = Known(job, Stage.ORDERED, self._run(there, self._second(now)))
+        self.known[job.key] = Known(job, Stage.ORDERED, self._run(there, self.cluster.second(now)))
 
     # --- saving ----------------------------------------------------------------------------------
 
@@ -563,7 +465,7 @@ class Mirror:
         saved = {
             "cluster": self.cluster.state(),
             "epoch": self.epoch,
-            "closed": sorted(self._closed),
+            "closed": sorted(self.cluster.closed),
             "known": json.dumps([asdict(known) for known in self.known.values()]),
         }
         checkpoint.write(path, self._identity(), saved)
@@ -579,8 +481,8 @@ class Mirror:
         """
         saved = checkpoint.read(path, self._identity())
         with taking_up("the followed queue"):
-            self._begin(int(saved["epoch"]))
-            self._closed = frozenset(int(node) for node in saved["closed"])
+            self._cluster = self._made(int(saved["epoch"]))
+            self._cluster.closed = frozenset(int(node) for node in saved["closed"])
             for known in json.loads(saved["known"]):
                 job, stage = _job(known.pop("job")), Stage(known.pop("stage"))
                 self.known[job.key] = Known(job, stage, **known)

@@ -7,21 +7,20 @@ kill leaves the record of the last one. Memory holds the jobs of the queue.
 
 from __future__ import annotations
 
-import json
 import sqlite3
-from collections import Counter
 from contextlib import closing, contextmanager
 from dataclasses import fields
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import RunError
 from cpsched.api.model import MISSING
 from slurm_adapter.live.snapshot import LiveJob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
+    from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.snapshot import Snapshot
 
     Row = dict[str, Any]
@@ -32,14 +31,11 @@ _MOST_ASKED = 5000
 _RECENT = 2000
 #: Seconds for which a command waits while another one writes.
 _PATIENCE = 60
-#: Columns of a job: Slurm's values, lists separated by commas. Then what it holds in total; when it
-#: was first seen; and whether it has left, and its end is known.
+#: Columns of a job: Slurm's values, lists separated by commas. Then when it was first seen; and
+#: whether it has left, and its end is known.
 _LEFT_OUT = ("placed", "comment", "restartable", "batch_host")
 _KEPT = {one.name: str(one.type) for one in fields(LiveJob) if one.name not in _LEFT_OUT}
-_COLUMNS = (
-    *_KEPT,
-    *("held_cores", "held_mem", "held_gres", "first_seen", "gone", "end_known"),
-)
+_COLUMNS = (*_KEPT, "first_seen", "gone", "end_known")
 _TABLES = f"""
 CREATE TABLE IF NOT EXISTS jobs ({", ".join(_COLUMNS)}, PRIMARY KEY (key, submit, first_seen));
 CREATE TABLE IF NOT EXISTS nodes (node, since, until);
@@ -47,14 +43,6 @@ CREATE TABLE IF NOT EXISTS gaps (since, until);
 CREATE TABLE IF NOT EXISTS looks (format PRIMARY KEY, last);
 """
 _FORMAT = "cpsched.twin/1"
-
-
-class Source(Protocol):
-    """A source of job outcomes."""
-
-    def ended(self, jobs: Iterable[str]) -> Mapping[str, LiveJob]:
-        """Return jobs that have left the queue, if known."""
-        ...
 
 
 def is_record(folder: Path) -> bool:
@@ -100,7 +88,7 @@ class Record:
         except sqlite3.DatabaseError as error:
             raise RunError(f"{folder}: is not the record of a twin: {error}") from None
 
-    def see(self, snapshot: Snapshot, source: Source) -> bool:
+    def see(self, snapshot: Snapshot, source: Backend) -> bool:
         """
         Add a snapshot; return whether anything has changed.
 
@@ -132,7 +120,7 @@ class Record:
         self.now, self.open = snapshot.now, seen
         return changed
 
-    def _that_left(self, snapshot: Snapshot, source: Source) -> Iterator[Row]:
+    def _that_left(self, snapshot: Snapshot, source: Backend) -> Iterator[Row]:
         """Yield jobs that have left the queue, or have been submitted or queued again."""
         gone = [key for key in self.open if key not in snapshot.jobs]
         known = source.ended(gone) if gone else {}
@@ -149,7 +137,7 @@ class Record:
             state = ("COMPLETED" if ran else "CANCELLED") if guessed else row["state"]
             yield _ended(row, snapshot.now, state)
 
-    def _missed(self, snapshot: Snapshot, source: Source) -> Iterator[Row]:
+    def _missed(self, snapshot: Snapshot, source: Backend) -> Iterator[Row]:
         """Yield jobs that were submitted and left since the last snapshot: later ones are seen."""
         numbers = {job.number for job in snapshot.jobs.values()}
         with self._database() as database:
@@ -214,20 +202,9 @@ def _note_closed(database: sqlite3.Connection, snapshot: Snapshot) -> bool:
 
 def _row(job: LiveJob, first_seen: int) -> Row:
     """Return a job as a row."""
-    row = {name: getattr(job, name) for name in _KEPT}
-    gres: Counter[str] = Counter()
-    for one in job.placed:
-        gres.update(one.gres)
-    return {
-        **{name: ",".join(value) if isinstance(value, tuple) else value
-           for name, value in row.items()},
-        "held_cores": sum(one.cores for one in job.placed),
-        "held_mem": sum(one.mem for one in job.placed),
-        "held_gres": json.dumps(gres, sort_keys=True),
-        "first_seen": first_seen,
-        "gone": False,
-        "end_known": False,
-    }  # fmt: skip
+    values = ((name, getattr(job, name)) for name in _KEPT)
+    row = {name: ",".join(one) if isinstance(one, tuple) else one for name, one in values}
+    return {**row, "first_seen": first_seen, "gone": False, "end_known": False}
 
 
 def _ended(row: Row, now: int, state: str) -> Row:

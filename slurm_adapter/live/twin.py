@@ -69,7 +69,7 @@ class Twin:
     interval: int = 30
     forecasts: int = 600
     say: Callable[[str], None] = print
-    _running: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+    _running: tuple[str, subprocess.Popen[bytes]] | None = None
     _judged: JudgedForecasts = field(init=False)
     _forecast_at: int = 0
 
@@ -99,8 +99,8 @@ class Twin:
             self._statements(int(time.time()))
             if stop(pause):
                 break
-        for process in self._running.values():
-            process.terminate()
+        if self._running is not None:
+            self._running[1].terminate()
 
     def judge(self, snapshot: Snapshot) -> None:
         """Score forecasts, and make new ones at intervals."""
@@ -123,23 +123,28 @@ class Twin:
             self.say(f"no forecasts: {error}")
 
     def _statements(self, now: int) -> None:
-        """Begin the statement of the last complete week, if missing; report finished ones."""
-        for week, process in list(self._running.items()):
-            if process.poll() is not None:
-                del self._running[week]
-                path = self.record.folder / "weeks" / f"{week}.txt"
-                if process.returncode == 0:
-                    self.say(f"the statement of {week} is in {path}")
-                else:
-                    self.say(f"the statement of {week} failed: see {path.with_suffix('.err')}")
+        """Begin the statement of the last complete week, if missing; report a finished one."""
+        weeks = self.record.folder / "weeks"
+        if self._running is not None and self._running[1].poll() is not None:
+            path = weeks / f"{self._running[0]}.txt"
+            if self._running[1].returncode == 0:
+                self.say(f"the statement of {path.stem} is in {path}")
+            else:
+                self.say(f"the statement of {path.stem} failed: see {path.with_suffix('.err')}")
+            self._running = None
         since = self.record.first_seen()
-        if since is None:
-            return
         end = monday(now)
-        week, start = name_of(end - 7 * _DAY), max(end - 7 * _DAY, since)
-        done = any((self.record.folder / "weeks").glob(f"{week}.*"))
-        if end - start >= _DAY and not done and week not in self._running:
-            self._running[week] = self.begin_statement(week, start, end)
+        week = name_of(end - 7 * _DAY)
+        if since is None or self._running is not None or any(weeks.glob(f"{week}.*")):
+            return
+        if end - (start := max(end - 7 * _DAY, since)) < _DAY:
+            return
+        try:
+            self._running = week, self.begin_statement(week, start, end)
+        except RunError as error:
+            # A quiet week; the next one is followed, too.
+            (weeks / f"{week}.err").write_text(f"{error}\n", encoding="utf-8")
+            self.say(str(error))
 
     def begin_statement(self, name: str, start: int, end: int) -> subprocess.Popen[bytes]:
         """

@@ -11,7 +11,20 @@ from cpsched import systems
 from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.snapshot import Reserved
 
-GPU = "gpu:1"
+EURORA = systems.load("eurora")
+
+
+def submit(slurm, **asked):
+    """Submit a job of four cores to a Slurm in memory, unless something else is asked."""
+    usual = {"cpus": 4, "tasks": 4, "mem": 1000, "partition": "R"}
+    return slurm.submit(**{**usual, **asked})
+
+
+def steps(engine, slurm, count=10):
+    """Let an engine decide every second."""
+    for _ in range(count):
+        engine.cycle()
+        slurm.advance()
 
 
 @dataclass
@@ -95,4 +108,4 @@ class Fake:
 
 
 def fake() -> Fake:
-    return Fake(FakeSlurm(systems.load("eurora")))
+    return Fake(FakeSlurm(EURORA))

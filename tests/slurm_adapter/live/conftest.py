@@ -1,10 +1,13 @@
-"""Backends, each with a Slurm behind it."""
+"""A Slurm in memory, engines on it, and backends with a Slurm behind each."""
 
 from __future__ import annotations
 
 import pytest
-from live_slurm import Real, fake
+from live_slurm import EURORA, Real, fake
 
+from slurm_adapter.live.engine import Engine, Limits
+from slurm_adapter.live.fake import FakeSlurm
+from slurm_adapter.live.mirror import Mirror
 from slurm_adapter.live.scontrol import Scontrol
 
 
@@ -15,3 +18,36 @@ def any_slurm(request):
         return fake()
     slurm = request.getfixturevalue("private_slurm")
     return Real(slurm, Scontrol(slurm.environment))
+
+
+@pytest.fixture
+def slurm():
+    """A Slurm in memory with the nodes of Eurora."""
+    return FakeSlurm(EURORA)
+
+
+@pytest.fixture
+def make(slurm, tmp_path):
+    """Make an engine, or the next one after a crash; ``said`` is what it says."""
+
+    def made(dispatcher="prb", *, patience=0, starts=50, may_requeue=False, **given):
+        said = []
+        engine = Engine(
+            slurm,
+            Mirror(EURORA, dispatcher, may_requeue=may_requeue),
+            limits=Limits(patience=patience, starts=starts),
+            say=said.append,
+            **{"folder": tmp_path / "state", "act": True, **given},
+        )
+        engine.said = said
+        return engine
+
+    return made
+
+
+@pytest.fixture
+def engine(make):
+    """An engine that has its folder."""
+    engine = make()
+    with engine.opened():
+        yield engine

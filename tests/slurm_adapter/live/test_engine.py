@@ -7,8 +7,8 @@ import threading
 from contextlib import nullcontext
 
 import pytest
+from live_slurm import steps, submit
 
-from cpsched import systems
 from cpsched.errors import ConfigError
 from slurm_adapter.live import commands
 from slurm_adapter.live.backend import (
@@ -17,47 +17,42 @@ from slurm_adapter.live.backend import (
     UnreadableError,
     WrongNodesError,
 )
-from slurm_adapter.live.engine import Engine, Filter, Limits
+from slurm_adapter.live.engine import Engine, Filter
 from slurm_adapter.live.fake import FakeSlurm
-from slurm_adapter.live.mirror import Mirror, Stage
+from slurm_adapter.live.mirror import Stage
 
-EURORA = systems.load("eurora")
-
-
-@pytest.fixture
-def slurm():
-    return FakeSlurm(EURORA)
+TRY = "try:dispatcher=easy,seconds=20"
 
 
-@pytest.fixture
-def make(slurm, tmp_path):
-    """Make an engine, or the next one after a crash."""
+def job_of(slurm, key):
+    return slurm.snapshot().jobs[key]
 
-    def made(**given):
-        said = []
-        usual = {"folder": tmp_path / "state", "act": True, "limits": Limits(patience=0)}
-        engine = Engine(
-            slurm,
-            Mirror(EURORA, "prb"),
-            say=said.append,
-            **{**usual, **given},
-        )
-        engine.said = said
-        return engine
 
-    return made
+def ordered(slurm, word):
+    """Return the jobs that were given an order."""
+    return [order.split()[1] for order in slurm.orders if order.startswith(word)]
+
+
+class Ticks(threading.Event):
+    """An event that is set after some waits, in each of which something happens."""
+
+    def __init__(self, count, happens):
+        super().__init__()
+        self.count, self.happens, self.waits = count, happens, []
+
+    def wait(self, seconds):
+        self.waits.append(seconds)
+        self.happens()
+        if len(self.waits) == self.count:
+            self.set()
 
 
 def test_what_a_loop_has_done_as_data(slurm, monkeypatch, cpsched):
     """One object when it ends; what is said meanwhile goes to stderr."""
     submit(slurm)
-
-    class AfterOneCycle(threading.Event):
-        def wait(self, _):
-            self.set()
-
-    monkeypatch.setattr(commands, "backend_of", lambda *_: slurm)
-    monkeypatch.setattr(commands, "stopped_by_signals", lambda: nullcontext(AfterOneCycle()))
+    stop = Ticks(1, slurm.advance)
+    monkeypatch.setattr(commands, "backend_of", lambda: slurm)
+    monkeypatch.setattr(commands, "stopped_by_signals", lambda: nullcontext(stop))
     code, out, err = cpsched("slurm", "run", "--system", "eurora", "--json")
     found = json.loads(out)
     assert (code, found["schema"]) == (0, "cpsched.slurm.run/1")
@@ -66,56 +61,43 @@ def test_what_a_loop_has_done_as_data(slurm, monkeypatch, cpsched):
     assert "ended after 1 cycle" in err
 
 
-def submit(slurm, **asked):
-    usual = {"cpus": 4, "tasks": 4, "mem": 1000, "partition": "R"}
-    return slurm.submit(**{**usual, **asked})
-
-
-def states(slurm):
-    return {key: job.state for key, job in slurm.snapshot().jobs.items()}
-
-
-def test_jobs_run_where_they_were_told(slurm, make):
+def test_jobs_run_where_they_were_told(slurm, engine):
     """And end; the journal knows of nothing open then."""
-    keys = [submit(slurm, seconds=5, cpus=16, nodes_min=1) for _ in range(100)]
-    engine = make()
-    with engine.opened():
-        for _ in range(40):
-            engine.cycle()
-            slurm.advance()
+    keys = [submit(slurm, seconds=5, cpus=16) for _ in range(100)]
+    steps(engine, slurm, 40)
     counts = engine.counts
     assert (counts.ordered, counts.ran, counts.wrong, counts.taken_back) == (100, 100, 0, 0)
     assert slurm.snapshot().jobs == {}
-    assert all(slurm.ended(keys)[key].state == "COMPLETED" for key in keys)
+    assert {job.state for job in slurm.ended(keys).values()} == {"COMPLETED"}
     assert engine.orders.journal.orders == {}
 
 
 def test_only_jobs_that_are_held_and_marked_and_chosen_are_touched(slurm, make):
     """Not one that its user holds, of another partition or user, released, or part of another."""
-    ours = submit(slurm, user="ann", partition="debug", time_limit=60)
-    submit(slurm, user="ann", partition="debug", time_limit=60, admin_comment="")
-    submit(slurm, user="ann", partition="debug,parallel", time_limit=60)
-    submit(slurm, user="bob", partition="debug", time_limit=60)
-    submit(slurm, user="ann", partition="debug", time_limit=60, held=False)
-    submit(slurm, user="ann", partition="debug", time_limit=60, is_part=True)
+    usual = {"user": "ann", "partition": "debug", "time_limit": 60}
+    ours = submit(slurm, **usual)
+    for other in (
+        {"admin_comment": ""}, {"partition": "debug,parallel"}, {"user": "bob"}, {"held": False},
+        {"is_part": True},
+    ):  # fmt: skip
+        submit(slurm, **{**usual, **other})
     engine = make(ours=Filter(partitions=frozenset(["debug"]), users=frozenset(["ann"])))
     with engine.opened():
-        for _ in range(5):
-            engine.cycle()
-            slurm.advance()
+        steps(engine, slurm, 5)
     assert [order.split()[1] for order in slurm.orders] == [ours]
 
 
 def test_a_dry_run_tells_nothing(slurm, make):
-    """But says it, once."""
+    """But says it, once; jobs that can never run are named once, too."""
     key = submit(slurm)
+    never = submit(slurm, nodes_min=60, nodes_max=60, cpus=60, tasks=60, gres_per_node="gres:gpu:1")
     engine = make(act=False, folder=None)
     with engine.opened():
-        for _ in range(3):
-            engine.cycle()
-            slurm.advance()
+        steps(engine, slurm, 3)
     assert slurm.orders == []
-    assert [line for line in engine.said if key in line] == [f"job {key} would start on node001"]
+    first, second = engine.said
+    assert f"job {never} stays held" in first
+    assert second == f"job {key} would start on node001"
     with pytest.raises(ConfigError, match="--state"):
         make(folder=None)
 
@@ -124,67 +106,44 @@ def test_no_more_starts_a_cycle_than_allowed(slurm, make):
     """The others follow in the next ones."""
     for _ in range(7):
         submit(slurm)
-    engine = make(limits=Limits(starts=3, patience=0))
-    told = []
+    engine, told = make(starts=3), []
     with engine.opened():
         for _ in range(4):
-            engine.cycle()
+            steps(engine, slurm, 1)
             told.append(len(slurm.orders))
-            slurm.advance()
     assert told == [3, 6, 7, 7]
 
 
-def test_a_job_that_does_not_start_is_taken_back_and_tried_elsewhere(slurm, make):
-    """With what its user asked for; it rests for a while first."""
-    key = submit(slurm, required=())
-    engine = make()
-    with engine.opened():
-        engine.cycle()
-        (nodes,) = [one.nodes for one in engine.orders.journal.orders.values()]
-        slurm.close(nodes[0])
-        slurm.advance()
-        engine.cycle()
-        job = slurm.snapshot().jobs[key]
-        assert (job.held, job.required) == (True, ())
-        assert engine.counts.taken_back == 1
-        slurm.advance()
-        engine.cycle()
-        assert slurm.snapshot().jobs[key].held
-        slurm.advance(6)
-        engine.cycle()
-        slurm.advance()
-        engine.cycle()
-    assert states(slurm)[key] == "RUNNING"
-    assert slurm.snapshot().jobs[key].nodes != nodes
-
-
-def test_what_is_queued_again_is_taken_back_and_starts_anew(slurm, make):
-    """A node goes down with a job on it that we started."""
+@pytest.mark.parametrize("ran", [False, True])
+def test_a_job_whose_node_fails_is_taken_back_and_tried_elsewhere(ran, slurm, engine):
+    """Before it starts or after: with what its user asked for; it rests for a while first."""
     key = submit(slurm)
-    engine = make()
-    with engine.opened():
-        engine.cycle()
+    engine.cycle()
+    if ran:
         slurm.advance()
         engine.cycle()
-        (node,) = slurm.snapshot().jobs[key].nodes
-        slurm.close(node, down=True)
-        engine.cycle()
-        assert slurm.snapshot().jobs[key].held
-        for _ in range(8):
-            slurm.advance()
-            engine.cycle()
-    assert states(slurm)[key] == "RUNNING"
-    assert node not in slurm.snapshot().jobs[key].nodes
+    (order,) = engine.orders.journal.orders.values()
+    slurm.close(order.nodes[0], down=ran)
+    slurm.advance(not ran)
+    engine.cycle()
+    assert (job_of(slurm, key).held, job_of(slurm, key).required) == (True, ())
+    assert engine.counts.taken_back == 1
+    slurm.advance()
+    engine.cycle()
+    assert job_of(slurm, key).held
+    steps(engine, slurm, 8)
+    assert job_of(slurm, key).state == "RUNNING"
+    assert job_of(slurm, key).nodes != order.nodes
 
 
-@pytest.mark.parametrize("when", ["before", "between", "after"])
-def test_nothing_is_lost_or_told_twice_after_a_crash(when, slurm, make, monkeypatch):
+@pytest.mark.parametrize("told", [0, 3, 6])
+def test_nothing_is_lost_or_told_twice_after_a_crash(told, slurm, make, monkeypatch):
     """Killed before Slurm was told, when some jobs were, or after all of them."""
-    keys = [submit(slurm, seconds=4, cpus=16, nodes_min=1) for _ in range(6)]
-    told = FakeSlurm.begin
+    keys = [submit(slurm, seconds=4, cpus=16) for _ in range(6)]
+    begin = FakeSlurm.begin
 
     def die(self, orders):
-        told(self, {"before": orders[:0], "between": orders[:3], "after": orders}[when])
+        begin(self, orders[:told])
         raise SystemExit
 
     engine = make()
@@ -193,74 +152,32 @@ def test_nothing_is_lost_or_told_twice_after_a_crash(when, slurm, make, monkeypa
         patch.setattr(Engine, "_save", lambda self: None)
         with pytest.raises(SystemExit), engine.opened():
             engine.cycle()
-    engine = make(limits=Limits(patience=60))
+    engine = make(patience=60)
     with engine.opened():
-        for _ in range(30):
-            engine.cycle()
-            slurm.advance()
-    assert {job.state for job in slurm.ended(keys).values()} == {"COMPLETED"}
-    assert len(slurm.ended(keys)) == 6
-    begun = [order for order in slurm.orders if order.startswith("begin")]
-    assert len(begun) == 6
+        steps(engine, slurm, 30)
+    assert [job.state for job in slurm.ended(keys).values()] == ["COMPLETED"] * 6
+    assert len(ordered(slurm, "begin")) == 6
     assert engine.counts.wrong == 0
 
 
-def test_an_engine_that_ends_and_starts_again_goes_on(slurm, make):
-    """Jobs that it started before still run, and are not told anything."""
+def test_an_engine_that_ends_and_starts_again_goes_on(slurm, make, monkeypatch):
+    """Jobs that it started before still run, and are not told anything; it has saved on the way."""
     keys = [submit(slurm, seconds=30) for _ in range(5)]
-    first = make()
-    with first.opened():
-        first.cycle()
-        slurm.advance()
-        first.cycle()
-    more = submit(slurm)
+    monkeypatch.setattr("slurm_adapter.live.engine._SAVE_EVERY", 0)
+    engine = make()
+    with engine.opened():
+        engine.run(Ticks(3, slurm.advance))
+        # As after kill -9.
+        engine._save = lambda: None
     second = make()
     with second.opened():
-        for _ in range(3):
-            second.cycle()
-            slurm.advance()
-    assert second.mirror.known[keys[0]].stage is Stage.RUNNING
+        assert {one.stage for one in second.mirror.known.values()} == {Stage.RUNNING}
+        more = submit(slurm)
+        steps(second, slurm, 3)
     assert [order.split()[1] for order in slurm.orders] == [*keys, more]
 
 
-def test_what_is_known_is_saved_while_it_runs(slurm, make, monkeypatch):
-    """As long as that is cheap: after kill -9 the next one has seen all but the last moments."""
-    keys = [submit(slurm, seconds=30) for _ in range(3)]
-    engine, stop, waits = make(), threading.Event(), []
-
-    def wait(seconds):
-        waits.append(seconds)
-        slurm.advance()
-        if len(waits) == 3:
-            # Nothing is done at an end that does not come.
-            monkeypatch.setattr(engine, "_save", lambda: None)
-            stop.set()
-
-    monkeypatch.setattr(stop, "wait", wait)
-    monkeypatch.setattr("slurm_adapter.live.engine._SAVE_EVERY", 0)
-    with engine.opened():
-        engine.run(stop)
-    second = make()
-    with second.opened():
-        assert set(second.mirror.known) == set(keys)
-        assert {one.stage for one in second.mirror.known.values()} == {Stage.RUNNING}
-
-
-TRY = "try:dispatcher=easy,seconds=20"
-
-
-def tries(slurm, tmp_path, **given):
-    """An engine whose dispatcher tries long jobs for 20 s."""
-    said = []
-    engine = Engine(
-        slurm, Mirror(EURORA, TRY, **given), folder=tmp_path / "state",
-        act=True, limits=Limits(patience=0), say=said.append,
-    )  # fmt: skip
-    engine.said = said
-    return engine
-
-
-def test_a_try_that_is_over_waits_again_and_then_runs_to_its_end(slurm, tmp_path):
+def test_a_try_that_is_over_waits_again_and_then_runs_to_its_end(slurm, make):
     """
     One runs for 100 s, one ends within its try, one may not be queued again.
 
@@ -269,14 +186,12 @@ def test_a_try_that_is_over_waits_again_and_then_runs_to_its_end(slurm, tmp_path
     long, short = (submit(slurm, seconds=seconds, time_limit=7200) for seconds in (100, 10))
     kept = submit(slurm, seconds=100, time_limit=7200, restartable=False)
     began = slurm.now
-    engine = tries(slurm, tmp_path, may_requeue=True)
+    engine = make(TRY, may_requeue=True)
     with engine.opened():
-        while slurm.snapshot().jobs:
-            engine.cycle()
-            slurm.advance()
-            assert slurm.now < began + 300
-    assert [order for order in slurm.orders if order.startswith("requeue")] == [f"requeue {long}"]
-    assert sum(order.startswith(f"begin {long} ") for order in slurm.orders) == 2
+        steps(engine, slurm, 200)
+    assert slurm.snapshot().jobs == {}
+    assert ordered(slurm, "requeue") == [long]
+    assert ordered(slurm, "begin").count(long) == 2
     ends = {key: job.end - began for key, job in slurm.ended([long, short, kept]).items()}
     assert ends[short] < 20
     assert ends[kept] < 110
@@ -285,132 +200,97 @@ def test_a_try_that_is_over_waits_again_and_then_runs_to_its_end(slurm, tmp_path
     assert (counts.requeued, counts.wrong, counts.taken_back, counts.ran) == (1, 0, 0, 4)
 
 
-def test_nothing_is_queued_again_unless_that_is_allowed(slurm, tmp_path):
+def test_nothing_is_queued_again_unless_that_is_allowed(slurm, make):
     """Nor is a job that somebody has taken from us meanwhile."""
     long = submit(slurm, seconds=100, time_limit=7200)
-    engine = tries(slurm, tmp_path)
+    engine = make(TRY)
     with engine.opened():
-        for _ in range(60):
-            engine.cycle()
-            slurm.advance()
-    assert slurm.snapshot().jobs[long].state == "RUNNING"
-    slurm.cancel(long)
-    slurm.advance(5)
+        steps(engine, slurm, 60)
+    assert job_of(slurm, long).state == "RUNNING"
     other = submit(slurm, seconds=100, time_limit=7200)
-    engine = tries(slurm, tmp_path, may_requeue=True)
+    engine = make(TRY, may_requeue=True)
     with engine.opened():
-        for _ in range(10):
-            engine.cycle()
-            slurm.advance()
+        steps(engine, slurm)
         slurm.change(other, admin_comment="mine")
-        for _ in range(30):
-            engine.cycle()
-            slurm.advance()
-    assert slurm.snapshot().jobs[other].state == "RUNNING"
+        steps(engine, slurm, 30)
+    assert job_of(slurm, other).state == "RUNNING"
     assert f"job {other} is not requeued: this engine did not start it" in engine.said
 
 
-def test_a_try_is_found_where_it_is_after_a_crash(slurm, tmp_path):
-    """Right after Slurm was told; whoever comes next takes it back and starts it again, once."""
-    long = submit(slurm, seconds=60, time_limit=7200)
-    engine = tries(slurm, tmp_path, may_requeue=True)
-    with engine.opened():
-        while not engine.counts.requeued:
-            engine.cycle()
-            slurm.advance()
-        engine._save = lambda: None
-    again = tries(slurm, tmp_path, may_requeue=True)
-    with again.opened():
-        for _ in range(400):
-            again.cycle()
-            slurm.advance()
-    assert slurm.snapshot().jobs == {}
-    assert slurm.ended([long])[long].state == "COMPLETED"
-
-
 @pytest.mark.parametrize("heard", [True, False])
-def test_unreachable_while_it_requeues_loses_no_job(slurm, tmp_path, monkeypatch, heard):
+@pytest.mark.parametrize("killed", [True, False])
+def test_cut_off_while_it_requeues_it_loses_no_job(killed, heard, slurm, make, monkeypatch):
     """Whether or not Slurm was told: the job runs to its end, and the next one starts."""
     long = submit(slurm, seconds=60, time_limit=7200)
-    told = FakeSlurm.requeue
+    requeue = FakeSlurm.requeue
 
-    def lost(self, jobs):
+    def lost(self, orders):
         monkeypatch.undo()
         if heard:
-            told(self, jobs)
-        raise UnreachableError("Slurm does not answer")
+            requeue(self, orders)
+        raise KeyboardInterrupt if killed else UnreachableError("Slurm does not answer")
 
     monkeypatch.setattr(FakeSlurm, "requeue", lost)
-    engine = tries(slurm, tmp_path, may_requeue=True)
-    missed = 0
+    engine = make(TRY, may_requeue=True)
     with engine.opened():
-        for second in range(400):
-            if second == 200:
-                other = submit(slurm, seconds=10, time_limit=7200)
-            try:
-                engine.cycle()
-            except UnreachableError:
-                missed += 1
-                assert Stage.LEAVING not in {one.stage for one in engine.mirror.known.values()}
-            slurm.advance()
-    assert missed == 1
+        with pytest.raises((UnreachableError, KeyboardInterrupt)):
+            steps(engine, slurm, 100)
+        if killed:
+            engine._save = lambda: None
+        else:
+            assert Stage.LEAVING not in {one.stage for one in engine.mirror.known.values()}
+            steps(engine, slurm, 100)
+    engine = make(TRY, may_requeue=True)
+    with engine.opened():
+        steps(engine, slurm, 100)
+        other = submit(slurm, seconds=10, time_limit=7200)
+        steps(engine, slurm, 100)
     assert slurm.snapshot().jobs == {}
     assert {job.state for job in slurm.ended([long, other]).values()} == {"COMPLETED"}
 
 
-def test_jobs_cancelled_under_its_hands_are_forgotten(slurm, make, monkeypatch):
+def test_jobs_cancelled_under_its_hands_are_forgotten(slurm, engine, monkeypatch):
     """Between the look at the queue and the order, too."""
     gone, stays = submit(slurm), submit(slurm)
-    told = FakeSlurm.begin
+    begin = FakeSlurm.begin
 
     def too_late(self, orders):
         self.cancel(gone)
-        return told(self, orders)
+        return begin(self, orders)
 
-    engine = make()
-    with engine.opened():
-        with monkeypatch.context() as patch:
-            patch.setattr(FakeSlurm, "begin", too_late)
-            engine.cycle()
-        for _ in range(3):
-            slurm.advance()
-            engine.cycle()
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeSlurm, "begin", too_late)
+        engine.cycle()
+    slurm.advance()
+    steps(engine, slurm, 3)
     assert engine.counts.refused == 1
-    assert states(slurm) == {stays: "RUNNING"}
+    assert {key: job.state for key, job in slurm.snapshot().jobs.items()} == {stays: "RUNNING"}
 
 
-def test_a_job_on_wrong_nodes_stops_it(slurm, make, monkeypatch):
+def test_a_job_on_wrong_nodes_stops_it(slurm, engine):
     """Whatever the reason: nothing more is told."""
     submit(slurm)
-    engine = make()
-    with engine.opened():
+    engine.cycle()
+    slurm.change("1", required=("node060",))
+    slurm.advance()
+    submit(slurm)
+    with pytest.raises(WrongNodesError, match="runs on node060, but should run on node001"):
         engine.cycle()
-        slurm.change("1", required=("node060",))
-        slurm.advance()
-        submit(slurm)
-        with pytest.raises(WrongNodesError, match="runs on node060, but should run on node001"):
-            engine.cycle()
     assert len(slurm.orders) == 1
 
 
-def test_it_waits_while_slurm_does_not_answer(slurm, make, monkeypatch):
+def test_it_waits_while_slurm_does_not_answer(slurm, engine):
     """And tells nothing meanwhile."""
     submit(slurm)
-    engine = make()
-    stop, waits = threading.Event(), []
-
-    def wait(seconds):
-        waits.append(seconds)
-        slurm.reachable = len(waits) >= 4
-        slurm.advance()
-        if len(waits) == 7:
-            stop.set()
-
-    monkeypatch.setattr(stop, "wait", wait)
     slurm.reachable = False
-    with engine.opened():
-        engine.run(stop)
-    assert waits[:4] == [1, 2, 4, 8]
+
+    def passes():
+        slurm.reachable = len(stop.waits) >= 4
+        slurm.advance()
+
+    stop = Ticks(7, passes)
+    engine.run(stop)
+    assert stop.waits[:4] == [1, 2, 4, 8]
     assert engine.counts.ran == 1
     assert sum("does not answer" in line for line in engine.said) == 4
 
@@ -432,9 +312,8 @@ def test_answers_that_cannot_be_read_stop_it_at_last(slurm, make, monkeypatch):
         raise UnreadableError("a record is not complete")
 
     monkeypatch.setattr(FakeSlurm, "snapshot", broken)
-    monkeypatch.setattr(threading.Event, "wait", lambda self, seconds: None)
     with engine.opened(), pytest.raises(UnreadableError):
-        engine.run(threading.Event())
+        engine.run(Ticks(10, slurm.advance))
     assert sum("trying again" in line for line in engine.said) == 2
 
 
@@ -447,32 +326,16 @@ def test_one_folder_is_for_one_engine(make):
         pass
 
 
-def test_jobs_that_can_never_run_are_named_once(slurm, make):
-    """They stay held."""
-    key = submit(slurm, nodes_min=60, nodes_max=60, cpus=60, tasks=60, gres_per_node="gres:gpu:1")
-    engine = make()
-    with engine.opened():
-        for _ in range(3):
-            engine.cycle()
-            slurm.advance()
-    assert [line for line in engine.said if f"job {key} stays held" in line] != []
-    assert len(engine.said) == 1
-
-
-def test_unreachable_while_it_tells_is_found_out_later(slurm, make, monkeypatch):
+def test_unreachable_while_it_tells_is_found_out_later(slurm, engine, monkeypatch):
     """Whether Slurm has heard is not known: the job is held, and told again."""
     key = submit(slurm)
-    engine = make()
 
     def lost(self, orders):
         raise UnreachableError("Slurm does not answer")
 
-    with engine.opened():
-        with monkeypatch.context() as patch:
-            patch.setattr(FakeSlurm, "begin", lost)
-            with pytest.raises(UnreachableError):
-                engine.cycle()
-        for _ in range(10):
+    with monkeypatch.context() as patch:
+        patch.setattr(FakeSlurm, "begin", lost)
+        with pytest.raises(UnreachableError):
             engine.cycle()
-            slurm.advance()
-    assert states(slurm)[key] == "RUNNING"
+    steps(engine, slurm)
+    assert job_of(slurm, key).state == "RUNNING"

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import pytest
+from live_slurm import EURORA, steps
 
-from cpsched import systems
 from cpsched.errors import RunError
-from slurm_adapter.live.backend import Order, UnreachableError, WrongNodesError
-from slurm_adapter.live.engine import Engine, Filter, Limits
+from slurm_adapter.live.backend import UnreachableError, WrongNodesError
+from slurm_adapter.live.engine import Filter
 from slurm_adapter.live.fake import FakeSlurm
-from slurm_adapter.live.mirror import Mirror, Stage
+from slurm_adapter.live.mirror import Stage
 from slurm_adapter.live.plan import plan
-from slurm_adapter.live.requests import fewest_nodes, is_marked, why_rigid
+from slurm_adapter.live.requests import fewest_nodes, why_rigid
 from slurm_adapter.live.snapshot import LiveJob, Placed
 
-EURORA = systems.load("eurora")
 DISPATCHERS = ("malleable:strategy=preferred", "dn-dbes")
 ALL = EURORA.node_names
 
@@ -74,42 +73,23 @@ def test_a_job_that_cannot_stand_it_keeps_its_nodes(asked, why):
 
 def test_a_running_job_must_hold_as_much_on_each_node():
     """As Slurm says; where it does not say, nobody knows."""
-    uneven = (Placed("n0", 3, 0), Placed("n1", 1, 0), Placed("n2", 2, 0), Placed("n3", 2, 0))
+    uneven = tuple(Placed(f"n{at}", cores, 0) for at, cores in enumerate((3, 1, 2, 2)))
     for asked in ({"placed": uneven}, {"placed": ()}, {"is_part": True}, {"contiguous": True}):
         assert fewest_nodes(running(**asked)) == 0
 
 
-def test_a_mark_may_stand_beside_the_bounds():
+@pytest.mark.parametrize(
+    ("comment", "marked"),
+    [("cpsched nodes=2-8", True), ("nodes= cpsched", True), ("cpsched 2-8", False),
+     ("nodes=2-8", False)],
+)  # fmt: skip
+def test_a_mark_may_stand_beside_the_bounds(comment, marked):
     """But beside nothing else."""
-    ours = Filter()
-    assert all(ours.takes(job(comment=text)) for text in ("cpsched nodes=2-8", "nodes= cpsched"))
-    assert ours.takes(job(comment="nodes=2-8", admin_comment="cpsched"))
-    assert not any(is_marked(job(comment=text), "cpsched") for text in ("cpsched 2-8", "nodes=2-8"))
+    assert Filter().takes(job(comment=comment)) == marked
+    assert Filter().takes(job(comment=comment, admin_comment="cpsched"))
 
 
 # --- the engine ----------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def slurm():
-    return FakeSlurm(EURORA)
-
-
-@pytest.fixture
-def make(slurm, tmp_path):
-    """Make an engine, or the next one after a crash."""
-
-    def made(dispatcher=DISPATCHERS[0], patience=5, **given):
-        said = []
-        engine = Engine(
-            slurm, Mirror(EURORA, dispatcher), say=said.append,
-            **{"folder": tmp_path / "state", "act": True, "limits": Limits(patience=patience),
-               **given},
-        )  # fmt: skip
-        engine.said = said
-        return engine
-
-    return made
 
 
 def submit(slurm, nodes, **asked):
@@ -120,14 +100,16 @@ def submit(slurm, nodes, **asked):
     return slurm.submit(**{**usual, **asked})
 
 
+@pytest.fixture
+def engine(make):
+    """An engine that may shrink jobs."""
+    engine = make(DISPATCHERS[0], patience=5)
+    with engine.opened():
+        yield engine
+
+
 def malleable(slurm, nodes=64, **asked):
     return submit(slurm, nodes, **{"comment": "nodes=8-64", "seconds": 2000, **asked})
-
-
-def steps(engine, slurm, count=10):
-    for _ in range(count):
-        engine.cycle()
-        slurm.advance()
 
 
 def nodes_of(slurm, key):
@@ -156,7 +138,7 @@ def test_a_running_job_gives_up_nodes_on_which_another_one_starts(
     dispatcher, slurm, make, shrunk_by
 ):
     """Told once each; the other one is told once these are seen to be free; nothing ever grows."""
-    engine = make(dispatcher)
+    engine = make(dispatcher, patience=5)
     with engine.opened():
         wide, other = shrunk_by(engine)
         steps(engine, slurm, 40)
@@ -175,137 +157,121 @@ def test_a_running_job_gives_up_nodes_on_which_another_one_starts(
     assert f"job {wide} holds only" in "\n".join(engine.said)
 
 
-def test_it_ends_at_its_limit_however_few_nodes_it_has(slurm, make, shrunk_by):
+def test_it_ends_at_its_limit_however_few_nodes_it_has(slurm, engine, shrunk_by):
     """And what is learnt of it is how long it ran, not since when it was small."""
-    engine = make()
-    with engine.opened():
-        wide, _ = shrunk_by(engine)
-        steps(engine, slurm, 10)
-        cluster, row = engine.mirror.cluster, engine.mirror.known[wide].row
-        running = cluster.view(cluster.now).running
-        (at,) = (at for at, one in enumerate(running.rows) if one == row)
-        limit = slurm.snapshot().jobs[wide].end - engine.mirror.epoch
-        assert (running.held_units[at], running.units_max[at]) == (32, 32)
-        assert running.expected_end[at] == limit
-        since, start = int(running.since[at]), int(running.start[at])
-        assert cluster.ran(row, since) == since - start > 0
+    wide, _ = shrunk_by(engine)
+    steps(engine, slurm, 10)
+    cluster, row = engine.mirror.cluster, engine.mirror.known[wide].row
+    running = cluster.view(cluster.now).running
+    (at,) = (at for at, one in enumerate(running.rows) if one == row)
+    limit = slurm.snapshot().jobs[wide].end - engine.mirror.epoch
+    assert (running.held_units[at], running.units_max[at]) == (32, 32)
+    assert running.expected_end[at] == limit
+    since, start = int(running.since[at]), int(running.start[at])
+    assert cluster.ran(row, since) == since - start > 0
 
 
-def test_jobs_that_do_not_say_so_or_were_not_started_from_here_keep_their_nodes(slurm, make):
+def test_jobs_that_do_not_say_so_or_were_not_started_from_here_keep_their_nodes(slurm, engine):
     """Nor does one that somebody has taken from us meanwhile."""
     quiet = malleable(slurm, 24, comment="")
     foreign = malleable(slurm, 24, held=False)
     slurm.advance()
-    engine = make()
-    with engine.opened():
-        steps(engine, slurm, 3)
-        taken = malleable(slurm, 16)
-        steps(engine, slurm, 3)
-        slurm.change(taken, admin_comment="mine")
-        submit(slurm, 8)
-        steps(engine, slurm)
-        assert [len(nodes_of(slurm, key)) for key in (quiet, foreign, taken)] == [24, 24, 16]
+    steps(engine, slurm, 3)
+    taken = malleable(slurm, 16)
+    steps(engine, slurm, 3)
+    slurm.change(taken, admin_comment="mine")
+    submit(slurm, 8)
+    steps(engine, slurm)
+    assert [len(nodes_of(slurm, key)) for key in (quiet, foreign, taken)] == [24, 24, 16]
     assert shrinks(slurm) == []
     assert f"job {taken} keeps its nodes: it was not started from here, or ends" in engine.said
 
 
-def test_what_a_comment_gets_wrong_is_said_once(slurm, make):
+def test_what_a_comment_gets_wrong_is_said_once(slurm, engine):
     """The job runs, and keeps its nodes."""
     key = malleable(slurm, comment="nodes=64-8")
-    engine = make()
-    with engine.opened():
-        engine.cycle()
-        engine.cycle()
-        slurm.advance(2)
-        submit(slurm, 32)
-        steps(engine, slurm)
+    engine.cycle()
+    engine.cycle()
+    slurm.advance(2)
+    submit(slurm, 32)
+    steps(engine, slurm)
     said = [line for line in engine.said if f"job {key} will keep" in line]
     assert len(said) == 1
     assert "nodes=FEWEST-MOST" in said[0]
     assert len(nodes_of(slurm, key)) == 64
 
 
-def test_where_slurm_refuses_the_job_stays_as_it_is(slurm, make, shrunk_by):
+def test_where_slurm_refuses_the_job_stays_as_it_is(slurm, engine, shrunk_by):
     """Without accounting it shrinks once; it is not asked a third time."""
     slurm.accounting = False
-    engine = make()
-    with engine.opened():
-        wide, other = shrunk_by(engine)
-        steps(engine, slurm)
-        assert len(nodes_of(slurm, wide)) == 32
-        third = submit(slurm, 16)
-        steps(engine, slurm)
-        assert len(nodes_of(slurm, wide)) == 32
-        assert slurm.snapshot().jobs[other].state == "RUNNING"
-        refusals = [line for line in engine.said if "keeps its nodes: Job update not" in line]
-        assert len(refusals) == 1
-        steps(engine, slurm, 100)
-        assert slurm.snapshot().jobs[third].state == "RUNNING"
+    wide, other = shrunk_by(engine)
+    steps(engine, slurm)
+    assert len(nodes_of(slurm, wide)) == 32
+    third = submit(slurm, 16)
+    steps(engine, slurm)
+    assert len(nodes_of(slurm, wide)) == 32
+    assert slurm.snapshot().jobs[other].state == "RUNNING"
+    refusals = [line for line in engine.said if "keeps its nodes: Job update not" in line]
+    assert len(refusals) == 1
+    steps(engine, slurm, 100)
+    assert slurm.snapshot().jobs[third].state == "RUNNING"
     assert engine.orders.journal.orders[wide].keeps == ()
 
 
-def test_an_order_that_is_lost_stops_it(slurm, make, shrunk_by, monkeypatch):
-    """Slurm has said that it would, and shows nothing of it within the patience."""
-    engine = make(patience=0)
-    monkeypatch.setattr(FakeSlurm, "shrink", lambda self, orders: {})
-    with engine.opened():
-        wide, _ = shrunk_by(engine)
-        with pytest.raises(RunError, match=f"job {wide} still holds .* ordered to keep .* only"):
-            steps(engine, slurm)
+@pytest.mark.parametrize(
+    ("lost", "error", "why"),
+    [
+        (True, RunError, "still holds .* ordered to keep .* only"),
+        (False, WrongNodesError, "holds .* it was ordered to keep"),
+    ],
+)
+def test_what_was_not_ordered_stops_it(lost, error, why, slurm, make, shrunk_by, monkeypatch):
+    """All nodes, though Slurm has taken the order; or fewer: nobody knows what else is wrong."""
 
-
-def test_other_nodes_than_told_stop_it(slurm, make, shrunk_by, monkeypatch):
-    """Fewer, too: nobody knows what else is wrong then."""
-
-    def wrong(self, orders):
-        for order in orders:
-            self.leave_with(order.job, order.nodes[:-1])
+    def shrink(self, orders):
+        for order in () if lost else orders:
+            self.leave_with(order.job, order.keeps[:-1])
         return {}
 
-    engine = make()
-    monkeypatch.setattr(FakeSlurm, "shrink", wrong)
+    engine = make(DISPATCHERS[0], patience=0)
+    monkeypatch.setattr(FakeSlurm, "shrink", shrink)
     with engine.opened():
         wide, _ = shrunk_by(engine)
-        with pytest.raises(WrongNodesError, match=f"job {wide} holds .* it was ordered to keep"):
+        with pytest.raises(error, match=f"job {wide} {why}"):
             steps(engine, slurm)
-    assert engine.counts.wrong == 1
+    assert engine.counts.wrong == (not lost)
 
 
-def test_a_job_that_has_just_started_shrinks_a_second_later(slurm, make):
+def test_a_job_that_has_just_started_shrinks_a_second_later(slurm, engine):
     """Though nothing else happens then."""
-    engine = make()
-    with engine.opened():
-        wide = malleable(slurm)
-        engine.cycle()
-        slurm.advance()
-        other = submit(slurm, 32)
-        engine.cycle()
-        assert shrinks(slurm) == []
-        steps(engine, slurm, 5)
-        assert slurm.snapshot().jobs[other].state == "RUNNING"
+    wide = malleable(slurm)
+    steps(engine, slurm, 1)
+    other = submit(slurm, 32)
+    engine.cycle()
+    assert shrinks(slurm) == []
+    steps(engine, slurm, 5)
+    assert slurm.snapshot().jobs[other].state == "RUNNING"
     assert len(nodes_of(slurm, wide)) == 32
 
 
-def test_of_a_job_that_ends_nodes_become_free_one_by_one(slurm, make):
+def test_of_a_job_that_ends_nodes_become_free_one_by_one(slurm, engine):
     """Below the fewest that it may be left, too, and others start there."""
-    engine = make()
-    with engine.opened():
-        wide = malleable(slurm)
-        steps(engine, slurm, 3)
-        slurm.completing = 10
-        slurm.cancel(wide)
-        slurm.leave_with(wide, ALL[:40])
-        steps(engine, slurm, 1)
-        slurm.leave_with(wide, ALL[:4])
-        engine.cycle()
-        other = submit(slurm, 60)
-        steps(engine, slurm, 3)
-        assert slurm.snapshot().jobs[wide].state == "COMPLETING"
-        assert slurm.snapshot().jobs[other].state == "RUNNING"
+    wide = malleable(slurm)
+    steps(engine, slurm, 3)
+    slurm.completing = 10
+    slurm.cancel(wide)
+    slurm.leave_with(wide, ALL[:40])
+    steps(engine, slurm, 1)
+    slurm.leave_with(wide, ALL[:4])
+    engine.cycle()
+    other = submit(slurm, 60)
+    steps(engine, slurm, 3)
+    assert slurm.snapshot().jobs[wide].state == "COMPLETING"
+    assert slurm.snapshot().jobs[other].state == "RUNNING"
 
 
 @pytest.mark.parametrize("end", ["cancel", "queue_again", "before"])
-def test_a_job_may_end_under_way(end, slurm, make, shrunk_by, monkeypatch):
+def test_a_job_may_end_under_way(end, slurm, engine, shrunk_by, monkeypatch):
     """Right after the order or right before it; or it is queued again."""
     told = FakeSlurm.shrink
 
@@ -320,16 +286,14 @@ def test_a_job_may_end_under_way(end, slurm, make, shrunk_by, monkeypatch):
             self.queue_again(key, held=True)
         return {}
 
-    engine = make()
     monkeypatch.setattr(FakeSlurm, "shrink", ends)
-    with engine.opened():
-        wide, other = shrunk_by(engine)
-        steps(engine, slurm, 6)
-        assert slurm.snapshot().jobs[other].state == "RUNNING"
-        steps(engine, slurm, 300)
-        assert engine.counts.wrong == 0
-        if end == "queue_again":
-            assert len(nodes_of(slurm, wide)) == 64
+    wide, other = shrunk_by(engine)
+    steps(engine, slurm, 6)
+    assert slurm.snapshot().jobs[other].state == "RUNNING"
+    steps(engine, slurm, 300)
+    assert engine.counts.wrong == 0
+    if end == "queue_again":
+        assert len(nodes_of(slurm, wide)) == 64
 
 
 @pytest.mark.parametrize("heard", [True, False])
@@ -349,7 +313,7 @@ def test_nothing_is_lost_or_told_twice_when_it_is_cut_off(
         )
 
     monkeypatch.setattr(FakeSlurm, "shrink", cut)
-    engine = make(patience=0)
+    engine = make(DISPATCHERS[0])
     with engine.opened():
         wide, other = shrunk_by(engine)
         if way == "killed, nothing saved":
@@ -359,7 +323,7 @@ def test_nothing_is_lost_or_told_twice_when_it_is_cut_off(
         if way == "unreachable":
             steps(engine, slurm)
     if way != "unreachable":
-        engine = make()
+        engine = make(DISPATCHERS[0], patience=5)
         with engine.opened():
             assert (engine.orders.journal.orders[wide].keeps != ()) is True
             steps(engine, slurm)
@@ -368,39 +332,30 @@ def test_nothing_is_lost_or_told_twice_when_it_is_cut_off(
     assert len(shrinks(slurm)) == 1
     assert engine.counts.wrong == 0
     assert not any(one.stage is Stage.SHRINKING for one in engine.mirror.known.values())
+    # What was left of a job is its most, and how few nodes it may be left is known.
+    engine = make(DISPATCHERS[0])
+    with engine.opened():
+        third = submit(slurm, 24)
+        steps(engine, slurm)
+    assert slurm.snapshot().jobs[third].state == "RUNNING"
+    assert len(nodes_of(slurm, wide)) == 8
 
 
-def test_a_job_that_it_did_not_come_to_tell_is_asked_again(slurm, make, shrunk_by, monkeypatch):
+def test_a_job_that_it_did_not_come_to_tell_is_asked_again(slurm, engine, shrunk_by, monkeypatch):
     """Slurm cannot be reached for another order right before."""
-    engine = make()
 
     def away(snapshot):
         if engine.mirror.shrinks:
             monkeypatch.undo()
             raise UnreachableError("Slurm does not answer")
 
-    with engine.opened():
-        wide, other = shrunk_by(engine)
-        monkeypatch.setattr(engine.orders, "_requeue", away)
-        with pytest.raises(UnreachableError):
-            steps(engine, slurm)
+    wide, other = shrunk_by(engine)
+    monkeypatch.setattr(engine.orders, "_requeue", away)
+    with pytest.raises(UnreachableError):
         steps(engine, slurm)
+    steps(engine, slurm)
     assert len(nodes_of(slurm, wide)) == 32
     assert slurm.snapshot().jobs[other].state == "RUNNING"
-
-
-def test_it_goes_on_with_small_jobs_after_a_restart(slurm, make, shrunk_by):
-    """What was left of a job is its most, and how few nodes it may be left is known."""
-    engine = make()
-    with engine.opened():
-        wide, _ = shrunk_by(engine)
-        steps(engine, slurm)
-    again = make()
-    with again.opened():
-        third = submit(slurm, 24)
-        steps(again, slurm)
-        assert slurm.snapshot().jobs[third].state == "RUNNING"
-    assert len(nodes_of(slurm, wide)) == 8
 
 
 def test_a_dry_run_and_a_plan_say_who_would_shrink(slurm, make):
@@ -408,7 +363,7 @@ def test_a_dry_run_and_a_plan_say_who_would_shrink(slurm, make):
     wide = malleable(slurm, held=False)
     slurm.advance(5)
     other = submit(slurm, 32)
-    engine = make(act=False, folder=None)
+    engine = make(DISPATCHERS[0], act=False, folder=None)
     with engine.opened():
         steps(engine, slurm, 4)
     (said,) = (line for line in engine.said if f"job {wide} would keep" in line)
@@ -418,17 +373,3 @@ def test_a_dry_run_and_a_plan_say_who_would_shrink(slurm, make):
     assert said.split()[4] == ",".join(one["keeps"])
     assert [job["job"] for job in found["jobs"]] == [other]
     assert shrinks(slurm) == []
-
-
-def test_the_fake_refuses_what_slurm_does(slurm):
-    """Nodes that a job has not, without that of its script, and jobs that do not run."""
-    slurm.advance()
-    wide = malleable(slurm, 4, held=False)
-    waits = malleable(slurm, 64)
-    slurm.advance()
-    held = nodes_of(slurm, wide)
-    for key, nodes in ((wide, held[1:]), (wide, (held[0], ALL[9])), (waits, held), ("99", held)):
-        assert list(slurm.shrink([Order(key, keeps=nodes)])) == [key]
-    assert nodes_of(slurm, wide) == held
-    assert slurm.shrink([Order(wide, keeps=held[:2])]) == {}
-    assert nodes_of(slurm, wide) == held[:2]

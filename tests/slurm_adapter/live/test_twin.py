@@ -18,16 +18,9 @@ from cpsched.errors import RunError
 from cpsched.mapping import fit
 from slurm_adapter.live import record as records
 from slurm_adapter.live import twin_command
-from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.log_of import lines, outages
 from slurm_adapter.live.record import Record
 from slurm_adapter.live.twin import Twin, monday, name_of
-
-
-@pytest.fixture
-def slurm():
-    """A Slurm in memory with the nodes of Eurora."""
-    return FakeSlurm(systems.load("eurora"))
 
 
 def submit(slurm, seconds, **asked):
@@ -49,15 +42,10 @@ def test_a_job_is_seen_from_its_submit_to_its_end(slurm, tmp_path):
     slurm.advance(100)
     record.see(slurm.snapshot(), slurm)
     (row,) = record.jobs()
-    assert (row["key"], row["state"], row["gone"], row["end_known"]) == (
-        key,
-        "COMPLETED",
-        True,
-        True,
-    )
+    assert (row["key"], row["state"], row["gone"], row["end_known"]) == (key, "COMPLETED", 1, 1)
     assert row["start"] - row["submit"] == 1
     assert row["end"] - row["start"] == 100
-    assert (row["held_cores"], row["user"]) == (4, "ada")
+    assert (row["cpus"], row["user"]) == (4, "ada")
 
 
 def test_it_goes_on_after_a_stop_and_loses_nothing(slurm, tmp_path):
@@ -180,41 +168,12 @@ def test_the_record_is_a_log(slurm, tmp_path):
     assert workload.status[other] == Status.CANCELLED
 
 
-def test_a_statement_compares_dispatchers_on_what_was_seen(slurm, tmp_path):
-    """Two hundred jobs; what was is beside what would have been."""
-    twin = Twin(
-        record=Record(tmp_path / "twin"), system="eurora", baseline="fifo", dispatchers=["easy"]
-    )
-    chance = random.Random(2)
-    start = slurm.now
-    for _ in range(120):
-        for _ in range(2):
-            submit(slurm, chance.randint(60, 3000), cpus=chance.choice((1, 4, 16)))
-        slurm.advance(60)
-        twin.record.see(slurm.snapshot(), slurm)
-    slurm.advance(4000)
-    twin.record.see(slurm.snapshot(), slurm)
-    process = twin.begin_statement("test", start, slurm.now)
-    assert process.wait(120) == 0, (tmp_path / "twin/weeks/test.err").read_text()
-    told = (tmp_path / "twin/weeks/test.txt").read_text()
-    assert "240 jobs, 240 of them started" in told
-    assert "recorded: mean wait" in told
-    assert "easy" in told
-    assert "fifo" in told
-
-
-@pytest.fixture
-def follows_once(slurm, monkeypatch):
-    """A live Slurm behind the command, which is told to stop at once."""
+def test_a_statement_compares_dispatchers_on_what_was_seen(slurm, tmp_path, cpsched, monkeypatch):
+    """What is said while it follows goes to stderr; a statement has what compare prints."""
     stopped = threading.Event()
     stopped.set()
-    monkeypatch.setattr(twin_command, "backend_of", lambda *_: slurm)
+    monkeypatch.setattr(twin_command, "backend_of", lambda: slurm)
     monkeypatch.setattr(twin_command, "stopped_by_signals", lambda: nullcontext(stopped))
-
-
-@pytest.mark.usefixtures("follows_once")
-def test_the_command_prints_results_as_data(slurm, tmp_path, cpsched):
-    """What is said while it follows goes to stderr; a statement has what compare prints."""
     folder = tmp_path / "twin"
     arguments = ("slurm", "twin", str(folder), "--system", "eurora", "-d", "easy", "--json")
     slurm.now = int(time.time()) - 7200
@@ -229,7 +188,9 @@ def test_the_command_prints_results_as_data(slurm, tmp_path, cpsched):
     found = json.loads(out)
     assert (code, found["schema"]) == (0, "cpsched.results/1")
     assert [run["dispatcher"] for run in found["runs"]] == ["fifo", "easy"]
-    assert "6 jobs, 6 of them started" in Path(found["statement"]).read_text()
+    told = Path(found["statement"]).read_text()
+    assert "6 jobs, 6 of them started" in told
+    assert "recorded: mean wait 1 s, longest 1 s" in told
 
 
 def test_a_folder_with_something_else_is_refused(tmp_path):
@@ -242,6 +203,20 @@ def test_a_folder_with_something_else_is_refused(tmp_path):
     (other / "record.sqlite").write_text("no database, " * 100)
     with pytest.raises(RunError, match="is not the record of a twin"):
         Record(other)
+
+
+def test_a_quiet_week_does_not_end_it(slurm, tmp_path):
+    """It says so once."""
+    said = []
+    record = Record(tmp_path / "twin")
+    slurm.now = monday(int(time.time())) - 7 * 86400
+    submit(slurm, 1, held=True)
+    twin = Twin(record=record, system="eurora", baseline="easy", dispatchers=["prb"],
+                forecasts=0, say=said.append)  # fmt: skip
+    for _ in range(2):
+        twin.follow(slurm, lambda _: True)
+    assert len(said) == 1
+    assert "has started" in said[0]
 
 
 def test_weeks_begin_on_monday():

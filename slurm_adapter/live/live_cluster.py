@@ -1,0 +1,191 @@
+"""A cluster in Slurm's terms: names of nodes, Unix time, and jobs that hold what they hold."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.api.errors import DispatchError
+from cpsched.api.model import Allocation, JobType, Start
+from cpsched.api.model import columns as c
+from cpsched.api.simulation import Cluster, Outages
+from slurm_adapter.live.placing import as_slurm_fills, holdings, within
+from slurm_adapter.live.requests import YEAR, holding
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from cpsched.api.model import System
+    from slurm_adapter.live.snapshot import LiveJob, Reserved
+
+#: Seconds before a reservation by which jobs must end: they start a little after the order.
+_MARGIN = 60
+
+
+class LiveCluster(Cluster):
+    """
+    A cluster in Slurm's terms.
+
+    Parameters
+    ----------
+    epoch
+        Unix time of its second 0.
+
+    Attributes
+    ----------
+    closed
+        The nodes on which nothing may start.
+    """
+
+    def __init__(
+        self, system: System, dispatcher: str, predictor: str, *, seed: int, epoch: int
+    ) -> None:
+        super().__init__(system, dispatcher, predictor, any_queue=True, seed=seed, epoch=epoch)
+        self.epoch = epoch
+        self.closed: frozenset[int] = frozenset()
+        self._reserved: tuple[Reserved, ...] = ()
+        self._node_of = {name: node for node, name in enumerate(system.node_names)}
+        self._core = system.resource_index("core")
+
+    def second(self, unix: int) -> int:
+        """Return a second of the cluster, no earlier than the last one."""
+        return max(unix - self.epoch, self.now)
+
+    def learn_from(self, other: LiveCluster) -> None:
+        """Take over what another one's predictor has learnt, before any job is here."""
+        old = other.state()
+        requests = {**old["jobs"], "submitted": old["jobs"]["submitted"][:0]}
+        self.restore({**self.state(), "jobs": requests, "ids": [], "predictor": old["predictor"]})
+
+    # --- nodes -----------------------------------------------------------------------------------
+
+    def follow_nodes(self, closed: Iterable[str], reserved: tuple[Reserved, ...], now: int) -> None:
+        """Start no job on closed nodes, nor one that could run into a reservation."""
+        self.close({self._node_of[name] for name in closed if name in self._node_of}, now)
+        if reserved == self._reserved:
+            return
+        rows = [
+            (self._node_of[name], one.start - _MARGIN - self.epoch, one.end - self.epoch)
+            for one in reserved
+            for name in one.nodes
+            if name in self._node_of
+        ]
+        self.plan_outages(Outages.of(rows, [0] * len(rows)))
+        self._reserved = reserved
+
+    def close(self, nodes: Iterable[int], now: int) -> None:
+        """Let jobs start on all nodes but these."""
+        closed = frozenset(nodes)
+        if closed != self.closed:
+            self.set_down(closed, now)
+            self.closed = closed
+
+    def names(self, allocation: Allocation) -> tuple[str, ...]:
+        """Return the names of an allocation's nodes."""
+        return tuple(self.system.node_names[node] for node in allocation.node.tolist())
+
+    # --- jobs ------------------------------------------------------------------------------------
+
+    def leave(self, row: int, now: int) -> None:
+        """Remove a job that has not ended; nothing is learnt from it."""
+        if self.machine.is_in(row, c.RUNNING):
+            self.failed(row, now)
+        self.cancel(row, now)
+
+    def run(
+        self, job: LiveJob, now: int, fewest: int, displace: Callable[[set[int], int], None]
+    ) -> int:
+        """
+        Enter a running job, with what it holds; return its handle, -1 if it holds nothing.
+
+        Parameters
+        ----------
+        fewest
+            How few of its nodes it may be left, each then a unit; 0: it keeps them.
+        displace
+            Removes jobs from nodes on which they have not been seen running.
+        """
+        whole = holdings(job, self._node_of, self.system.resources)
+        if not self.closed.isdisjoint(whole.node.tolist()):
+            # Jobs on a closed node continue; it is closed again when all have entered.
+            self.close((), now)
+        held = within(whole, self.machine.free, self._core)
+        if not np.array_equal(held.amount, whole.amount):
+            # Jobs seen running take precedence over ordered ones.
+            displace(set(whole.node.tolist()), now)
+            held = within(whole, self.machine.free, self._core)
+        if not len(held.node):
+            return -1
+        if len(held.node) != len(job.nodes) or len(set(held.units.tolist())) != 1:
+            fewest = 0
+        left = replace(job, time_limit=max(self._end_of(job) - now, 1))
+        request = holding(left, held.amount, self.system.resources, fewest=fewest)
+        row = self.submit(request, now, job_id=job.key)
+        if fewest:
+            held = held._replace(units=np.ones_like(held.units))
+        self.start([Start(row, held)], now)
+        return row
+
+    def _end_of(self, job: LiveJob) -> int:
+        """Return the second at which the limit of a running job is over."""
+        return (job.end if job.end > job.start >= 0 else job.start + YEAR) - self.epoch
+
+    def runs_as_told(self, row: int, job: LiveJob) -> bool:
+        """Say whether a job holds in Slurm what it holds here."""
+        here = self.machine.allocation(row)
+        if sorted(self._node_of.get(name, -1) for name in job.nodes) != here.node.tolist():
+            return False
+        if job.exclusive or not job.placed:
+            return True
+        cores = holdings(job, self._node_of, self.system.resources).units
+        return np.array_equal(cores, here.amount[:, self._core])
+
+    def is_malleable(self, row: int) -> bool:
+        """Say whether a job runs that may give up nodes."""
+        return self.machine.is_in(row, c.RUNNING) and (
+            self.machine.store.columns.item(row, c.JOB_TYPE) == JobType.MALLEABLE
+        )
+
+    def shrink(self, row: int, job: LiveJob, now: int) -> bool:
+        """Take note that a job holds only these nodes; return False if they are too few."""
+        # Of a job that ends, Slurm shows fewer and fewer.
+        least = self.machine.store.columns.item(row, c.UNITS_MIN)
+        if len(job.nodes) < least:
+            return False
+        held = self.machine.allocation(row)
+        left = np.isin(held.node, [self._node_of[name] for name in job.nodes])
+        # What runs on a closed node goes on; it is closed again when all has entered.
+        self.close((), now)
+        kept = Allocation(held.node[left], held.units[left], held.amount[left])
+        self.resize(row, kept, now, latest=max(self._end_of(job), now + 1))
+        # What it has given up it cannot get back.
+        self.set_bounds(row, least, len(job.nodes), now)
+        return True
+
+    def fix(self, row: int) -> None:
+        """Let a job keep the nodes that it has."""
+        if self.is_malleable(row):
+            held = self.machine.store.columns.item(row, c.HELD_UNITS)
+            self.set_bounds(row, held, held, self.now)
+
+    def has_started(self, start: Start, now: int, *, must: bool) -> bool:
+        """
+        Start a job on its nodes as Slurm will fill them; return whether there is room.
+
+        Raises
+        ------
+        DispatchError
+            If there must be room, and is none.
+        """
+        machine = self.machine
+        shape = machine.store.shapes[machine.store.columns.item(start.handle, c.SHAPE)]
+        filled = as_slurm_fills(start.allocation, shape, machine.free)
+        try:
+            self.start([Start(start.handle, filled)], now)
+        except DispatchError:
+            if must:
+                raise
+            return False
+        return True
