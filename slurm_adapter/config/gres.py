@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError
-from slurm_adapter.config.lines import Entry, Value, hosts, logical_lines, pairs, read_text
+from slurm_adapter.config.lines import UNITS, Entry, Value, hosts, logical_lines, pairs, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,7 +66,7 @@ def read_gres(value: Value) -> tuple[Gres, ...]:
         name, kind, free, count, unit = match.groups()
         if kind and kind.lower() == "no_consume":
             kind, free = None, kind
-        number = int(count or 1) * int(1024 ** "_KMGT".find((unit or "_").upper()))
+        number = int(count or 1) * UNITS[(unit or "").lower()]
         found.append(Gres(name, kind or "", number, consumed=not free))
     return tuple(found)
 
