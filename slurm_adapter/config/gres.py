@@ -96,18 +96,16 @@ def types_by_node(entries: Iterable[Entry]) -> dict[str, list[Gres]]:
     """Return what gres.conf says about each node; entries for all nodes are under ''."""
     found: dict[str, list[Gres]] = {}
     for entry in entries:
-        gres = Gres(entry.name.text, entry.text("Type"), _count(entry))
+        files = entry.values.get("file") or entry.values.get("multiplefiles")
+        if "count" in entry.values or files is None:
+            count = entry.number("Count", 1)
+        else:
+            count = len(hosts(files))
+        gres = Gres(entry.name.text, entry.text("Type"), count)
         named = hosts(entry.values["nodename"]) if "nodename" in entry.values else ("",)
         for node in named:
             found.setdefault(node, []).append(gres)
     return found
-
-
-def _count(entry: Entry) -> int:
-    if "count" in entry.values:
-        return entry.number("Count", 1)
-    files = entry.values.get("file") or entry.values.get("multiplefiles")
-    return 1 if files is None else len(hosts(files))
 
 
 def with_types(listed: Sequence[Gres], said: Mapping[str, list[Gres]], node: str) -> list[Gres]:
