@@ -8,17 +8,15 @@ file (:data:`~slurm_adapter.dispatch.policy.LIMITS`), and the longer ones that s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError
-from slurm_adapter.config.lines import Value, read_text
-from slurm_adapter.dispatch.policy import ABSENT, ASSOCIATIONS, QOS, Association, Qos
+from slurm_adapter.config.lines import Entry, Value, read_text
+from slurm_adapter.dispatch.policy import ASSOCIATIONS, QOS, Association, Qos
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
-
-    from slurm_adapter.dispatch.policy import Key
 
 #: Alternative names of columns, in lower case.
 _ALIASES = {
@@ -44,27 +42,16 @@ _ALIASES = {
     "maxsubmitjobsperaccount": "maxsubmitpa",
 }
 _USAGE = next(key for key in ASSOCIATIONS.keys if key.field == "usage")
-_NO_VALUE = ("", "(null)", "N/A", "-1", "4294967295")
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class Row(Entry):
     """
     A line of such a table: columns by name in lower case; ``indent`` is the account's indentation.
     """
 
-    values: dict[str, Value]
-    indent: int
-
-    def text(self, key: str) -> str:
-        """Return a column, '' if it is empty or missing."""
-        value = self.values.get(key)
-        return "" if value is None or value.text in _NO_VALUE else value.text
-
-    def value(self, key: Key) -> Any:
-        """Return what a column stands for, :data:`ABSENT` if it is empty or missing."""
-        column = key.name.lower()
-        return self.values[column].read(key.kind.read) if self.text(column) else ABSENT
+    indent: int = 0
+    nothing = ("", "(null)", "N/A", "-1", "4294967295")
 
 
 def read_table(path: Path, needed: str) -> Iterator[Row]:
@@ -96,7 +83,7 @@ def read_table(path: Path, needed: str) -> Iterator[Row]:
             key: Value(cell.strip(), name, str(path), number)
             for key, name, cell in zip(keys, names, cells, strict=True)
         }
-        yield Row(values, len(account) - len(account.lstrip()))
+        yield Row(values[keys[0]], values, len(account) - len(account.lstrip()))
 
 
 def read_qos(path: Path) -> dict[str, Qos]:

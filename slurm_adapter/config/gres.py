@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError
-from slurm_adapter.config.lines import Entry, Value, hosts, logical_lines, pairs, read_text
+from slurm_adapter.config.lines import UNITS, Entry, Value, hosts, logical_lines, pairs, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -66,7 +66,7 @@ def read_gres(value: Value) -> tuple[Gres, ...]:
         name, kind, free, count, unit = match.groups()
         if kind and kind.lower() == "no_consume":
             kind, free = None, kind
-        number = int(count or 1) * int(1024 ** "_KMGT".find((unit or "_").upper()))
+        number = int(count or 1) * UNITS[(unit or "").lower()]
         found.append(Gres(name, kind or "", number, consumed=not free))
     return tuple(found)
 
@@ -96,18 +96,16 @@ def types_by_node(entries: Iterable[Entry]) -> dict[str, list[Gres]]:
     """Return what gres.conf says about each node; entries for all nodes are under ''."""
     found: dict[str, list[Gres]] = {}
     for entry in entries:
-        gres = Gres(entry.name.text, entry.text("Type"), _count(entry))
+        files = entry.values.get("file") or entry.values.get("multiplefiles")
+        if "count" in entry.values or files is None:
+            count = entry.number("Count", 1)
+        else:
+            count = len(hosts(files))
+        gres = Gres(entry.name.text, entry.text("Type"), count)
         named = hosts(entry.values["nodename"]) if "nodename" in entry.values else ("",)
         for node in named:
             found.setdefault(node, []).append(gres)
     return found
-
-
-def _count(entry: Entry) -> int:
-    if "count" in entry.values:
-        return entry.number("Count", 1)
-    files = entry.values.get("file") or entry.values.get("multiplefiles")
-    return 1 if files is None else len(hosts(files))
 
 
 def with_types(listed: Sequence[Gres], said: Mapping[str, list[Gres]], node: str) -> list[Gres]:

@@ -23,8 +23,6 @@ from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.parameters import PARAMETERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cpsched.api.model import System
     from slurm_adapter.config.conf import Conf
     from slurm_adapter.config.unmodelled import Job
@@ -124,7 +122,9 @@ def read_site(files: Files, name: str | None = None) -> Site:
     ConfigError
         If a file cannot be read or a value is invalid; names file, line and key.
     """
-    conf = _conf(files)
+    if (files.conf is None) == (not files.scontrol):
+        raise ConfigError("give either --conf slurm.conf or --scontrol FILE ...")
+    conf = read_conf(files.conf) if files.conf else read_scontrol(files.scontrol)
     notes: list[str] = []
     gres = files.gres or _beside(files, "gres.conf")
     machine = read_machine(conf, read_gres_conf(gres) if gres else ())
@@ -132,7 +132,11 @@ def read_site(files: Files, name: str | None = None) -> Site:
     name = name or conf.text("ClusterName") or Path(conf.where).stem
     gaps = of_site(machine, imported)
     notes += machine.notes
-    notes += _assumed(conf)
+    notes += [
+        f"{one} is not given: {PARAMETERS[one].default}; old versions have {former}"
+        for one, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic"))
+        if not conf.text(one)
+    ]
     if unknown := _unknown(conf, files):
         notes.append(f"unknown keys, ignored: {', '.join(unknown)}")
 
@@ -172,21 +176,8 @@ def _texts(machine: Machine, policy: Policy, name: str, topology: Path | None) -
     }
 
 
-def _assumed(conf: Conf) -> Iterator[str]:
-    """Say which assumed defaults differ in older versions of Slurm."""
-    for name, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic")):
-        if not conf.text(name):
-            yield f"{name} is not given: {PARAMETERS[name].default}; old versions have {former}"
-
-
 def _is_wide(job: Job) -> bool:
     return job.text("nnodes") not in ("", "0", "1")
-
-
-def _conf(files: Files) -> Conf:
-    if (files.conf is None) == (not files.scontrol):
-        raise ConfigError("give either --conf slurm.conf or --scontrol FILE ...")
-    return read_conf(files.conf) if files.conf else read_scontrol(files.scontrol)
 
 
 def _beside(files: Files, name: str) -> Path | None:

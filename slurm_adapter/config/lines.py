@@ -10,17 +10,24 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from cpsched.api.errors import ConfigError
+from cpsched.api.fields import parse_amount as amount
 from cpsched.api.machines import MAX_NODES, expand
+from slurm_adapter.dispatch.policy import ABSENT
+from slurm_adapter.dispatch.values import LIST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
+    from slurm_adapter.dispatch.policy import Key
+
 T = TypeVar("T")
 _NOTHING = ("(null)", "N/A", "")
+#: Slurm's units of counts.
+UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _PAIR = re.compile(r'([A-Za-z_][\w./-]*?)\s*[-+*/]?=[ \t]*(?:"([^"]*)"|(\S*))(?=\s|$)')
 _COMMENT = re.compile(r"(?<!\\)#.*")
 
@@ -64,10 +71,12 @@ class Entry:
 
     name: Value
     values: Mapping[str, Value] = field(default_factory=dict)
+    #: Texts that say nothing.
+    nothing: ClassVar[tuple[str, ...]] = _NOTHING
 
     def text(self, key: str, default: str = "") -> str:
         """Return a value, or the default if it is missing or ``(null)``."""
-        return said(self.values, key, default)
+        return said(self.values, key, default, self.nothing)
 
     def number(self, key: str, default: int) -> int:
         """Return a whole number from 0 on; Slurm allows units of 1024 (``K``, ``M``, ``G``)."""
@@ -79,15 +88,27 @@ class Entry:
         """Whether a value is YES."""
         return self.text(key).upper() in ("YES", "TRUE", "1", "ON")
 
+    def value(self, key: Key) -> Any:
+        """Return what a key of a policy stands for, :data:`ABSENT` if it is empty or missing."""
+        value = self.values.get(key.name.lower())
+        if value is None or value.text in self.nothing:
+            return ABSENT
+        return hosts(value) if key.kind is LIST else value.read(key.kind.read)
+
     def hosts(self, key: str | None = None) -> tuple[str, ...]:
         """Return the names that a list of hosts stands for."""
         return hosts(self.name if key is None else self.values[key.lower()])
 
 
-def said(values: Mapping[str, Value], key: str, default: str = "") -> str:
-    """Return the text of a key, or the default if it is missing or ``(null)``."""
+def said(
+    values: Mapping[str, Value],
+    key: str,
+    default: str = "",
+    nothing: tuple[str, ...] = _NOTHING,
+) -> str:
+    """Return the text of a key, or the default if it is missing or says nothing."""
     value = values.get(key.lower())
-    return default if value is None or value.text in _NOTHING else value.text
+    return default if value is None or value.text in nothing else value.text
 
 
 def hosts(value: Value) -> tuple[str, ...]:
@@ -152,7 +173,7 @@ def pairs(content: str, where: str, line: int) -> dict[str, Value]:
 
 
 def _number(text: str) -> int:
-    match = re.fullmatch(r"([0-9]{1,15})([KMGT]?)", text.strip(), re.IGNORECASE)
-    if match is None:
-        raise ValueError("is not a whole number from 0 on")
-    return int(match[1]) * int(1024 ** "_KMGT".find(match[2].upper() or "_"))
+    try:
+        return amount(text.strip(), UNITS)
+    except ValueError:
+        raise ValueError("is not a whole number from 0 on") from None

@@ -212,9 +212,12 @@ def system_file(machine: Machine, name: str, *, source: str, topology: str | Non
     title = f"# The machine of {name}, made by cpsched slurm import. Correct it where necessary."
     about = {"name": name, "source": source, "resources": ["core", *kinds]}
     lines = list(toml_table(title, about))
-    if _endless(machine):
+    parts = machine.conf.partitions
+    if any(limit_of(one, "MaxTime") is limit_of(one, "DefaultTime") is None for one in parts):
         lines.append(f'default_time = "{clock(_YEAR)}"  # no limit: Slurm plans with a year')
-    lines += ["", *_counted(machine)]
+    threads = " or ".join(map(str, sorted({node.threads for node in machine.nodes})))
+    thread = f": a hardware thread, of which a real core has {threads}" if threads != "1" else ""
+    lines += ["", f"# A core is a CPU of Slurm's{thread}."]
     groups = _groups(machine)
     for group, run in groupby(machine.nodes, key=lambda node: groups[node.name]):
         lines += ["", *_entry(group, list(run), kinds)]
@@ -228,16 +231,6 @@ def system_file(machine: Machine, name: str, *, source: str, topology: str | Non
         if topology.endswith((".yaml", ".yml")):
             lines[-1] += "  # slurm_topology = NAME chooses one of several"
     return "\n".join(lines) + "\n"
-
-
-def _counted(machine: Machine) -> Iterator[str]:
-    """Say what a core is."""
-    threads = {node.threads for node in machine.nodes}
-    if threads == {1}:
-        yield "# A core is a CPU of Slurm's."
-    else:
-        shown = " or ".join(map(str, sorted(threads)))
-        yield f"# A core is a CPU of Slurm's: a hardware thread, of which a real core has {shown}."
 
 
 def _groups(machine: Machine) -> dict[str, str]:
@@ -287,7 +280,8 @@ def _queue(machine: Machine, entry: Entry, name: str, groups: Mapping[str, str])
     longest, usual = limit_of(entry, "MaxTime"), limit_of(entry, "DefaultTime")
     mode = preempt_of(machine.conf, entry)
     alone = machine.conf.text("SelectType") == "select/linear"
-    least, most = entry.number("MinNodes", 1), _most_nodes(entry)
+    bounded = entry.text("MaxNodes", "UNLIMITED").upper() not in _NO_LIMIT
+    least, most = entry.number("MinNodes", 1), entry.number("MaxNodes", 0) if bounded else 0
     if 0 < most < least:
         raise entry.values["maxnodes"].error(f"is less than MinNodes ({least})")
     return toml_table(
@@ -332,12 +326,6 @@ def consumes_memory(conf: Conf) -> bool:
     return any(word.upper().endswith("_MEMORY") for word in conf.words("SelectTypeParameters"))
 
 
-def _most_nodes(entry: Entry) -> int:
-    if entry.text("MaxNodes", "UNLIMITED").upper() in _NO_LIMIT:
-        return 0
-    return entry.number("MaxNodes", 0)
-
-
 def preempt_of(conf: Conf, entry: Entry) -> str:
     """Return what may be done to a partition's running jobs where partitions preempt each other."""
     if conf.text("PreemptType", "preempt/none").lower() != "preempt/partition_prio":
@@ -345,11 +333,3 @@ def preempt_of(conf: Conf, entry: Entry) -> str:
     text = (entry.text("PreemptMode") or conf.text("PreemptMode", "OFF")).upper()
     known = {"REQUEUE": "requeue", "CANCEL": "kill", "SUSPEND": "suspend"}
     return next((mode for word, mode in known.items() if word in text.split(",")), "off")
-
-
-def _endless(machine: Machine) -> bool:
-    """Whether jobs of some partition that name no time have no limit."""
-    return any(
-        limit_of(entry, "MaxTime") is None and limit_of(entry, "DefaultTime") is None
-        for entry in machine.conf.partitions
-    )

@@ -19,7 +19,7 @@ from slurm_adapter.dispatch.policy import (
     Qos,
     Reservation,
 )
-from slurm_adapter.dispatch.values import LIST, TIME, names
+from slurm_adapter.dispatch.values import TIME, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -136,11 +136,7 @@ def _value(entry: Entry, key: Key) -> Any:
         return entry.name.text
     if entry.text(key.name).upper() in _ALL:
         return ABSENT
-    return (
-        entry.hosts(key.name)
-        if key.kind is LIST
-        else entry.values[key.name.lower()].read(key.kind.read)
-    )
+    return entry.value(key)
 
 
 def _described(

@@ -211,6 +211,15 @@ def _asks(*names: str) -> Callable[[Job], bool]:
     return lambda job: any(name in job.options for name in names)
 
 
+#: Options of jobs that are not modelled, and what is simulated.
+_OPTIONS = {
+    "--nodelist": (("w", "nodelist"), "any nodes serve"),
+    "--exclude": (("x", "exclude"), "any nodes serve"),
+    "--oversubscribe": (("s", "oversubscribe"), "jobs have their cores to themselves"),
+    "--core-spec, --thread-spec": (("S", "core-spec", "thread-spec"), "no cores are kept"),
+    "--deadline": (("deadline",), "not followed"),
+    "--spread-job": (("spread-job",), "placed as other jobs"),
+}
 #: Keys of partitions that are not modelled, the values that change nothing, and what is simulated.
 _PARTITION_KEYS = {
     "MaxCPUsPerNode": (("UNLIMITED", "0"), "jobs take all CPUs of a node"),
@@ -285,9 +294,8 @@ def _of_nodes(machine: Machine) -> Iterator[Gap]:
 
 def of_jobs(machine: Machine, policy: Policy) -> list[Gap]:
     """Return what jobs may ask for and is not modelled, or is not there."""
-    nodes = {node.name for node in machine.nodes}
-    pairs = {(one.account, one.user) for one in policy.associations}
     several = _several_types(machine)
+    kinds = f"types of {_few(sorted(several))}"
     gaps = [
         Gap("heterogeneous jobs", "each component is a job", lambda job: "+" in job.text("jobid")),
         Gap(
@@ -295,54 +303,43 @@ def of_jobs(machine: Machine, policy: Policy) -> list[Gap]:
             "such jobs are rejected",
             lambda job: bool(_COUNTED.search(job.text("constraints"))),
         ),
-        Gap(
-            f"types of {_few(sorted(several))}", "any type serves", lambda job: _typed(job, several)
-        ),
-        Gap("--nodelist", "any nodes serve", _asks("w", "nodelist")),
-        Gap("--exclude", "any nodes serve", _asks("x", "exclude")),
-        Gap("--oversubscribe", "jobs have their cores to themselves", _asks("s", "oversubscribe")),
-        Gap(
-            "--core-spec, --thread-spec",
-            "no cores are kept",
-            _asks("S", "core-spec", "thread-spec"),
-        ),
-        Gap("--deadline", "not followed", _asks("deadline")),
-        Gap("--spread-job", "placed as other jobs", _asks("spread-job")),
-        Gap(
-            "partitions that are not in the files",
+        Gap(kinds, "any type serves", lambda job: _typed(job, several)),
+        *(Gap(name, instead, _asks(*names)) for name, (names, instead) in _OPTIONS.items()),
+    ]
+    nodes = {node.name for node in machine.nodes}
+    pairs = {(one.account, one.user) for one in policy.associations}
+    lacks: dict[str, tuple[str, bool, Callable[[Job], bool]]] = {
+        "partitions that are not": (
             "such jobs are rejected",
+            True,
             lambda job: bool(job.partitions - machine.partitions.keys()),
         ),
-        Gap(
-            "nodes that are not in the files",
+        "nodes that are not": (
             "the machine as it is in the files",
+            True,
             lambda job: bool(job.nodes - nodes),
         ),
-        Gap(
-            "reservations that are not in the files",
+        "reservations that are not": (
             "nothing is reserved",
-            lambda job: (
-                bool(job.text("reservation")) and job.text("reservation") not in policy.reservations
-            ),
+            True,
+            lambda job: job.text("reservation") not in {"", *policy.reservations},
         ),
+        "QOS that are not": (
+            "neither limits nor priority",
+            bool(policy.qos),
+            lambda job: job.text("qos") not in {"", *policy.qos},
+        ),
+        "users without an association": (
+            "no shares or limits",
+            bool(pairs),
+            lambda job: (job.text("account"), job.text("user")) not in pairs,
+        ),
+    }
+    return gaps + [
+        Gap(f"{what} in the files", instead, touches)
+        for what, (instead, matters, touches) in lacks.items()
+        if matters
     ]
-    if policy.qos:
-        gaps.append(
-            Gap(
-                "QOS that are not in the files",
-                "neither limits nor priority",
-                lambda job: bool(job.text("qos")) and job.text("qos") not in policy.qos,
-            )
-        )
-    if pairs:
-        gaps.append(
-            Gap(
-                "users without an association in the files",
-                "no shares or limits",
-                lambda job: (job.text("account"), job.text("user")) not in pairs,
-            )
-        )
-    return gaps
 
 
 def _several_types(machine: Machine) -> frozenset[str]:

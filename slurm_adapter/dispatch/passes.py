@@ -264,9 +264,8 @@ class Passes(Dispatcher):
         if store.columns.item(row, c.ATTEMPTS) > self._attempts.get(row, 0):
             self._attempts[row] = store.columns.item(row, c.ATTEMPTS)
             self._rest(numbers, now + _REST)
-        of_job = np.arange(numbers.start, numbers.stop)
-        records.prioritise(of_job, now, self._usage.fair_share)
         for record in numbers:
+            records.prioritise_arrival(record, now, self._usage.fair_share)
             self._queue.insert(record)
         self._waiting += 1
         return numbers

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from cpsched.api.model import FloatArray, IntArray
 
 #: The highest priority a job can have.
-_MOST = float(2**32 - 1)
+MOST = float(2**32 - 1)
 
 
 class Asked(NamedTuple):
@@ -63,11 +63,10 @@ class Factors(NamedTuple):
     tres: FloatArray
 
     def priority(self) -> IntArray:
-        """Return whole numbers, at least 1 (0 is for jobs that are held) and at most 2**32 - 1."""
-        # In Slurm's order: sums of the same numbers are cut off at the same.
+        """Return the sums: whole numbers, at least 1 (0: the job is held) and at most ``MOST``."""
         summed = self.age + self.association + self.fair_share + self.job_size + self.partition
         summed = summed + self.qos + (self.tres.sum(axis=1) - self.nice)
-        found: IntArray = np.clip(summed, 1.0, _MOST).astype(np.int64)
+        found: IntArray = np.clip(summed, 1.0, MOST).astype(np.int64)
         return found
 
 
@@ -126,7 +125,7 @@ class Multifactor:
             Of each association, shape ``(A,)``.
         """
         return Factors(
-            age=self.age * self._age(jobs.since, now),
+            age=self.age_of(jobs.since, now),
             association=self.association_weight * _at(self.association, jobs.association),
             fair_share=self.fair_share * _at(fair_share, jobs.association),
             job_size=self.job_size * self._size(jobs),
@@ -136,10 +135,12 @@ class Multifactor:
             tres=self._tres(jobs),
         )
 
-    def _age(self, since: IntArray, now: int) -> FloatArray:
-        """Return the age factor of jobs whose age counts from some second on."""
+    def age_of(self, since: IntArray, now: int) -> FloatArray:
+        """Return the weighted age factor of jobs whose age counts from some second on."""
         waited = np.maximum(now - since, 0)
-        return np.where(waited < self.max_age, waited / max(self.max_age, 1), 1.0)
+        part = waited / max(self.max_age, 1)
+        aged: FloatArray = self.age * np.where(waited < self.max_age, part, 1.0)
+        return aged
 
     def _size(self, jobs: Asked) -> FloatArray:
         """Return the job size factor, within [0, 1]."""

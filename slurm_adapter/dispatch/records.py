@@ -6,7 +6,7 @@ The columns of records are those of :mod:`slurm_adapter.kernels.records`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from cpsched.api.model import columns as c
 from slurm_adapter.dispatch.accounts import Accounts
 from slurm_adapter.dispatch.limits import Job, LimitBook, Who, limited_tres
 from slurm_adapter.dispatch.partitions import Partitions, Reservations
-from slurm_adapter.dispatch.priority import Asked, Multifactor, normalized
+from slurm_adapter.dispatch.priority import MOST, Asked, Multifactor, normalized
 from slurm_adapter.dispatch.rows import Rows
 from slurm_adapter.dispatch.tres import Tres
 from slurm_adapter.kernels import records as r
@@ -79,10 +79,11 @@ class Records:
         self.multifactor = self._multifactor(system)
         self._basic = policy["PriorityType"] == "priority/basic"
         self._table, self._billing = Rows(r.NUM_COLUMNS), Rows(kind=np.float64)
-        self._amounts = Rows(1 + len(self.kinds))
+        self._amounts, self._weighted = Rows(1 + len(self.kinds)), Rows(5, kind=np.float64)
         self.of_row: dict[int, range] = {}
         self._who: dict[tuple[int, ...], Who] = {}
         self._sizes: dict[tuple[bytes, int, int, int], tuple[int, ...]] = {}
+        self._factors: dict[tuple[object, ...], tuple[float, ...]] = {}
         self._bills: dict[tuple[int, tuple[int, ...]], float] = {}
         self._shapes = Shapes(self.partitions, self.reservations)
 
@@ -196,19 +197,35 @@ class Records:
             Job(self.partitions.rules[partition].qos, who, array, limit, minutes), counted[1:]
         )
         several, own = len(who.partitions) > 1, who.reservation
-        until = int(self.reservations.end[own]) if own >= 0 else FAR
+        until = int(self.reservations.end[own] if own >= 0 else FAR)
         safe = who.qos not in self._preempted
         standing = (((safe << 1) + (own >= 0)) << 17) + int(self.partitions.tier[partition])
-        self._table.append((
+        row_of_table = (
             row, partition, self._shapes.asked(values[c.SHAPE], partition if several else -1, own),
             template, several, values[c.ARRAY], who.user, who.association, own, until,
             since + self.policy["bf_min_age_reserve"], 0, -1, -1,
-            since, amounts[self.kinds.index("cpu")], values[c.NODES_MIN], minutes,
+            since, amounts[self.kinds.index("cpu")], values[c.NODES_MIN],
+            minutes if self.multifactor.small_relative_to_time else 0,
             self._qos.get(who.qos, -1), values[c.NICE], standing, 0,
-        ))  # fmt: skip
+        )  # fmt: skip
+        self._table.append(row_of_table)
         self._amounts.append(counted)
+        self._weighted.append(self._fixed(row_of_table, counted))
         qos = self.policy.qos.get(who.qos)
         self._billing.append(billing * (qos.usage_factor if qos is not None else 1.0))
+
+    def _fixed(self, row: tuple[int, ...], counted: tuple[int, ...]) -> tuple[float, ...]:
+        """Return a job's weighted factors that do not change, in the order of :meth:`_sum`."""
+        key = (row[r.PARTITION], row[r.ASSOCIATION], *row[r.CPUS : r.STANDING], counted)
+        found = self._factors.get(key)
+        if found is None:
+            asked = np.array([row], dtype=np.int64).T[_ASKED]
+            job = Asked._make((*asked, np.array([counted[1:]], dtype=np.int64)))
+            one = self.multifactor.factors(job, 0, np.zeros(len(self.accounts.tree)))
+            rest = one.tres.sum(axis=1) - one.nice
+            parts = (one.association, one.job_size, one.partition, one.qos, rest)
+            found = self._factors[key] = tuple(part.item() for part in parts)
+        return found
 
     def _bill(self, partition: int, amounts: tuple[int, ...]) -> float:
         """Return what a second of a job costs in a partition."""
@@ -241,18 +258,40 @@ class Records:
 
     # --- priorities -------------------------------------------------------------------------------
 
+    def prioritise_arrival(self, record: int, now: int, fair_share: FloatArray) -> None:
+        """Work out the priority of one record; quickly where its age counts from now on."""
+        item = self.table.item
+        if self._basic or item(record, r.SINCE) != now:
+            self.prioritise(np.array([record], dtype=np.int64), now, fair_share)
+            return
+        own = item(record, r.ASSOCIATION)
+        share = fair_share.item(own) if own >= 0 else 0.0
+        total = self._sum(0.0, share, self._weighted.array[record].tolist())
+        priority = int(min(max(total, 1.0), MOST))
+        self.table[record, r.PRIORITY] = priority
+        self.table[record, r.KEY] = -((item(record, r.STANDING) << 32) + priority)
+
     def prioritise(self, records: IntArray, now: int, fair_share: FloatArray) -> None:
         """Work out the priorities of some records, and the keys by which they are sorted."""
-        table = self.table[records]
+        table = self.table
         if self._basic:
-            priority = _FIRST - table[:, r.ROW]
+            priority = _FIRST - table[records, r.ROW]
         else:
-            asked = Asked._make((*table.T[_ASKED], self.amounts[records, 1:]))
-            priority = self.multifactor.factors(asked, now, fair_share).priority()
+            own = table[records, r.ASSOCIATION]
+            share = np.where(own >= 0, fair_share[own], 0.0)
+            age = self.multifactor.age_of(table[records, r.SINCE], now)
+            total = self._sum(age, share, self._weighted.array[records].T)
+            priority = np.clip(total, 1.0, MOST).astype(np.int64)
         if "INCR_ONLY" in self._flags:
-            priority = np.maximum(priority, table[:, r.PRIORITY])
-        self.table[records, r.PRIORITY] = priority
-        self.table[records, r.KEY] = -((table[:, r.STANDING] << 32) + priority)
+            priority = np.maximum(priority, table[records, r.PRIORITY])
+        table[records, r.PRIORITY] = priority
+        table[records, r.KEY] = -((table[records, r.STANDING] << 32) + priority)
+
+    def _sum(self, age: Any, share: Any, fixed: Any) -> Any:
+        """Add up factors in Slurm's order: sums of the same numbers are cut off at the same."""
+        association, job_size, partition, qos, rest = fixed
+        total = age + association + self.multifactor.fair_share * share
+        return total + job_size + partition + qos + rest
 
     def shapes(self, view: View) -> tuple[IntArray, BoolArray]:
         """Return the shapes that records ask for, and the nodes of each class of them."""

@@ -159,14 +159,6 @@ def _shares(text: str) -> int | None:
     return shares
 
 
-def _mode(text: str) -> str:
-    return text.upper().replace("CLUSTER", "")
-
-
-def _moment(seconds: int) -> str:
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
 def tres(text: str) -> dict[str, int]:
     """
     Read ``cpu=100,mem=2T,gres/gpu=4``: amounts by TRES in lower case, memory in KB.
@@ -221,12 +213,16 @@ FLAG, NUMBER = Kind("flag", _flag), Kind("number", _number)
 #: Times of slurm.conf, of which a number alone is minutes; of sacctmgr, of which it is seconds.
 TIME = Kind("time", _time, lambda value: "UNLIMITED" if value >= _MOST else clock(value))
 LENGTH = Kind("length", duration, clock)
-MOMENT = Kind("moment", lambda text: instant(text)[0], _moment)
+MOMENT = Kind(
+    "moment",
+    lambda text: instant(text)[0],
+    lambda value: datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+)
 #: Names as one text, and as a list of texts; and words that are not in any order.
 NAMES, LIST = Kind("names", names, ",".join), Kind("list", names, list)
 WORDS = words()
 SHARES = Kind("shares", _shares, lambda value: "parent" if value is None else value)
 #: What is done to preempted jobs; '' for what the cluster does.
-MODE = Kind("mode", _mode)
+MODE = Kind("mode", lambda text: text.upper().replace("CLUSTER", ""))
 TRES = Kind("tres", tres, lambda value: _listed(value, "{}K".format))
 WEIGHTS = Kind("weights", _weights, lambda value: _listed(value, _weight_of_memory))

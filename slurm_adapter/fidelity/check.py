@@ -130,6 +130,7 @@ def check(
         folders = made(study)
         schedule = load_run(folders[base]).schedule
     lag = fitting.lag(_measured(schedule, start, end))
+    task = tasks_of(study)[0]
     return Check(
         run=folders[base],
         schedule=schedule,
@@ -140,7 +141,13 @@ def check(
         split=end,
         lag=lag,
         fit=fit,
-        given=_given(study, base, start),
+        given=replay(
+            prepare(task.made_of),
+            dispatcher=base,
+            predictor=task.predictor,
+            settings=task.settings,
+            since=start,
+        ),
         repeats=tuple(
             _measured(load_run(path).schedule, start, None, lag).overall
             for path in (carried(again) if again.seeds else ())
@@ -151,17 +158,6 @@ def check(
 def _as_recorded(study: Study) -> Study:
     """Return the study in which nothing is moved."""
     return replace(study, seeds=(0,), jitter=0)
-
-
-def _given(study: Study, dispatcher: str, start: int | None) -> Agreement:
-    task = tasks_of(study)[0]
-    return replay(
-        prepare(task.made_of),
-        dispatcher=dispatcher,
-        predictor=task.predictor,
-        settings=task.settings,
-        since=start,
-    )
 
 
 def _measured(schedule: Schedule, start: int | None, end: int | None, lag: int = 0) -> Fidelity:

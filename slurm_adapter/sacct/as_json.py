@@ -102,7 +102,7 @@ def _row(job: Mapping[str, Any], place: Place) -> Row:
         "reqtres": _tres(tres.get("requested")),
         "alloctres": _tres(tres.get("allocated")),
         "constraints": _text(job.get("constraints")),
-        "reservation": _name(_part(job, "reservation").get("name")),
+        "reservation": _text(_part(job, "reservation").get("name")),
         "licenses": _text(job.get("licenses")),
         "priority": _text(job.get("priority")),
         "reason": _text(state.get("reason")),
@@ -151,10 +151,6 @@ def _text(value: object) -> str:
             return "UNLIMITED"
         return _text(value.get("number")) if value.get("set", True) else ""
     return "" if value is None or isinstance(value, list | bool) else str(value)
-
-
-def _name(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _second(time: Mapping[str, Any], name: str) -> str:

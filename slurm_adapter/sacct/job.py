@@ -92,7 +92,10 @@ def job_of(row: Row, shapes: Shapes) -> Found:
         If a value cannot be read, or values contradict each other.
     """
     values, place = row
-    asked = options(values.get("submitline", ""), _component(row.job_id))
+    # Components of heterogeneous jobs are counted from 0.
+    component = row.job_id.partition("+")[2]
+    number = int(component) if component.isascii() and component.isdigit() else 0
+    asked = options(values.get("submitline", ""), number)
     status = _status(row)
     if isinstance(status, str):
         raise NotAJobError(status, _core_seconds(row, asked, shapes))
@@ -154,7 +157,9 @@ def _ran(row: Row, status: Status, limit: int) -> tuple[int, int, int]:
                 value = values[name.lower()]
                 raise place.error("must be a time for a job that ran", name, value)
         runtime = _runtime(row, start, exact=start_exact)
-    if start == MISSING or (runtime == 0 and _held_nothing(values)):
+    # Older Slurm gives jobs a start that were never allocated anything.
+    nothing = values.get("alloctres") == "" or values.get("alloccpus") == "0"
+    if start == MISSING or (runtime == 0 and nothing):
         cancel = _cancelled(row, status, submit)
         return MISSING, limit if limit != MISSING else cancel - submit, cancel
     if start < submit and not (start_exact and submit_exact):
@@ -173,12 +178,6 @@ def _core_seconds(row: Row, asked: Mapping[str, str], shapes: Shapes) -> int:
         return 0
 
 
-def _component(job_id: str) -> int:
-    """Return which component of a heterogeneous job this is."""
-    number = job_id.partition("+")[2]
-    return int(number) if number.isascii() and number.isdigit() else 0
-
-
 def _status(row: Row) -> Status | str:
     """Return how a job ended, or if it has not, why it is set aside."""
     text = row.values.get("state")
@@ -194,11 +193,6 @@ def _status(row: Row) -> Status | str:
     if state in _UNENDED:
         return _UNENDED[state]
     raise row.place.error("is not a state of a Slurm job", "State", text)
-
-
-def _held_nothing(values: Mapping[str, str]) -> bool:
-    """Tell whether no resource was ever allocated (older Slurm gives such jobs a start)."""
-    return values.get("alloctres") == "" or values.get("alloccpus") == "0"
 
 
 def _cancelled(row: Row, status: Status, submit: int) -> int:

@@ -125,7 +125,8 @@ def shape(row: Mapping[str, str], options: Mapping[str, str], place: Place) -> S
     nodes = _first(nodes, *_counts(row, ("ReqNodes",), place))
     asked_cores = _first(asked.cores, *_counts(row, ("ReqCPUS",), place))
     got_cores = _first(got.cores, *_counts(row, ("AllocCPUS", "NCPUS"), place))
-    exclusive = options.get("exclusive") in ("", "exclusive") or _is_whole(asked_cores, got_cores)
+    whole_nodes = (got_cores or 0) > _MOST_THREADS * (asked_cores or got_cores or 0)
+    exclusive = whole_nodes or options.get("exclusive") in ("", "exclusive")
     cores = asked_cores if exclusive else max(got_cores or 0, asked_cores or 0)
     cores = cores or got_cores
     if not cores:
@@ -163,10 +164,6 @@ def shape(row: Mapping[str, str], options: Mapping[str, str], place: Place) -> S
         switch_wait=switch_wait,
         constraint=row.get("constraints") or None,
     )
-
-
-def _is_whole(asked: int | None, got: int | None) -> bool:
-    return bool(asked and got and got > _MOST_THREADS * asked)
 
 
 def _bounds(options: Mapping[str, str], nodes: int | None, place: Place) -> tuple[int, int]:

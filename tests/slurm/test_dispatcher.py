@@ -150,24 +150,14 @@ User = "bob"
 
 def test_fair_share_lets_those_go_first_who_have_used_less():
     """Ann has used the machine for 400 s, so from the computation at 300 on Bob goes first."""
-    workload = jobs(
-        (0, 1, 400),
-        (10, 1, 10),
-        (20, 1, 10),
-        user=["ann", "ann", "bob"],
-        group=["a", "a", "b"],
-    )
     fair = slurm(ACCOUNTS, PriorityType="priority/multifactor")
-    assert starts(workload, machine((1,)), fair) == [0, 410, 400]
-    # Before it is computed all are equal.
-    short = jobs(
-        (0, 1, 200),
-        (10, 1, 10),
-        (20, 1, 10),
-        user=["ann", "ann", "bob"],
-        group=["a", "a", "b"],
-    )
-    assert starts(short, machine((1,)), fair) == [0, 200, 210]
+    # Before it is computed, as after 200 s, all are equal.
+    for first, expected in ((400, [0, 410, 400]), (200, [0, 200, 210])):
+        workload = jobs(
+            (0, 1, first), (10, 1, 10), (20, 1, 10),
+            user=["ann", "ann", "bob"], group=["a", "a", "b"],
+        )  # fmt: skip
+        assert starts(workload, machine((1,)), fair) == expected
 
 
 def test_qos_and_nice_move_jobs():
@@ -199,37 +189,51 @@ def limited(limit: str, **more: str) -> Slurm:
     return slurm(f'[[qos]]\nName = "q"\n{limit}\n', **more)
 
 
+#: Ann's second job waits for her first, Bob's starts at once: four nodes are free.
+OF_THREE = jobs(
+    *[(0, 1, 10)] * 2, *[(1, 1, 10)] * 2,
+    user=["ann", "ann", "bob", "cem"], qos=["q", "q", "q", None],
+)  # fmt: skip
+LOOSE = jobs((0, 1, 10), (1, 2, 10), (2, 1, 10), user=["ann"] * 3, qos=["q"] * 3)
+TASKS = jobs(*[(0, 1, 10)] * 4, array=["7"] * 4, array_limit=[2] * 4)
+LICENSED = jobs(*[(0, 1, 10)] * 4, licenses=["matlab:2", "matlab", "matlab", None])
+OF_LAB = jobs(*[(0, 1, 10)] * 4, user=["ann", "ann", "bob", "cem"], group=["a"] * 3 + ["b"])
+TREE = """
+[[association]]
+Account = "root"
+[[association]]
+Account = "a"
+Parent = "root"
+GrpTRES = "cpu=2"
+MaxJobs = 1
+[[association]]
+Account = "a"
+User = "ann"
+[[association]]
+Account = "a"
+User = "bob"
+"""
+
+
 @pytest.mark.parametrize(
-    "limit",
-    ["MaxJobsPU = 1", 'MaxTRESPU = "cpu=1"', "GrpJobs = 2", 'GrpTRES = "cpu=2"'],
+    ("workload", "chosen", "expected"),
+    [
+        (OF_THREE, lambda: limited("MaxJobsPU = 1"), [0, 10, 1, 1]),
+        (OF_THREE, lambda: limited('MaxTRESPU = "cpu=1"'), [0, 10, 1, 1]),
+        (OF_THREE, lambda: limited("GrpJobs = 2"), [0, 0, 10, 1]),
+        (OF_THREE, lambda: limited('GrpTRES = "cpu=2"'), [0, 0, 10, 1]),
+        (OF_THREE, lambda: limited("MaxJobsPU = 1", AccountingStorageEnforce="qos"), [0, 0, 1, 1]),
+        # A limit stops those behind it only if it is to.
+        (LOOSE, lambda: limited('GrpTRES = "cpu=2"'), [0, 12, 2]),
+        (LOOSE, lambda: limited('GrpTRES = "cpu=2"', assoc_limit_stop="yes"), [0, 10, 20]),
+        # Throttles of arrays, licences, and associations up the tree.
+        (TASKS, lambda: slurm("[licenses]\nmatlab = 3\n"), [0, 0, 10, 10]),
+        (LICENSED, lambda: slurm("[licenses]\nmatlab = 3\n"), [0, 0, 10, 0]),
+        (OF_LAB, lambda: slurm(TREE), [0, 10, 0, 0]),
+    ],
 )
-def test_limits_of_a_qos_hold_jobs_and_nobody_behind_them(limit):
-    """Ann's second job waits for her first, and Bob's starts at once: four nodes are free."""
-    workload = jobs(
-        (0, 1, 10),
-        (0, 1, 10),
-        (1, 1, 10),
-        (1, 1, 10),
-        user=["ann", "ann", "bob", "cem"],
-        qos=["q", "q", "q", None],
-    )
-    found = starts(workload, machine((4,)), limited(limit))
-    group = limit.startswith("Grp")
-    assert found == ([0, 0, 10, 1] if group else [0, 10, 1, 1])
-
-
-def test_a_limit_stops_those_behind_it_if_it_is_to():
-    workload = jobs(
-        (0, 1, 10),
-        (1, 2, 10),
-        (2, 1, 10),
-        user=["ann"] * 3,
-        qos=["q", "q", "q"],
-    )
-    loose = limited('GrpTRES = "cpu=2"')
-    assert starts(workload, machine((4,)), loose) == [0, 12, 2]
-    strict = limited('GrpTRES = "cpu=2"', assoc_limit_stop="yes")
-    assert starts(workload, machine((4,)), strict) == [0, 10, 20]
+def test_limits_hold_jobs(workload, chosen, expected) -> None:
+    assert starts(workload, machine((4,)), chosen()) == expected
 
 
 def test_what_jobs_count_stays_theirs_where_outages_are_planned(tmp_path: Path):
@@ -249,45 +253,6 @@ def test_what_jobs_count_stays_theirs_where_outages_are_planned(tmp_path: Path):
     assert found == [0, 0, 70, 100]
 
 
-def test_array_throttles_and_licences():
-    policy = "[licenses]\nmatlab = 3\n"
-    workload = jobs(
-        *[(0, 1, 10)] * 4,
-        array=["7"] * 4,
-        array_limit=[2] * 4,
-    )
-    assert starts(workload, machine((4,)), slurm(policy)) == [0, 0, 10, 10]
-    workload = jobs(*[(0, 1, 10)] * 4, licenses=["matlab:2", "matlab", "matlab", None])
-    assert starts(workload, machine((4,)), slurm(policy)) == [0, 0, 10, 0]
-
-
-def test_associations_are_limited_up_the_tree():
-    policy = """
-    [[association]]
-    Account = "root"
-    [[association]]
-    Account = "a"
-    Parent = "root"
-    GrpTRES = "cpu=2"
-    MaxJobs = 1
-    [[association]]
-    Account = "a"
-    User = "ann"
-    [[association]]
-    Account = "a"
-    User = "bob"
-    """
-    workload = jobs(
-        (0, 1, 10),
-        (0, 1, 10),
-        (0, 1, 10),
-        (0, 1, 10),
-        user=["ann", "ann", "bob", "cem"],
-        group=["a"] * 3 + ["b"],
-    )
-    assert starts(workload, machine((4,)), slurm(policy)) == [0, 10, 0, 0]
-
-
 def test_a_job_above_what_one_may_have_never_starts():
     limit = limited('MaxTRES = "cpu=2"\nMaxWall = "1:00:00"')
     workload = jobs((0, 3, 10), (0, 2, 10), (0, 1, 3601), qos=["q"] * 3)
@@ -295,12 +260,6 @@ def test_a_job_above_what_one_may_have_never_starts():
     outcomes = [JobOutcome.CANCELLED, JobOutcome.COMPLETED, JobOutcome.CANCELLED]
     assert found.schedule.outcome.tolist() == outcomes
     assert not verify(found.schedule)
-
-
-def test_limits_that_are_not_enforced_hold_nobody():
-    workload = jobs((0, 1, 10), (0, 1, 10), user=["ann"] * 2, qos=["q"] * 2)
-    loose = limited("MaxJobsPU = 1", AccountingStorageEnforce="associations")
-    assert starts(workload, machine((4,)), loose) == [0, 0]
 
 
 # --- reservations --------------------------------------------------------------------------------

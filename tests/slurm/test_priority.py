@@ -1,4 +1,4 @@
-"""Factors of the multifactor priority, worked by hand."""
+"""Factors of the multifactor priority that the recordings have no jobs for, worked by hand."""
 
 from __future__ import annotations
 
@@ -46,15 +46,6 @@ def multifactor(**changes) -> Multifactor:
     return Multifactor(**{**common, **changes})
 
 
-def test_factors_are_weighted_and_the_sum_is_cut_off():
-    found = multifactor().factors(asked(nice=7), DAY, FAIR)
-    assert found.age[0] == pytest.approx(1000 / 7)
-    assert found.fair_share[0] == 500
-    assert found.job_size[0] == 100 * (2 / 16 + 16 / 64) / 2
-    assert (found.partition[0], found.qos[0], found.association[0]) == (250, 300, 2)
-    assert found.priority()[0] == int(1000 / 7 + 500 + 18.75 + 250 + 300 + 2 - 7)
-
-
 def test_age_stops_at_its_most_and_counts_from_eligibility():
     rules = multifactor(max_age=2 * DAY)
     assert rules.factors(asked(), 5 * DAY, FAIR).age[0] == 1000
@@ -69,14 +60,6 @@ def test_small_jobs_may_be_favoured():
     assert timed.factors(asked(), 0, FAIR).job_size[0] == 100 * max(2 / 16, 16 / 64) / 60
     small = multifactor(small_relative_to_time=True, favor_small=True)
     assert small.factors(asked(), 0, FAIR).job_size[0] == pytest.approx(100 * (1 - 0.25 / 60))
-
-
-def test_trackable_resources_are_parts_of_the_partitions():
-    rules = multifactor(
-        tres_weight=np.array([1000.0, 4000.0]), partition_tres=np.array([[64.0, 8.0]])
-    )
-    found = rules.factors(asked(tres=[[16.0, 2.0]]), 0, FAIR)
-    assert found.tres.tolist() == [[250.0, 1000.0]]
 
 
 def test_priorities_are_within_what_slurm_can_hold():

@@ -6,17 +6,12 @@ import pytest
 
 from cpsched.errors import ConfigError
 from slurm_adapter.config.accounts import read_associations, read_qos, with_usage
-from slurm_adapter.dispatch.policy import Association
 
 
 def file(folder: Path, text: str) -> Path:
     path = folder / "table.txt"
     path.write_text(text)
     return path
-
-
-def tree(associations: tuple[Association, ...]) -> dict[str, str]:
-    return {one.account: one.parent for one in associations if not one.user}
 
 
 def test_columns_come_in_any_order_and_by_long_names(tmp_path: Path) -> None:
@@ -37,25 +32,25 @@ def test_qos_that_are_gone_preempt_nobody(tmp_path: Path) -> None:
     )
 
 
-def test_tree_by_parent_names(tmp_path: Path) -> None:
-    text = "User|ParentName|Account|Share\n||root|1\n|root|a|5\n|a|b|parent\nu||b|2\n"
+@pytest.mark.parametrize(
+    ("text", "known", "expected"),
+    [
+        ("User|ParentName|Account\n||root\n|root|a\n|a|b\nu||b\n", True, {"a": "root", "b": "a"}),
+        ("Account|User\nroot|\n a|\n  a|u\n  b|\n   b|v\n", True, {"a": "root", "b": "a"}),
+        # Without either all accounts are below the root.
+        ("Account|User\nroot|\na|\nb|\nb|u\n", False, {"a": "root", "b": "root"}),
+    ],
+)
+def test_the_tree_is_by_parent_names_or_indentation(tmp_path: Path, text, known, expected) -> None:
     found, is_tree = read_associations(file(tmp_path, text))
-    assert is_tree
-    assert tree(found) == {"root": "", "a": "root", "b": "a"}
-    assert [one.shares for one in found] == [1, 5, None, 2]
+    assert is_tree == known
+    parents = {one.account: one.parent for one in found if not one.user}
+    assert parents == {"root": "", **expected}
 
 
-def test_tree_by_indentation(tmp_path: Path) -> None:
-    text = "Account|User\nroot|\n a|\n  a|u\n  b|\n   b|v\n c|\n  c|u\n"
-    found, is_tree = read_associations(file(tmp_path, text))
-    assert is_tree
-    assert tree(found) == {"root": "", "a": "root", "b": "a", "c": "root"}
-
-
-def test_without_either_all_accounts_are_below_the_root(tmp_path: Path) -> None:
-    found, is_tree = read_associations(file(tmp_path, "Account|User\nroot|\na|\nb|\nb|u\n"))
-    assert not is_tree
-    assert tree(found) == {"root": "", "a": "root", "b": "root"}
+def test_shares_may_be_the_parents(tmp_path: Path) -> None:
+    found, _ = read_associations(file(tmp_path, "Account|User|Share\nroot||1\na||parent\na|u|2\n"))
+    assert [one.shares for one in found] == [1, None, 2]
 
 
 def test_usage_is_that_of_users(tmp_path: Path) -> None:

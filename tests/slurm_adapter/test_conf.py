@@ -16,21 +16,19 @@ def write(folder: Path, **files: str) -> Path:
     return folder / "main"
 
 
-def test_keys_are_in_any_case_and_the_last_value_counts(tmp_path: Path) -> None:
-    conf = read_conf(write(tmp_path, main="CLUSTERNAME=a\nClusterName = b # not c\n"))
-    assert conf.text("clustername") == "b"
-    assert conf.parameters["clustername"].line == 2
-
-
-def test_lines_go_on_without_a_blank(tmp_path: Path) -> None:
-    text = "SchedulerParameters=bf_continue,\\\nbf_window=60\nNodeName=a \\\n  CPUs=2\n"
-    conf = read_conf(write(tmp_path, main=text))
+def test_how_lines_are_written(tmp_path: Path) -> None:
+    """Keys in any case, the last value counts; lines go on; quotes and escaped number signs."""
+    conf = read_conf(
+        write(
+            tmp_path,
+            main="CLUSTERNAME=a\nClusterName = b # not c\n"
+            "SchedulerParameters=bf_continue,\\\nbf_window=60\nNodeName=a \\\n  CPUs=2\n"
+            'Epilog="/a b/c" Prolog=/x\\#y\n',
+        )
+    )
+    assert (conf.text("clustername"), conf.parameters["clustername"].line) == ("b", 2)
     assert conf.words("SchedulerParameters") == ["bf_continue", "bf_window=60"]
     assert conf.nodes[0].number("CPUs", 1) == 2
-
-
-def test_quotes_and_escaped_number_signs(tmp_path: Path) -> None:
-    conf = read_conf(write(tmp_path, main='Epilog="/a b/c" Prolog=/x\\#y\n'))
     assert (conf.text("Epilog"), conf.text("Prolog")) == ("/a b/c", "/x#y")
 
 
@@ -91,30 +89,10 @@ def test_partitions_name_nodes_sets_and_features(tmp_path: Path) -> None:
         ("NodeName=a CPUs=2 cpus=3\n", r"main:1: cpus: is given twice"),
         ("Include other.conf\n", r"main:1: Include: 'other\.conf' there is no such file"),
         ("Include main\n", r"main:1: more than 16 files include each other"),
+        (None, "cannot be read: No such file"),
     ],
 )
-def test_bad_lines_are_named(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_lines_are_named(tmp_path: Path, text: str | None, message: str) -> None:
+    path = tmp_path / "none" if text is None else write(tmp_path, main=text)
     with pytest.raises(ConfigError, match=message):
-        read_conf(write(tmp_path, main=text))
-
-
-def test_bad_values_are_named_where_they_are_used(tmp_path: Path) -> None:
-    conf = read_conf(write(tmp_path, main="\nNodeName=a[1-2 CPUs=many\n"))
-    with pytest.raises(ConfigError, match=r"main:2: NodeName: 'a\[1-2' is not a list of hosts"):
-        conf.nodes[0].hosts()
-    with pytest.raises(ConfigError, match=r"main:2: CPUs: 'many' is not a whole number"):
-        conf.nodes[0].number("CPUs", 1)
-
-
-def test_partition_of_an_unknown_node_is_named(tmp_path: Path) -> None:
-    conf = read_conf(write(tmp_path, main="NodeName=node1\nPartitionName=p Nodes=node[1-2]\n"))
-    with pytest.raises(
-        ConfigError,
-        match=r"main:2: Nodes: 'node\[1-2\]' has 'node2', which is not a node; the nodes are node1$",
-    ):
-        partition_nodes(conf, {"node1": frozenset()})
-
-
-def test_file_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="cannot be read: No such file"):
-        read_conf(tmp_path / "none")
+        read_conf(path)

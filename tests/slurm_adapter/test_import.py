@@ -143,20 +143,18 @@ def test_what_is_not_modelled_is_named(campus: Site) -> None:
     assert campus.notes == ["unknown keys, ignored: SiteNotes"]
 
 
-def test_qos_that_are_only_named_have_no_limits(tmp_path: Path) -> None:
-    found = site(tmp_path, "NodeName=a\nPartitionName=p Nodes=a QOS=small\n")
-    assert found.policy.qos["small"].limits == {}
-    assert [gap.name for gap in found.gaps] == ["QOS small (partition p)"]
-
-
-def test_nodes_of_no_partition_are_said(tmp_path: Path) -> None:
-    found = site(tmp_path, "NodeName=a[1-3]\nPartitionName=p Nodes=a[1-2]\n")
-    assert [gap.name for gap in found.gaps] == ["1 node in no partition: a3"]
-
-
-def test_topology_that_is_not_there_is_said(tmp_path: Path) -> None:
-    found = site(tmp_path, "TopologyPlugin=topology/tree\nNodeName=a\n")
-    assert [gap.name for gap in found.gaps] == ["TopologyPlugin=topology/tree"]
+@pytest.mark.parametrize(
+    ("text", "gap"),
+    [
+        ("NodeName=a\nPartitionName=p Nodes=a QOS=small\n", "QOS small (partition p)"),
+        ("NodeName=a[1-3]\nPartitionName=p Nodes=a[1-2]\n", "1 node in no partition: a3"),
+        ("TopologyPlugin=topology/tree\nNodeName=a\n", "TopologyPlugin=topology/tree"),
+    ],
+)
+def test_what_is_not_there_is_said(tmp_path: Path, text: str, gap: str) -> None:
+    found = site(tmp_path, text)
+    assert [one.name for one in found.gaps] == [gap]
+    assert all(one.limits == {} for one in found.policy.qos.values())
 
 
 def test_reservations_of_scontrol(tmp_path: Path) -> None:
@@ -184,33 +182,22 @@ def test_reservations_of_scontrol(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
+        ("\nNodeName=a[1-2\n", r"conf:2: NodeName: 'a\[1-2' is not a list of hosts"),
+        ("NodeName=a CPUs=many\n", r"conf:1: CPUs: 'many' is not a whole number"),
+        ("NodeName=a Gres=nvme:1,4:gpu\n", r"conf:1: Gres: .*'4:gpu', which is not of the"),
+        ("NodeName=a1\nPartitionName=p Nodes=a[1-2]\n", r"conf:2: Nodes: 'a\[1-2\]' has 'a2', which is not a node; the nodes are a1$"),
         ("PartitionName=p Nodes=ALL\n", r"has no nodes; give scontrol show node"),
         ("NodeName=a\nNodeName=a[]\n", r"slurm\.conf:2: NodeName: 'a\[\]' has ''"),
         ("NodeName=a\nNodeName=b,a\n", r"slurm\.conf:2: NodeName: 'b,a' has 'a', which another"),
-        (
-            "NodeName=a CPUs=2 CoreSpecCount=2\n",
-            r"slurm\.conf:1: NodeName: 'a' has 2 CPUs, of which",
-        ),
-        (
-            "NodeName=a\nPartitionName=p Nodes=a MaxTime=ever\n",
-            r"slurm\.conf:2: MaxTime: 'ever' is",
-        ),
-        (
-            "NodeName=a\nPartitionName=p\nPartitionName=q,p\n",
-            r"slurm\.conf:3: .*'p' is also on another",
-        ),
-        (
-            "NodeName=a\nPartitionName=p Nodes=a MinNodes=2 MaxNodes=1\n",
-            r":2: MaxNodes: '1' is less",
-        ),
+        ("NodeName=a CPUs=2 CoreSpecCount=2\n", r"slurm\.conf:1: NodeName: 'a' has 2 CPUs, of which"),
+        ("NodeName=a\nPartitionName=p Nodes=a MaxTime=ever\n", r"slurm\.conf:2: MaxTime: 'ever' is"),
+        ("NodeName=a\nPartitionName=p\nPartitionName=q,p\n", r"slurm\.conf:3: .*'p' is also on another"),
+        ("NodeName=a\nPartitionName=p Nodes=a MinNodes=2 MaxNodes=1\n", r":2: MaxNodes: '1' is less"),
         ("NodeName=a\nPriorityWeightAge=-1\n", r"slurm\.conf:2: PriorityWeightAge: '-1' must be a"),
-        (
-            "NodeName=a\nSchedulerParameters=bf_window=x\n",
-            r"slurm\.conf:2: .*bf_window: 'x' is not",
-        ),
+        ("NodeName=a\nSchedulerParameters=bf_window=x\n", r"slurm\.conf:2: .*bf_window: 'x' is not"),
         ("NodeName=a\nLicenses=a:b:c\n", r"slurm\.conf:2: Licenses: .*'a:b:c', not of the form"),
     ],
-)
+)  # fmt: skip
 def test_bad_values_are_named(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message) as caught:
         site(tmp_path, text)
@@ -291,18 +278,13 @@ def test_memory_that_slurm_does_not_count_is_ignored(tmp_path: Path) -> None:
     assert ignored.system.log.memory == MemoryMapping.IGNORED
 
 
-def test_nodes_that_say_no_memory_have_none(tmp_path: Path) -> None:
-    assert site(tmp_path, "NodeName=a\n").system.resources == ("core",)
-
-
-def test_slurm_enforces_nothing_unasked(tmp_path: Path) -> None:
-    assert site(tmp_path, "NodeName=a\n").policy["AccountingStorageEnforce"] == {"none"}
-
-
-def test_defaults_that_have_changed_are_said(tmp_path: Path) -> None:
-    assert [note.partition(" ")[0] for note in site(tmp_path, "NodeName=a\n").notes] == [
-        *("SelectType", "PriorityType")
-    ]
+def test_what_is_assumed_where_nothing_is_said(tmp_path: Path) -> None:
+    """No memory; nothing is enforced unasked; defaults that have changed are said."""
+    found = site(tmp_path, "NodeName=a\n")
+    assert found.system.resources == ("core",)
+    assert found.policy["AccountingStorageEnforce"] == {"none"}
+    notes = [note.partition(" ")[0] for note in found.notes]
+    assert notes == ["SelectType", "PriorityType"]
 
 
 def test_topology_that_lacks_nodes_is_left_out(tmp_path: Path) -> None:

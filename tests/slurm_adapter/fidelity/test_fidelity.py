@@ -70,8 +70,8 @@ def test_a_log_that_was_made_so_is_reproduced() -> None:
     assert found.overall.within == (1, 1, 1)
     assert found.use_correlation == pytest.approx(1)
     assert found.use_difference == 0
-    assert statement(found)[0].startswith("Waits are closely reproduced: ")
-    assert "(0% more)" in statement(found)[0]
+    assert next(statement(found)).startswith("Waits are closely reproduced: ")
+    assert "(0% more)" in next(statement(found))
     jobs_of = {kind: 0 for kind, _, _ in found.groups}
     for kind, _, one in found.groups:
         jobs_of[kind] += one.jobs
@@ -92,7 +92,7 @@ def test_errors_are_those_of_the_starts() -> None:
 
     waits = log.recorded_start - log.submit, schedule.start - log.submit
     assert found.overall.rank == pytest.approx(spearmanr(*waits).statistic)
-    assert "not reproduced" in statement(found)[0]
+    assert "not reproduced" in next(statement(found))
     assert any("do not trust them" in line and "--outages" in line for line in statement(found))
 
 
@@ -121,7 +121,7 @@ def test_a_held_job_waits_from_when_it_may_start() -> None:
     found = measure(run(log, machine((1,)), "easy").schedule)
     assert (found.recorded.tolist(), found.simulated.tolist()) == ([3], [0])
     assert found.from_submit == (103, 100)
-    assert statement(found)[1].endswith("from its submit they are 1 min 43 s and 1 min 40 s.")
+    assert list(statement(found))[1].endswith("from its submit they are 1 min 43 s and 1 min 40 s.")
 
 
 def test_the_jobs_that_differ_most_are_told_from_both_sides() -> None:
@@ -202,13 +202,13 @@ def test_repeats_say_how_far_chance_goes(folder: Path) -> None:
     assert len(checked.repeats) == 2
     # Examples are told of the run in which nothing was moved.
     assert told(checked, moved, 3) == told(check(study(folder), folder / "out"), study(folder), 3)
-    said = statement(checked.whole, checked.repeats)
+    said = list(statement(checked.whole, checked.repeats))
     assert said[1].startswith("Chance: over 3 simulations, with submits moved by seconds, ")
     assert not any(line.startswith("Chance") for line in statement(checked.whole))
     # What seconds can do a what-if must exceed.
     far = replace(checked.repeats[0], simulated=checked.whole.overall.simulated + 7200, rank=0.0)
     far = replace(far, within=(0.0, 0.0, 0.0))
-    said = statement(checked.whole, [far])
+    said = list(statement(checked.whole, [far]))
     assert "The verdict depends on these seconds: " in said[1]
     assert any("2 h" in line or "4 h" in line for line in said[2:])
 
@@ -246,7 +246,7 @@ def test_the_words_say_which_groups_are_off() -> None:
     log = recorded("easy")
     late = np.where(np.arange(400) % 2 == 1, 40_000, 0)
     found = fidelity_of(log.with_columns(recorded_start=log.recorded_start + late))
-    words = statement(found)
+    words = list(statement(found))
     off = replace(found, groups=tuple(one for one in found.groups if one[0] == "queue"))
     assert any(line.startswith("Jobs of queue q1: ") for line in statement(off)), words
 
