@@ -19,10 +19,10 @@ from tiny import FOUR_CORES, jobs, machine, run
 
 from cpsched.base.tables import Column, Table
 from cpsched.errors import ConfigError, RunError
-from cpsched.report.facts import _other_ends
 from cpsched.report.make import make_report
 from cpsched.report.page import html_table, island
 from cpsched.report.reproduce import simulate_line, study_text
+from cpsched.report.section import _other_ends
 from cpsched.show.readable import Titled
 from cpsched.study import carry_out, load_run, load_study, make_tables, save_run
 from cpsched.study.results import COUNTS
