@@ -32,7 +32,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         **_classes("cpsched.dispatch.backfilling", "easy", "conservative"),
         **_classes("cpsched.cp.hybrid", "cph"),
         **_classes("cpsched.cp.pure", "cp"),
-        "plan": "cpsched.cp.whole_queue.dispatcher:WholeQueue",
+        "plan": "cpsched.rollout.whole_queue:WholeQueue",
         **_classes("cpsched.rollout.dispatcher", "rollout"),
         "try": "cpsched.dispatch.try_runs:TryRuns",
         "preempt": "cpsched.dispatch.preemption:Preemption",
