@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -32,7 +32,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cpsched.mapping import Fitted
+    from cpsched.simulation.observers import Observer, RunObserver
     from cpsched.simulation.simulate import Checkpoint
+    from cpsched.study.campaign import Outcome
+    from cpsched.study.status import Watch
     from cpsched.study.tables import Tables
     from cpsched.study.task import Task
 
@@ -71,7 +74,6 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Simulate a job log under one or more dispatchers and print what would have happened."""
-    from cpsched.cli.observing import beside, check_was_observed, observed
     from cpsched.study import carry_out, make_tables
     from cpsched.study.sources import prepare
     from cpsched.study.task import tasks_of
@@ -92,7 +94,7 @@ def command(
     _refuse_unfit(tasks, fitted)
     with (
         _folder(out) as folder,
-        observed(
+        _observed(
             observe or [], tasks, fitted, overwrite=overwrite, saved=kept is not None
         ) as observers,
     ):
@@ -100,13 +102,13 @@ def command(
             outcome = carry_out(
                 study,
                 folder,
-                watch=beside(watch, observers),
+                watch=_beside(watch, observers),
                 display=display,
                 formats=written,
                 again=overwrite,
                 checkpoint=kept,
             )
-        check_was_observed(observers, outcome)
+        _check_was_observed(observers, outcome)
         complain_about(outcome, kept=out is not None)
         if outcome.folders:
             _print(make_tables(folder), tasks, fitted, out, as_json=as_json, stats=stats)
@@ -124,6 +126,63 @@ def _folder(out: Path | None) -> Iterator[Path]:
         return
     with TemporaryDirectory(prefix="cpsched-") as folder:
         yield Path(folder)
+
+
+@contextmanager
+def _observed(
+    specs: Sequence[str], tasks: Sequence[Task], fitted: Fitted, *, overwrite: bool, saved: bool
+) -> Iterator[tuple[RunObserver, ...]]:
+    """
+    Give the observers of a run, opened.
+
+    Parameters
+    ----------
+    saved
+        Whether the run's state is kept in a checkpoint.
+
+    Raises
+    ------
+    ConfigError
+        If there are several runs, an observer refuses this one, or the run starts from a
+        checkpoint.
+    """
+    from cpsched.base.spec import build
+
+    observers: tuple[RunObserver, ...] = tuple(build("observers", spec) for spec in specs)
+    if observers and len(tasks) > 1:
+        raise ConfigError(f"it is for one run, but these are {len(tasks)}", key="--observe")
+    if observers and saved:
+        raise ConfigError(
+            "it cannot continue from a checkpoint: leave out --checkpoint", key="--observe"
+        )
+    import numpy as np
+
+    rejected = [row for row, _ in fitted.rejected]
+    names = np.delete(fitted.workload.job_id, rejected).tolist() if observers else []
+    with ExitStack() as stack:
+        for observer in observers:
+            dispatcher = build("dispatchers", tasks[0].dispatcher)
+            stack.enter_context(observer.opened(dispatcher, names, overwrite=overwrite))
+        yield observers
+
+
+def _beside(watch: Watch | None, observers: tuple[RunObserver, ...]) -> Watch | None:
+    """Return a study's watch that has these observers too."""
+    if not observers:
+        return watch
+
+    def both(display: Any, task: Any, epoch: int | None) -> tuple[Observer, ...]:
+        return (*observers, *(() if watch is None else watch(display, task, epoch)))
+
+    return both
+
+
+def _check_was_observed(observers: Sequence[RunObserver], outcome: Outcome) -> None:
+    """Refuse to say nothing where a run was there already and nothing was observed."""
+    if observers and outcome.kept:
+        raise ConfigError(
+            "the run exists already and was not repeated: add --overwrite", key="--observe"
+        )
 
 
 def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:

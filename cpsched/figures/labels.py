@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
 
+    from cpsched.base.types import FloatArray
     from cpsched.figures.looks import Look
 
 _SIZE = 8.0
@@ -23,13 +24,23 @@ _LETTERS, _GAP, _SAMPLE = 29, 6, 16
 #: Letters that two names beside each other may have in a narrow figure.
 _BESIDE = 17
 #: Places for a name around a point, in order of preference: direction, and how far away.
-_AROUND = tuple(
-    (dx, dy, far)
-    for far in (1.0, 2.2, 3.6, 5.2, 7.0, 9.0, 12.0, 15.0, 18.0)
-    for dx, dy in (
-        *((1.0, 0.0), (1.0, 1.0), (1.0, -1.0), (-1.0, 0.0), (-1.0, 1.0), (-1.0, -1.0), (0.0, 1.0)),
-        *((0.0, -1.0), (0.5, 1.0), (-0.5, 1.0), (0.5, -1.0), (-0.5, -1.0)),
-    )
+_AROUND = np.array(
+    [
+        (dx, dy, far)
+        for far in (1.0, 2.2, 3.6, 5.2, 7.0, 9.0, 12.0, 15.0, 18.0)
+        for dx, dy in (
+            *(
+                (1.0, 0.0),
+                (1.0, 1.0),
+                (1.0, -1.0),
+                (-1.0, 0.0),
+                (-1.0, 1.0),
+                (-1.0, -1.0),
+                (0.0, 1.0),
+            ),
+            *((0.0, -1.0), (0.5, 1.0), (-0.5, 1.0), (0.5, -1.0), (-0.5, -1.0)),
+        )
+    ]
 )
 
 
@@ -144,58 +155,51 @@ def name_points(
     taken
         What else is not to be covered, in pixels.
     """
-    from matplotlib.transforms import Bbox
-
     figure.draw_without_rendering()
-    inside, scale = axes.bbox, figure.dpi / 72
+    scale = figure.dpi / 72
     letters = max(12, int(figure.get_size_inches()[0] * 4))
-    full = [*taken]
     pixels = axes.transData.transform([point[:2] for point in points])
-    full += [Bbox.from_extents(x - 7, y - 7, x + 7, y + 7) for x, y in pixels]
-    order = sorted(range(len(points)), key=lambda at: not points[at][2].is_base)
-    for (x, y, look), (px, py) in ((points[at], pixels[at]) for at in order):
+    full = [*(box.extents for box in taken), *np.hstack([pixels - 7, pixels + 7])]
+    for at in sorted(range(len(points)), key=lambda at: not points[at][2].is_base):
+        (x, y, look), pixel = points[at], pixels[at]
         text = axes.annotate(
             wrapped(look.label, letters), (x, y), (0, 0), textcoords="offset points",
             color=look.colour, fontsize=_SIZE, linespacing=1.05, ha="center", va="center",
             fontweight="bold" if look.is_base else "normal",
         )  # fmt: skip
         box = text.get_window_extent()
-        wide, high = box.width + 3, box.height + 2
-
-        def place(
-            dx: float, dy: float, far: float, px: float = px, py: float = py,
-            wide: float = wide, high: float = high,
-        ) -> Bbox:  # fmt: skip
-            gap = 6 * scale * far
-            x, y = px + dx * (gap + wide / 2), py + dy * (gap * 0.8 + high / 2)
-            return Bbox.from_bounds(x - wide / 2, y - high / 2, wide, high)
-
-        def covered(box: Bbox) -> float:
-            over = sum(_common(box, other) for other in full)
-            return over + wide * high - _common(box, inside)  # noqa: B023
-
-        boxes = [place(*one) for one in _AROUND]
-        # An overlap justifies a more distant place, but not a small overlap.
-        further = [0.05 * wide * high * far for _, _, far in _AROUND]
-        best = boxes[
-            int(np.argmin([covered(at) + by for at, by in zip(boxes, further, strict=True)]))
-        ]
+        best = _free(pixel, np.array([box.width + 3, box.height + 2]), scale, full, axes.bbox)
         full.append(best)
-        dx, dy = (best.x0 + best.x1) / 2 - px, (best.y0 + best.y1) / 2 - py
-        text.xyann = (dx / scale, dy / scale)
+        middle = (best[:2] + best[2:]) / 2
+        text.xyann = tuple((middle - pixel) / scale)
         # A line to the name if it is not next to its point.
-        near = min(max(px, best.x0), best.x1), min(max(py, best.y0), best.y1)
-        if max(abs(near[0] - px), abs(near[1] - py)) > 9 * scale:
-            end = ((near[0] - px) / scale, (near[1] - py) / scale)
+        near = np.clip(pixel, best[:2], best[2:]) - pixel
+        if np.abs(near).max() > 9 * scale:
             axes.annotate(
-                "", (x, y), end, textcoords="offset points",
+                "", (x, y), tuple(near / scale), textcoords="offset points",
                 arrowprops={"arrowstyle": "-", "color": SOFT, "linewidth": 0.5, "shrinkA": 0,
                             "shrinkB": 3},
             )  # fmt: skip
 
 
-def _common(one: Bbox, other: Bbox) -> float:
-    """Return the area that two boxes share."""
-    width = min(one.x1, other.x1) - max(one.x0, other.x0)
-    height = min(one.y1, other.y1) - max(one.y0, other.y0)
-    return float(max(width, 0.0) * max(height, 0.0))
+def _free(
+    pixel: FloatArray, size: FloatArray, scale: float, full: Sequence[FloatArray], inside: Bbox
+) -> FloatArray:
+    """Return the ends of the box around a point that covers least, and is inside the axes."""
+    ways, far = _AROUND[:, :2], _AROUND[:, 2]
+    gap = 6 * scale * far[:, None] * (1, 0.8)
+    middle = pixel + ways * (gap + size / 2)
+    boxes = np.hstack([middle - size / 2, middle + size / 2])
+    area = size.prod()
+    covered = _common(boxes[:, None], np.array(full)).sum(axis=1)
+    outside = area - _common(boxes, np.array(inside.extents))
+    # An overlap justifies a more distant place, but not a small overlap.
+    best: FloatArray = boxes[np.argmin(covered + outside + 0.05 * area * far)]
+    return best
+
+
+def _common(one: FloatArray, other: FloatArray) -> FloatArray:
+    """Return the areas that boxes share, by their ends."""
+    ends = np.minimum(one[..., 2:], other[..., 2:]) - np.maximum(one[..., :2], other[..., :2])
+    shared: FloatArray = np.maximum(ends, 0).prod(axis=-1)
+    return shared

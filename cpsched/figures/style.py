@@ -175,17 +175,15 @@ def span_axis(axes: Axes, name: str, top: float, *, log: bool) -> None:
     else:
         from matplotlib.ticker import MultipleLocator
 
-        axis.set_major_locator(MultipleLocator(_step(top)))
+        axis.set_major_locator(MultipleLocator(span_step(top / 7)))
 
 
-def _step(top: float) -> float:
-    """Return a round span, so that four to eight of it reach up to ``top`` seconds."""
+def span_step(least: float) -> float:
+    """Return a round span of at least so many seconds."""
     steps = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1200, 1800, 3600, 7200, 4 * 3600, 6 * 3600)
     days = (0.5, 1, 2, 5, 7, 14, 28, 70, 140, 365)
-    for step in (*steps, *(day * 86400 for day in days)):
-        if top / step <= 7:
-            return step
-    return top / 5
+    every = (*steps, *(day * _DAY for day in days))
+    return next((step for step in every if step >= least), least)
 
 
 def moments(axes: Axes, epoch: int | None, start: float, end: float, most: int = 8) -> None:

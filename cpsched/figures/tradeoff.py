@@ -17,6 +17,7 @@ from cpsched.figures.style import (
     is_narrow,
     number_marks,
     plain,
+    span_step,
 )
 
 if TYPE_CHECKING:
@@ -134,9 +135,8 @@ def _axis(axes: Axes, name: str, values: Sequence[float]) -> None:
     else:
         room = 0.16 * (high - low) or 0.1 * high or 1.0
         ends = low - room, high + room
-        unit = next((one for one in (86400, 3600, 60) if ends[1] - ends[0] >= one), 1)
         if spans:
-            step = _round_step((ends[1] - ends[0]) / 5, unit)
+            step = span_step((ends[1] - ends[0]) / 5)
             first = -(-ends[0] // step)
             marks = [step * (first + at) for at in range(12) if step * (first + at) <= ends[1]]
             axis.set_major_locator(FixedLocator([mark for mark in marks if mark >= 0]))
@@ -152,9 +152,3 @@ def _axis(axes: Axes, name: str, values: Sequence[float]) -> None:
 
 _SPAN_MARKS = sorted({*SPANS, 30, 120, 300, 1200, 1800, 7200, 3 * 3600, 12 * 3600, 2 * 86400,
                       8 * 86400, 32 * 86400})  # fmt: skip
-
-
-def _round_step(wanted: float, unit: int) -> float:
-    """Return a step of whole units, halves or quarters near a wanted one."""
-    steps = [part * unit for part in (0.25, 0.5, 1, 2, 3, 4, 6, 7, 10, 14, 20, 30, 60, 100, 200)]
-    return next((step for step in steps if step >= wanted), wanted)

@@ -35,11 +35,11 @@ _UNIT = re.compile(r"(\d|\d (?:d|h|min)) (?=(?:d|h|min|s|%)\b|%|\d+ (?:h|min|s)\
 _OPTION = re.compile(r"--[a-z-]+(?: \d+)?")
 _METADATA = re.compile(r"<metadata>.*?</metadata>", re.DOTALL)
 _SHAPES = ("<path", "<use", "<text")
-#: A turn by nothing, curves, and a font, which is the page's.
-_TURNED, _CURVES = re.compile(r' transform="rotate\(-0 [^"]*"'), re.compile(r' d="[^"]*[CQZ]')
-_LINES, _POINT = re.compile(r'(?<= d=")[^"]*'), re.compile(r"([MLz]) ?|([-\d.]+) ([-\d.]+)")
+#: A turn by nothing, and a font, which is the page's.
+_TURNED = re.compile(r' transform="rotate\(-0 [^"]*"')
 _FONT = re.compile(r"(?<=[\"; ])font-family: [^;]*; ?")
-_SPACE, _PATH_SPACE = re.compile(r">\s+<"), re.compile(r"\s*\n")
+#: Space between elements, and within a path where a letter stands anyhow.
+_SPACE, _PATH_SPACE = re.compile(r">\s+<"), re.compile(r"\s*\n|(?<=[MLCQz]) ")
 #: Colours of figures, and their replacements in the page's light and dark modes.
 _COLOURS = {
     INK: "currentColor", PAPER: "var(--card)", FAINT: "var(--grid)", SOFT: "var(--soft)",
@@ -145,32 +145,11 @@ def _in_page(tag: str, prefix: str) -> str:
         tag = tag.replace(fixed, named)
     tag = _DIGITS.sub(r"\1", _TURNED.sub("", tag)) if tag.startswith(_SHAPES) else tag
     if tag.startswith("<path"):
-        tag = _PATH_SPACE.sub(" ", tag)
-        tag = tag if _CURVES.search(tag) else _LINES.sub(_shorter, tag)
+        tag = _PATH_SPACE.sub("", tag)
     if tag.startswith("<text"):
         tag = _FONT.sub("", tag)
     tag = _GROUP_NAME.sub(r"\1", tag)
     return _IDENTIFIER.sub(lambda found: found.group() + prefix, tag)
-
-
-def _shorter(lines: re.Match[str]) -> str:
-    """Return a path of straight lines, with one number for a point right of or above the last."""
-    said: list[str] = []
-    last, before = ("", ""), ""
-    for command, x, y in _POINT.findall(lines.group()):
-        if command:
-            before = command
-            if command == "z":
-                said.append("z")
-            continue
-        if before != "M" and y == last[1]:
-            said.append(f"H{x}")
-        elif before != "M" and x == last[0]:
-            said.append(f"V{y}")
-        else:
-            said.append(f"{'M' if before == 'M' else 'L'}{x} {y}")
-        last, before = (x, y), "L"
-    return "".join(said)
 
 
 def html_table(titled: Titled) -> dict[str, Any]:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from cpsched.base.tables import Column, Number, Table, decimals_for
 from cpsched.base.words import duration
 from cpsched.metrics.groups import SIZES
-from cpsched.study.allocators import allocator_column
 from cpsched.study.comparisons import Difference
 from cpsched.study.folder import slug
 from cpsched.study.measures import OF_ALL, OF_JOBS, OF_SIZES, TAIL, Measure
@@ -206,11 +205,13 @@ def _titled(
     place: str, title: str, rows: Sequence[Row], *columns: Column, caption: str = ""
 ) -> Titled:
     """Return a table of rows by dispatcher, predictor and, if they differ in it, allocator."""
-    allocators = [None if row["allocator"] is None else str(row["allocator"]) for row in rows]
-    same, named = allocator_column(allocators)
-    who = (_text(rows, "dispatcher"), _text(rows, "predictor"), *named)
-    said = "; ".join(filter(None, [caption, same]))
-    return Titled(place, title, Table(said, (*who, *columns)))
+    allocators = [row["allocator"] for row in rows]
+    who, said = [_text(rows, "dispatcher"), _text(rows, "predictor")], [caption]
+    if len(set(allocators)) > 1:
+        who.append(Column("allocator", "", tuple(str(one or "-") for one in allocators)))
+    elif allocators[0]:
+        said.append(f"allocator: {allocators[0]}")
+    return Titled(place, title, Table("; ".join(filter(None, said)), (*who, *columns)))
 
 
 def _text(rows: Sequence[Row], name: str) -> Column:

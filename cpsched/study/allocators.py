@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.base.spec import Spec, options_of, resolved
-from cpsched.base.tables import Column
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
 _OPTION = "allocator"
 #: The option by which a dispatcher names the one it wraps.
@@ -43,13 +42,6 @@ def with_allocator(dispatcher: str, allocator: str) -> str:
     if _OPTION in named or _OPTION not in options_of("dispatchers", spec.name):
         return dispatcher
     return str(Spec(spec.name, tuple(sorted((named | {_OPTION: allocator}).items()))))
-
-
-def allocator_column(allocators: Sequence[str | None]) -> tuple[str, list[Column]]:
-    """Return words for a caption if all runs share an allocator, else a column."""
-    if len(set(allocators)) == 1:
-        return (f"allocator: {allocators[0]}" if allocators[0] else ""), []
-    return "", [Column("allocator", "", tuple(one or "-" for one in allocators))]
 
 
 def unequal(runs: Iterable[tuple[str, str, str | None]]) -> str | None:

@@ -8,7 +8,7 @@ Jobs that ran in both runs are compared one by one. Intervals come from the boot
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, partial, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
@@ -67,20 +67,13 @@ def gains(
     start
         Jobs submitted from this second or date on are compared; None: all.
     """
-    known: dict[str, _Jobs] = {}
+    # A baseline is read once.
+    read = cache(partial(_read, start=start))
     return [
         {**of[0].labels, **row}
         for of, pairs in with_baselines(repeated, baseline)
-        for row in _rows([tuple(_jobs(run, known, start) for run in pair) for pair in pairs])
+        for row in _rows([tuple(map(read, pair)) for pair in pairs])
     ]
-
-
-def _jobs(run: RunResult, known: dict[str, _Jobs], start: int | str | None) -> _Jobs:
-    """Read the jobs of a run; of a baseline once."""
-    key = str(run.path)
-    if key not in known:
-        known[key] = _read(run, start)
-    return known[key]
 
 
 def _read(run: RunResult, start: int | str | None) -> _Jobs:

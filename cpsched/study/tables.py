@@ -160,7 +160,7 @@ def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> T
         sizes=Rows.of(_group_rows(repeated, "size", "sizes"), least=_SIZE_COLUMNS),
         differences=Rows.of(comparisons(repeated, results.baseline), least=COLUMNS),
         gains=Rows.of(by_group),
-        timing=Rows.of([_timing_row(run) for run in runs]),
+        timing=Rows.of([{**_names(run), "seed": run.seed, **run.timing} for run in runs]),
     )
 
 
@@ -186,10 +186,13 @@ def grouped(runs: Iterable[RunResult]) -> list[list[RunResult]]:
     return list(found.values())
 
 
+def _names(run: RunResult) -> dict[str, Cell]:
+    return {**run.labels, "allocator": run.allocator}
+
+
 def _run_row(run: RunResult) -> dict[str, Cell]:
     return {
-        **run.labels,
-        "allocator": run.allocator,
+        **_names(run),
         "seed": run.seed,
         "folder": run.folder,
         "deterministic": run.deterministic,
@@ -198,15 +201,10 @@ def _run_row(run: RunResult) -> dict[str, Cell]:
     }
 
 
-def _timing_row(run: RunResult) -> dict[str, Cell]:
-    return {**run.labels, "allocator": run.allocator, "seed": run.seed, **run.timing}
-
-
 def _summary_row(of: Sequence[RunResult], on_front: bool | None) -> dict[str, Cell]:
     first = of[0]
     return {
-        **first.labels,
-        "allocator": first.allocator,
+        **_names(first),
         "repetitions": len(of),
         "knows_runtimes": first.knows_runtimes,
         "on_front": on_front,
@@ -228,7 +226,7 @@ def _group_rows(
                 continue
             figures = {key: mean(one[name][key] for one in found) for key in found[0][name]}
             jobs = _mean_count([one[name]["jobs"] for one in found])
-            names = {**of[0].labels, "allocator": of[0].allocator, kind: name}
+            names = {**_names(of[0]), kind: name}
             rows.append({**names, "repetitions": len(found), **figures, "jobs": jobs})
     return rows
 

@@ -11,7 +11,7 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
-from cpsched.base import registry, resources
+from cpsched.base import registry
 from cpsched.cli.main import main
 
 LOG = """\
@@ -156,19 +156,6 @@ def test_simulate_goes_on_with_what_is_there(files, cpsched):
     assert timings == [before]
 
 
-def test_the_same_log_elsewhere_is_the_same_run(files, cpsched, monkeypatch):
-    """Neither its name nor the working directory counts, nor that its format is named."""
-    assert cpsched(*SIMULATE, "-d", "fifo", "--out", "out")[0] == 0
-    (files / "elsewhere").mkdir()
-    (files / "elsewhere" / "other.swf").write_text(LOG)
-    (files / "elsewhere" / "machine.toml").write_text((files / "four.toml").read_text())
-    (files / "elsewhere" / "first-fit").write_text("a file called like an option's value")
-    monkeypatch.chdir(files / "elsewhere")
-    same = ("simulate", "other.swf", "--system", "machine.toml", "-d", "fifo", "--format", "swf")
-    _, out, _ = cpsched(*same, "--out", "../out")
-    assert "Already done: 1 of 1" in out
-
-
 @pytest.mark.usefixtures("files")
 def test_one_system(cpsched):
     """The last of two used to win; ``compare`` is for several."""
@@ -190,17 +177,6 @@ def test_verify_fails_on_a_corrupted_schedule(files, cpsched):
     assert code == 1
     assert " wrong" in out
     assert err.startswith("cpsched: 1 schedule contradicts")
-
-
-def test_json_holds_the_summaries(files, cpsched):
-    code, out, _ = cpsched(*SIMULATE, "-d", "fifo", "--json")
-    assert code == 0
-    found = json.loads(out)
-    assert found["schema"] == "cpsched.results/1"
-    (run,) = found["runs"]
-    assert (run["folder"], run["seed"]) == (None, 0)
-    assert run["dispatcher"] == "fifo"
-    assert run["summary"]["wait_s"]["all"]["max"] == 3
 
 
 def test_part_of_a_log(files, cpsched):
@@ -338,11 +314,6 @@ def test_the_shell_completes_commands_options_and_values(words, completed):
     assert answer.stdout.split() == completed
 
 
-def test_help_offers_to_install_completion(cpsched):
-    _, out, _ = cpsched("--help")
-    assert "--install-completion" in out
-
-
 def test_a_bad_line_is_named_and_can_be_set_aside(files, cpsched):
     """File, line, field and value; --skip-bad-lines counts it in the summary."""
     with (files / "log.swf").open("a") as log:
@@ -354,29 +325,6 @@ def test_a_bad_line_is_named_and_can_be_set_aside(files, cpsched):
     code, out, _ = cpsched(*SIMULATE, "--skip-bad-lines")
     assert code == 0
     assert "set aside: 1 row of the log (bad line)" in out
-
-
-def test_overwrite_makes_the_runs_again_and_leaves_the_rest(files, cpsched):
-    """Files of the user stay where they are, in the study's folder and in a run's."""
-    cpsched(*SIMULATE, "-d", "fifo", "--out", "out")
-    for other in ("out.old", "out.partial"):
-        (files / other).mkdir()
-        (files / other / "mine").write_text("x")
-    run = _only(files / "out")
-    for place in (files / "out", run):
-        (place / "notes.txt").write_text("mine")
-    before = (run / "timing.json").stat().st_ino
-    code, out, _ = cpsched(*SIMULATE, "-d", "fifo", "--out", "out", "--overwrite")
-    assert code == 0
-    assert "Already done" not in out
-    assert (_only(files / "out") / "timing.json").stat().st_ino != before
-    for place in (files / "out", run):
-        assert (place / "notes.txt").read_text() == "mine"
-    for other in ("out.old", "out.partial"):
-        assert (files / other / "mine").read_text() == "x"
-    (files / "link").symlink_to("out")
-    assert cpsched(*SIMULATE, "-d", "fifo", "--out", "link", "--overwrite")[0] == 0
-    assert (files / "link").is_symlink()
 
 
 def test_debug_shows_a_traceback(files):
@@ -548,35 +496,6 @@ def test_help_needs_none_of_the_heavy_libraries():
     assert done.stdout.splitlines()[-1] == "[]"
 
 
-def test_bundled_sample_is_there():
-    """The demo's log and system come with the package."""
-    assert resources.path("logs", "eurora-sample.csv.gz").is_file()
-    assert resources.path("systems", "eurora.toml").is_file()
-
-
-def test_a_killed_simulation_leaves_no_folder(files):
-    """kill -9 in the middle: there is no run, and the same command makes it."""
-    script = (
-        "import os, signal, threading\n"
-        "from cpsched.cli import simulate\n"
-        "from cpsched.simulation.observers import Observer\n"
-        "import cpsched.metrics.summary as summary\n"
-        "import cpsched.study.writer as writer\n"
-        "writer._write_json = lambda *rest: os.kill(os.getpid(), signal.SIGKILL)\n"
-        "from cpsched.cli.main import main\n"
-        "main(['simulate', 'log.swf', '--system', 'four.toml', '--out', 'run'])\n"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)
-    assert done.returncode == -9
-    assert not list((files / "run" / "runs").iterdir())
-    assert list((files / "run" / ".work").iterdir())
-    with pytest.raises(SystemExit) as stop:
-        main([*SIMULATE, "--out", "run"])
-    assert not stop.value.code
-    assert _only(files / "run")
-    assert not list((files / "run" / ".work").iterdir())
-
-
 def test_a_killed_simulation_goes_on_from_its_checkpoint(files):
     """kill -9 half way; the same command then gives the run an undisturbed one gives."""
     command = [
@@ -620,11 +539,3 @@ def test_a_killed_simulation_goes_on_from_its_checkpoint(files):
     ):
         one, other = (_only(files / folder) / name for folder in ("run", "whole"))
         assert one.read_bytes() == other.read_bytes()
-
-
-def test_the_package_runs_as_a_module():
-    """``python -m cpsched`` is the same command."""
-    done = subprocess.run(
-        [sys.executable, "-m", "cpsched", "--version"], capture_output=True, text=True, check=True
-    )
-    assert done.stdout.startswith("cpsched ")

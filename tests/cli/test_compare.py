@@ -73,25 +73,6 @@ def test_a_log_needs_no_study(files, cpsched):
     assert names == [f"log-four-{d}-actual-s{s}" for d in ("easy", "prb") for s in (1, 2)]
 
 
-def test_allocators_that_differ_are_said(files, cpsched):
-    """On nodes, where the dispatchers' own ones are different; not where all get the same."""
-    nodes = (
-        (files / "four.toml").read_text().replace('processors = "pool"', 'processors = "packed"')
-    )
-    (files / "four.toml").write_text(nodes)
-    options = ("-d", "easy", "-d", "rollout", "--first", "9")
-    code, out, _ = cpsched(*QUICK, *options)
-    assert code == 0
-    assert "\nallocators differ: consolidate (rollout), first-fit (easy); set allocator=" in out
-    assert "dispatcher  allocator" in out
-    _, out, _ = cpsched(*QUICK[:-1], "same", *options, "--allocator", "first-fit")
-    assert "allocators differ" not in out
-    assert (
-        "9 jobs simulated, 0 rejected; one run each; runtime estimate: requested time; alloc" in out
-    )
-    assert (files / "same" / "tables" / "summary.csv").read_text().count(",first-fit,") == 2
-
-
 def test_a_part_of_a_study(files, cpsched):
     """--first, --from and --to cut every workload."""
     cpsched("compare", "study.toml", "--out", "a", "--first", "7")

@@ -14,7 +14,7 @@ from cpsched.checks import CheckError
 from cpsched.checks.plug_ins import check_plug_ins
 
 MODULE = '''
-"""A dispatcher with a kernel of its own, a preset of it, a command, an observer and a section."""
+"""A dispatcher with a kernel of its own, a preset, a predictor, a command and more."""
 
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +22,8 @@ from pathlib import Path
 import numpy as np
 import typer
 
-from cpsched.api import Column, Dispatcher, RunObserver, Table, kernel, make_allocator, start_by
+from cpsched.api import Column, Dispatcher, Prediction, RunObserver, RuntimePredictor, Table, kernel
+from cpsched.api import make_allocator, start_by
 
 ALIASES = {"dispatchers": {"by-area": ("by-size", {"area": "true"})}}
 
@@ -51,6 +52,15 @@ class BySize(Dispatcher):
         waiting = view.waiting
         sizes = areas(waiting.units, waiting.requested_time, self.area)
         return start_by(view, sizes.argsort(kind="stable"), self.allocator)
+
+
+class Half(RuntimePredictor):
+    """Half of what was asked for."""
+
+    name = "half"
+
+    def predict(self, jobs, now):
+        return Prediction.point(np.maximum(jobs.requested_time // 2, 1))
 
 
 class Starts(RunObserver):
@@ -85,6 +95,8 @@ def register(app: typer.Typer) -> None:
 ENTRY_POINTS = """\
 [cpsched.dispatchers]
 by-size = stranger:BySize
+[cpsched.predictors]
+half = stranger:Half
 [cpsched.aliases]
 stranger = stranger:ALIASES
 [cpsched.commands]
@@ -133,10 +145,25 @@ def test_it_passes_the_check_suite(stranger):
     """All that it registers, with one call."""
     check = "from cpsched.checks.plug_ins import check_plug_ins; check_plug_ins('stranger')"
     assert stranger("-c", check) == ""
+    check = "from predictors.checks import check_predictor; check_predictor(Half)"
+    assert stranger("-c", f"from stranger import Half; {check}") == ""
 
 
 def test_its_command_stands_among_the_others(stranger):
     assert stranger("-m", "cpsched", "greet", "Ada") == "good day, Ada\n"
+
+
+def test_its_names_work_on_the_command_line(stranger):
+    """With options of its own; the run verifies, and is read back."""
+    spec, run = "by-size:allocator=best-fit", ("-m", "cpsched", "simulate", "log.swf")
+    stranger(*run, "--system", "two.toml", "-d", spec, "-p", "half", "--out", "out")
+    assert ", OK" in stranger("-m", "cpsched", "verify", "out")
+    code = (
+        "from cpsched.api import load_run; from pathlib import Path\n"
+        "run = load_run(next(Path('out/runs').iterdir()))\n"
+        "print(run.about['dispatcher'], run.predictor, run.schedule.runtime_estimate.tolist())"
+    )
+    assert stranger("-c", code) == f"{spec} half [2, 25, 2]\n"
 
 
 def test_a_run_is_observed(stranger):

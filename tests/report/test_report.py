@@ -19,11 +19,10 @@ from tiny import FOUR_CORES, jobs, machine, run
 
 from cpsched.base.tables import Column, Table
 from cpsched.errors import ConfigError, RunError
-from cpsched.figures.pictures import FigureFile
-from cpsched.report.facts import _other_ends
 from cpsched.report.make import make_report
-from cpsched.report.page import html_table, inline, island
+from cpsched.report.page import html_table, island
 from cpsched.report.reproduce import simulate_line, study_text
+from cpsched.report.section import _other_ends
 from cpsched.show.readable import Titled
 from cpsched.study import carry_out, load_run, load_study, make_tables, save_run
 from cpsched.study.results import COUNTS
@@ -221,16 +220,6 @@ def test_hostile_names_are_text(page):
     # An escape sequence, and a file name that is not UTF-8.
     assert "\x1b" not in text
     assert r"\x1b\udcff.swf" in text
-
-
-def test_steps_of_a_path_are_one_number_each():
-    """Right or up from the last point; slants and new beginnings have both."""
-    svg = '<svg><path d="M 1.04 2 \nL 3 2 \nL 3 5 \nL 4 6 \nz\nM 4 6 \nL 4 7 \n"/></svg>'
-    figure = FigureFile(name="x", title="x", caption="", alt="", content={"svg": svg.encode()})
-    assert 'd="M1.0 2H3V5L4 6zM4 6V7"' in inline(figure)["drawings"]["wide"]
-    curve = svg.replace("L 4 6", "C 1 1 2 2 4 6")
-    figure = FigureFile(name="x", title="x", caption="", alt="", content={"svg": curve.encode()})
-    assert "C 1 1 2 2 4 6" in inline(figure)["drawings"]["wide"]
 
 
 def test_numbers_are_not_broken_at_their_commas(page):

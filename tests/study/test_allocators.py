@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from cpsched.base.tables import Column
 from cpsched.errors import ConfigError
-from cpsched.study.allocators import allocator_column, allocator_of, unequal, with_allocator
+from cpsched.study.allocators import allocator_of, unequal, with_allocator
 
 TOP = """\
 systems = ["four.toml"]
@@ -78,11 +77,3 @@ def test_a_comparison_of_allocators_mixes_nothing():
     ]
     assert unequal([*runs, ("slurm-backfill", "slurm-backfill", None)]) is None
     assert unequal(runs[:3]) is not None
-
-
-def test_an_allocator_is_said_once_or_by_column():
-    assert allocator_column(["first-fit", "first-fit"]) == ("allocator: first-fit", [])
-    assert allocator_column([None, None]) == ("", [])
-    assert allocator_column(["first-fit", None]) == (
-        "", [Column("allocator", "", ("first-fit", "-"))],
-    )  # fmt: skip

@@ -211,12 +211,6 @@ def test_what_is_not_whole_is_made_again(place, study, made):
     assert carry_out(study, place / "out").damaged[0].name.startswith(f"{one.name}-")
 
 
-def test_a_copied_folder_goes_on(place, study, made):
-    """Hidden and empty folders get lost on the way."""
-    shutil.rmtree(place / "out" / ".work")
-    assert carry_out(study, place / "out").kept == 12
-
-
 def test_nobody_begins_before_the_tables_are_written(place, study):
     def finish(outcome):
         assert len(outcome.folders) == outcome.runs == 12

@@ -191,15 +191,6 @@ def test_two_that_write_to_one_folder_do_not_mix(simulated, tmp_path):
     assert load_run(tmp_path / "r").about["dispatcher"] == "easy"
 
 
-def test_a_file_of_another_run_is_found(simulated, tmp_path):
-    """Each file is right in itself; run.json knows which one was written."""
-    save_run(simulated, tmp_path / "r")
-    path = tmp_path / "r" / "workload.parquet"
-    pq.write_table(pq.read_table(path), path, compression="none")
-    (found,) = contradictions(load_run(tmp_path / "r"))
-    assert found.startswith("workload.parquet: it was changed after it was written")
-
-
 @pytest.mark.parametrize("name", sorted(FILES - {"run.json"}))
 def test_missing_and_damaged_files_are_named(simulated, tmp_path, name):
     """One line with the file, whichever it is."""
