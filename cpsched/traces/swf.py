@@ -89,7 +89,7 @@ def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
     if lines.surplus:
         note = f"the {lines.surplus} fields of each line behind the 18th are not read"
         header = (*header, ("Note", note))
-    field = {KEPT[index] + 1: lines.table[:, index] for index in range(len(KEPT))}
+    field = {index + 1: column for index, column in zip(KEPT, lines.table.T, strict=True)}
     processors = np.where(field[8] > 0, field[8], field[5])
     partial = np.isin(field[11], _PARTIAL)
     never_ran = ~partial & (field[4] < 0)
