@@ -180,7 +180,8 @@ class Lines:
         """Read plain job lines at once; False (and nothing read) if they are not so plain."""
         if piece.translate(None, _PLAIN):
             return False
-        width = self._width or _num_fields(piece)
+        start = len(piece) - len(piece.lstrip())
+        width = self._width or len(piece[start : piece.find(b"\n", start)].split())
         if not len(FIELDS) <= width <= MAX_COLUMNS:
             return False
         columns = _parse_plain(piece)
@@ -252,12 +253,6 @@ class Lines:
                     f"holds more than {MAX_COMMENTS} bytes of comments", file=self._path
                 )
         return True
-
-
-def _num_fields(piece: bytes) -> int:
-    """Return the number of fields of the first line that is not blank."""
-    start = len(piece) - len(piece.lstrip())
-    return len(piece[start : piece.find(b"\n", start)].split())
 
 
 def _parse_plain(piece: bytes) -> list[AnyArray]:
