@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 from types import MappingProxyType
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -86,11 +86,7 @@ class Strings(Sequence[str]):
     def __init__(self, strings: list[str]) -> None:
         self._strings = strings
 
-    @overload
-    def __getitem__(self, code: int) -> str: ...
-    @overload
-    def __getitem__(self, code: slice) -> list[str]: ...
-    def __getitem__(self, code: int | slice) -> str | list[str]:
+    def __getitem__(self, code: Any) -> Any:
         return self._strings[code]
 
     def __len__(self) -> int:
