@@ -17,13 +17,14 @@ from cpsched.mapping.malleable import bound_units, set_malleable, set_restarts
 from cpsched.mapping.requests import align, pooled, to_units
 from cpsched.mapping.settings import NONE
 from cpsched.model.system import ProcessorMapping
-from cpsched.model.workload import COLUMNS, Labels, Workload
+from cpsched.model.workload import COLUMNS, Labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
+    from cpsched.model.workload import Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -190,30 +191,22 @@ def append(fitted: Fitted, job: Workload, submit: int) -> Fitted:
         raise InfeasibleRequestError(str(job.job_id[0]), one.rejected[0][1])
     known = np.flatnonzero(fitted.workload.submit <= submit)
     before = fitted.workload.take(known)
-    workload = _joined(before, replace(one.workload, submit=np.array([submit])))
+    new = replace(one.workload, submit=np.array([submit]))
+    joined = {name: _joined(getattr(before, name), getattr(new, name)) for name in COLUMNS}
     return replace(
         fitted,
-        workload=workload,
+        workload=replace(before, **joined),
         eligible_class=np.append(fitted.eligible_class[known], len(fitted.eligible)),
         eligible=np.concatenate([fitted.eligible, one.eligible[one.eligible_class]]),
         rejected=tuple((row, why) for row, why in fitted.rejected if row < len(known)),
     )
 
 
-def _joined(first: Workload, second: Workload) -> Workload:
-    """Return the jobs of two workloads of the same system, one behind the other."""
-    columns: dict[str, Any] = {}
-    for name in COLUMNS:
-        one, other = getattr(first, name), getattr(second, name)
-        columns[name] = (
-            _labels(one, other) if isinstance(one, Labels) else np.concatenate([one, other])
-        )
-    return replace(first, **columns)
-
-
-def _labels(first: Labels, second: Labels) -> Labels:
-    number = {text: code for code, text in enumerate(first.values)}
-    new: IntArray = np.array(
-        [number.setdefault(text, len(number)) for text in second.values] + [-1], dtype=np.int64
-    )
-    return Labels(np.concatenate([first.codes, new[second.codes]]), tuple(number))
+def _joined(one: Any, other: Any) -> Any:
+    """Return two columns, one behind the other."""
+    if not isinstance(one, Labels):
+        return np.concatenate([one, other])
+    number = {text: code for code, text in enumerate(one.values)}
+    codes = [number.setdefault(text, len(number)) for text in other.values]
+    new = np.array([*codes, -1], dtype=np.int64)[other.codes]
+    return Labels(np.concatenate([one.codes, new]), tuple(number))

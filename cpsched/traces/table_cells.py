@@ -198,14 +198,6 @@ def check_columns(
             raise table.wrong_column(name, f"{what} needs this column")
 
 
-def taken(columns: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
-    """Return the given rows of a workload's columns."""
-    return {
-        name: column.take(rows) if isinstance(column, Labels) else column[rows]
-        for name, column in columns.items()
-    }
-
-
 class _Shown:
     """A column to take single values from, for messages."""
 

@@ -38,9 +38,17 @@ import numpy as np
 from cpsched.base import arrow
 from cpsched.base.types import MAX_AMOUNT, MISSING, UNBOUNDED
 from cpsched.errors import TraceError
-from cpsched.model.workload import AMOUNTS, COLUMNS, LABEL_COLUMNS, RELATIONS, Labels, Workload
+from cpsched.model.workload import (
+    AMOUNTS,
+    COLUMNS,
+    LABEL_COLUMNS,
+    RELATIONS,
+    Labels,
+    Workload,
+    taken,
+)
 from cpsched.traces.checks import RowChecks
-from cpsched.traces.table_cells import Cells, check_columns, taken
+from cpsched.traces.table_cells import Cells, check_columns
 from cpsched.traces.table_metadata import read_metadata
 
 if TYPE_CHECKING:
