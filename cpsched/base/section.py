@@ -195,10 +195,7 @@ class Section:
     def count_lists(self, key: str) -> tuple[tuple[int, ...], ...]:
         """Return a list of lists of whole numbers of at least one."""
         right = "lists of whole numbers of at least 1: [[4, 6], [10]]"
-        row = partial(_list, read=_whole)
-        return self._read(
-            key, right, lambda value: _list(value, lambda part: _filled(row(part))), _NEEDED
-        )
+        return self._read(key, right, lambda value: _list(value, _some_counts), _NEEDED)
 
     def seeds(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         """Return distinct seeds: a list, or a number n that stands for 1 to n."""
@@ -332,6 +329,10 @@ def _table(value: Any) -> Mapping[str, Any]:
 def _list(value: Any, read: Callable[[Any], _Value]) -> tuple[_Value, ...]:
     parts: Iterable[Any] = _checked(value, isinstance(value, list))
     return tuple(read(part) for part in parts)
+
+
+def _some_counts(value: Any) -> tuple[int, ...]:
+    return _filled(_list(value, _whole))
 
 
 _NAME = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""

@@ -163,11 +163,8 @@ def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
         "job_id": cells.ids("job_id"),
         "submit": cells.seconds("submit"),
         "runtime": cells.seconds("runtime", blank=MISSING),
-        "requested_time": cells.seconds("requested_time", 1, MISSING),
         "units": units,
         **{kind: _amounts(cells, kind, resources) for kind in AMOUNTS},
-        "nodes_min": cells.whole("nodes_min", 1, UNBOUNDED, 1),
-        "nodes_max": cells.whole("nodes_max", 1, UNBOUNDED, UNBOUNDED),
         "units_min": _or(cells.whole("units_min", 0, UNBOUNDED, MISSING), units),
         "units_max": _or(cells.whole("units_max", 0, UNBOUNDED, MISSING), units),
     }
