@@ -123,24 +123,6 @@ class JobStore:
         some. They cannot be made writable either.
     """
 
-    __slots__ = (
-        "_asked",
-        "_confines",
-        "_shapes",
-        "_shapes_shown",
-        "_strings",
-        "_writable_distribution",
-        "columns",
-        "ends_within",
-        "labels",
-        "quantiles",
-        "reordered",
-        "resources",
-        "shapes",
-        "size",
-        "writable",
-    )
-
     def __init__(self, resources: Sequence[str], capacity: int = 1024) -> None:
         self.resources = tuple(resources)
         self._strings: dict[str, list[str]] = {label: [] for label in LABELS}
