@@ -8,6 +8,7 @@ import numpy as np
 
 from cpsched.base.types import Split
 from cpsched.mapping.locality import Locality, asks_for_locality
+from cpsched.mapping.room import unit_capacity
 from cpsched.model.distinct import distinct
 
 if TYPE_CHECKING:
@@ -109,33 +110,6 @@ def most_units(
             some = own[start : start + step]
             most[some] = _most(shapes, some, _held(shapes, some, kinds, counts.sum()), counts)
     return np.minimum(most, shapes.units_max)[shape_of_row]
-
-
-def unit_capacity(
-    capacity: IntArray, request: IntArray, per_node: IntArray, limit: IntArray
-) -> IntArray:
-    """
-    Return how many units of each shape an empty node of each kind holds.
-
-    Parameters
-    ----------
-    capacity
-        What a node of each kind holds, shape ``(M, R)``.
-    request, per_node
-        What one unit needs, and the job on each node in addition, shapes ``(S, R)``.
-    limit
-        The most units of interest, shape ``(S,)``: a unit may need nothing at all.
-
-    Returns
-    -------
-    ndarray
-        Units, at most ``limit``, shape ``(S, M)``.
-    """
-    left = capacity[None, :, :] - per_node[:, None, :]
-    needed = request[:, None, :]
-    units = np.where(needed > 0, left // np.maximum(needed, 1), limit[:, None, None])
-    held = np.where((left < 0).any(axis=2), 0, units.min(axis=2))
-    return np.asarray(np.clip(held, 0, limit[:, None]), dtype=np.int64)
 
 
 def _shapes_of(

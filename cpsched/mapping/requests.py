@@ -9,7 +9,7 @@ import numpy as np
 
 from cpsched.base.types import UNBOUNDED
 from cpsched.errors import ConfigError
-from cpsched.mapping.feasibility import unit_capacity
+from cpsched.mapping.room import unit_capacity
 from cpsched.model.distinct import distinct
 from cpsched.model.system import MemoryMapping, ProcessorMapping
 from cpsched.model.topology import Topology

@@ -301,13 +301,7 @@ class System:
         if log["processors"] is not None:
             log["processors"] = ProcessorMapping(log["processors"])
         log["memory"] = MemoryMapping(log["memory"])
-        queues = [
-            Queue(
-                **{key: tuple(one) if isinstance(one, list) else one for key, one in queue.items()}
-                | {"preempt": Preempt(queue.get("preempt", Preempt.OFF))}
-            )
-            for queue in data["queues"]
-        ]
+        queues = [_queue_of(queue) for queue in data["queues"]]
         return cls(
             name=data["name"],
             title=data["title"],
@@ -344,3 +338,10 @@ def _without_defaults(thing: Queue | LogMapping) -> dict[str, Any]:
         if found[name] == getattr(type(thing), name):
             del found[name]
     return found
+
+
+def _queue_of(found: Mapping[str, Any]) -> Queue:
+    """Return a queue from these."""
+    preempt = Preempt(found.get("preempt", Preempt.OFF))
+    tuples = {name: tuple(found[name]) for name in ("groups", "users")}
+    return Queue(**{**found, **tuples, "preempt": preempt})

@@ -97,10 +97,10 @@ class Cells:
         """Return true (``true``, ``1``) and false (``false``, ``0``, empty) cells."""
         return self._coded(column, _FLAGS, 0, "is neither true nor false").astype(np.bool_)
 
-    def choice(self, column: str, choices: type[IntEnum], blank: IntEnum) -> IntArray:
+    def choice(self, column: str, choices: type[IntEnum], blank: int) -> IntArray:
         """Return members of an enumeration, written by their names in lower case."""
         codes = {choice.name.lower(): int(choice) for choice in choices}
-        return self._coded(column, codes, int(blank), f"is not one of {', '.join(codes)}")
+        return self._coded(column, codes, blank, f"is not one of {', '.join(codes)}")
 
     def labels(self, column: str) -> Labels:
         """Return strings, empty cells as unknown."""

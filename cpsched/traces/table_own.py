@@ -159,7 +159,7 @@ def _check_columns(table: Table) -> None:
 def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
     """Return a table's columns as a workload has them, all rows, dependencies left out."""
     units = cells.whole("cores" if "cores" in cells else "units", 1, UNBOUNDED - 1)
-    found = {
+    found: dict[str, Any] = {
         "job_id": cells.ids("job_id"),
         "submit": cells.seconds("submit"),
         "runtime": cells.seconds("runtime", blank=MISSING),

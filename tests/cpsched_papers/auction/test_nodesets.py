@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched.mapping.feasibility import unit_capacity
+from cpsched.mapping.room import unit_capacity
 from cpsched_papers.auction.bids import Line, machine_lines
 
 #: Figure 4.4 of Soner's thesis: free cores and generic resources of twelve nodes.
