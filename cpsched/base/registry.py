@@ -32,7 +32,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         **_classes("cpsched.dispatch.backfilling", "easy", "conservative"),
         **_classes("cpsched.cp.hybrid", "cph"),
         **_classes("cpsched.cp.pure", "cp"),
-        "plan": "cpsched.cp.whole_queue.dispatcher:WholeQueue",
+        "plan": "cpsched.rollout.whole_queue:WholeQueue",
         **_classes("cpsched.rollout.dispatcher", "rollout"),
         "try": "cpsched.dispatch.try_runs:TryRuns",
         "preempt": "cpsched.dispatch.preemption:Preemption",
@@ -72,7 +72,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         ),
         **_classes("cpsched.study.workload_changes", "scale-load", "cap-request", "drop", "keep"),
     },
-    "predictors": _classes("cpsched.model.estimates", "requested", "actual", "oracle-class"),
+    "predictors": _classes("cpsched.model.estimates", "requested", "actual"),
 }
 
 #: Other names of built-ins, with the options they settle: the eight variants of Remediani 2017.
