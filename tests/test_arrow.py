@@ -15,14 +15,6 @@ pytestmark = pytest.mark.slow
 TEXTS = st.lists(st.none() | st.text(st.characters(codec="utf-8")), max_size=20)
 
 
-@given(TEXTS)
-def test_strings(texts):
-    """Of any script, empty, and missing."""
-    column = arrow.strings(texts)
-    column.validate(full=True)
-    assert column.equals(pa.array(texts, pa.string()))
-
-
 @given(TEXTS.filter(bool), st.data())
 def test_coded(texts, data):
     """A negative code is null."""

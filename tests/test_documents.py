@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from cpsched import systems
 from cpsched.base.documents import read_json, read_toml
-from cpsched.errors import ConfigError
 
 
 def test_documents_are_read_as_they_are():
@@ -34,12 +32,3 @@ def test_what_is_wrong_is_one_line(reader, text, message):
     with pytest.raises(ValueError, match=message) as caught:
         reader(text)
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("suffix", [".toml", ".json"])
-def test_system_files_name_themselves(tmp_path, suffix):
-    path = tmp_path / f"deep{suffix}"
-    for content in ("[" * 100_000, "9" * 5_000):
-        path.write_text(f"a = {content}" if suffix == ".toml" else content)
-        with pytest.raises(ConfigError, match=rf"deep{suffix}: is not valid"):
-            systems.load(path)

@@ -90,9 +90,6 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
         systems.load(str(tmp_path / "none.toml"))
     with pytest.raises(ConfigError, match="cannot be read"):
         systems.load(tmp_path)
-
-
-def test_file_that_is_no_text_is_refused(tmp_path: Path) -> None:
     file = tmp_path / "x.toml"
     file.write_bytes(b"name = '\xff'")
     with pytest.raises(ConfigError, match=r"is not UTF-8 text \(byte 8\)"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
 
@@ -40,17 +41,14 @@ def read_json(text: str | bytes) -> Any:
         that cannot be written as UTF-8 (half of a surrogate pair); the message can follow a file
         name.
     """
-    try:
+
+    def loads(text: str | bytes) -> Any:
         content = json.loads(text)
         if b"\\ud" in json.dumps(content).encode():
             json.dumps(content, ensure_ascii=False).encode()
-    except RecursionError:
-        raise ValueError("is not valid JSON: it is nested too deeply") from None
-    except UnicodeError:
-        raise ValueError("is not valid JSON: it holds text that is not Unicode") from None
-    except ValueError as error:
-        raise ValueError(f"is not valid JSON: {_first_line(error)}") from None
-    return content
+        return content
+
+    return _read("JSON", loads, text)
 
 
 def read_toml(text: str) -> dict[str, Any]:
@@ -62,13 +60,17 @@ def read_toml(text: str) -> dict[str, Any]:
     ValueError
         If it is not valid TOML, is nested too deeply or holds a number too long to read.
     """
+    content: dict[str, Any] = _read("TOML", tomllib.loads, text)
+    return content
+
+
+def _read(kind: str, loads: Callable[[Any], Any], text: str | bytes) -> Any:
     try:
-        return tomllib.loads(text)
+        return loads(text)
     except RecursionError:
-        raise ValueError("is not valid TOML: it is nested too deeply") from None
+        reason = "it is nested too deeply"
+    except UnicodeError:
+        reason = "it holds text that is not Unicode"
     except ValueError as error:
-        raise ValueError(f"is not valid TOML: {_first_line(error)}") from None
-
-
-def _first_line(error: ValueError) -> str:
-    return str(error).partition("\n")[0].partition("; use sys.set_int")[0]
+        reason = str(error).partition("\n")[0].partition("; use sys.set_int")[0]
+    raise ValueError(f"is not valid {kind}: {reason}")

@@ -47,13 +47,6 @@ def with_model(text: str, folder: Path = Path()) -> str:
     return str(Spec(trained.name, tuple(sorted(options.items()))))
 
 
-def absolute(group: str, text: str, folder: Path) -> str:
-    """Return a canonical specification whose files are named by absolute paths."""
-    spec = Spec.parse(text)
-    files = {key: str((folder / path).absolute()) for key, path in files_of(group, spec).items()}
-    return str(Spec(spec.name, tuple((key, files.get(key, value)) for key, value in spec.options)))
-
-
 def checked(group: str, text: str, folder: Path = Path()) -> str:
     """
     Return a specification in its one form, checked by making the thing once.
@@ -74,12 +67,15 @@ def checked(group: str, text: str, folder: Path = Path()) -> str:
     if group == "predictors":
         given["truth"] = lambda handle: handle
         text = with_model(text, folder)
-    found = absolute(group, text, folder)
+    spec = Spec.parse(text)
+    files = {key: (folder / path).absolute() for key, path in files_of(group, spec).items()}
+    options = tuple((key, str(files.get(key, value))) for key, value in spec.options)
+    found = Spec(spec.name, options)
     build(group, found, **given)
-    for path in files_of(group, Spec.parse(found)).values():
+    for path in files.values():
         if not path.is_file():
             raise ConfigError("is not a file", where=path)
-    return found
+    return str(found)
 
 
 def _refuse_options(text: str, folder: Path) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 #: Characters of a list in a message.
 _MOST = 160
 _PART = re.compile(r"(?:[^,\[\]\s]|\[[^\[\]]*\])+")
+_LIST = re.compile(rf"{_PART.pattern}(?:,{_PART.pattern})*")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})([^0-9]*)")
@@ -33,13 +34,11 @@ def expand(text: str, limit: int) -> list[str]:
     ValueError
         If it is not such a list, or has more than ``limit`` names.
     """
+    if not _LIST.fullmatch(text):
+        raise ValueError("is not a list of hosts such as n[01-16,20],m1")
     names: list[str] = []
-    at = 0
-    while True:
-        part = _PART.match(text, at)
-        if part is None:
-            raise ValueError("is not a list of hosts such as n[01-16,20],m1")
-        pieces = _BRACKETS.split(part[0])
+    for part in _PART.findall(text):
+        pieces = _BRACKETS.split(part)
         numbers = [_numbers(piece, limit) for piece in pieces[1::2]]
         if len(names) + prod(map(len, numbers)) > limit:
             raise ValueError(f"has more than {limit} names")
@@ -48,12 +47,7 @@ def expand(text: str, limit: int) -> list[str]:
             fixed[0] + "".join(a + b for a, b in zip(chosen, fixed[1:], strict=True))
             for chosen in product(*numbers)
         )
-        at = part.end()
-        if at == len(text):
-            return names
-        if text[at] != ",":
-            raise ValueError("is not a list of hosts such as n[01-16,20],m1")
-        at += 1
+    return names
 
 
 def named_nodes(text: str, known: Collection[str]) -> list[str]:

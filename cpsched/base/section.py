@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from contextlib import contextmanager
 from datetime import date, datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -135,11 +136,8 @@ class Section:
 
     def choice(self, key: str, options: Collection[str], default: str | None) -> str | None:
         """Return one of the options."""
-
-        def read(value: object) -> str:
-            return _text(value, among=options)
-
-        return self._read(key, f"one of: {', '.join(options)}", read, default)
+        right = f"one of: {', '.join(options)}"
+        return self._read(key, right, partial(_text, among=options), default)
 
     def flag(self, key: str, default: bool = False) -> bool:
         """Return true or false."""
@@ -152,11 +150,8 @@ class Section:
 
     def count(self, key: str, limit: int = MAX_AMOUNT, *, least: int = 1) -> int | None:
         """Return a whole number of at least ``least``."""
-
-        def read(value: object) -> int:
-            return _whole(value, least, limit)
-
-        return self._read(key, f"a whole number from {least} to {limit}", read, None)
+        right = f"a whole number from {least} to {limit}"
+        return self._read(key, right, partial(_whole, least=least, most=limit), None)
 
     def needed_count(self, key: str) -> int:
         """Return a whole number of at least one that must be there."""
@@ -172,12 +167,8 @@ class Section:
     def seconds(self, key: str, *, least: int = 1) -> int | None:
         """Return a duration in seconds: a whole number, "H:MM:SS" or "D-HH:MM:SS"."""
         number = f"of at least {least}" if least != 1 else "above 0"
-
-        def read(value: object) -> int:
-            return _whole(_clock(value), least, MAX_TIME)
-
         right = f'seconds as a whole number {number}, "6:00:00" or "1-00:00:00"'
-        return self._read(key, right, read, None)
+        return self._read(key, right, lambda value: _whole(_clock(value), least, MAX_TIME), None)
 
     def moment(self, key: str) -> int | str | None:
         """Return seconds of the log's clock, or a date as text."""
@@ -203,12 +194,8 @@ class Section:
 
     def count_lists(self, key: str) -> tuple[tuple[int, ...], ...]:
         """Return a list of lists of whole numbers of at least one."""
-
-        def read(value: object) -> tuple[tuple[int, ...], ...]:
-            return _list(value, lambda part: _filled(_list(part, _whole)))
-
         right = "lists of whole numbers of at least 1: [[4, 6], [10]]"
-        return self._read(key, right, read, _NEEDED)
+        return self._read(key, right, lambda value: _list(value, _some_counts), _NEEDED)
 
     def seeds(self, key: str, default: tuple[int, ...]) -> tuple[int, ...]:
         """Return distinct seeds: a list, or a number n that stands for 1 to n."""
@@ -342,6 +329,10 @@ def _table(value: Any) -> Mapping[str, Any]:
 def _list(value: Any, read: Callable[[Any], _Value]) -> tuple[_Value, ...]:
     parts: Iterable[Any] = _checked(value, isinstance(value, list))
     return tuple(read(part) for part in parts)
+
+
+def _some_counts(value: Any) -> tuple[int, ...]:
+    return _filled(_list(value, _whole))
 
 
 _NAME = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""

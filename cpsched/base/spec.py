@@ -178,16 +178,10 @@ def spec_of(group: str, thing: Any) -> Spec | None:
             continue
         if not isinstance(value, str | int | float | None):
             return None
-        options.append((key, _as_text(value)))
+        if isinstance(value, bool):
+            value = "yes" if value else "no"
+        options.append((key, "none" if value is None else str(value)))
     return Spec(entry.name, tuple(sorted(options)))
-
-
-def _as_text(value: str | float | None) -> str:
-    if value is None:
-        return "none"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return str(value)
 
 
 def resolved(group: str, spec: Spec) -> dict[str, Any]:

@@ -14,13 +14,10 @@ Predictors have a suite of their own, ``predictors.checks``.
 from __future__ import annotations
 
 import tempfile
-from dataclasses import fields
 from importlib.metadata import distribution
 from inspect import isclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from cpsched.base import registry
 from cpsched.base.spec import build
@@ -29,15 +26,12 @@ from cpsched.checks import CheckError, check_dispatcher, require
 from cpsched.checks.sample import sample
 from cpsched.errors import ConfigError
 from cpsched.generators.contract import Generator, describe
-from cpsched.model.workload import Labels
 from cpsched.simulation.observers import RunObserver
 from cpsched.simulation.simulate import simulate
 from cpsched.study import make_tables, save_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-    from cpsched.model.workload import Workload
 
 
 def check_plug_ins(name: str) -> None:
@@ -90,19 +84,8 @@ def _check_generator(name: str, thing: Any) -> None:
     require(all(one.doc for one in describe(thing.options)), f"an option of '{name}' has no words")
     first, second = (thing.generate(thing.options()) for _ in range(2))
     require(len(first) > 0, f"'{name}' makes no jobs")
-    require(_same(first, second), f"'{name}' makes different workloads of equal options")
-
-
-def _same(first: Workload, second: Workload) -> bool:
-    return all(
-        np.array_equal(_values(getattr(first, one.name)), _values(getattr(second, one.name)))
-        for one in fields(first)
-    )
-
-
-def _values(column: Any) -> Any:
-    """Return what is compared of a column: the strings of one that holds codes."""
-    return column.decode() if isinstance(column, Labels) else column
+    one, other = ((made.digest(), made.title, made.header) for made in (first, second))
+    require(one == other, f"'{name}' makes different workloads of equal options")
 
 
 def _check_command(name: str, thing: Callable[..., object]) -> None:

@@ -13,10 +13,8 @@ from cpsched.base.words import quoted
 from cpsched.model.distinct import distinct
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.system import Queue, System
+    from cpsched.model.system import System
     from cpsched.model.workload import Workload
 
 
@@ -59,8 +57,11 @@ def classify(workload: Workload, system: System) -> Classes:
         text = workload.constraint.values[codes[row]] if codes[row] >= 0 else ""
         constraint = parse(text) if text else Constraint()
         having, problem = features.mask(constraint)
-        queues = _queues(workload, system, row)
-        mask = having & _queue_mask(queues, system)
+        code = workload.queue.codes[row]
+        queues = system.queues_of(workload.queue.values[code] if code >= 0 else None)
+        groups = [group for queue in queues for group in queue.groups]
+        anywhere = not all(queue.groups for queue in queues) or not queues
+        mask = having & (anywhere | np.isin(system.node_groups, groups))
         if problem is None and not mask.any():
             problem = f"no node of its queue satisfies the constraint {quoted(text)}"
         if problem is not None:
@@ -78,20 +79,6 @@ def classify(workload: Workload, system: System) -> Classes:
         exclusive=workload.exclusive | exclusive[pair_of_job],
         rejected=rejected,
     )
-
-
-def _queues(workload: Workload, system: System, row: int) -> tuple[Queue, ...]:
-    """Return the queues of a job."""
-    code = workload.queue.codes[row]
-    return system.queues_of(workload.queue.values[code] if code >= 0 else None)
-
-
-def _queue_mask(queues: Sequence[Queue], system: System) -> BoolArray:
-    """Return the nodes that some queues allow, shape ``(N,)``."""
-    if not queues or not all(queue.groups for queue in queues):
-        return np.ones(system.num_nodes, dtype=np.bool_)
-    groups = [group for queue in queues for group in queue.groups]
-    return np.isin(np.asarray(system.node_groups), np.asarray(groups))
 
 
 #: Different kinds of nodes in one request, counts, groups: more than one set of nodes can say.

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from cpsched.base.types import BoolArray, IntArray
     from cpsched.mapping.draft import Draft
-    from cpsched.model.system import Queue, System
+    from cpsched.model.system import Queue
     from cpsched.model.workload import Workload
 
 
@@ -81,7 +81,9 @@ def fill_requested_time(draft: Draft) -> None:
     missing = workload.requested_time == MISSING
     if not missing.any():
         return
-    defaults = [_default_time(queues, draft.system) for queues in draft.queues()]
+    # That of the first queue of a job.
+    own = [(one[0].default_time or one[0].max_time) if one else None for one in draft.queues()]
+    defaults = [time or draft.system.default_time or MISSING for time in own]
     filled = np.asarray(defaults, dtype=np.int64)[workload.queue.codes]
     unknown = np.flatnonzero(missing & (filled == MISSING))
     if len(unknown):
@@ -172,12 +174,6 @@ def bound_nodes(draft: Draft) -> None:
         nodes_min=np.where(fits, np.maximum(fewest, least), fewest),
         nodes_max=np.where(fits, np.minimum(largest, most), largest),
     )
-
-
-def _default_time(queues: Sequence[Queue], system: System) -> int:
-    """Return the default of the first queue of a job."""
-    own = (queues[0].default_time or queues[0].max_time) if queues else None
-    return own or system.default_time or MISSING
 
 
 def _member(column: Labels, queue: Queue) -> BoolArray:

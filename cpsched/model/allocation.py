@@ -72,8 +72,11 @@ class AllocationArena:
 
     def reserve(self, count: int) -> int:
         """Make room for ``count`` nodes more; return the position of the first."""
-        if self.used + count > len(self.node):
-            self._grow(self.used + count)
+        needed = self.used + count
+        if needed > len(self.node):
+            held = Allocation(*(part[: self.used] for part in self.writable))
+            self._make(max(2 * len(self.node), needed), self.amount.shape[1])
+            self._fill(0, held)
         return self.used
 
     def add(self, allocation: Allocation) -> int:
@@ -96,8 +99,3 @@ class AllocationArena:
         picked = np.repeat(first - (ends - count), count) + np.arange(total)
         new.add(Allocation(self.node[picked], self.units[picked], self.amount[picked]))
         return new, (ends - count).astype(np.int64)
-
-    def _grow(self, needed: int) -> None:
-        held = Allocation(*(part[: self.used] for part in self.writable))
-        self._make(max(2 * len(self.node), needed), self.amount.shape[1])
-        self._fill(0, held)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import takewhile
 from types import MappingProxyType
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -86,11 +86,7 @@ class Strings(Sequence[str]):
     def __init__(self, strings: list[str]) -> None:
         self._strings = strings
 
-    @overload
-    def __getitem__(self, code: int) -> str: ...
-    @overload
-    def __getitem__(self, code: slice) -> list[str]: ...
-    def __getitem__(self, code: int | slice) -> str | list[str]:
+    def __getitem__(self, code: Any) -> Any:
         return self._strings[code]
 
     def __len__(self) -> int:
@@ -126,24 +122,6 @@ class JobStore:
         each of :attr:`columns`, -1 or NaN where nothing is known; None until a predictor gives
         some. They cannot be made writable either.
     """
-
-    __slots__ = (
-        "_asked",
-        "_confines",
-        "_shapes",
-        "_shapes_shown",
-        "_strings",
-        "_writable_distribution",
-        "columns",
-        "ends_within",
-        "labels",
-        "quantiles",
-        "reordered",
-        "resources",
-        "shapes",
-        "size",
-        "writable",
-    )
 
     def __init__(self, resources: Sequence[str], capacity: int = 1024) -> None:
         self.resources = tuple(resources)

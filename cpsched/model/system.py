@@ -11,6 +11,7 @@ import json
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -265,19 +266,20 @@ class System:
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything as plain JSON types, nodes in runs of equal ones."""
-        runs: list[dict[str, Any]] = []
-        for node in range(self.num_nodes):
-            kind: dict[str, Any] = {
+
+        def kind(node: int) -> dict[str, Any]:
+            weight = int(self.weights[node])
+            return {
                 "group": self.node_groups[node],
                 "features": sorted(self.features[node]),
-                "capacity": [int(amount) for amount in self.capacity[node]],
+                "capacity": self.capacity[node].tolist(),
+                **({"weight": weight} if weight else {}),
             }
-            if self.weights[node]:
-                kind["weight"] = int(self.weights[node])
-            if runs and {key: runs[-1][key] for key in runs[-1] if key != "names"} == kind:
-                runs[-1]["names"].append(self.node_names[node])
-            else:
-                runs.append({**kind, "names": [self.node_names[node]]})
+
+        runs = [
+            {**alike, "names": [self.node_names[node] for node in nodes]}
+            for alike, nodes in groupby(range(self.num_nodes), key=kind)
+        ]
         return {
             "name": self.name,
             "title": self.title,

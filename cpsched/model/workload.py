@@ -13,12 +13,12 @@ and the scoring may look at a workload. Dispatchers and predictors see
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
+from cpsched.base.node_lists import natural
 from cpsched.base.types import (
     MAX_AMOUNT,
     MAX_TIME,
@@ -96,6 +96,14 @@ class Labels:
         new = np.full(len(codes), -1, dtype=np.int64)
         new[known], first = by_appearance(codes[known])
         return type(self)(new, tuple(self.values[code] for code in codes[known[first]]))
+
+
+def taken(columns: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
+    """Return the given rows of columns."""
+    return {
+        name: column.take(rows) if isinstance(column, Labels) else column[rows]
+        for name, column in columns.items()
+    }
 
 
 class Column(NamedTuple):
@@ -358,10 +366,7 @@ class Workload:
     def take(self, rows: IntArray) -> Self:
         """Return the workload of the given rows (in that order); dependencies follow their rows."""
         rows = np.asarray(rows, dtype=np.int64)
-        new: dict[str, Any] = {}
-        for column in COLUMNS:
-            value = getattr(self, column)
-            new[column] = value.take(rows) if isinstance(value, Labels) else value[rows]
+        new = taken({name: getattr(self, name) for name in COLUMNS}, rows)
         position = np.full(self.num_jobs + 1, -1, dtype=np.int64)
         position[rows] = np.arange(len(rows))
         new["dependency"] = position[new["dependency"]]
@@ -513,7 +518,7 @@ def _submit_order(submit: IntArray, job_id: StrArray) -> IntArray:
     if len(rows) and ids.dtype.itemsize <= 4 * _MOST_DIGITS and np.char.isdecimal(ids).all():
         rows = rows[np.lexsort((ids.astype(np.int64), submit[rows]))]
     else:
-        keys = [_natural(text) for text in ids.tolist()]
+        keys = [natural(text) for text in ids.tolist()]
         by_id = sorted(range(len(rows)), key=keys.__getitem__)
         rows = rows[by_id]
         rows = rows[np.argsort(submit[rows], kind="stable")]
@@ -521,16 +526,6 @@ def _submit_order(submit: IntArray, job_id: StrArray) -> IntArray:
     return order.astype(np.int64)
 
 
-def _natural(text: str) -> list[str | tuple[int, str]]:
-    """Return a sort key: texts and numbers in turn, longer numbers being larger."""
-    parts: list[Any] = _NUMBER.split(text)
-    for at in range(1, len(parts), 2):
-        digits = parts[at].lstrip("0")
-        parts[at] = (len(digits), digits)
-    return parts
-
-
-_NUMBER = re.compile(r"([0-9]+)")
 #: Of an id that is a number and fits an int64.
 _MOST_DIGITS = 18
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from cpsched.base import registry
 from cpsched.base.section import Section
-from cpsched.errors import did_you_mean
+from cpsched.errors import instead_of
 from cpsched.model.curves import CURVES
 from cpsched.model.system import LogMapping, MemoryMapping, Preempt, ProcessorMapping, Queue, System
 from cpsched.model.topology import Topology, TopologyKind
@@ -157,11 +157,9 @@ def _log(section: Section, queues: Mapping[str, Queue], *, has_memory: bool) -> 
 
 def _check_known(section: Section, key: str, what: str, name: str, known: Collection[str]) -> None:
     """Raise ConfigError, with the closest name, if a name is not among the known ones."""
-    if name in known:
-        return
-    there = ", ".join(known) or "none"
-    hint = did_you_mean(name, known)
-    raise section.error(key, f"there is no {what} {name!r}; there are: {there}.{hint}")
+    if name not in known:
+        there = instead_of(name, known, "; there are:")
+        raise section.error(key, f"there is no {what} {name!r}{there}")
 
 
 #: The keys of each kind of topology; the first of each says which kind it is.

@@ -197,8 +197,7 @@ class Jobs:
         _check(job, place)
         code = self._shapes.get(job.shape)
         if code is None:
-            _check_shape(job.shape, place)
-            self._check_kinds(job.shape, place)
+            self._check_shape(job.shape, place)
             code = self._shapes[job.shape] = len(self._shapes)
         return code
 
@@ -216,8 +215,14 @@ class Jobs:
             raise error
         self.set_aside("bad line", "" if error.line is None else f"line {error.line}")
 
-    def _check_kinds(self, shape: Shape, place: Place) -> None:
-        """Raise if a job brings in one kind of resource too many."""
+    def _check_shape(self, shape: Shape, place: Place) -> None:
+        """Raise for amounts that are wrong together, or one kind of resource too many."""
+        if not 1 <= shape.units < UNBOUNDED:
+            raise place.error(f"must be from 1 to {UNBOUNDED - 1}", "units", shape.units)
+        for held, times in ((shape.request, shape.units), (shape.per_node, shape.nodes_min)):
+            for kind, amount in held.items():
+                if not 0 <= amount * times <= MAX_AMOUNT:
+                    raise place.error(f"must be at most {MAX_AMOUNT} in all", kind, amount * times)
         amounts = (*shape.request.items(), *shape.per_node.items())
         new = {kind for kind, amount in amounts if amount} - self._kinds
         if len(self._kinds) + len(new) > MAX_KINDS:
@@ -325,13 +330,3 @@ def _check(job: Job, place: Place) -> None:
         raise place.error("is before the job was submitted", "start", job.start)
     if job.cancel != MISSING and job.cancel < job.submit:
         raise place.error("is before the job was submitted", "cancel", job.cancel)
-
-
-def _check_shape(shape: Shape, place: Place) -> None:
-    """Raise for amounts that are wrong together."""
-    if not 1 <= shape.units < UNBOUNDED:
-        raise place.error(f"must be from 1 to {UNBOUNDED - 1}", "units", shape.units)
-    for amounts, times in ((shape.request, shape.units), (shape.per_node, shape.nodes_min)):
-        for kind, amount in amounts.items():
-            if not 0 <= amount * times <= MAX_AMOUNT:
-                raise place.error(f"must be at most {MAX_AMOUNT} in all", kind, amount * times)

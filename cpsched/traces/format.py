@@ -5,18 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from cpsched.model.workload import Workload
-
-
-class Writer(Protocol):
-    """Write a workload to a file; raises :class:`~cpsched.errors.TraceError` if it cannot."""
-
-    def __call__(self, workload: Workload, path: Path) -> Sequence[str] | None:
-        """Write the file, complete or not at all; return what the format has no place for."""
-        ...
 
 
 class TraceFormat(Protocol):
@@ -33,13 +25,15 @@ class TraceFormat(Protocol):
         File name endings (with the dot, without ``.gz``) which mean this format where the
         content does not tell, and when writing.
     write
-        The writer, or None where the format cannot be written.
+        Writes a workload to a file, complete or not at all, and returns what the format has no
+        place for; raises :class:`~cpsched.errors.TraceError` if it cannot. None where the format
+        cannot be written.
     """
 
     name: str
     summary: str
     suffixes: tuple[str, ...]
-    write: Writer | None
+    write: Callable[[Workload, Path], Sequence[str] | None] | None
 
     def matches(self, path: Path, head: bytes) -> bool:
         """

@@ -38,7 +38,6 @@ from cpsched.traces.swf_lines import FIELDS, KEPT, Lines, read_lines
 from cpsched.traces.text import title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from pathlib import Path
 
     from cpsched.base.types import BoolArray, IntArray
@@ -85,11 +84,16 @@ SWF = Swf()
 
 
 def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
-    header = tuple(_header(lines.comments))
+    # ``Key: text`` comments are pairs; other comments (continued text) have the key ''.
+    matches = [(comment, _COMMENT.fullmatch(comment)) for comment in lines.comments]
+    header = tuple(
+        (match[1], (match[2] or "").strip()) if match else ("", comment)
+        for comment, match in matches
+    )
     if lines.surplus:
         note = f"the {lines.surplus} fields of each line behind the 18th are not read"
         header = (*header, ("Note", note))
-    field = {KEPT[index] + 1: lines.table[:, index] for index in range(len(KEPT))}
+    field = {index + 1: column for index, column in zip(KEPT, lines.table.T, strict=True)}
     processors = np.where(field[8] > 0, field[8], field[5])
     partial = np.isin(field[11], _PARTIAL)
     never_ran = ~partial & (field[4] < 0)
@@ -151,13 +155,6 @@ def _check(
     too_much = field[10] > MAX_AMOUNT // np.maximum(processors, 1)
     fail(job & too_much, 10, f"times the processors, this must be at most {MAX_AMOUNT} KB")
     return checks
-
-
-def _header(comments: Iterable[str]) -> Iterable[tuple[str, str]]:
-    """Yield ``Key: text`` comments as pairs; other comments (continued text) have the key ''."""
-    for comment in comments:
-        match = _COMMENT.fullmatch(comment)
-        yield (match[1], (match[2] or "").strip()) if match else ("", comment)
 
 
 def _epoch(path: Path, header: tuple[tuple[str, str], ...]) -> int | None:

@@ -67,32 +67,6 @@ _PLAIN = b"0123456789-+. \n\t"
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 
 
-@dataclass(frozen=True, slots=True)
-class Lines:
-    """
-    A file's job lines.
-
-    Attributes
-    ----------
-    table
-        Shape ``(rows, len(KEPT))``; -1 is unknown, as in the file.
-    line
-        Shape ``(rows,)``; number of each row's line, from 1.
-    comments
-        Text of the comment lines, without the semicolon.
-    bad
-        Number of lines that could not be read.
-    surplus
-        Fields of each line behind the 18 of the format, which are not read.
-    """
-
-    table: IntArray
-    line: IntArray
-    comments: list[str]
-    bad: int
-    surplus: int = 0
-
-
 def read_lines(path: Path, *, skip_bad_lines: bool = False, bulk: bool = True) -> Lines:
     """
     Read every line of a file.
@@ -110,14 +84,14 @@ def read_lines(path: Path, *, skip_bad_lines: bool = False, bulk: bool = True) -
         If the file or (unless they are skipped) a line cannot be read: not 18 fields, not
         numbers, fractions where none can be, negative other than -1, or beyond belief.
     """
-    reader = _LineReader(path, skip_bad_lines)
+    read = Lines(path, skip_bad_lines)
     for first, piece in chunks(path):
-        start = reader.comments_at_start(first, piece)
+        start = read.comments_at_start(first, piece)
         number = first + piece.count(b"\n", 0, start)
         rest = piece[start:] if start else piece
-        if rest and not (bulk and reader.bulk(number, rest)):
-            reader.one_by_one(number, rest)
-    return reader.result()
+        if rest and not (bulk and read.bulk(number, rest)):
+            read.one_by_one(number, rest)
+    return read
 
 
 def parse_line(text: str, place: Place, width: int = len(FIELDS)) -> list[int]:
@@ -141,10 +115,7 @@ def parse_line(text: str, place: Place, width: int = len(FIELDS)) -> list[int]:
 
 
 def _parse_field(text: str, field: Field, place: Place) -> int:
-    if field.measured:
-        value = place.parse(_measured, field.name, text)
-    else:
-        value = place.parse(whole, field.name, text)
+    value = place.parse(_measured if field.measured else whole, field.name, text)
     if value != -1 and not 0 <= value <= field.high:
         raise place.error(f"must be from 0 to {field.high}, or -1 for unknown", field.name, text)
     return int(value)
@@ -156,31 +127,44 @@ def _measured(text: str) -> float:
     return float(text)
 
 
-class _LineReader:
-    """Gathers the rows of a file, piece by piece."""
+class Lines:
+    """
+    A file's job lines, gathered piece by piece.
+
+    Attributes
+    ----------
+    comments
+        Text of the comment lines, without the semicolon.
+    bad
+        Number of lines that could not be read.
+    """
 
     def __init__(self, path: Path, skip_bad_lines: bool) -> None:
+        self.comments: list[str] = []
+        self.bad = 0
         self._path = path
         self._skip = skip_bad_lines
-        self._tables: list[IntArray] = []
-        self._lines: list[IntArray] = []
-        self._comments: list[str] = []
+        self._tables = [np.empty((0, len(KEPT)), dtype=np.int64)]
+        self._lines = [np.empty(0, dtype=np.int64)]
         self._comment_bytes = 0
         self._rows = 0
-        self._bad = 0
         #: Fields of each line, as the first one has them; 0 until it is read.
         self._width = 0
 
-    def result(self) -> Lines:
-        """Return all rows gathered."""
-        empty = np.empty((0, len(KEPT)), dtype=np.int64)
-        return Lines(
-            np.concatenate([empty, *self._tables]),
-            np.concatenate([np.empty(0, dtype=np.int64), *self._lines]),
-            self._comments,
-            self._bad,
-            max(0, self._width - len(FIELDS)),
-        )
+    @property
+    def table(self) -> IntArray:
+        """The fields kept, shape ``(rows, len(KEPT))``; -1 is unknown, as in the file."""
+        return np.concatenate(self._tables)
+
+    @property
+    def line(self) -> IntArray:
+        """Number of each row's line, from 1, shape ``(rows,)``."""
+        return np.concatenate(self._lines)
+
+    @property
+    def surplus(self) -> int:
+        """Fields of each line behind the 18 of the format, which are not read."""
+        return max(0, self._width - len(FIELDS))
 
     def comments_at_start(self, first: int, piece: bytes) -> int:
         """Read the comment and blank lines a piece begins with; return the bytes they take."""
@@ -196,7 +180,8 @@ class _LineReader:
         """Read plain job lines at once; False (and nothing read) if they are not so plain."""
         if piece.translate(None, _PLAIN):
             return False
-        width = self._width or _num_fields(piece)
+        start = len(piece) - len(piece.lstrip())
+        width = self._width or len(piece[start : piece.find(b"\n", start)].split())
         if not len(FIELDS) <= width <= MAX_COLUMNS:
             return False
         columns = _parse_plain(piece)
@@ -229,7 +214,7 @@ class _LineReader:
             except TraceError:
                 if not self._skip:
                     raise
-                self._bad += 1
+                self.bad += 1
                 continue
             rows.append([row[index] for index in KEPT])
             numbers.append(number)
@@ -259,21 +244,15 @@ class _LineReader:
         except TraceError:
             if not self._skip:
                 raise
-            self._bad += 1
+            self.bad += 1
         else:
-            self._comments.extend([text] if text else [])
+            self.comments.extend([text] if text else [])
             self._comment_bytes += len(raw)
             if self._comment_bytes > MAX_COMMENTS:
                 raise LogTooLargeError(
                     f"holds more than {MAX_COMMENTS} bytes of comments", file=self._path
                 )
         return True
-
-
-def _num_fields(piece: bytes) -> int:
-    """Return the number of fields of the first line that is not blank."""
-    start = len(piece) - len(piece.lstrip())
-    return len(piece[start : piece.find(b"\n", start)].split())
 
 
 def _parse_plain(piece: bytes) -> list[AnyArray]:

@@ -49,7 +49,9 @@ def write(workload: Workload, path: Path) -> list[str]:
     comments = [*_header(workload), *(f"Note: {note}" for note in notes)]
     with written(path) as file:
         for comment in comments:
-            file.write(f"; {_one_line(comment)}\n".encode())
+            # Nothing in it may end its line.
+            line = " ".join(comment.replace("\0", " ").splitlines()).rstrip()
+            file.write(f"; {line}\n".encode())
         for start in range(0, workload.num_jobs, _ROWS_AT_ONCE):
             rows = columns[start : start + _ROWS_AT_ONCE].tolist()
             file.write("".join(" ".join(map(str, row)) + "\n" for row in rows).encode())
@@ -156,8 +158,3 @@ def _note(notes: list[str], rows: BoolArray, text: str) -> None:
     count = int(np.count_nonzero(rows))
     if count:
         notes.append(f"{count} {text}")
-
-
-def _one_line(text: str) -> str:
-    """Return text that cannot end its comment line."""
-    return " ".join(text.replace("\0", " ").splitlines()).rstrip()

@@ -97,10 +97,10 @@ class Cells:
         """Return true (``true``, ``1``) and false (``false``, ``0``, empty) cells."""
         return self._coded(column, _FLAGS, 0, "is neither true nor false").astype(np.bool_)
 
-    def choice(self, column: str, choices: type[IntEnum], blank: IntEnum) -> IntArray:
+    def choice(self, column: str, choices: type[IntEnum], blank: int) -> IntArray:
         """Return members of an enumeration, written by their names in lower case."""
         codes = {choice.name.lower(): int(choice) for choice in choices}
-        return self._coded(column, codes, int(blank), f"is not one of {', '.join(codes)}")
+        return self._coded(column, codes, blank, f"is not one of {', '.join(codes)}")
 
     def labels(self, column: str) -> Labels:
         """Return strings, empty cells as unknown."""
@@ -196,14 +196,6 @@ def check_columns(
     for name in required:
         if name not in table.columns:
             raise table.wrong_column(name, f"{what} needs this column")
-
-
-def taken(columns: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
-    """Return the given rows of a workload's columns."""
-    return {
-        name: column.take(rows) if isinstance(column, Labels) else column[rows]
-        for name, column in columns.items()
-    }
 
 
 class _Shown:

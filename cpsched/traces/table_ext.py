@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED
-from cpsched.model.workload import Workload
+from cpsched.model.workload import Workload, taken
 from cpsched.traces.checks import RowChecks
-from cpsched.traces.table_cells import Cells, check_columns, taken
+from cpsched.traces.table_cells import Cells, check_columns
 from cpsched.traces.text import title
 
 if TYPE_CHECKING:

@@ -59,7 +59,12 @@ def read_parquet(path: Path) -> Table:
         with pq.ParquetFile(path) as file:
             about, schema = file.metadata, file.schema_arrow
             names = schema.names
-            _check_size(about, path)
+            if about.num_rows > MAX_ROWS:
+                raise too_many_rows(path)
+            groups = (about.row_group(number) for number in range(about.num_row_groups))
+            # A file may be small packed and too large unpacked.
+            if sum(group.total_byte_size for group in groups) > MAX_UNPACKED:
+                raise TraceError(f"holds more than {MAX_UNPACKED} bytes, unpacked", file=path)
             check_header(names, Place(path))
         # A plain read, not the dataset reader: that one takes names like "a=b" apart. A text that
         # the file holds once for millions of rows stays so.
@@ -91,15 +96,6 @@ def _with_dictionary(about: pq.FileMetaData) -> set[str]:
         for chunk in chunks
         if any("DICTIONARY" in encoding for encoding in chunk.encodings)
     }
-
-
-def _check_size(about: pq.FileMetaData, path: Path) -> None:
-    """Raise for a file that is small packed and too large unpacked."""
-    if about.num_rows > MAX_ROWS:
-        raise too_many_rows(path)
-    groups = (about.row_group(number) for number in range(about.num_row_groups))
-    if sum(group.total_byte_size for group in groups) > MAX_UNPACKED:
-        raise TraceError(f"holds more than {MAX_UNPACKED} bytes, unpacked", file=path)
 
 
 def write_parquet(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], path: Path) -> None:

@@ -38,9 +38,17 @@ import numpy as np
 from cpsched.base import arrow
 from cpsched.base.types import MAX_AMOUNT, MISSING, UNBOUNDED
 from cpsched.errors import TraceError
-from cpsched.model.workload import AMOUNTS, COLUMNS, LABEL_COLUMNS, RELATIONS, Labels, Workload
+from cpsched.model.workload import (
+    AMOUNTS,
+    COLUMNS,
+    LABEL_COLUMNS,
+    RELATIONS,
+    Labels,
+    Workload,
+    taken,
+)
 from cpsched.traces.checks import RowChecks
-from cpsched.traces.table_cells import Cells, check_columns, taken
+from cpsched.traces.table_cells import Cells, check_columns
 from cpsched.traces.table_metadata import read_metadata
 
 if TYPE_CHECKING:
@@ -151,15 +159,12 @@ def _check_columns(table: Table) -> None:
 def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
     """Return a table's columns as a workload has them, all rows, dependencies left out."""
     units = cells.whole("cores" if "cores" in cells else "units", 1, UNBOUNDED - 1)
-    found = {
+    found: dict[str, Any] = {
         "job_id": cells.ids("job_id"),
         "submit": cells.seconds("submit"),
         "runtime": cells.seconds("runtime", blank=MISSING),
-        "requested_time": cells.seconds("requested_time", 1, MISSING),
         "units": units,
         **{kind: _amounts(cells, kind, resources) for kind in AMOUNTS},
-        "nodes_min": cells.whole("nodes_min", 1, UNBOUNDED, 1),
-        "nodes_max": cells.whole("nodes_max", 1, UNBOUNDED, UNBOUNDED),
         "units_min": _or(cells.whole("units_min", 0, UNBOUNDED, MISSING), units),
         "units_max": _or(cells.whole("units_max", 0, UNBOUNDED, MISSING), units),
     }

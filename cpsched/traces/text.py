@@ -109,14 +109,6 @@ def heard(told: Callable[[int, int], None]) -> Iterator[None]:
         _told.reset(before)
 
 
-def _tell(file: BinaryIO) -> None:
-    """Tell who listens how far reading is: the place in the file on the disk, packed or not."""
-    told = _told.get()
-    if told is not None:
-        number = file.fileno()
-        told(os.lseek(number, 0, os.SEEK_CUR), os.fstat(number).st_size)
-
-
 def chunks(
     path: Path, size: int = CHUNK, *, keep_returns: bool = False
 ) -> Iterator[tuple[int, bytes]]:
@@ -137,7 +129,10 @@ def chunks(
             if not total:
                 block = block.removeprefix(_BYTE_ORDER_MARK)
             total += len(block)
-            _tell(file)
+            if (told := _told.get()) is not None:
+                # The place in the file on the disk, packed or not.
+                number = file.fileno()
+                told(os.lseek(number, 0, os.SEEK_CUR), os.fstat(number).st_size)
             if total > MAX_UNPACKED:
                 raise TraceError(f"holds more than {MAX_UNPACKED} bytes, unpacked", file=path)
             whole_lines, newline, tail = block.rpartition(b"\n")

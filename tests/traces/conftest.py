@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gzip
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -32,6 +32,21 @@ def log(tmp_path: Path) -> Callable[..., Path]:
         return path
 
     return write
+
+
+@pytest.fixture(scope="session")
+def two_jobs() -> Callable[..., Workload]:
+    """Return a function that makes two jobs of two units, with columns as given."""
+    usual: dict[str, Any] = {
+        "title": "two",
+        "job_id": ["1", "2"],
+        "submit": [0, 5],
+        "runtime": [10, 20],
+        "units": [2, 2],
+        "request": [[4], [4]],
+        "resources": ("core",),
+    }
+    return lambda **columns: Workload.build(**usual | columns)
 
 
 @pytest.fixture(scope="session")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import os
-import re
 import time
 from pathlib import Path
 
@@ -157,11 +156,3 @@ def test_a_name_that_is_not_utf_8_becomes_a_title_that_is(tmp_path):
     assert workload.title == "l\N{REPLACEMENT CHARACTER}g"
     traces.write(workload, tmp_path / "a.parquet")
     assert traces.read(tmp_path / "a.parquet").title == workload.title
-
-
-def test_metadata_with_half_a_surrogate_pair_is_refused(log):
-    """It is no text that could be written again."""
-    path = log("a.csv", f'# title: "\\ud800"\n{HEADER}\n1,0,1,1,1\n')
-    message = "field # title: is not valid JSON: it holds text that is not Unicode"
-    with pytest.raises(TraceError, match=re.escape(message)):
-        traces.read(path)

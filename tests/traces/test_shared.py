@@ -61,14 +61,3 @@ def test_a_real_table_of_chunks_tells_the_same_jobs_as_its_swf(shared: Path, nam
     cores = workload.units * workload.request[:, 0]
     assert (cores >= counted.units).all()
     assert (cores > counted.units).sum() == rounded_up
-
-
-@pytest.mark.parametrize("name", ["KTH-SP2-1996-2.1-cln", "eurora-2014"])
-@pytest.mark.parametrize("suffix", [".swf.gz", ".csv", ".parquet"])
-def test_a_real_log_reads_back_equal(
-    shared: Path, tmp_path: Path, differences, name: str, suffix: str
-) -> None:
-    original = traces.read(shared / "traces" / f"{name}.swf.gz")
-    traces.write(original, tmp_path / f"{name}{suffix}")
-    lost = {"header", "set_aside"} if suffix == ".swf.gz" and original.set_aside else set()
-    assert set(differences(original, traces.read(tmp_path / f"{name}{suffix}"))) == lost

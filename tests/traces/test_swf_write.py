@@ -15,21 +15,6 @@ from cpsched.errors import TraceError
 from cpsched.model.workload import Workload
 
 
-def workload(**columns: Any) -> Workload:
-    """Two jobs of two units; columns as given."""
-    given_or: dict[str, Any] = {
-        "title": "two",
-        "job_id": ["1", "2"],
-        "submit": [0, 5],
-        "runtime": [10, 20],
-        "units": [2, 2],
-        "request": [[4], [4]],
-        "resources": ("core",),
-        **columns,
-    }
-    return Workload.build(**given_or)
-
-
 def fields(path) -> list[list[int]]:
     """Return the job lines of a file as numbers."""
     lines = path.read_text().splitlines()
@@ -52,9 +37,9 @@ def test_a_log_reads_back_equal(logs, tmp_path, differences) -> None:
     assert traces.read(path).header[:7] == read.header
 
 
-def test_units_become_processors_and_the_header_says_so(tmp_path) -> None:
+def test_units_become_processors_and_the_header_says_so(two_jobs, tmp_path) -> None:
     path = tmp_path / "a.swf"
-    both = workload(
+    both = two_jobs(
         resources=("core", "gpu", "mem"),
         request=[[4, 0, 1000], [1, 1, 0]],
         per_node=[[0, 0, 0], [1, 0, 3]],
@@ -69,9 +54,9 @@ def test_units_become_processors_and_the_header_says_so(tmp_path) -> None:
     ]
 
 
-def test_strings_are_numbered_and_queues_listed(tmp_path) -> None:
+def test_strings_are_numbered_and_queues_listed(two_jobs, tmp_path) -> None:
     path = tmp_path / "a.swf"
-    named = workload(
+    named = two_jobs(
         job_id=["7[1].pbs", "7[2].pbs"],
         queue=["debug", "long"],
         user=["ann", None],
@@ -86,15 +71,15 @@ def test_strings_are_numbered_and_queues_listed(tmp_path) -> None:
     assert "ann" not in text
 
 
-def test_repeated_job_ids_are_numbered(tmp_path) -> None:
-    traces.write(workload(job_id=["1", "1"]), tmp_path / "a.swf")
+def test_repeated_job_ids_are_numbered(two_jobs, tmp_path) -> None:
+    traces.write(two_jobs(job_id=["1", "1"]), tmp_path / "a.swf")
     assert traces.read(tmp_path / "a.swf").job_id.tolist() == ["1", "2"]
 
 
-def test_what_swf_has_no_code_for_is_noted(tmp_path) -> None:
+def test_what_swf_has_no_code_for_is_noted(two_jobs, tmp_path) -> None:
     path = tmp_path / "a.swf"
     traces.write(
-        workload(
+        two_jobs(
             status=[Status.TIMEOUT, Status.UNKNOWN],
             requested_time=[60, 60],
             requested_time_assumed=[True, False],
@@ -112,10 +97,10 @@ def test_what_swf_has_no_code_for_is_noted(tmp_path) -> None:
     ]
 
 
-def test_hostile_header_text_cannot_become_a_job(tmp_path) -> None:
+def test_hostile_header_text_cannot_become_a_job(two_jobs, tmp_path) -> None:
     path = tmp_path / "a.swf"
     line = " ".join(["1"] * 18)
-    traces.write(workload(header=[("Note", f"x\n{line}\r{line}\u2028{line}\0")]), path)
+    traces.write(two_jobs(header=[("Note", f"x\n{line}\r{line}\u2028{line}\0")]), path)
     assert len(traces.read(path)) == 2
 
 
@@ -126,9 +111,9 @@ def test_hostile_header_text_cannot_become_a_job(tmp_path) -> None:
         ({"request": [[4], [0]]}, "SWF counts cores, and job 2 asks for none"),
     ],
 )
-def test_a_workload_without_cores_cannot_be_written(tmp_path, columns, message) -> None:
+def test_a_workload_without_cores_cannot_be_written(two_jobs, tmp_path, columns, message) -> None:
     with pytest.raises(TraceError, match=message):
-        traces.write(workload(**columns), tmp_path / "a.swf")
+        traces.write(two_jobs(**columns), tmp_path / "a.swf")
     assert list(tmp_path.iterdir()) == []
 
 

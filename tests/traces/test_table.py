@@ -386,21 +386,11 @@ def test_the_same_workload_gives_the_same_bytes(logs, tmp_path) -> None:
         ({"user": ["\ud800", None]}, "surrogates not allowed"),
     ],
 )
-def test_a_workload_no_table_can_hold_is_an_error(tmp_path, name, columns, message) -> None:
-    workload = Workload.build(
-        **{
-            "title": "two",
-            "job_id": ["1", "2"],
-            "submit": [0, 5],
-            "runtime": [10, 20],
-            "units": [2, 2],
-            "request": [[4], [4]],
-            "resources": ("core",),
-            **columns,
-        }
-    )
+def test_a_workload_no_table_can_hold_is_an_error(
+    tmp_path, two_jobs, name, columns, message
+) -> None:
     with pytest.raises(TraceError, match=message):
-        traces.write(workload, tmp_path / name)
+        traces.write(two_jobs(**columns), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 
 

@@ -7,11 +7,8 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from cpsched.base import quantities
-from cpsched.base.types import MAX_TIME
 from cpsched.errors import TraceError
 from cpsched.traces import text
 from cpsched.traces.pbs_request import kilobytes
@@ -46,13 +43,6 @@ def test_duration_reads_all_ways_to_write_it(written: str, seconds: int) -> None
 def test_duration_refuses_anything_else(written: str) -> None:
     with pytest.raises(ValueError, match=r"is not a length of time|must be from 0"):
         quantities.duration(written)
-
-
-@given(st.integers(0, MAX_TIME))
-def test_duration_reads_back_what_slurm_writes(seconds: int) -> None:
-    days, rest = divmod(seconds, 86_400)
-    clock = f"{rest // 3600:02}:{rest // 60 % 60:02}:{rest % 60:02}"
-    assert quantities.duration(f"{days}-{clock}") == seconds
 
 
 @pytest.mark.parametrize(
