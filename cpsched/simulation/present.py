@@ -79,8 +79,8 @@ class Present:
         runtimes are 0.
     cluster
         Where they wait and run.
-    dispatcher
-        Specification of its dispatcher.
+    dispatcher, predictor
+        Specifications of its dispatcher and predictor.
     settings
         Other settings of a simulation.
     outages
@@ -96,6 +96,7 @@ class Present:
     jobs: Fitted
     cluster: Cluster
     dispatcher: str
+    predictor: str
     settings: Settings
     outages: Outages
     state: Mapping[str, Any]
@@ -112,6 +113,7 @@ class Present:
         *,
         dispatcher: str,
         settings: Settings,
+        predictor: str = "requested",
         now: int | None = None,
     ) -> Present:
         """
@@ -119,7 +121,7 @@ class Present:
 
         Parameters
         ----------
-        fitted, dispatcher, settings
+        fitted, dispatcher, settings, predictor
             What it was made of.
         now
             A second since, before the next instant; by default that of the last one.
@@ -137,6 +139,7 @@ class Present:
             jobs=_without_future(_taken(fitted, simulator.arrivals.workload_row[:num]), saved),
             cluster=simulator.cluster,
             dispatcher=dispatcher,
+            predictor=predictor,
             settings=settings,
             outages=_known_by(simulator.outages, now),
             state=_memory(saved),
@@ -150,6 +153,7 @@ class Present:
         *,
         dispatcher: str,
         settings: Settings,
+        predictor: str = "requested",
         ran: Mapping[int, int] | None = None,
         begin: Mapping[int, int] | None = None,
         dependency: Mapping[int, int] | None = None,
@@ -161,8 +165,8 @@ class Present:
 
         Parameters
         ----------
-        dispatcher
-            The specification of the cluster's.
+        dispatcher, predictor
+            The specifications of the cluster's.
         ran
             Runtimes of ended jobs in seconds, by handle; omitted jobs never ran.
         begin, dependency
@@ -210,6 +214,7 @@ class Present:
             jobs=_without_future(jobs, saved),
             cluster=cluster,
             dispatcher=dispatcher,
+            predictor=predictor,
             settings=settings,
             outages=Outages.none() if outages is None else outages,
             state=_memory(saved),

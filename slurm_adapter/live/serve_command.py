@@ -9,17 +9,12 @@ import typer
 
 from cpsched.api.commands import echo
 from cpsched.api.errors import ConfigError
-from slurm_adapter.live.commands import SystemFile, backend_of, machine_of
+from slurm_adapter.live.commands import PolicyDispatcher, SystemFile, backend_of, machine_of
 
 
 def command(
     system: SystemFile = None,
-    dispatcher: Annotated[
-        str,
-        typer.Option(
-            "--dispatcher", "-d", help="The dispatcher; slurm:policy=FILE stands for Slurm itself."
-        ),
-    ] = "slurm",
+    dispatcher: PolicyDispatcher = "slurm",
     twin: Annotated[
         Path | None,
         typer.Option(help="Folder of a twin, for runtimes and findings."),

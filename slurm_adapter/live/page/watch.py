@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import ConfigError, CpschedError
 from cpsched.api.model import MISSING
-from slurm_adapter.live.when import when
+from slurm_adapter.live.queue import LiveQueue
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
+    from cpsched.api.answers import JobForecast
     from cpsched.api.model import System
-    from cpsched.api.studies import JobForecast
     from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
@@ -103,7 +103,8 @@ class Watch:
         there = self._twin is not None and (self._twin / "open.parquet").exists()
         record = Record(self._twin) if there and self._twin is not None else None
         try:
-            answer = when(snapshot, self._system, dispatcher=self._dispatcher, record=record)
+            queue = LiveQueue(snapshot, self._system, self._dispatcher, record=record)
+            answer = queue.when()
         except ConfigError:
             # No job is waiting.
             return {}

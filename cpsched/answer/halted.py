@@ -6,15 +6,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from cpsched.base.spec import build
-from cpsched.dispatch.contract import Dispatcher
+from cpsched.dispatch.wrapper import Wrapper
 from cpsched.simulation.simulate import simulator_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from cpsched.dispatch.contract import Dispatcher
     from cpsched.mapping import Fitted
     from cpsched.model.decision import Decision
-    from cpsched.model.system import System
     from cpsched.model.view import View
     from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulate import Settings
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class Halted:
     """
     A simulation halted after the last instant up to a second.
 
@@ -53,7 +53,7 @@ def halt(
     settings: Settings,
     prepare: Callable[[Dispatcher, View], None] | None = None,
     observers: Sequence[Observer] = (),
-) -> Moment:
+) -> Halted:
     """
     Simulate up to and including the last instant at or before ``time``.
 
@@ -70,9 +70,7 @@ def halt(
     """
     last: int | None = None
     while True:
-        inner: Dispatcher = (
-            build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
-        )
+        inner = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
         watched = _Watched(inner, time, last, look, prepare)
         simulator = watched.simulator = simulator_of(
             fitted, watched, predictor, settings, observers
@@ -80,13 +78,13 @@ def halt(
         while (instant := simulator.next_time()) is not None and instant <= time:
             simulator.step()
         if watched.decided is None or watched.seen:
-            return Moment(simulator=simulator, decided=watched.decided, seen=tuple(watched.seen))
+            return Halted(simulator=simulator, decided=watched.decided, seen=tuple(watched.seen))
         # Later events needed no decision, so only now is the last decision known to be the last.
         last, observers = watched.decided, ()
 
 
-class _Watched(Dispatcher):
-    """Passes every view on, and shows the decisions that may be the last by a second."""
+class _Watched(Wrapper):
+    """Shows the decisions of another dispatcher that may be the last by a second."""
 
     simulator: Simulator
 
@@ -98,30 +96,22 @@ class _Watched(Dispatcher):
         look: Look,
         prepare: Callable[[Dispatcher, View], None] | None,
     ) -> None:
+        super().__init__(inner)
         self.name = inner.name  # type: ignore[misc]
-        self.acts_when_idle = inner.acts_when_idle
-        self.interval = inner.interval
         self.decided: int | None = None
         self.seen: list[Any] = []
-        self._inner = inner
-        self._time = time
-        self._last = last
-        self._look = look
-        self._prepare = prepare
-
-    def reset(self, system: System, seed: int) -> None:
-        self._inner.reset(system, seed)
+        self._time, self._last, self._look, self._prepare = time, last, look, prepare
 
     def decide(self, view: View) -> Decision:
         if view.now != self.decided:
             self.seen.clear()
         self.decided = view.now
-        if not self._may_be_last(view.now):
-            return self._inner.decide(view)
-        if self._prepare is not None:
-            self._prepare(self._inner, view)
-        decision = self._inner.decide(view)
-        self.seen.append(self._look(self._inner, view, decision))
+        shown = self._may_be_last(view.now)
+        if shown and self._prepare is not None:
+            self._prepare(self.inner, view)
+        decision = self.inner.decide(view)
+        if shown:
+            self.seen.append(self._look(self.inner, view, decision))
         return decision
 
     def _may_be_last(self, now: int) -> bool:
@@ -132,8 +122,7 @@ class _Watched(Dispatcher):
         """
         if self._last is not None:
             return now == self._last
-        after = self.simulator.next_time()
-        interval = self.simulator.interval
+        after, interval = self.simulator.next_time(), self.simulator.interval
         if interval and now - now % interval + interval > self._time:
             return True
         return after is None or after > self._time

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.answer.explanation import Demand, Place, Room
 from cpsched.base.node_lists import fold
 from cpsched.base.words import amount, counted
 from cpsched.dispatch.allocators import FirstFit
-from cpsched.explain.model import Demand, Place, Room
 from cpsched.mapping.room import unit_capacity
 from cpsched.model.jobtable import JobTable
 

@@ -8,14 +8,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import CLASSES, jobs, machine, machines, run, workloads
 
+from cpsched.answer import why_in_log
+from cpsched.answer.explanation import JobState
+from cpsched.answer.halted import halt
+from cpsched.answer.why_text import text
 from cpsched.base.spec import build
 from cpsched.base.types import MISSING, DependencyType
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.errors import ConfigError
-from cpsched.explain import explain
-from cpsched.explain.model import JobState
-from cpsched.explain.moment import halt
-from cpsched.explain.text import text
 from cpsched.mapping import fit
 from cpsched.model.decision import Decision, PlannedStarts
 from cpsched.model.prediction import Prediction, RuntimePredictor
@@ -24,7 +24,7 @@ from cpsched.simulation.simulate import Settings
 
 def ask(workload, system, job, time, dispatcher="easy", **more):
     """Explain one job of a workload that is not mapped yet."""
-    return explain(
+    return why_in_log(
         fit(workload, system), job=str(job), time=time, dispatcher=dispatcher,
         settings=Settings(**more),
     )  # fmt: skip
@@ -62,7 +62,7 @@ def test_rollouts_and_plans_reserve_as_they_decide(dispatcher, could_start, monk
         ),
     )
     workload = fit(jobs((0, 4, 10, 20), (1, 4, 4, 20), job_id=list("AB")), machine((4,)))
-    about = explain(workload, job="B", time=1, dispatcher=dispatcher)
+    about = why_in_log(workload, job="B", time=1, dispatcher=dispatcher)
     assert about.waiting.could_start == could_start
 
 
@@ -289,7 +289,7 @@ def test_the_plan_of_a_dispatcher_of_ones_own():
             return Decision(planned_starts=PlannedStarts((handle,), (7,), where))
 
     fitted = fit(jobs((0, 1, 3), job_id=["A"]), machine((4,), (4,)))
-    about = explain(fitted, job="A", time=0, dispatcher=Talker())
+    about = why_in_log(fitted, job="A", time=0, dispatcher=Talker())
     assert (about.rank, about.waiting.reason) == (None, WaitReason.PLANNED_LATER)
     assert about.summary.endswith("it would fit, but talker plans it for 7 s")
     shown = text(about).splitlines()
@@ -325,7 +325,7 @@ def test_a_dispatcher_of_ones_own_says_whom_it_looks_at(job, cause, said):
             return view.waiting.rows[:2]
 
     workload = jobs((0, 1, 10), (0, 1, 10), (0, 1, 10), job_id=list("ABC"))
-    about = explain(fit(workload, machine((4,))), job=job, time=0, dispatcher=Chooser())
+    about = why_in_log(fit(workload, machine((4,))), job=job, time=0, dispatcher=Chooser())
     assert about.waiting.reason is cause
     assert said in about.summary
 
@@ -430,7 +430,7 @@ def test_explanations_agree_with_the_schedule(name, system, workload, time, inte
         return
     schedule = run(fitted, system, name, dispatch_interval=interval).schedule
     for row in np.flatnonzero(workload.submit <= time).tolist():
-        about = explain(
+        about = why_in_log(
             fitted, job=str(workload.job_id[row]), time=time, dispatcher=name,
             settings=Settings(dispatch_interval=interval),
         )  # fmt: skip

@@ -11,7 +11,7 @@ from cpsched.base.words import brief, clock, counted, duration
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.forecast.when import Answer, JobForecast
+    from cpsched.answer.when import Answer, JobForecast
 
 #: A table shows at most this many jobs.
 _MOST_SHOWN = 40

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.answer.explanation import NearestNode, Waiting
+from cpsched.answer.room import Fitting, node_list
 from cpsched.dispatch.contract import WaitReason
-from cpsched.explain.model import NearestNode, Waiting
-from cpsched.explain.room import Fitting, node_list
 from cpsched.kernels import placing
 
 if TYPE_CHECKING:
+    from cpsched.answer.context import DecisionContext, Holding
+    from cpsched.answer.explanation import OtherJob
     from cpsched.base.types import IntArray
-    from cpsched.explain.context import DecisionContext, Holding
-    from cpsched.explain.model import OtherJob
     from cpsched.model.allocation import Allocation
 
 #: With more running jobs in the way than this, all are named, not only the needed ones.

@@ -7,12 +7,12 @@ Errors are learnt only once the job has started.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.answer.calibration import Calibration
 from cpsched.base.types import MISSING
-from cpsched.forecast.calibration import Calibration
 from cpsched.simulation.present import Present
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.simulate import simulator_of
@@ -20,10 +20,14 @@ from cpsched.simulation.simulate import simulator_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from cpsched.forecast.forecaster import Forecaster
-    from cpsched.forecast.starts import Starts
+    from cpsched.answer.forecaster import Forecaster
+    from cpsched.answer.starts import Starts
     from cpsched.mapping import Fitted
     from cpsched.simulation.settings import Settings
+
+
+#: Earlier forecasts are made for this many times as many of the last jobs as are wanted.
+_BACK = 50
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -79,7 +83,12 @@ class Prequential:
         settings: Settings,
         forecaster: Forecaster,
     ) -> None:
-        self._fitted, self._dispatcher, self._settings = fitted, dispatcher, settings
+        self._fitted = fitted
+        self._what: dict[str, Any] = {
+            "dispatcher": dispatcher,
+            "predictor": predictor,
+            "settings": settings,
+        }
         recorders = AllocationRecorder(len(fitted.system.resources)), DecisionRecorder()
         self.simulator = simulator_of(fitted, dispatcher, predictor, settings, recorders)
         self.forecaster = forecaster
@@ -107,6 +116,31 @@ class Prequential:
             if watch is not None:
                 watch(handle)
 
+    def judge(
+        self, time: int, wanted: int, watch: Callable[[int, int], None] | None = None
+    ) -> None:
+        """
+        Continue almost up to a second, with forecasts of earlier jobs on the way.
+
+        Parameters
+        ----------
+        wanted
+            About how many; half of the jobs asked about wait.
+        watch
+            Called with the number of jobs considered and the total.
+        """
+        submitted = int(np.searchsorted(self.simulator.arrivals.submit, time, side="right"))
+        first = max(submitted - _BACK * wanted, submitted // 10)
+        if not wanted or submitted - first < 2:
+            return
+        handles = np.unique(np.linspace(first, submitted - 1, 2 * wanted).astype(np.int64))
+
+        def step(handle: int) -> None:
+            if watch is not None:
+                watch(int(np.searchsorted(handles, handle)) + 1, len(handles))
+
+        self.run(handles.tolist(), step)
+
     def go_to(self, second: int) -> None:
         """Continue to the end of a second, and learn from the jobs that have started by then."""
         self.simulator.run(until=second + 1)
@@ -126,13 +160,7 @@ class Prequential:
 
     def present(self, now: int | None = None) -> Present:
         """Return the present; ``now`` is a second since which nothing has happened."""
-        return Present.of_simulator(
-            self.simulator,
-            self._fitted,
-            dispatcher=self._dispatcher,
-            settings=self._settings,
-            now=now,
-        )
+        return Present.of_simulator(self.simulator, self._fitted, now=now, **self._what)
 
     def forecast(self, handle: int) -> Told:
         """Forecast a job that is waiting now."""
