@@ -22,7 +22,7 @@ class ModelDump:
     """
     Keeps the model of the last decision it is shown.
 
-    It is a ``prepare`` of :func:`cpsched.answer.why.explain`: a model is built before the
+    It is a ``prepare`` of :func:`cpsched.answer.why.why_in_log`: a model is built before the
     dispatcher decides, because deciding may change what the dispatcher remembers.
     """
 

@@ -12,17 +12,19 @@ from cpsched.answer.asked import asked, find_job
 from cpsched.answer.causes import why_waiting
 from cpsched.answer.context import DecisionContext
 from cpsched.answer.explanation import Explanation, JobState
-from cpsched.answer.halted import halt
 from cpsched.answer.room import places
 from cpsched.answer.why_text import summary_of, why_starting
+from cpsched.base.spec import build
 from cpsched.base.types import MISSING, DependencyType
 from cpsched.base.words import brief, clock
+from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
+from cpsched.model.decision import Start
 from cpsched.model.schedule import JobOutcome
-from cpsched.simulation.observers import Observer
 from cpsched.simulation.present import Present
 from cpsched.simulation.settings import Settings
+from cpsched.simulation.simulate import simulator_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -32,7 +34,10 @@ if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
     from cpsched.model.view import View
+    from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulator import Simulator
+
+    Prepare = Callable[[Dispatcher, View], None]
 
 #: How many jobs of a chain of dependencies are named.
 _MOST_CHAINED = 5
@@ -84,7 +89,7 @@ def why_in_log(
     dispatcher: str | Dispatcher = "easy",
     predictor: str = "requested",
     settings: Settings | None = None,
-    prepare: Callable[[Dispatcher, View], None] | None = None,
+    prepare: Prepare | None = None,
     observers: Sequence[Observer] = (),
 ) -> Explanation:
     """
@@ -129,25 +134,14 @@ def why_in_log(
             reason=found.rejected,
             summary=f"job {brief(job)} can never run on this system: {found.rejected}",
         )
-    accepted = np.delete(workload.job_id, [row for row, _ in fitted.rejected])
-    note = _Note(found.handle)
-    halted = halt(
-        fitted,
-        time,
-        partial(_look, found.handle, accepted),
-        dispatcher=dispatcher,
-        predictor=predictor,
-        settings=settings,
-        prepare=prepare,
-        observers=(note, *observers),
-    )
-    simulator = halted.simulator
+    witness, simulator = _halted(found.handle, fitted, time, (dispatcher, predictor, settings),
+                                 prepare, observers)  # fmt: skip
     present = Present.of_simulator(
         simulator, fitted, dispatcher=name, predictor=predictor, settings=settings
     )
-    looks = [look for look in halted.seen if look is not None]
+    looks = [look for look in witness.seen if look is not None]
     said = next((look for look in looks if look["reason"]), looks[-1] if looks else {})
-    about = _explanation(present, found.handle, said, halted.decided, note.allocation)
+    about = _explanation(present, found.handle, said, witness.decided, witness.allocation)
     waits = about.state is JobState.WAITING
     about = replace(
         about,
@@ -158,16 +152,103 @@ def why_in_log(
     return replace(about, summary=summary_of(about))
 
 
-class _Note(Observer):
-    """Remembers where one job was placed."""
+def _halted(
+    handle: int,
+    fitted: Fitted,
+    time: int,
+    what: tuple[str | Dispatcher, str, Settings],
+    prepare: Prepare | None,
+    observers: Sequence[Observer],
+) -> tuple[_Witness, Simulator]:
+    """
+    Simulate up to and including the last instant at or before a second.
 
-    def __init__(self, job: int) -> None:
-        self._job = job
+    Parameters
+    ----------
+    what
+        Dispatcher, predictor and settings.
+    """
+    dispatcher, predictor, settings = what
+    accepted = np.delete(fitted.workload.job_id, [row for row, _ in fitted.rejected])
+    last: int | None = None
+    while True:
+        inner = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
+        witness = _Witness(inner, partial(_look, handle, accepted), prepare)
+        simulator = simulator_of(fitted, witness, predictor, settings, observers)
+        witness.follow(simulator, handle, time, last)
+        while (instant := simulator.next_time()) is not None and instant <= time:
+            simulator.step()
+        if witness.decided is None or witness.seen:
+            return witness, simulator
+        # Later events needed no decision, so only now is the last decision known to be the last.
+        last, observers = witness.decided, ()
+
+
+class _Witness(Wrapper):
+    """
+    Looks at the decisions of another dispatcher that may be the last by a second.
+
+    Parameters
+    ----------
+    look
+        Called with dispatcher, view and decision, before the decision is carried out.
+    prepare
+        Called with dispatcher and view before the dispatcher decides.
+
+    Attributes
+    ----------
+    decided
+        When the dispatcher was last called; None: never.
+    seen
+        What ``look`` returned for each decision of that instant.
+    allocation
+        What a job was given at its last start.
+    """
+
+    def __init__(
+        self,
+        inner: Dispatcher,
+        look: Callable[[Dispatcher, View, Decision], Any],
+        prepare: Prepare | None,
+    ) -> None:
+        super().__init__(inner)
+        self.name = inner.name  # type: ignore[misc]
+        self.decided: int | None = None
+        self.seen: list[Any] = []
         self.allocation: Allocation | None = None
+        self._look, self._prepare = look, prepare
 
-    def on_start(self, job: int, allocation: Allocation, now: int) -> None:  # noqa: ARG002
-        if job == self._job:
-            self.allocation = allocation
+    def follow(self, simulator: Simulator, handle: int, time: int, last: int | None) -> None:
+        """Say which job is meant, by when, and when the last decision is made if that is known."""
+        self._simulator, self._handle, self._time, self._last = simulator, handle, time, last
+
+    def decide(self, view: View) -> Decision:
+        if view.now != self.decided:
+            self.seen.clear()
+        self.decided = view.now
+        shown = self._may_be_last(view.now)
+        if shown and self._prepare is not None:
+            self._prepare(self.inner, view)
+        decision = self.inner.decide(view)
+        if shown:
+            self.seen.append(self._look(self.inner, view, decision))
+        for action in decision.actions:
+            if isinstance(action, Start) and action.handle == self._handle:
+                self.allocation = action.allocation
+        return decision
+
+    def _may_be_last(self, now: int) -> bool:
+        """
+        Whether nothing is known to happen between this decision and the end.
+
+        A job that starts in it may still end before; then the next decision may be the last.
+        """
+        if self._last is not None:
+            return now == self._last
+        after, interval = self._simulator.next_time(), self._simulator.interval
+        if interval and now - now % interval + interval > self._time:
+            return True
+        return after is None or after > self._time
 
 
 def _look(

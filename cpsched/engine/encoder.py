@@ -25,6 +25,24 @@ if TYPE_CHECKING:
 
 _WHERE = "Request"
 _ONE_CORE = {"core": 1}
+#: The least and the most that a request may say of each number.
+_BOUNDS = {
+    "requested_time": (1, MAX_TIME),
+    "units": (1, UNBOUNDED),
+    "nodes_min": (1, UNBOUNDED),
+    "nodes_max": (1, UNBOUNDED),
+    "segment": (0, UNBOUNDED),
+    "max_switches": (0, UNBOUNDED),
+    "switch_wait": (0, MAX_TIME),
+    "units_min": (1, UNBOUNDED),
+    "units_max": (1, UNBOUNDED),
+    "array_limit": (0, UNBOUNDED),
+    "nice": (-MAX_NICE, MAX_NICE),
+    "serial": (0, MILLION),
+    "resize_cost": (0, MAX_TIME),
+}
+#: Those that may be None.
+_MAY_BE_OPEN = ("switch_wait", "units_min", "units_max")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,25 +127,16 @@ class Request:
     nice: int = 0
 
     def __post_init__(self) -> None:
-        _check_whole("requested_time", self.requested_time, 1, MAX_TIME)
-        _check_whole("units", self.units, 1, UNBOUNDED)
-        _check_whole("nodes_min", self.nodes_min, 1, UNBOUNDED)
-        _check_whole("nodes_max", self.nodes_max, self.nodes_min, UNBOUNDED)
-        _check_whole("segment", self.segment, 0, UNBOUNDED)
-        _check_whole("max_switches", self.max_switches, 0, UNBOUNDED)
-        if self.switch_wait is not None:
-            _check_whole("switch_wait", self.switch_wait, 0, MAX_TIME)
-        if self.units_min is not None:
-            _check_whole("units_min", self.units_min, 1, self.units)
-        if self.units_max is not None:
-            _check_whole("units_max", self.units_max, self.units, UNBOUNDED)
-        _check_whole("array_limit", self.array_limit, 0, UNBOUNDED)
-        _check_whole("nice", self.nice, -MAX_NICE, MAX_NICE)
-        _check_whole("serial", self.serial, 0, MILLION)
-        _check_whole("resize_cost", self.resize_cost, 0, MAX_TIME)
-        for kind, amount in self.resources.items():
-            _check_whole(kind, amount, 0, MAX_AMOUNT)
-        for kind, amount in self.per_node.items():
+        narrower = {
+            "nodes_max": (self.nodes_min, UNBOUNDED),
+            "units_min": (1, self.units),
+            "units_max": (self.units, UNBOUNDED),
+        }
+        for key, (least, most) in {**_BOUNDS, **narrower}.items():
+            value = getattr(self, key)
+            if value is not None or key not in _MAY_BE_OPEN:
+                _check_whole(key, value, least, most)
+        for kind, amount in (*self.resources.items(), *self.per_node.items()):
             _check_whole(kind, amount, 0, MAX_AMOUNT)
         for kind, amount in self.per_node_max.items():
             _check_whole(f"per_node_max of {kind}", amount, self.per_node.get(kind, 0), MAX_AMOUNT)
@@ -416,6 +425,23 @@ def _check_saved(
 ) -> None:
     """Check that saved requests are such as kernels can work with."""
     columns, width = c.RANKING_ESTIMATE, c.SHAPE_REQUEST + 3 * num_kinds
+    bounds = {
+        SUBMIT_COLUMNS[key]: known
+        for key, known in {**_BOUNDS, "switch_wait": (MISSING, MAX_TIME)}.items()
+        if key in SUBMIT_COLUMNS
+    }
+    bounds |= {
+        c.SUBMIT: (-MAX_TIME, MAX_TIME),
+        c.SHAPE: (0, len(shapes) - 1),
+        c.EXPECTED_WAIT: (-1, MAX_TIME),
+        c.RESTARTABLE: (0, 1),
+        c.JOB_TYPE: (0, max(JobType)),
+        c.URGENT: (0, 1),
+    }
+    bounds |= {
+        SUBMIT_COLUMNS[label]: (-1, num - 1)
+        for label, num in zip(LABELS, num_codes[1:], strict=True)
+    }
     good = (
         shapes.dtype == submitted.dtype == np.int64
         and shapes.ndim == submitted.ndim == 2
@@ -426,28 +452,7 @@ def _check_saved(
         and np.array_equal(submitted[:, c.HANDLE], np.arange(len(submitted)))
         and all(
             ((least <= submitted[:, at]) & (submitted[:, at] <= most)).all()
-            for at, least, most in (
-                (c.SUBMIT, -MAX_TIME, MAX_TIME),
-                (c.REQUESTED_TIME, 1, MAX_TIME),
-                (c.UNITS, 1, UNBOUNDED),
-                (c.SHAPE, 0, len(shapes) - 1),
-                (c.NODES_MIN, 1, UNBOUNDED),
-                (c.NODES_MAX, 1, UNBOUNDED),
-                (c.EXPECTED_WAIT, -1, MAX_TIME),
-                (c.RESTARTABLE, 0, 1),
-                (c.JOB_TYPE, 0, max(JobType)),
-                (c.UNITS_MIN, 1, UNBOUNDED),
-                (c.UNITS_MAX, 1, UNBOUNDED),
-                (c.SERIAL, 0, MILLION),
-                (c.RESIZE_COST, 0, MAX_TIME),
-                (c.URGENT, 0, 1),
-                (c.ARRAY_LIMIT, 0, UNBOUNDED),
-                (c.NICE, -MAX_NICE, MAX_NICE),
-                *(
-                    (SUBMIT_COLUMNS[label], -1, num - 1)
-                    for label, num in zip(LABELS, num_codes[1:], strict=True)
-                ),
-            )
+            for at, (least, most) in bounds.items()
         )
     )
     if not good:

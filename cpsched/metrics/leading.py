@@ -129,9 +129,9 @@ Headline = tuple[float, float, float] | None
 
 def headline(summary: Mapping[str, Any]) -> Headline:
     """Return the headline of a summary; None if no job ran, or it is of an older version."""
-    response = summary.get("response_by_area_s")
-    tail = summary["wait_s"]["all"].get("p99.9")
-    slowdown = summary["bounded_slowdown"]["all"]["mean"]
+    figures = Figures.of(summary)
+    response, tail = figures.area_weighted_response, figures.p999_wait
+    slowdown = figures.mean_bounded_slowdown
     if response is None or tail is None or slowdown is None:
         return None
     return response, tail, slowdown

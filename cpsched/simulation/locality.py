@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cpsched.errors import ConfigError, check_choice
-from cpsched.simulation.runtime_models import refuse_other_sizes
+from cpsched.simulation.runtime_models import Recorded, refuse_other_sizes
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 CONTIGUOUS, SCATTERED = "contiguous", "scattered"
 
 
-class Locality:
+class Locality(Recorded):
     """
     Some jobs run faster on nodes that are close together; all others as the log says.
 
@@ -103,13 +103,9 @@ class Locality:
                 " by=runs",
                 where=f"system {arrivals.system.name}",
             )
-        self._runtime: list[int] = arrivals.runtime.tolist()
-        draws = np.random.default_rng(seed).random(len(self._runtime))
+        super().reset(arrivals, seed)
+        draws = np.random.default_rng(seed).random(len(arrivals))
         self._sensitive: list[bool] = (draws < self._beta).tolist()
-
-    def work(self, job: int) -> int:
-        """Return the runtime that the log says."""
-        return self._runtime[job]
 
     def speed(self, job: int, allocation: Allocation) -> Parts:
         """Return how many of these seconds pass in one on these nodes."""
@@ -117,10 +113,6 @@ class Locality:
             return 1
         loss = self._loss(self._topology, allocation.node)
         return self._reference / (1 - self._alpha * (1 - loss))
-
-    def parts(self, job: int) -> int:  # noqa: ARG002
-        """Return 1: work is seconds."""
-        return 1
 
 
 def _by_runs(topology: Topology, nodes: IntArray) -> Fraction:  # noqa: ARG001

@@ -26,14 +26,14 @@ from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.seeds import stream_seed
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.compiled import CompiledLoop, loop_of
-from cpsched.simulation.observers import Observer, hooks
+from cpsched.simulation.observers import HOOKS, Observer, hooks
 from cpsched.simulation.outages import DownNodes
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.runtime_models import Recorded
 from cpsched.simulation.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Dispatcher
@@ -191,21 +191,12 @@ class Simulator:
         #: The second of the dispatch grid at which the dispatcher is asked next, or None.
         self._tick: int | None = None
         self._instants = 0
-        self._set_hooks(tuple(observers))
+        self.observers = tuple(observers)
+        #: What is called when something has happened, by the method's name.
+        self._hooks = {name: hooks(self.observers, name) for name in HOOKS}
         self._compiled = self._compiled_loop()
-        for hook in hooks(self.observers, "on_begin"):
+        for hook in self._hooks["on_begin"]:
             hook(self.dispatcher)
-
-    def _set_hooks(self, observers: tuple[Observer, ...]) -> None:
-        self.observers = observers
-        self._on_submit: tuple[Callable[..., None], ...] = hooks(observers, "on_submit")
-        self._on_start: tuple[Callable[..., None], ...] = hooks(observers, "on_start")
-        self._on_resize: tuple[Callable[..., None], ...] = hooks(observers, "on_resize")
-        self._on_leave: tuple[Callable[..., None], ...] = hooks(observers, "on_leave")
-        self._on_end: tuple[Callable[..., None], ...] = hooks(observers, "on_end")
-        self._on_decision: tuple[Callable[..., None], ...] = hooks(observers, "on_decision")
-        self._on_instant: tuple[Callable[..., None], ...] = hooks(observers, "on_instant")
-        self._on_progress: tuple[Callable[..., None], ...] = hooks(observers, "on_progress")
 
     @property
     def system(self) -> System:
@@ -280,7 +271,7 @@ class Simulator:
         if self._compiled is None or not self._ends_only:
             self._instant(time)
             self._instants += 1
-            if self._on_progress and self._instants % _INSTANTS == 0:
+            if self._hooks["on_progress"] and self._instants % _INSTANTS == 0:
                 self._tell_progress()
         else:
             self._advance_compiled(self._compiled, until)
@@ -315,20 +306,21 @@ class Simulator:
             again = self._maybe_dispatch(now)
             if not again and not (heap and heap[0][0] == now):
                 break
-        for hook in self._on_instant:
+        for hook in self._hooks["on_instant"]:
             hook(now)
 
     def _tell_progress(self) -> None:
         waiting = self.machine.num_waiting
         ended = self._next_submit - waiting - self.machine.num_running - self._num_held
-        for hook in self._on_progress:
+        for hook in self._hooks["on_progress"]:
             hook(ended, waiting, self.now)
 
     # --- the compiled loop -----------------------------------------------------------------------
 
     def _compiled_loop(self) -> CompiledLoop | None:
         """Return the compiled loop, if all there is to ask is built in and it can answer."""
-        told = (*self._on_submit, *self._on_start, *self._on_end, *self._on_decision)
+        names = ("on_submit", "on_start", "on_end", "on_decision")
+        told = [hook for name in names for hook in self._hooks[name]]
         recorders: dict[type, Any] = {
             type(observer): observer
             for hook in told
@@ -343,7 +335,7 @@ class Simulator:
             and not self._has_holds
             and not self._has_cancels
             and not self.arrivals.relaxes
-            and not self._on_instant
+            and not self._hooks["on_instant"]
             and len(told) == 2
             and recorders.keys() == {AllocationRecorder, DecisionRecorder}
         )
@@ -415,7 +407,7 @@ class Simulator:
             for row in range(first, end):
                 if self._cancel_at[row] != MISSING:
                     self.cancel(row, self._cancel_at[row])
-        for hook in self._on_submit:
+        for hook in self._hooks["on_submit"]:
             hook(first, end, now)
 
     def _hold(self, row: int) -> bool:
@@ -502,7 +494,7 @@ class Simulator:
             self._release_dependents(row)
         if self._evolves:
             self._await_ask(row, end)
-        for hook in self._on_start:
+        for hook in self._hooks["on_start"]:
             hook(row, allocation, now)
 
     def _started_before(self, row: int) -> bool:
@@ -515,7 +507,7 @@ class Simulator:
         self._forget_end(row)
         self.work.cut_short(row, now, keeps_all=why is Leaving.SUSPENDED)
         self.start_time[row] = MISSING
-        for hook in self._on_leave:
+        for hook in self._hooks["on_leave"]:
             hook(row, since, now, why)
 
     def _resize(self, row: int, allocation: Allocation) -> None:
@@ -527,9 +519,9 @@ class Simulator:
         self._push(end, _END, row)
         if self._evolves:
             self._await_ask(row, end)
-        for hook in self._on_leave:
+        for hook in self._hooks["on_leave"]:
             hook(row, since, now, Leaving.RESIZED)
-        for hook in self._on_resize:
+        for hook in self._hooks["on_resize"]:
             hook(row, allocation, now)
 
     def _kill(self, row: int) -> None:
@@ -580,7 +572,7 @@ class Simulator:
         self.end_time[row] = self.now
         if self._has_holds:
             self._release_dependents(row)
-        for hook in self._on_end:
+        for hook in self._hooks["on_end"]:
             hook(row, outcome, self.now)
 
     # --- dispatch --------------------------------------------------------------------------------
@@ -606,7 +598,7 @@ class Simulator:
         decision = cluster.dispatcher.decide(view)
         seconds = perf_counter() - before
         cluster.accept(decision, now)
-        for hook in self._on_decision:
+        for hook in self._hooks["on_decision"]:
             hook(view, decision, seconds)
         if not decision.actions:
             return False

@@ -10,7 +10,6 @@ from tiny import CLASSES, jobs, machine, machines, run, workloads
 
 from cpsched.answer import why_in_log
 from cpsched.answer.explanation import JobState
-from cpsched.answer.halted import halt
 from cpsched.answer.why_text import text
 from cpsched.base.spec import build
 from cpsched.base.types import MISSING, DependencyType
@@ -268,13 +267,8 @@ def test_events_without_a_decision_behind_the_last_one():
 
     The last decision by 5 is that of 1, although 3 lay before it when it was made.
     """
-    fitted = fit(jobs((0, 1, 3), (1, 1, 9)), machine((4,)))
-
-    def look(dispatcher, view, decision):
-        return view.now
-
-    moment = halt(fitted, 5, look, dispatcher="fifo", predictor="requested", settings=Settings())
-    assert (moment.decided, moment.seen) == (1, (1,))
+    about = ask(jobs((0, 1, 3), (1, 1, 9)), machine((4,)), 1, 5, "fifo")
+    assert (about.decided, about.state, about.queue_length) == (1, JobState.RUNNING, 1)
 
 
 def test_the_plan_of_a_dispatcher_of_ones_own():

@@ -70,6 +70,13 @@ def test_measures_by_hand(schedule: Schedule):
     # Areas 20 20 32 12 5 0 20 1 (sum 110).
     assert found["response_by_area_s"] == (200 + 100 + 256 + 72 + 35 + 0 + 240 + 10) / 110
     assert found["overtaken_by_jobs"] == {"jobs": 8, **dict.fromkeys(NOTHING, 0)}
+    # Core seconds: plain 20, even 20, exclusive 4 x 8, gpu 12, killed 5, after 20, later 1, of 24
+    # cores for 15 s. GPUs: 6 of 4 x 15. Eight jobs ended.
+    assert found["utilization"] == {"core": 110 / 360, "gpu": 6 / 60}
+    assert found["throughput_jobs_per_hour"] == 8 * 3600 / 15
+    # Somebody who may start waits in [1, 9). Cores used there: 12 12 13 13 13 9 7 6, so idle are
+    # 12 12 11 11 11 15 17 18. GPUs: 4 x 8 - 6.
+    assert found["loss_of_capacity"] == {"core": 107 / 360, "gpu": 26 / 60}
     # Ten jobs have no steady part, and no user is known.
     assert found["steady_window_s"] is None
     assert found["steady_utilization"] == {"core": None, "gpu": None}
