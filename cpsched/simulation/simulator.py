@@ -22,7 +22,7 @@ from cpsched.engine.predicting import Correction
 from cpsched.errors import ConfigError, DispatchError, RunError, one_of, taking_up
 from cpsched.model import columns as c
 from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
-from cpsched.model.schedule import JobOutcome, Leaving
+from cpsched.model.schedule import JobOutcome, Leaving, Outages
 from cpsched.model.seeds import stream_seed
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.compiled import CompiledLoop, loop_of
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Action
     from cpsched.model.prediction import RuntimePredictor
-    from cpsched.model.system import System
     from cpsched.simulation.outages import OutageModel
     from cpsched.simulation.runtime_models import RuntimeModel
 
@@ -111,8 +110,8 @@ class Simulator:
     runtime_model
         How long jobs run, a specification or an object.
     outages
-        Which nodes are down when, a specification or an object. Jobs on a failing node are
-        requeued.
+        Which nodes are down when: themselves, or a model, a specification or an object. Jobs on a
+        failing node are requeued.
     seed
         Dispatcher, predictor, runtime model and outages each get their own seed derived from it.
     observers
@@ -129,7 +128,7 @@ class Simulator:
         correction: Correction | str = Correction.REQUESTED,
         dispatch_interval: int | None = None,
         runtime_model: RuntimeModel | str = "recorded",
-        outages: OutageModel | str = "none",
+        outages: OutageModel | Outages | str = "none",
         seed: int = 0,
         observers: Sequence[Observer] = (),
     ) -> None:
@@ -148,9 +147,13 @@ class Simulator:
             else runtime_model
         )
         self.runtime_model.reset(self.arrivals, stream_seed(seed, "runtime model"))
-        model: OutageModel = build("outages", outages) if isinstance(outages, str) else outages
-        self.outages = model.outages(
-            self.arrivals.system.node_names, *self._span(), stream_seed(seed, "outages")
+        model = build("outages", outages) if isinstance(outages, str) else outages
+        self.outages: Outages = (
+            model
+            if isinstance(model, Outages)
+            else model.outages(
+                self.arrivals.system.node_names, *self._span(), stream_seed(seed, "outages")
+            )
         )
         self._down = DownNodes(self.outages)
         self.cluster = Cluster(
@@ -164,7 +167,8 @@ class Simulator:
         )
         if len(self.outages):
             self.cluster.plan_outages(self.outages)
-        self.machine = self.cluster.machine
+        self.system, self.machine = self.cluster.system, self.cluster.machine
+        self.dispatcher, self.predictor = self.cluster.dispatcher, self.cluster.predictor
         self.now = 0
         num_jobs = self._num_jobs = len(self.arrivals)
         self.start_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
@@ -197,21 +201,6 @@ class Simulator:
         self._compiled = self._compiled_loop()
         for hook in self._hooks["on_begin"]:
             hook(self.dispatcher)
-
-    @property
-    def system(self) -> System:
-        """The machine."""
-        return self.cluster.system
-
-    @property
-    def dispatcher(self) -> Dispatcher:
-        """The dispatcher."""
-        return self.cluster.dispatcher
-
-    @property
-    def predictor(self) -> RuntimePredictor:
-        """The predictor."""
-        return self.cluster.predictor
 
     def next_time(self) -> int | None:
         """Return the next second at which something happens, or None when all is done."""
@@ -381,14 +370,7 @@ class Simulator:
 
     def _handle(self, event: tuple[int, int, int, int]) -> None:
         _, phase, _, job = event
-        if phase == _END:
-            self._end(job)
-        elif phase == _RELEASE:
-            self._release(job)
-        elif phase == _ASK:
-            self._ask(job)
-        else:
-            self._cancel(job)
+        {_END: self._end, _RELEASE: self._release, _ASK: self._ask}.get(phase, self._cancel)(job)
 
     # --- submit, hold, cancel --------------------------------------------------------------------
 
@@ -486,7 +468,9 @@ class Simulator:
 
     def _started(self, row: int, allocation: Allocation, now: int) -> None:
         """Find out when a job that has just started will end."""
-        end = self.work.start(row, allocation, now, again=self._started_before(row))
+        end = self.work.start(
+            row, allocation, now, again=bool(self.machine.store.columns.item(row, c.ATTEMPTS))
+        )
         self._counter += 1
         heapq.heappush(self._heap, (end, _END, self._counter, row))
         self.start_time[row] = now
@@ -496,9 +480,6 @@ class Simulator:
             self._await_ask(row, end)
         for hook in self._hooks["on_start"]:
             hook(row, allocation, now)
-
-    def _started_before(self, row: int) -> bool:
-        return bool(self.machine.store.columns.item(row, c.ATTEMPTS))
 
     def _take_off(self, row: int, why: Leaving) -> None:
         """Take a running job off its nodes and queue it again; it keeps what it has saved."""
@@ -636,22 +617,16 @@ class Simulator:
             hopeless = self.dispatcher.never_starts(self.machine.view(self.now)).tolist()
         for row in hopeless:
             self._cancel(row)
-        if not hopeless:
-            self._check_queue_drained()
-        return bool(hopeless)
-
-    def _check_queue_drained(self) -> None:
         left = self.machine.num_waiting + self._num_held
-        if left:
-            view = self.machine.view(self.now)
-            name = self.dispatcher.name
-            row = int(view.waiting.handle[0]) if len(view.waiting) else min(self.dependents)
-            job = self.arrivals.job_id(row)
+        if left and not hopeless:
+            waiting = self.machine.view(self.now).waiting
+            row = int(waiting.handle[0]) if len(waiting) else min(self.dependents)
             raise DispatchError(
-                f"{name} leaves {left} job{'s' if left > 1 else ''} waiting forever (the first is"
-                f" job {job}):"
+                f"{self.dispatcher.name} leaves {left} job{'s' if left > 1 else ''} waiting forever"
+                f" (the first is job {self.arrivals.job_id(row)}):"
                 " nothing runs, nothing will be submitted, and nothing starts"
             )
+        return bool(hopeless)
 
     # --- saving ----------------------------------------------------------------------------------
 

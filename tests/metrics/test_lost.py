@@ -4,39 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
+from scripted import Does, on
 from tiny import jobs, machine, run
 
 from cpsched.base.types import JobType
-from cpsched.dispatch.rules import Fifo
 from cpsched.metrics.lost import Reason, goodput, lost_core_seconds
 from cpsched.metrics.summary import summarize
-from cpsched.model.allocation import Allocation
-from cpsched.model.decision import Decision, Kill, Requeue, Resize, Suspend
+from cpsched.model.decision import Kill, Requeue, Resize, Suspend
 from cpsched.model.schedule import Schedule
-from cpsched.model.view import View
 from cpsched.verification import verify
-
-
-class Does(Fifo):
-    """First come, first served; does given things to running jobs at given seconds."""
-
-    def __init__(self, todo: dict[int, Any]) -> None:
-        super().__init__()
-        self.acts_when_idle = True
-        self._todo = todo
-
-    def decide(self, view: View) -> Decision:
-        if view.now in self._todo:
-            return Decision([self._todo.pop(view.now)])
-        return super().decide(view)._replace(again_at=min(self._todo, default=None))
-
-
-def on(*nodes: int) -> Allocation:
-    """Return one unit of one core on each of some nodes."""
-    one = np.ones(len(nodes), dtype=np.int64)
-    return Allocation(np.array(nodes), one, one[:, None])
 
 
 def schedule_of(todo: dict[int, Any], *rows: tuple[int, ...], **columns: Any) -> Schedule:

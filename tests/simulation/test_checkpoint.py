@@ -43,10 +43,14 @@ def _result(fitted, simulator):
 
 
 @given(workload=workloads(), system=machines(), until=st.integers(0, 60))
-@settings(max_examples=25)
+@settings(max_examples=20)
 @pytest.mark.parametrize("dispatcher", CLASSES)
 def test_going_on_from_a_file_gives_the_same(dispatcher, workload, system, until, tmp_path_factory):
-    """Stop anywhere, write, read in a new simulator, go on: everything is as without the stop."""
+    """
+    Stop anywhere, write, read in a new simulator, go on: everything is as without the stop.
+
+    So equal input gives equal output, too.
+    """
     fitted = fit(workload, system)
     whole = _simulator(fitted, dispatcher)
     whole.run()
@@ -112,7 +116,7 @@ def _altered(saved, path, *values):
 
 
 @pytest.mark.parametrize(
-    "dispatcher", ["easy", "rollout", "plan", "slurm-backfill", "cph", "aucsched2:interval=none"]
+    "dispatcher", ["easy", "rollout", "slurm-backfill", "aucsched2:interval=none"]
 )
 def test_an_altered_part_is_one_line(dispatcher):
     """Whatever part of a state is missing or something else: a RunError, and no other."""

@@ -9,28 +9,19 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripted import Given
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.base.spec import build
 from cpsched.errors import ConfigError, CpschedError
 from cpsched.mapping import fit
 from cpsched.model.estimates import Requested
-from cpsched.model.schedule import JobOutcome, Outages
+from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.outages import DrawnOutages, OutageTable
 from cpsched.simulation.simulator import Simulator
 from cpsched.study.reader import load_run
 from cpsched.study.writer import save_run
 from cpsched.verification import verify
-
-
-class Given:
-    """Outages given as node, start, end."""
-
-    def __init__(self, *rows: tuple[int, int, int]) -> None:
-        self._rows = rows
-
-    def outages(self, names: Any, first: int, last: int, seed: int) -> Outages:
-        return Outages.of(self._rows)
 
 
 def table(folder: Path, *rows: str) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scripted import Given
 from tiny import CLASSES, jobs, machine, run
 
 from cpsched.api import Cluster, Request
@@ -20,17 +21,6 @@ from cpsched.model.view import View
 from cpsched.study.reader import load_run
 from cpsched.study.writer import save_run
 from cpsched.verification import verify
-
-
-class Given:
-    """Outages given as node, start, end and since when they are known."""
-
-    def __init__(self, *rows: tuple[int, int, int, int]) -> None:
-        self._rows = rows
-
-    def outages(self, names: Any, first: int, last: int, seed: int) -> Outages:
-        return Outages.of([row[:3] for row in self._rows], [row[3] for row in self._rows])
-
 
 ONE = machine((1,))
 TWO = machine((1,), (1,))

@@ -37,7 +37,7 @@ def present_of(simulator, fitted, dispatcher, **more):
 
 @pytest.mark.slow
 @given(workload=workloads(), system=machines(), until=st.integers(0, 60))
-@settings(max_examples=15)
+@settings(max_examples=10)
 @pytest.mark.parametrize("dispatcher", CLASSES)
 def test_the_future_that_comes_about_is_the_one_that_was(dispatcher, workload, system, until):
     """With the real runtimes of the jobs known, and no others to come, all starts are the same."""

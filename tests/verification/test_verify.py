@@ -19,18 +19,10 @@ from cpsched.verification import Rule, Violation, verify
 Corrupt = Callable[[Schedule], Schedule]
 
 #: Rows of the workload by hand, and the positions of their segments.
-ROW = {"plain": 0, "even": 1, "exclusive": 2, "gpu": 3, "killed": 4, "empty": 5}
-ROW |= {"too wide": 6, "withdrawn": 7, "after": 8, "later": 9}
-AT = {
-    "plain": 0,
-    "even": 1,
-    "exclusive": 2,
-    "gpu": 3,
-    "killed": 4,
-    "empty": 5,
-    "after": 6,
-    "later": 7,
-}
+NAMES = ("plain", "even", "exclusive", "gpu", "killed", "empty", "too wide", "withdrawn", "after",
+         "later")  # fmt: skip
+ROW = {name: row for row, name in enumerate(NAMES)}
+AT = {name: at for at, name in enumerate(one for one in NAMES if one not in NAMES[6:8])}
 
 
 def job(name: str, **values: int) -> Corrupt:
@@ -153,245 +145,174 @@ def test_a_job_on_a_node_that_fails_is_cut_short(schedule: Schedule):
     assert rules(replace(once, outages=Outages.of([(4, 9, 11)]))) == [Rule.COVER]
 
 
-BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
+BROKEN: list[tuple[Rule, str, Corrupt]] = [
     (
-        "cut-short-while-it-runs",
         Rule.RESTART,
         "job after is cut short in [8, 12); it may start from 3 on, must run for a second and have"
         " left when it starts again",
         cut_short("after", 8, 12),
     ),
     (
-        "on-a-node-that-is-down",
         Rule.OUTAGE,
         "job after is on node n0, which is down in [14, 20)",
         lambda schedule: replace(schedule, outages=Outages.of([(0, 14, 20)])),
     ),
     (
         # It asks for 9 s; whoever started before it was known is not at fault.
-        "into-an-outage-that-is-known",
         Rule.PLANNED_OUTAGE,
         "job after starts at 10 on node n0, which is known to go down at 18, within its requested"
         " time",
         lambda schedule: replace(schedule, outages=Outages.of([(0, 18, 20)], [10])),
     ),
     (
-        "cut-short-at-its-end",
         Rule.RUNTIME,
         "job after is cut short after 5 s, but would have ended after 5 s",
         lambda schedule: cut_short("after", 8, 13)(moved("after", 13, 18)(schedule)),
     ),
     (
-        "cut-short-though-not-restartable",
         Rule.COVER,
         "job after holds nodes in [8, 9), must hold some all along [10, 15), in one piece after the"
         " other",
         lambda schedule: column("after", restartable=False)(cut_short("after", 8, 9)(schedule)),
     ),
+    (Rule.OUTCOME, "job plain has outcome 9, which does not exist", job("plain", outcome=9)),
+    (Rule.OUTCOME, "job gpu is completed, but has a start and no end", job("gpu", end=MISSING)),
     (
-        "outcome-unknown",
-        Rule.OUTCOME,
-        "job plain has outcome 9, which does not exist",
-        job("plain", outcome=9),
-    ),
-    (
-        "completed-without-end",
-        Rule.OUTCOME,
-        "job gpu is completed, but has a start and no end",
-        job("gpu", end=MISSING),
-    ),
-    (
-        "cancelled-with-start",
         Rule.OUTCOME,
         "job withdrawn is cancelled, but has a start and an end",
         job("withdrawn", start=3),
     ),
     (
-        "cancelled-without-end",
         Rule.OUTCOME,
         "job withdrawn is cancelled, but has no start and no end",
         job("withdrawn", end=MISSING),
     ),
     (
-        "rejected-with-times",
         Rule.OUTCOME,
         "job too wide is rejected, but has a start and an end",
         job("too wide", start=3, end=4),
     ),
     (
-        "never-ended",
         Rule.OUTCOME,
         "job withdrawn has not ended",
         job("withdrawn", end=MISSING, outcome=JobOutcome.NOT_ENDED),
     ),
     (
-        "rejected-without-reason",
         Rule.REJECTED,
         "job too wide is rejected without a reason",
         lambda schedule: replace(schedule, rejected={}),
     ),
     (
-        "reason-of-a-job-that-ran",
         Rule.REJECTED,
         "job plain has a reason to be rejected, but is not: too big",
         lambda schedule: replace(schedule, rejected={**schedule.rejected, 0: "too big"}),
     ),
     (
-        "reason-of-no-job",
         Rule.REJECTED,
         "row 99 is given a reason, rows are within [0, 10)",
         lambda schedule: replace(schedule, rejected={**schedule.rejected, 99: "too big"}),
     ),
+    (Rule.SUBMIT, "job gpu starts at 0, was submitted at 1", moved("gpu", 0, 6)),
+    (Rule.SUBMIT, "job withdrawn is cancelled at 1, was submitted at 2", job("withdrawn", end=1)),
+    (Rule.BEGIN, "job later starts at 11, must not begin before 12", moved("later", 11, 12)),
+    (Rule.CANCEL, "job after ends at 15, is to be cancelled at 14", column("after", cancel=14)),
     (
-        "start-before-submit",
-        Rule.SUBMIT,
-        "job gpu starts at 0, was submitted at 1",
-        moved("gpu", 0, 6),
-    ),
-    (
-        "cancelled-before-submit",
-        Rule.SUBMIT,
-        "job withdrawn is cancelled at 1, was submitted at 2",
-        job("withdrawn", end=1),
-    ),
-    (
-        "start-before-begin",
-        Rule.BEGIN,
-        "job later starts at 11, must not begin before 12",
-        moved("later", 11, 12),
-    ),
-    (
-        "outlives-its-cancellation",
-        Rule.CANCEL,
-        "job after ends at 15, is to be cancelled at 14",
-        column("after", cancel=14),
-    ),
-    (
-        "start-before-dependency-ends",
         Rule.DEPENDENCY,
         "job later starts at 12, depends (afterany) on job after, which ends at 15",
         column("later", dependency=8),
     ),
     (
-        "runs-too-short",
         Rule.RUNTIME,
         "job after runs for 4 s; the log says 5 s and asks for 9 s",
         moved("after", 10, 14),
     ),
     (
-        "killed-too-late",
         Rule.RUNTIME,
         "job killed runs for 6 s; the log says 50 s and asks for 5 s",
         moved("killed", 3, 9),
     ),
     (
-        "unknown-overrun",
         Rule.RUNTIME,
         "overrun is 'pray', must be kill or extend",
         lambda schedule: replace(schedule, overrun="pray"),
     ),
     (
-        "killed-but-completed",
         Rule.TIMEOUT,
         "job killed is completed; the log says 50 s, it asks for 5 s",
         job("killed", outcome=JobOutcome.COMPLETED),
     ),
     (
-        "timeout-without-cause",
         Rule.TIMEOUT,
         "job even is timeout; the log says 5 s, it asks for 5 s",
         job("even", outcome=JobOutcome.TIMEOUT),
     ),
-    ("ran-nowhere", Rule.ALLOCATION, "job gpu ran, but holds no node", split_up("gpu")),
+    (Rule.ALLOCATION, "job gpu ran, but holds no node", split_up("gpu")),
     (
-        "cancelled-on-nodes",
         Rule.ALLOCATION,
         "job withdrawn holds nodes, but never ran",
         split_up("later", {}, {"job": 7, "node": 5}),
     ),
     (
-        "rejected-on-nodes",
         Rule.ALLOCATION,
         "job too wide holds nodes, but never ran",
         split_up("later", {}, {"job": 6, "node": 5}),
     ),
     (
-        "holds-too-long",
         Rule.COVER,
         "job gpu holds nodes in [1, 8), must hold some all along [1, 7), in one piece after the"
         " other",
         segment("gpu", end=8),
     ),
     (
-        "holds-too-late",
         Rule.COVER,
         "job gpu holds nodes in [2, 7), must hold some all along [1, 7), in one piece after the"
         " other",
         segment("gpu", start=2),
     ),
     (
-        "gap",
         Rule.COVER,
         "job gpu holds nodes in [4, 7), must hold some all along [1, 7), in one piece after the"
         " other",
         split_up("gpu", {"end": 3}, {"start": 4}),
     ),
     (
-        "rigid-job-moves",
         Rule.COVER,
         "job gpu changes its nodes at 3, it cannot be resized",
         split_up("gpu", {"end": 3}, {"start": 3, "node": 5}),
     ),
     (
-        "node-beyond-the-machine",
         Rule.NODES,
         "job later is on 1 nodes from 6 on, nodes are within [0, 6)",
         segment("later", node=6),
     ),
     (
-        "node-before-the-machine",
         Rule.NODES,
         "job later is on 1 nodes from -1 on, nodes are within [0, 6)",
         segment("later", node=-1),
     ),
     (
-        "node-sum-wraps-around",
         Rule.NODES,
         "job later is on 1 nodes from 9223372036854775807 on, nodes are within [0, 6)",
         segment("later", node=2**63 - 1),
     ),
     (
-        "node-twice",
         Rule.NODES,
         "job plain holds node n0 twice",
         split_up("plain", {"units": 1, "amount": [1, 0]}, {"units": 1, "amount": [1, 0]}),
     ),
+    (Rule.UNITS, "job plain has 1 units, asks for 2", segment("plain", units=1, amount=(1, 0))),
     (
-        "too-few-units",
-        Rule.UNITS,
-        "job plain has 1 units, asks for 2",
-        segment("plain", units=1, amount=(1, 0)),
-    ),
-    (
-        "no-units-on-a-node",
         Rule.UNITS,
         "job plain has 0 units on a node, must be at least one",
         split_up("plain", {}, {"node": 5, "units": 0, "amount": [0, 0]}),
     ),
+    (Rule.BOUNDS, "job plain is on 1 nodes, may touch 2 to 100", column("plain", nodes_min=2)),
     (
-        "too-few-nodes",
-        Rule.BOUNDS,
-        "job plain is on 1 nodes, may touch 2 to 100",
-        column("plain", nodes_min=2),
-    ),
-    (
-        "too-many-nodes",
         Rule.BOUNDS,
         "job even is on 2 nodes, may touch 1 to 1",
         column("even", nodes_min=1, nodes_max=1),
     ),
     (
-        "uneven",
         Rule.SPLIT,
         "job even has 3 units on one node and 1 on another",
         split_up(
@@ -401,37 +322,31 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
         ),
     ),
     (
-        "not-consecutive",
         Rule.CONTIGUOUS,
         "job even needs consecutive nodes; n5 does not follow n1",
         split_up("even", {"count": 1}, {"node": 5, "count": 1}),
     ),
     (
-        "node-without-feature",
         Rule.ELIGIBLE,
         "job later is on node n2, which it may not use",
         column("later", constraint="fast"),
     ),
     (
-        "amount-too-small",
         Rule.AMOUNT,
         "job plain takes 1 core of node n0, its units need 2",
         segment("plain", amount=(1, 0)),
     ),
     (
-        "amount-per-node-missing",
         Rule.AMOUNT,
         "job gpu takes 0 gpu of node n4, its units need 1",
         segment("gpu", amount=(2, 0)),
     ),
     (
-        "not-alone",
         Rule.AMOUNT,
         "job exclusive takes 1 core of node n3, its units need 1, must take all of its 4",
         segment("exclusive", amount=(1, 0)),
     ),
     (
-        "amount-wraps-around",
         Rule.AMOUNT,
         "job after takes 0 core of node n0, its units need 18446744073709551616",
         lambda schedule: segment("after", amount=(0, 0))(
@@ -439,7 +354,6 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
         ),
     ),
     (
-        "over-capacity",
         Rule.CAPACITY,
         "job killed takes node n4 to 5 core at 3, it has 4",
         lambda schedule: segment("killed", node=4, amount=(3, 0), units=3)(
@@ -447,13 +361,11 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
         ),
     ),
     (
-        "start-one-second-early",
         Rule.CAPACITY,
         "job after takes node n0 to 6 core at 9, it has 4",
         lambda schedule: moved("after", 9, 14)(column("after", dependency=-1)(schedule)),
     ),
     (
-        "empty-but-too-big",
         Rule.CAPACITY,
         "job empty takes node n0 to 5 core at 4, it has 4",
         lambda schedule: segment("empty", amount=(5, 0), units=5)(
@@ -461,19 +373,16 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
         ),
     ),
     (
-        "segment-on-two-switches",
         Rule.SEGMENT,
         "job even has 1 + 1 nodes leaf switch by leaf switch, in segments of 2",
         both(on(Topology(6, (2,))), column("even", segment=2)),
     ),
     (
-        "too-many-switches",
         Rule.MAX_SWITCHES,
         "job even touches 2 leaf switches, may touch 1 at most",
         both(on(Topology(6, (2,))), column("even", max_switches=1)),
     ),
     (
-        "too-many-switches-before-the-wait-is-over",
         Rule.MAX_SWITCHES,
         "job even touches 2 blocks, may touch 1 at most",
         both(
@@ -485,7 +394,7 @@ BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
 
 
 @pytest.mark.parametrize(
-    ("rule", "message", "corrupt"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN]
+    ("rule", "message", "corrupt"), BROKEN, ids=[message for _, message, _ in BROKEN]
 )
 def test_one_corruption_breaks_one_rule(
     schedule: Schedule, rule: Rule, message: str, corrupt: Corrupt
@@ -526,7 +435,7 @@ def test_an_outage_that_nobody_has_run_into(schedule: Schedule, start: int, know
 
 
 def test_every_rule_is_tested():
-    assert {case[1] for case in BROKEN} == set(Rule) - {Rule.SHAPE}
+    assert {rule for rule, _, _ in BROKEN} == set(Rule) - {Rule.SHAPE}
 
 
 def test_queue_groups_bar_nodes(schedule: Schedule):
