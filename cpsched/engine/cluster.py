@@ -23,7 +23,6 @@ from cpsched.engine.predicting import (
     checked_prediction,
     correct_overdue,
     predict,
-    predict_again,
 )
 from cpsched.errors import (
     ConfigError,
@@ -567,7 +566,7 @@ class Cluster:
         self._ended_users.clear()
         if chosen.any():
             jobs = JobTable(waiting.store, immutable(waiting.rows[chosen]))
-            predict_again(self.predictor, waiting.store, jobs, now)
+            predict(self.predictor, waiting.store, jobs, now, again=True)
 
     def decide(self, now: int) -> Decision:
         """

@@ -199,7 +199,9 @@ class JobEncoder:
         """
         request = self._in_queues(request)
         shape = self._shape(request)
-        relaxed = _without_switches(shape) if request.switch_wait is not None else shape
+        relaxed = shape
+        if request.switch_wait is not None:
+            relaxed = (*shape[: c.SHAPE_SWITCHES], 0, *shape[c.SHAPE_SWITCHES + 1 :])
         bounds = (request.units, request.nodes_min, request.nodes_max)
         self._check_feasible(relaxed, bounds)
         # Rigid jobs have no other size, whatever their bounds.
@@ -305,18 +307,22 @@ class JobEncoder:
             raise ConfigError(
                 f"is {unknown!r}, the system has: {', '.join(queues)}", where=_WHERE, key="queue"
             )
-        reasons = {queue.name: _kept_out(request, queue) for queue in self._queues(request.queue)}
+        reasons = {
+            queue.name: _kept_out(request, queue) for queue in self._system.queues_of(request.queue)
+        }
         taking = [name for name in names if reasons.get(name) is None]
         if not taking:
             raise InfeasibleRequestError("", next(filter(None, reversed(reasons.values()))))
         return request if len(taking) == len(names) else replace(request, queue=",".join(taking))
 
-    def _queues(self, names: str) -> tuple[Queue, ...]:
-        return self._system.queues_of(names)
-
     def _shape(self, request: Request) -> tuple[int, ...]:
-        constraint = self._constraint(request.constraint)
-        queues = self._queues(request.queue)
+        constraint = parse(request.constraint)
+        _, problem = self._having(constraint)
+        if problem is not None:
+            raise InfeasibleRequestError("", problem)
+        # Of a kind that the system lacks, there is none to have more of.
+        most = {kind: n for kind, n in request.per_node_max.items() if kind in self._kinds}
+        queues = self._system.queues_of(request.queue)
         alone = constraint.exclusive or (bool(queues) and all(one.exclusive for one in queues))
         return (
             self._class(queues, request.constraint),
@@ -327,20 +333,8 @@ class JobEncoder:
             request.max_switches,
             *self._amounts(request.resources),
             *self._amounts(request.per_node),
-            *self._amounts(self._ranges(request)),
+            *self._amounts(most),
         )
-
-    def _constraint(self, text: str) -> Constraint:
-        """Return what a constraint asks for if any node has that."""
-        constraint = parse(text)
-        _, problem = self._having(constraint)
-        if problem is not None:
-            raise InfeasibleRequestError("", problem)
-        return constraint
-
-    def _ranges(self, request: Request) -> dict[str, int]:
-        """Return the most of each kind that a job can use; of a kind the system lacks, none."""
-        return {kind: most for kind, most in request.per_node_max.items() if kind in self._kinds}
 
     def _amounts(self, amounts: Mapping[str, int]) -> list[int]:
         found = [0] * len(self._kinds)
@@ -457,11 +451,6 @@ def _check_saved(
     )
     if not good:
         raise RunError("the state has jobs with impossible requests")
-
-
-def _without_switches(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape that asks for the same but ``max_switches``."""
-    return (*shape[: c.SHAPE_SWITCHES], 0, *shape[c.SHAPE_SWITCHES + 1 :])
 
 
 def _check_whole(key: str, value: object, least: int, most: int) -> None:

@@ -41,20 +41,24 @@ class Correction(StrEnum):
     """After twice the time expected so far, but no later than its requested time."""
 
 
-def predict(predictor: RuntimePredictor, store: JobStore, jobs: JobTable, now: int) -> None:
-    """Ask about jobs that have just arrived, and write the answers, clipped, into the store."""
+def predict(
+    predictor: RuntimePredictor, store: JobStore, jobs: JobTable, now: int, *, again: bool = False
+) -> None:
+    """
+    Ask about jobs, and write the answers, clipped, into the store.
+
+    Parameters
+    ----------
+    again
+        Whether they have waited since they were first asked about; else they have just arrived.
+    """
     if predictor.is_request:
         return
-    if listens(predictor, "on_submit"):
+    if not again and listens(predictor, "on_submit"):
         predictor.on_submit(jobs, now)
     write_down(store, jobs.rows, answers_of(predictor, predictor.predict(jobs, now), jobs))
-
-
-def predict_again(predictor: RuntimePredictor, store: JobStore, jobs: JobTable, now: int) -> None:
-    """Ask about jobs that still wait, and write the answers into the store."""
-    write_down(store, jobs.rows, answers_of(predictor, predictor.predict(jobs, now), jobs))
     # Caches of jobs by prediction must be refreshed.
-    store.reordered += 1
+    store.reordered += again
 
 
 def checked_prediction(predicted: Sequence[Any]) -> Prediction:

@@ -21,7 +21,6 @@ from cpsched.metrics.placement import (
     theoretical_runtime,
 )
 from cpsched.metrics.summary import summarize
-from cpsched.metrics.system import node_utilization
 from cpsched.model.node_sets import NodeSets
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.system import LogMapping, ProcessorMapping
@@ -168,33 +167,6 @@ def test_packing_factor():
     """Four units on four nodes of two cores: two nodes would do. On nodes of their own: 1."""
     schedule = lying(machine(*[(2,)] * 4), [0, 1, 2, 3], [0], units=1)
     assert packing_factor(schedule, places(schedule)).tolist() == [2.0, 1.0]
-
-
-def fewest(system, *where, **columns):
-    """Return the fewest nodes of jobs that lie somewhere, from what they ask for."""
-    schedule = lying(system, *where, **columns)
-    found = places(schedule)
-    return fewest_nodes(schedule, found.row, found.units).tolist()
-
-
-def test_the_fewest_nodes_are_the_roomiest_first():
-    """Nodes of 4, 4, 2, 1 and 1 cores: 3 on one, 8 on two, 9 on three."""
-    system = machine((1,), (4,), (2,), (4,), (1,))
-    for units, least in ((1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (11, 4), (12, 5)):
-        schedule = run(jobs((0, units, 1)), system, "fifo").schedule
-        found = places(schedule)
-        assert fewest_nodes(schedule, found.row, found.units).tolist() == [least]
-
-
-def test_bounds_and_amounts_per_node_count():
-    """GPUs: 2 a node, and a job that wants 2 on each of at least 3 nodes cannot have fewer."""
-    system = machine(*[(4, 2)] * 4, (8, 0), resources=("core", "gpu"))
-    two, none = [[0, 2]], [[0, 0]]
-    assert fewest(system, [0, 1], per_node=two) == [1]
-    assert fewest(system, [0, 1, 2], per_node=two, nodes_min=[3]) == [3]
-    # Eight cores with GPUs beside them need two nodes, without them the one that has none.
-    assert fewest(system, [0, 1], per_node=two, units=4) == [2]
-    assert fewest(system, [0, 1], per_node=none, units=4) == [1]
 
 
 @given(workload=workloads(max_jobs=4), system=machines())
@@ -394,5 +366,4 @@ def test_utilization_in_node_hours():
     """Eq. 11: (2 nodes x 10 s + 1 node x 30 s) / (4 nodes x 30 s)."""
     workload = jobs((0, 2, 10), (0, 1, 30), nodes_min=[2, 1])
     schedule = run(workload, machine((2,), (2,), (2,), (2,)), "fifo").schedule
-    assert node_utilization(schedule) == (2 * 10 + 30) / (4 * 30)
     assert summarize(schedule)["node_utilization"] == (2 * 10 + 30) / (4 * 30)

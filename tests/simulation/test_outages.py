@@ -27,7 +27,8 @@ from cpsched.verification import verify
 def table(folder: Path, *rows: str) -> str:
     """Return the specification of a table of outages."""
     path = folder / "down.csv"
-    path.write_text("node,from,to\n" + "".join(f"{row}\n" for row in rows))
+    known = ",known" if any(row.count(",") > 2 for row in rows) else ""
+    path.write_text(f"node,from,to{known}\n" + "".join(f"{row}\n" for row in rows))
     return f"table:file={path}"
 
 
@@ -93,6 +94,8 @@ def test_drawn_outages_are_those_of_the_seed():
         ("n0,5", r"down.csv:2.*to.*'' is not a whole number of seconds"),
         ("n0,5,5", r"down.csv:2.*to.*5 is not after 5"),
         ("n0,0,9\nn0,5,12", r"down.csv: node n0 is down twice at 5"),
+        ("n0,50,60,soon", r"down.csv:2.*known.*'soon' is not a whole number of seconds"),
+        ("n0,50,60,51", r"down.csv:2.*known.*51 is after 50, when the node goes down"),
     ],
 )
 def test_bad_tables(tmp_path: Path, row: str, message: str):

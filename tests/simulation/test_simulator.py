@@ -244,34 +244,19 @@ def test_cancelled_job_leaves_the_queue():
     assert simulator.end_time.tolist() == [5, 3, 10]
 
 
-CANCELLED = jobs(
-    (0, 1, 5), (1, 1, 5), (2, 1, 5), (10, 1, 9), (20, 1, 5), (30, 1, 5),
-    cancel=[MISSING, 3, 5, 12, 30, 30],
-)  # fmt: skip
-OUTCOMES = [0, JobOutcome.CANCELLED, JobOutcome.CANCELLED, JobOutcome.KILLED, 0,
-            JobOutcome.CANCELLED]  # fmt: skip
-
-
 @pytest.mark.parametrize("dispatcher", ["easy", "fifo", "sjf"])
 def test_a_job_is_cancelled_when_its_log_says_so(dispatcher):
     """B waits for A and is cancelled at 3, D runs from 10 and is killed at 12, E ends before 30."""
-    schedule = run(CANCELLED, machine((1,)), dispatcher).schedule
+    workload = jobs(
+        (0, 1, 5), (1, 1, 5), (2, 1, 5), (10, 1, 9), (20, 1, 5), (30, 1, 5),
+        cancel=[MISSING, 3, 5, 12, 30, 30],
+    )  # fmt: skip
+    schedule = run(workload, machine((1,)), dispatcher).schedule
+    cancelled, killed = JobOutcome.CANCELLED, JobOutcome.KILLED
     assert started(schedule.start) == [0, None, None, 10, 20, None]
-    assert schedule.outcome.tolist() == OUTCOMES
+    assert schedule.outcome.tolist() == [0, cancelled, cancelled, killed, 0, cancelled]
     assert schedule.end.tolist() == [5, 3, 5, 12, 25, 30]
     assert verify(schedule) == []
-
-
-@pytest.mark.parametrize("until", [1, 3, 4, 11, 25])
-def test_cancellations_to_come_are_in_a_checkpoint(until):
-    """Stopped anywhere and taken up, the jobs of the test above end as they did."""
-    fitted = fit(CANCELLED, machine((1,)))
-    cut, again = (Simulator(fitted, Fifo(), Requested()) for _ in range(2))
-    cut.run(until)
-    again.restore(cut.state())
-    again.run()
-    assert again.end_time.tolist() == [5, 3, 5, 12, 25, 30]
-    assert again.outcome.tolist() == OUTCOMES
 
 
 def test_held_jobs_are_cancelled_too():
