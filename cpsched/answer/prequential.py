@@ -7,7 +7,7 @@ Errors are learnt only once the job has started.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -18,13 +18,14 @@ from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.simulate import simulator_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
     from cpsched.answer.forecaster import Forecaster
     from cpsched.answer.starts import Starts
     from cpsched.mapping import Fitted
     from cpsched.simulation.settings import Settings
 
+    Watch = Callable[[int, int], None]
 
 #: Earlier forecasts are made for this many times as many of the last jobs as are wanted.
 _BACK = 50
@@ -84,11 +85,7 @@ class Prequential:
         forecaster: Forecaster,
     ) -> None:
         self._fitted = fitted
-        self._what: dict[str, Any] = {
-            "dispatcher": dispatcher,
-            "predictor": predictor,
-            "settings": settings,
-        }
+        self._what = dispatcher, predictor, settings
         recorders = AllocationRecorder(len(fitted.system.resources)), DecisionRecorder()
         self.simulator = simulator_of(fitted, dispatcher, predictor, settings, recorders)
         self.forecaster = forecaster
@@ -97,7 +94,7 @@ class Prequential:
         self.asked = 0
         self._open: list[Told] = []
 
-    def run(self, handles: Iterable[int], watch: Callable[[int], None] | None = None) -> None:
+    def run(self, handles: Sequence[int], watch: Watch | None = None) -> None:
         """
         Continue, and forecast some jobs once they are submitted and waiting.
 
@@ -106,19 +103,17 @@ class Prequential:
         handles
             In submit order, none submitted yet.
         watch
-            Called with each handle.
+            Called with the number of jobs considered and the total.
         """
-        for handle in handles:
+        for at, handle in enumerate(handles, 1):
             self.go_to(self.simulator.arrivals.submit[handle])
             self.asked += 1
             if self.simulator.start_time[handle] == MISSING:
                 self.forecast(handle)
             if watch is not None:
-                watch(handle)
+                watch(at, len(handles))
 
-    def judge(
-        self, time: int, wanted: int, watch: Callable[[int, int], None] | None = None
-    ) -> None:
+    def judge(self, time: int, wanted: int, watch: Watch | None = None) -> None:
         """
         Continue almost up to a second, with forecasts of earlier jobs on the way.
 
@@ -127,19 +122,13 @@ class Prequential:
         wanted
             About how many; half of the jobs asked about wait.
         watch
-            Called with the number of jobs considered and the total.
+            As for :meth:`run`.
         """
         submitted = int(np.searchsorted(self.simulator.arrivals.submit, time, side="right"))
         first = max(submitted - _BACK * wanted, submitted // 10)
-        if not wanted or submitted - first < 2:
-            return
-        handles = np.unique(np.linspace(first, submitted - 1, 2 * wanted).astype(np.int64))
-
-        def step(handle: int) -> None:
-            if watch is not None:
-                watch(int(np.searchsorted(handles, handle)) + 1, len(handles))
-
-        self.run(handles.tolist(), step)
+        if wanted and submitted - first >= 2:
+            handles = np.linspace(first, submitted - 1, 2 * wanted).astype(np.int64)
+            self.run(np.unique(handles).tolist(), watch)
 
     def go_to(self, second: int) -> None:
         """Continue to the end of a second, and learn from the jobs that have started by then."""
@@ -160,7 +149,7 @@ class Prequential:
 
     def present(self, now: int | None = None) -> Present:
         """Return the present; ``now`` is a second since which nothing has happened."""
-        return Present.of_simulator(self.simulator, self._fitted, now=now, **self._what)
+        return Present.of_simulator(self.simulator, self._fitted, *self._what, now=now)
 
     def forecast(self, handle: int) -> Told:
         """Forecast a job that is waiting now."""

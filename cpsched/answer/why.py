@@ -136,9 +136,7 @@ def why_in_log(
         )
     witness, simulator = _halted(found.handle, fitted, time, (dispatcher, predictor, settings),
                                  prepare, observers)  # fmt: skip
-    present = Present.of_simulator(
-        simulator, fitted, dispatcher=name, predictor=predictor, settings=settings
-    )
+    present = Present.of_simulator(simulator, fitted, name, predictor, settings)
     looks = [look for look in witness.seen if look is not None]
     said = next((look for look in looks if look["reason"]), looks[-1] if looks else {})
     about = _explanation(present, found.handle, said, witness.decided, witness.allocation)

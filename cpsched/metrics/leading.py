@@ -163,29 +163,19 @@ def on_front(
     list
         None for a run without a headline.
     """
-    found: list[bool | None] = []
-    for index, run in enumerate(runs):
-        found.append(
-            None
-            if run is None
-            else not any(
-                kinds[other] == kinds[index] and _beats(runs, other, index, is_lower)
-                for other in range(len(runs))
-            )
+
+    def beats(one: int, other: int) -> bool:
+        ours, theirs = runs[one], runs[other]
+        if kinds[one] != kinds[other] or ours is None or theirs is None:
+            return False
+        pairs = list(zip(ours, theirs, strict=True))
+        return all(a <= b for a, b in pairs) and any(
+            a < b and (is_lower is None or is_lower(one, other, figure))
+            for figure, (a, b) in enumerate(pairs)
         )
-    return found
 
-
-def _beats(
-    runs: Sequence[Headline],
-    one: int,
-    other: int,
-    is_lower: Callable[[int, int, int], bool] | None,
-) -> bool:
-    ours, theirs = runs[one], runs[other]
-    if ours is None or theirs is None or any(a > b for a, b in zip(ours, theirs, strict=True)):
-        return False
-    return any(
-        a < b and (is_lower is None or is_lower(one, other, figure))
-        for figure, (a, b) in enumerate(zip(ours, theirs, strict=True))
-    )
+    indices = range(len(runs))
+    return [
+        None if runs[at] is None else not any(beats(other, at) for other in indices)
+        for at in indices
+    ]

@@ -111,10 +111,10 @@ class Present:
         cls,
         simulator: Simulator,
         fitted: Fitted,
-        *,
         dispatcher: str,
+        predictor: str,
         settings: Settings,
-        predictor: str = "requested",
+        *,
         now: int | None = None,
     ) -> Present:
         """
@@ -122,7 +122,7 @@ class Present:
 
         Parameters
         ----------
-        fitted, dispatcher, settings, predictor
+        fitted, dispatcher, predictor, settings
             What it was made of.
         now
             A second since, before the next instant; by default that of the last one.

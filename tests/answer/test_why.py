@@ -44,29 +44,36 @@ class Foretold(RuntimePredictor):
         return Prediction(plan, plan, bound)
 
 
-@pytest.mark.parametrize(
-    ("dispatcher", "could_start"),
-    [("rollout", 20), ("rollout:reserve=bound", 14), ("plan", 10)],
-)
-def test_rollouts_and_plans_reserve_as_they_decide(dispatcher, could_start, monkeypatch):
-    """
-    A holds all cores: B waits without a look at anything else.
-
-    A plan of the whole queue is made of predictions, and rules reserve by requests.
-    """
+@pytest.fixture
+def foretold(monkeypatch):
+    """Whatever predictor is asked for, this one answers."""
     monkeypatch.setattr(
         "cpsched.simulation.simulate.build",
         lambda group, spec, **more: (
             Foretold() if group == "predictors" else build(group, spec, **more)
         ),
     )
+
+
+@pytest.mark.usefixtures("foretold")
+@pytest.mark.parametrize(
+    ("dispatcher", "could_start"),
+    [("rollout", 20), ("rollout:reserve=bound", 14), ("plan", 10)],
+)
+def test_rollouts_and_plans_reserve_as_they_decide(dispatcher, could_start):
+    """
+    A holds all cores: B waits without a look at anything else.
+
+    A plan of the whole queue is made of predictions, and rules reserve by requests.
+    """
     workload = fit(jobs((0, 4, 10, 20), (1, 4, 4, 20), job_id=list("AB")), machine((4,)))
     about = why_in_log(workload, job="B", time=1, dispatcher=dispatcher)
     assert about.waiting.could_start == could_start
 
 
+@pytest.mark.usefixtures("foretold")
 @pytest.mark.parametrize("dispatcher", ["easy:reserve=bound", "conservative:reserve=bound"])
-def test_reservations_by_bounds(dispatcher, monkeypatch):
+def test_reservations_by_bounds(dispatcher):
     """
     By its bound C may run until 3 + 12 = 15, and B is promised 14, by the bound of A.
 
@@ -79,12 +86,6 @@ def test_reservations_by_bounds(dispatcher, monkeypatch):
           +------------------
            0  3    8 10  14
     """
-    monkeypatch.setattr(
-        "cpsched.simulation.simulate.build",
-        lambda group, spec, **more: (
-            Foretold() if group == "predictors" else build(group, spec, **more)
-        ),
-    )
     workload = jobs((0, 2, 10, 20), (1, 4, 4, 20), (3, 1, 10, 20), job_id=list("ABC"))
     about = ask(workload, machine((4,)), "C", 3, dispatcher)
     assert about.waiting.reason is WaitReason.RESERVATION
@@ -135,6 +136,7 @@ def test_easy_keeps_the_heads_reservation():
     assert ask(workload, four, "A", 0).reason == "it is first in the queue, and it fits"
     # Nothing is decided between 4 and 9, so at 8 the answer is that of 4.
     assert ask(workload, four, "D", 8).summary == about.summary
+    assert max(map(len, text(about, width=60).splitlines())) <= 60
 
 
 def test_a_gpu_is_short():
@@ -248,15 +250,12 @@ def test_running_since_an_earlier_decision():
     assert about.summary == "job A runs since 0 s and is expected to end at 10 s"
 
 
-def test_held_by_another_job():
+def test_held_by_another_job_and_in_a_chain():
+    """D waits for C, which waits for B, which waits for its turn; E waits for F, held until 90."""
     workload = jobs((0, 1, 10), (1, 1, 4), job_id=["A", "B"], dependency=[-1, 0])
     about = ask(workload, machine((4,)), "B", 5)
     assert about.state is JobState.HELD
     assert about.reason == "it may not start before job A has ended, which runs"
-
-
-def test_held_in_a_chain():
-    """D waits for C, which waits for B, which waits for its turn; E waits for F, held until 90."""
     names = ["A", "B", "C", "D", "F", "E"]
     workload = jobs(
         (0, 1, 50), *[(1, 1, 4)] * 5, job_id=names, dependency=[-1, -1, 1, 2, -1, 4],
@@ -379,12 +378,6 @@ def test_hostile_names_are_escaped():
     with pytest.raises(ConfigError) as error:
         ask(workload, four, evil + "y", 0)
     assert "\x1b" not in str(error.value)
-
-
-def test_lines_are_not_wider_than_asked_for():
-    workload = jobs((0, 2, 10), (1, 4, 4), (3, 1, 6), (4, 1, 8), job_id=list("ABCD"))
-    shown = text(ask(workload, machine((4,)), "D", 4), width=60)
-    assert max(map(len, shown.splitlines())) <= 60
 
 
 @pytest.mark.parametrize("name", [*CLASSES, "cph-0", "cph-3"])

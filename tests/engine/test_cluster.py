@@ -212,6 +212,10 @@ def test_nodes_go_down_and_up():
     cluster.end(a, 2)
     assert cluster.view(2).free.tolist() == [[0], [2]]
     assert _at_once(cluster, 2) == []
+    for node in (-1, 2):
+        with pytest.raises(ConfigError, match=f"node: is {node}, must be from 0 to 1"):
+            cluster.set_down([1, node])
+    assert cluster.view(2).node_up.tolist() == [False, True]
     cluster.set_down([])
     assert cluster.view(3).free.tolist() == [[2], [2]]
     assert _at_once(cluster, 3) == [b]
@@ -392,15 +396,6 @@ def test_all_wake_ups_are_kept():
         assert cluster.is_due(woken[-1])
         cluster.decide(woken[-1])
     assert woken == [500, 1000, 2000]
-
-
-def test_only_nodes_that_exist_go_down():
-    """A wrong number changes nothing."""
-    cluster = Cluster(machine((2,)), "fifo")
-    for node in (-1, 1):
-        with pytest.raises(ConfigError, match=f"node: is {node}, must be from 0 to 0"):
-            cluster.set_down([0, node])
-    assert cluster.view(0).node_up.tolist() == [True]
 
 
 def _busy():

@@ -106,32 +106,6 @@ def test_neighbouring_runs_of_other_units_are_one_block():
     assert (found.nodes.tolist(), found.blocks.tolist(), found.units.tolist()) == ([3], [1], [5])
 
 
-@pytest.mark.parametrize(
-    ("nodes", "level"),
-    [
-        ([5], 0),
-        ([0, 3], 0),  # one leaf
-        ([3, 4], 1),  # two leaves of one switch
-        ([8, 12], 1),
-        ([7, 8], 2),  # neighbours, and only the root is above both
-        ([0, 15], 2),
-    ],
-)
-def test_lowest_common_switch(nodes, level):
-    """
-    16 nodes, four under a leaf switch, two of these under a second-level one, and the root.
-
-    ::
-
-        root   |-------------------------------|
-        level1 |---------------|---------------|
-        level0 |-------|-------|-------|-------|
-        nodes   0     3 4     7 8    11 12   15
-    """
-    found = placement(schedule := lying(tree(16, 4, 8), nodes), places(schedule))
-    assert found["lowest_common_switch"]["mean"] == level
-
-
 def test_shares_by_switch_level():
     """Three jobs in a leaf run 10 s each, one under the root 70 s: 75 % of jobs, 30 % of time."""
     schedule = lying(tree(8, 2, 4), [0], [2, 3], [4, 5], [1, 6], seconds=[10, 10, 10, 70])
@@ -147,20 +121,15 @@ def test_shares_by_switch_level():
     }  # fmt: skip
 
 
-def test_jobs_of_no_length_have_no_share_of_the_time():
-    """Nothing to divide by."""
+def test_without_time_or_switches_there_are_no_shares():
+    """Nothing to divide by, and a plain line has no switches to be common."""
     schedule = lying(tree(4, 2), [0], [1, 2], seconds=[0, 0])
     shares = placement(schedule, places(schedule))["by_switch_level"]
     assert shares["0"] == {"jobs": 0.5, "job_time": None, "node_time": None}
-
-
-def test_without_switches_there_is_no_level():
-    """A plain line has no switches to be common."""
     schedule = lying(machine((1,), (1,)), [0, 1])
     found = placement(schedule, places(schedule))
     assert found["lowest_common_switch"] is None
     assert found["by_switch_level"] is None
-    assert found["fragmentation"]["mean"] == 1.0
 
 
 def test_packing_factor():
@@ -264,15 +233,6 @@ def test_counted_pools_have_no_places():
     assert not system.is_counted_pool
     summary = summarize(run(jobs((0, 3, 10)), system, "fifo").schedule)
     assert summary["placement"]["nodes"]["mean"] == 2.0
-
-
-def test_nothing_ran():
-    """No job, no places."""
-    schedule = run(jobs((0, 9, 10)), machine((1,)), "fifo").schedule
-    assert len(places(schedule).row) == 0
-    summary = summarize(schedule)
-    assert summary["placement"] is None
-    assert summary["theoretical_utilization"] is None
 
 
 TORUS = Topology(64, sides=(4, 4, 4))

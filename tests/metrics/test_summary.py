@@ -117,14 +117,13 @@ def test_classes_are_by_the_runtime_simulated():
 def test_recorded_waits_are_those_the_log_knows(schedule: Schedule):
     """Plain was submitted at 0 and started at 4, even at 1 and 7."""
     assert summarize(schedule)["recorded_wait_s"] == {"jobs": 2, "mean": 5.0, "note": None}
-
-
-def test_a_log_without_starts_says_so(schedule: Schedule):
     unknown = np.full(len(schedule.workload), MISSING)
     workload = schedule.workload.with_columns(recorded_start=unknown)
-    found = summarize(replace(schedule, workload=workload))["recorded_wait_s"]
-    assert found["mean"] is None
-    assert found["note"] == "the log records no starts; assumed 0 where they are needed"
+    assert summarize(replace(schedule, workload=workload))["recorded_wait_s"] == {
+        "jobs": 0,
+        "mean": None,
+        "note": "the log records no starts; assumed 0 where they are needed",
+    }
 
 
 def test_no_jobs_have_a_summary_without_numbers():
@@ -160,9 +159,7 @@ def test_reasons_differ_by_more_than_numbers_and_users():
     assert reason_kind("depends on job a.7, which can never run").endswith(
         "job N, which can never run"
     )
-
-
-def test_reasons_keep_the_names_that_tell_what_is_missing():
+    # Names that tell what is missing are kept.
     for reason in ("no node has the feature 'gpu80'", "requested time in queue q1"):
         assert reason_kind(reason) == reason
 

@@ -70,6 +70,7 @@ def test_a_machine_that_never_ran_has_no_measures():
     told = summarize(run(jobs((3, 9, 1)), machine((1,)), "fifo").schedule)
     assert told["utilization"] == told["loss_of_capacity"] == {"core": None}
     assert told["throughput_jobs_per_hour"] is told["makespan_s"] is None
+    assert told["placement"] is told["theoretical_utilization"] is None
 
 
 def test_a_kind_the_machine_has_none_of_has_no_utilization():

@@ -44,15 +44,12 @@ def seconds(
     return (schedule.end - schedule.start).tolist()
 
 
-def test_the_log_is_of_neighbouring_nodes():
+def test_the_log_is_of_neighbouring_nodes_or_of_scattered_ones():
     """With alpha = 0.2 a job of 100 s takes 125 s on scattered nodes: 125 (1 - 0.2) = 100."""
-    model = "locality:alpha=0.2,beta=1"
-    assert seconds(model, [0, 1, 2], [0, 1, 3], [5]) == [100, 125, 100]
-
-
-def test_the_log_is_of_scattered_nodes():
-    model = "locality:alpha=0.2,beta=1,log=scattered"
-    assert seconds(model, [0, 1, 2], [0, 1, 3], [5]) == [80, 100, 80]
+    model, nodes = "locality:alpha=0.2,beta=1", ([0, 1, 2], [0, 1, 3], [5])
+    assert seconds(model, *nodes) == [100, 125, 100]
+    assert seconds(f"{model},log=scattered", *nodes) == [80, 100, 80]
+    assert seconds("locality:alpha=0.5,beta=0", [0, 2], [0, 1]) == [100, 100]
 
 
 def test_seconds_are_rounded_up_only_where_they_are_not_whole():
@@ -62,10 +59,6 @@ def test_seconds_are_rounded_up_only_where_they_are_not_whole():
     assert seconds(model, [0, 1], runtime=31) == [22]
     assert seconds("locality:alpha=0.1,beta=1", [0, 2], runtime=90) == [100]
     assert seconds("locality:alpha=0.9,beta=1", [0, 2], runtime=0) == [0]
-
-
-def test_who_is_not_sensitive_runs_as_recorded():
-    assert seconds("locality:alpha=0.5,beta=0", [0, 2], [0, 1]) == [100, 100]
 
 
 def sensitive(beta: float, seed: int = 0) -> np.ndarray:

@@ -32,7 +32,7 @@ def halted(fitted, dispatcher, until, predictor="requested", **more):
 
 def present_of(simulator, fitted, dispatcher, **more):
     """Return its present."""
-    return Present.of_simulator(simulator, fitted, dispatcher=dispatcher, settings=Settings(**more))
+    return Present.of_simulator(simulator, fitted, dispatcher, "requested", Settings(**more))
 
 
 @pytest.mark.slow
