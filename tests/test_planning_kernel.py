@@ -36,11 +36,11 @@ def arguments(state, policy, depth, full):
     view = ref.view_of(state)
     allocator = make_allocator(policy)
     allocator.reset(view.system)
-    store, running = view.waiting.store, view.running
+    store, running, memory = view.waiting.store, view.running, allocator.memory
+    memory.prepare(view)
     return view, (
         allocator.policy, view.now, frozen(view.waiting.rows.copy()), depth, full,
-        store.columns, store.shapes, view.eligible, allocator.capacity, allocator.scarce,
-        allocator.memory.places,
+        store.columns, store.shapes, view.eligible, memory.main, memory.job_classes,
         view.free, running.rows, running.arena.node, running.arena.amount,
     )  # fmt: skip
 

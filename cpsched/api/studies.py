@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cpsched.figures import style
-from cpsched.show.run_tables import count_table
+from cpsched.show.decisions import count_table
 from cpsched.study import carry_out, load_run, make_tables, save_run
 from cpsched.study.campaign import Display
 from cpsched.study.folder import check_target

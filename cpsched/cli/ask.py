@@ -17,7 +17,6 @@ from cpsched.cli.options import (
     Rules,
     Seed,
     SystemName,
-    baseline_of,
     fitted_of,
     grouped,
     second_of,
@@ -55,9 +54,10 @@ class Moment(Group):
     def under(self) -> dict[str, Any]:
         """Return what decides, and how it is simulated."""
         from cpsched.base.spec import Spec
+        from cpsched.study.policies import following
 
         return {
-            "dispatcher": str(Spec.parse(baseline_of(self.policy, self.dispatcher))),
+            "dispatcher": str(Spec.parse(following(self.policy, self.dispatcher))),
             "predictor": str(Spec.parse(self.predictor)),
             "settings": self.rules.settings(self.seed),
         }

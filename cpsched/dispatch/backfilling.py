@@ -17,16 +17,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.dispatch.learning import LearningDispatcher
-from cpsched.dispatch.passes import decision_of, easy_pass, plan_pass, with_plan
+from cpsched.dispatch.passes import ALL, decision_of, easy_pass, plan_pass, with_plan
 from cpsched.dispatch.priority import make_priority
 from cpsched.dispatch.shadow import PLAN
 from cpsched.errors import check_least
+from cpsched.kernels import easy
 
 if TYPE_CHECKING:
     from cpsched.model.decision import Decision
     from cpsched.model.view import View
-
-_NO_LIMIT = 2**62
 
 
 class Easy(LearningDispatcher):
@@ -48,6 +47,7 @@ class Easy(LearningDispatcher):
     """
 
     name = "easy"
+    rule = easy.EASY
     good_for = (
         "a baseline; low slowdowns for little computing with priority=urgency,reserve=requested"
     )
@@ -66,11 +66,6 @@ class Easy(LearningDispatcher):
         super().__init__(
             *(make_priority(name) for name in orders), allocator=allocator, reserve=reserve
         )
-
-    @property
-    def in_queue_order(self) -> bool:
-        """Whether jobs are taken and backfilled as they wait, by their runtime estimates."""
-        return all(queue.is_fifo for queue in self.queues) and self.reserving.by_estimate
 
     def choose(self, view: View) -> Decision:
         """Start heads, reserve, backfill."""
@@ -109,10 +104,14 @@ class Conservative(LearningDispatcher):
     ) -> None:
         check_least("depth", depth, 0, "all")
         super().__init__(make_priority(priority), allocator=allocator, reserve=reserve)
-        self.depth = _NO_LIMIT if depth is None else min(depth, _NO_LIMIT)
+        self.depth = ALL if depth is None else min(depth, ALL)
+        if self.depth == 1:
+            self.rule = easy.PLAIN
 
     def choose(self, view: View) -> Decision:
         """Plan the queue, start what is planned for now."""
         planned_view, rows = self.reserving.view(view), self.queues[0].rows(view)
+        if self.rule is not None:
+            return decision_of(view, easy_pass(planned_view, rows, rows, self.allocator, self.rule))
         packed, planned = plan_pass(planned_view, rows, self.allocator, self.depth, full=False)
         return with_plan(view, decision_of(view, packed), rows, planned)

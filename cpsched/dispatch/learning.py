@@ -22,6 +22,8 @@ from cpsched.model.decision import NOTHING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    import numpy as np
+
     from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.priority import Priority
@@ -52,13 +54,22 @@ class LearningDispatcher(Dispatcher):
 
     Attributes
     ----------
+    rule
+        Of the compiled pass that does what it does (:data:`cpsched.kernels.easy.EASY`); None where
+        there is none.
     history
         What has been learnt.
     queues
         The order of each priority.
     """
 
+    rule: np.int64 | None = None
     allocator: Allocator
+
+    @property
+    def in_queue_order(self) -> bool:
+        """Whether jobs are taken as they wait, and reserved for by their runtime estimates."""
+        return all(queue.is_fifo for queue in self.queues) and self.reserving.by_estimate
 
     def __init__(
         self,

@@ -11,11 +11,16 @@ from cpsched.model.allocation import Allocation
 from cpsched.model.decision import NOTHING, Decision, PlannedStarts, Start
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.memory import Memory
     from cpsched.dispatch.priority import Priority
     from cpsched.model.view import View
+
+#: As many reservations as there are jobs.
+ALL = 2**62
 
 
 def start_in_order(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -> Decision:
@@ -64,7 +69,13 @@ def list_pass(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -
     return packed
 
 
-def easy_pass(view: View, rows: IntArray, behind: IntArray, allocator: Allocator) -> IntArray:
+def easy_pass(
+    view: View,
+    rows: IntArray,
+    behind: IntArray,
+    allocator: Allocator,
+    rule: np.int64 = easy.EASY,
+) -> IntArray:
     """
     Return what EASY decides, packed as by :mod:`cpsched.kernels.start_log`.
 
@@ -74,11 +85,14 @@ def easy_pass(view: View, rows: IntArray, behind: IntArray, allocator: Allocator
         Rows of the store, read-only, in priority order.
     behind
         The same in the order in which they are backfilled.
+    rule
+        See :data:`cpsched.kernels.easy.EASY`.
     """
     store, memory, running = view.waiting.store, allocator.memory, view.running
     memory.prepare(view)
     packed: IntArray = easy.easy_pass(
         allocator.order_for(store),
+        rule,
         view.now,
         rows,
         behind,
@@ -107,7 +121,8 @@ def plan_pass(
     packed, planned
         What starts, packed as by :mod:`cpsched.kernels.start_log`, and the planned starts.
     """
-    store, running = view.waiting.store, view.running
+    store, memory, running = view.waiting.store, allocator.memory, view.running
+    memory.prepare_room(view)
     packed, planned = planning.plan_pass(
         allocator.order_for(store),
         view.now,
@@ -117,9 +132,8 @@ def plan_pass(
         store.columns,
         store.shapes,
         view.eligible,
-        allocator.capacity,
-        allocator.scarce,
-        allocator.memory.places,
+        memory.main,
+        memory.job_classes,
         view.free,
         running.rows,
         running.arena.node,

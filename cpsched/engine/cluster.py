@@ -137,16 +137,11 @@ class Cluster:
         self._predicts = not self.predictor.is_request
         self._sees_starts = listens(self.predictor, "on_start")
         self._learns = listens(self.predictor, "observe")
-        self._repredicts = self.predictor.repredicts
         #: When a job's limit of switches passes: second and row, a heap.
         self._switch_ends: list[tuple[int, int]] = []
         #: Jobs for which it has passed.
         self._relaxed: set[int] = set()
         self._maintenance = Maintenance()
-        #: Users of whom a job has ended since waiting jobs were last asked about again.
-        self._ended_users: set[int] = set()
-        #: Jobs predicted by the caller: the predictor is not called for them.
-        self._told: set[int] = set()
         #: Seconds that resized jobs have run before, as on the units they prefer.
         self._ran_before: dict[int, int] = {}
         self.dispatcher.on_epoch(epoch)
@@ -208,8 +203,6 @@ class Cluster:
             self.machine.set_classes(self._encoder.classes())
         if answers is not None:
             write_down(self.machine.store, np.array([row]), answers)
-            if self._repredicts:
-                self._told.add(row)
         self.admit(row, row + 1, now, held=(row,) if held else (), predicted=answers is not None)
         return row
 
@@ -436,8 +429,6 @@ class Cluster:
         if self._learns:
             outcome = Outcome(np.array([runtime]), np.array([status]), np.array([killed]))
             self.predictor.observe(self._jobs(handle), outcome, now)
-        if self._repredicts:
-            self._ended_users.add(machine.store.columns.item(handle, c.USER))
 
     def cancel(self, handle: int, now: int) -> None:
         """
@@ -551,22 +542,9 @@ class Cluster:
         machine = self.machine
         if not (machine.num_waiting or self.dispatcher.acts_when_idle):
             return None
-        if self._ended_users:
-            self._ask_again(now)
         if machine.is_overdue(now):
             correct_overdue(machine, self.correction, now)
         return self._maintenance.view(machine.view(now))
-
-    def _ask_again(self, now: int) -> None:
-        """Ask the predictor about waiting jobs of users of whom a job has ended since."""
-        waiting = self.machine.view(now).waiting
-        chosen = np.isin(waiting.column(c.USER), sorted(self._ended_users))
-        if self._told:
-            chosen &= ~np.isin(waiting.rows, sorted(self._told))
-        self._ended_users.clear()
-        if chosen.any():
-            jobs = JobTable(waiting.store, immutable(waiting.rows[chosen]))
-            predict(self.predictor, waiting.store, jobs, now, again=True)
 
     def decide(self, now: int) -> Decision:
         """
@@ -674,8 +652,6 @@ class Cluster:
             "switch_ends": _sorted(self._switch_ends, 2),
             "ran_before": _sorted(self._ran_before.items(), 2),
             "relaxed": _sorted(self._relaxed),
-            "ended_users": _sorted(self._ended_users),
-            "told": _sorted(self._told),
             **entered,
         }
 
@@ -718,8 +694,6 @@ class Cluster:
         self.now, self._news, self._wakes = now, bool(saved["news"]), wakes
         self._ran_before = dict(saved.get("ran_before", _NO_PAIRS).tolist())
         self._switch_ends = sorted((second, row) for second, row in ends.tolist())
-        self._ended_users = set(saved.get("ended_users", _NONE).tolist())
-        self._told = set(saved.get("told", _NONE).tolist())
 
     # --- steps -----------------------------------------------------------------------------------
 

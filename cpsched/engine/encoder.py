@@ -9,7 +9,7 @@ import numpy as np
 
 from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobType, Split
 from cpsched.errors import ConfigError, InfeasibleRequestError, RunError
-from cpsched.mapping.classes import Constraint, NodeFeatures, parse
+from cpsched.mapping.classes import NodeFeatures, parse
 from cpsched.mapping.feasibility import infeasible
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, submit_rows
@@ -248,14 +248,9 @@ class JobEncoder:
             masks = [
                 [not groups or own in groups for own in of_node] for groups, _ in self._class_of
             ]
-            having = [self._having(parse(text))[0] for _, text in self._class_of]
+            having = [self._features.mask(parse(text))[0] for _, text in self._class_of]
             self._classes = np.array(masks) & np.array(having)
         return self._classes
-
-    def _having(self, constraint: Constraint) -> tuple[BoolArray, str | None]:
-        """Return the nodes that satisfy a constraint, and why none ever can."""
-        mask, problem = self._features.mask(constraint)
-        return mask, constraint.problem or problem
 
     def state(self) -> dict[str, Any]:
         """Return the requests so far, as arrays and lists."""
@@ -317,7 +312,7 @@ class JobEncoder:
 
     def _shape(self, request: Request) -> tuple[int, ...]:
         constraint = parse(request.constraint)
-        _, problem = self._having(constraint)
+        _, problem = self._features.mask(constraint)
         if problem is not None:
             raise InfeasibleRequestError("", problem)
         # Of a kind that the system lacks, there is none to have more of.

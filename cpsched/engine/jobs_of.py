@@ -11,7 +11,7 @@ from cpsched.base.types import MISSING, Status
 from cpsched.mapping import Fitted
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS
-from cpsched.model.workload import COLUMNS, FLAG_COLUMNS, Labels, Workload
+from cpsched.model.workload import COLUMNS, Labels, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,7 +60,6 @@ def jobs_of(
     num = store.size
     known: dict[str, Any] = {name: columns[:, at] for name, at in _SAME.items()}
     known |= {name: shape[:, at] for name, at in _SHAPES.items()}
-    known |= {name: known[name] != 0 for name in FLAG_COLUMNS if name in known}
     for name in LABELS:
         codes = columns[:, SUBMIT_COLUMNS[name]]
         known[name] = Labels(codes.copy(), tuple(store.labels[name]))

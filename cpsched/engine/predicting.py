@@ -41,24 +41,13 @@ class Correction(StrEnum):
     """After twice the time expected so far, but no later than its requested time."""
 
 
-def predict(
-    predictor: RuntimePredictor, store: JobStore, jobs: JobTable, now: int, *, again: bool = False
-) -> None:
-    """
-    Ask about jobs, and write the answers, clipped, into the store.
-
-    Parameters
-    ----------
-    again
-        Whether they have waited since they were first asked about; else they have just arrived.
-    """
+def predict(predictor: RuntimePredictor, store: JobStore, jobs: JobTable, now: int) -> None:
+    """Ask about jobs that have just arrived, and write the answers, clipped, into the store."""
     if predictor.is_request:
         return
-    if not again and listens(predictor, "on_submit"):
+    if listens(predictor, "on_submit"):
         predictor.on_submit(jobs, now)
     write_down(store, jobs.rows, answers_of(predictor, predictor.predict(jobs, now), jobs))
-    # Caches of jobs by prediction must be refreshed.
-    store.reordered += again
 
 
 def checked_prediction(predicted: Sequence[Any]) -> Prediction:

@@ -1,18 +1,18 @@
 """
 EASY's pass over a queue: start heads, reserve for one that does not fit, backfill around it.
 
-The reservation lies on a profile (:mod:`cpsched.kernels.profile`) of two segments: what is free
-now, and what will be at the reservation's second, less what it takes. A job that has ended by then
+It is the plan of :mod:`cpsched.kernels.planning` with one reservation. So nothing after the
+reservation's second matters, and its profile (:mod:`cpsched.kernels.profile`) has two segments:
+what is free now, and what will be at that second, less what it takes. A job that has ended by then
 takes from the first only, and uses up what is reserved; any other takes from both.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
-
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, NONE, ZERO, sort_by
+from cpsched.kernels.ahead import profile_ahead
+from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.list_pass import start_now
@@ -20,22 +20,19 @@ from cpsched.kernels.pass_state import (
     BESIDE,
     BESIDE_LOG,
     BESIDE_PASS,
-    CAPACITY,
     CLASS_DEAD,
     CLASS_PLAN,
     CLASS_SHAPE,
     CLASS_UNITS,
-    HEADER,
     MOST,
     PASS,
     ROOM,
-    RUNS,
     SLOT,
     SLOTS,
     SUMMED,
-    WORK,
     begin_pass,
     class_at,
+    enough_in_all,
     machine_of,
     may_fit,
     state_of,
@@ -43,272 +40,63 @@ from cpsched.kernels.pass_state import (
     within_counts,
 )
 from cpsched.kernels.placing import choose, choose_preferring
-from cpsched.kernels.profile import (
-    GROUPS,
-    SEGMENTS,
-    SPARE,
-    group_from,
-    group_places,
-    grouped,
-    groups_of,
-    mark_allocations,
-    split_groups,
-    take_off,
-)
-from cpsched.kernels.rooms import MANY, amount_on, request_of, room_on, within_bounds
-from cpsched.kernels.runs import begin_at
+from cpsched.kernels.profile import GROUPS, SEGMENTS, groups_of, split_groups, take_off
+from cpsched.kernels.rooms import FITS, MANY, request_of, room_on, shortage
 from cpsched.kernels.start_log import note_start, packed
-from cpsched.model.columns import (
-    ALLOC_COUNT,
-    ALLOC_FIRST,
-    EXPECTED_END,
-    RUNTIME_ESTIMATE,
-    SHAPE,
-    SHAPE_REQUEST,
-)
+from cpsched.model.columns import EXPECTED_END, SHAPE
 
-if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
+#: What becomes of the queue behind the first job that does not fit: it waits; it is backfilled
+#: around a reservation, which takes busy capacity first, as backfilled jobs take reserved capacity;
+#: or it is without such a preference, as with the first of several reservations.
+FIFO, EASY, PLAIN = (np.int64(rule) for rule in range(3))
 
 #: The segments of the profile: now, and from the reservation on.
 NOW, THEN = np.int64(0), np.int64(1)
-_SEGMENTS = np.int64(2)
 
 #: At first this many running jobs are considered, those that end first.
 _FIRST_ENDS = 16
 
 
-class _Ends(NamedTuple):
-    """
-    Jobs that run or start now, in the order in which they are expected to end.
-
-    Attributes
-    ----------
-    second
-        When. A running job that should have ended is expected to end next second.
-    low, high
-        Where its nodes stand: in the arena if it runs, else in the log, two numbers each.
-    shape
-        Of a job that starts now; -1 if it runs.
-    log, node, amount
-        The log of starts, and the arena.
-    """
-
-    second: IntArray
-    low: IntArray
-    high: IntArray
-    shape: IntArray
-    log: IntArray
-    node: IntArray
-    amount: IntArray
-
-
 @inner
-def _starts_by_end(now, cols, log, used):
-    """Return the places in the log of the jobs that start now, and their ends, by end."""
-    count = ZERO
-    at = 0
-    while at < used:
-        count += 1
-        at += 2 + 2 * log[at + 1]
-    places = np.empty(count, dtype=np.int64)
-    ends = np.empty(count)
-    at = 0
-    for i in range(count):
-        places[i] = at
-        ends[i] = now + max(cols[log[at], RUNTIME_ESTIMATE], 1)
-        at += 2 + 2 * log[at + 1]
-    sort_by(ends, places, count)
-    return places, ends
-
-
-@inner
-def _ends_in_order(now, cols, running, arena_node, arena_amount, log, used):
-    """Return the ends of the running jobs, given by end, and of those that start now."""
-    places, starts = _starts_by_end(now, cols, log, used)
-    count = len(running) + len(places)
-    second, low, high, shape = np.empty((4, count), dtype=np.int64)
-    i = 0
-    for k in range(count):
-        j = k - i
-        runs = i < len(running)
-        if runs:
-            second[k] = max(cols[running[i], EXPECTED_END], now + 1)
-            runs = j == len(places) or second[k] <= starts[j]
-        if runs:
-            low[k] = cols[running[i], ALLOC_FIRST]
-            high[k] = low[k] + cols[running[i], ALLOC_COUNT]
-            shape[k] = NONE
-            i += 1
-        else:
-            second[k] = np.int64(starts[j])
-            low[k] = places[j] + 2
-            high[k] = low[k] + 2 * log[places[j] + 1]
-            shape[k] = cols[log[places[j]], SHAPE]
-    return _Ends(second, low, high, shape, log, arena_node, arena_amount)
-
-
-@leaf
-def _mark_starts(begins, num_nodes, log, used):
-    """Mark where what starts now begins and ends, as ``mark_allocations`` does for what runs."""
-    at = 0
-    while at < used:
-        end = at + 2 + 2 * log[at + 1]
-        for k in range(at + 2, end, 2):
-            node = log[k]
-            if k == at + 2 or log[k - 2] != node - 1 or log[k - 1] != log[k + 1]:
-                begin_at(begins, node)
-            if (k + 2 == end or log[k + 2] != node + 1) and node + 1 < num_nodes:
-                begin_at(begins, node + 1)
-        at = end
-
-
-@inner
-def _profile_now(now, work, runs, cols, running, arena_node, arena_amount, log, used):
-    """
-    Return the profile of two segments in which free capacity stays free.
-
-    Within a group, nodes have the same running jobs and the same starts in the log.
-    """
-    num_nodes, num_kinds = work.shape
-    begins = runs.copy()
-    mark_allocations(begins, num_nodes, cols, running, arena_node, arena_amount)
-    _mark_starts(begins, num_nodes, log, used)
-    profile = grouped(now, begins, np.zeros(0, dtype=np.bool_), work, _SEGMENTS, SPARE)
-    profile.num[SEGMENTS] = 2
-    profile.rows[THEN] = THEN
-    for g in range(profile.num[GROUPS]):
-        for r in range(num_kinds):
-            profile.levels[THEN, g, r] = profile.levels[NOW, g, r]
-    return profile
-
-
-class _Gain(NamedTuple):
-    """
-    What is free on groups, and what of it the jobs held that have ended so far.
-
-    Attributes
-    ----------
-    place
-        The group that begins at each node.
-    then, gained
-        What is free, and the part that was not at first, shape ``(G, R)``.
-    sums
-        What is free in all, of each kind.
-    rooms
-        How many units of the job each node of a group holds; not known before there is enough in
-        all.
-    """
-
-    place: IntArray
-    then: IntArray
-    gained: IntArray
-    sums: IntArray
-    rooms: IntArray
-
-
-@inner
-def _give_back(k, ends, gain, groups, machine, shape, known):
-    """Add what the k-th job to end held; return how many units more have room, if that is known."""
-    first, size = groups.first, groups.size
-    more = ZERO
-    own = ends.shape[k]
-    for at in range(ends.low[k], ends.high[k], 1 if own < 0 else 2):
-        node = ends.node[at] if own < 0 else ends.log[at]
-        g = group_from(first, len(groups.line), gain.place, node)
-        if g < 0:
-            continue
-        for r in range(len(gain.sums)):
-            if own < 0:
-                amount = ends.amount[at, r]
-            else:
-                units = ends.log[at + 1]
-                amount = amount_on(machine.shapes, own, machine.capacity, first[g], units, r)
-            gain.then[g, r] += amount
-            gain.gained[g, r] += amount
-            gain.sums[r] += amount * size[g]
-        if known:
-            more += _new_room(g, gain, groups, machine, shape)
+def _excess(rule, level, high, low, groups, num_kinds):
+    """Return how much more is free in one row of levels than in another, 0 where none counts."""
+    more = np.zeros((len(groups.first), num_kinds), dtype=np.int64)
+    if rule == EASY:
+        for g in groups.line:
+            for r in range(num_kinds):
+                more[g, r] = max(level[high, g, r] - level[low, g, r], 0)
     return more
 
 
-@leaf
-def _new_room(g, gain, groups, machine, shape):
-    """Count again how many units a group holds; return how many more there are."""
-    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
-    room = room_on(gain.then, g, groups.first[g], capacity, eligible, shapes, shape, MANY)
-    more = (room - gain.rooms[g]) * groups.size[g]
-    gain.rooms[g] = room
-    return more
-
-
-@leaf
-def _enough_in_all(sums, machine, request):
-    """Say whether all nodes together have what a job needs."""
-    for r in range(len(sums)):
-        need = machine.shapes[request.shape, SHAPE_REQUEST + r]
-        if need > 0 and sums[r] // need < request.units:
-            return False
-    return True
-
-
 @inner
-def _first_second(machine, request, profile, sums, summed, ends):
+def _first_place(rule, machine, state, request, profile, until):
     """
-    Find the first second at which a job can be placed, and where, as jobs end.
+    Find the first segment that begins before a second and in which a job can be placed, and where.
 
-    The second segment of the profile becomes what is free by then.
-
-    Parameters
-    ----------
-    sums
-        What is free now in all, of each kind; spoilt.
-    summed
-        Whether these sums are within 64 bits.
-
-    Returns
-    -------
-    second, pieces
-        No pieces where the job cannot be placed even when all have ended.
+    Levels never fall from one segment to the next. Returns -1 and no pieces where there is none.
     """
-    groups = groups_of(profile)
-    num_groups, shape = len(groups.line), request.shape
-    gain = _Gain(
-        group_places(groups.first, num_groups, len(machine.capacity)),
-        profile.levels[THEN],
-        np.zeros((num_groups, len(sums)), dtype=np.int64),
-        sums,
-        np.zeros(num_groups, dtype=np.int64),
-    )
-    # Groups are looked at only once there is enough in all: until then the total is not known.
-    known = False
-    total = ZERO
-    k = 0
-    while k < len(ends.second):
-        second, before = ends.second[k], total
-        while k < len(ends.second) and ends.second[k] == second:
-            total += _give_back(k, ends, gain, groups, machine, shape, known)
-            k += 1
-        if not known:
-            if summed and not _enough_in_all(sums, machine, request):
-                continue
-            known = True
-            before = NONE
-            for g in range(num_groups):
-                total += _new_room(g, gain, groups, machine, shape)
-        # Only room that is new can make the difference.
-        if total < request.units or total == before:
+    groups, num_kinds = groups_of(profile), len(machine.scarce)
+    rooms = np.empty(len(groups.first), dtype=np.int64)
+    for at in range(1, profile.num[SEGMENTS]):
+        if profile.times[at] >= until:
+            break
+        row = profile.rows[at]
+        if state.head[SUMMED] != 0 and not enough_in_all(
+            profile.room[row], machine.shapes, request.shape, request.units
+        ):
             continue
-        if not within_bounds(groups, gain.rooms, request):
+        level = profile.levels[row]
+        if shortage(machine, level, groups, request, rooms) != FITS:
             continue
-        pieces = choose_preferring(machine, gain.then, gain.gained, groups, request)
+        gained = _excess(rule, profile.levels, row, NOW, groups, num_kinds)
+        pieces = choose_preferring(machine, level, gained, groups, request)
         if len(pieces) > 0:
-            return second, pieces
-    return FAR, np.empty((0, 3), dtype=np.int64)
+            return at, pieces
+    return -1, np.empty((0, 3), dtype=np.int64)
 
 
 @inner
-def _reserve(machine, state, request, now, running, arena_node, arena_amount, log, used):
+def _reserve(rule, machine, state, request, now, running, arena_node, arena_amount, log, used):
     """
     Find the first second at which a job can be placed, and where.
 
@@ -318,25 +106,39 @@ def _reserve(machine, state, request, now, running, arena_node, arena_amount, lo
     Returns
     -------
     second, pieces, profile
-        No pieces where the job cannot be placed even when all have ended (nodes are down).
+        No pieces where the job cannot be placed even when all have ended (nodes are down). The
+        profile has two segments, now and then.
     """
-    cols = state.cols
-    sums = state.head[HEADER : HEADER + len(machine.scarce)]
-    summed = state.head[SUMMED] != 0
-    work, runs = state.node_tables[WORK], state.bits[RUNS]
     count = _FIRST_ENDS
     while True:
         some = running[: min(count, len(running))]
-        profile = _profile_now(now, work, runs, cols, some, arena_node, arena_amount, log, used)
         until = FAR
         if len(some) < len(running):
-            until = max(cols[running[len(some)], EXPECTED_END], now + 1)
-        ends = _ends_in_order(now, cols, some, arena_node, arena_amount, log, used)
-        second, pieces = _first_second(machine, request, profile, sums.copy(), summed, ends)
-        # What ends later, or in the same second, has not been looked at.
-        if second < until or len(some) == len(running):
-            return second, pieces, profile
+            # What ends in this second or later is not looked at.
+            until = max(state.cols[running[len(some)], EXPECTED_END], now + 1)
+        profile = profile_ahead(
+            now, state, some, arena_node, arena_amount, log, used, ONE + len(some)
+        )
+        at, pieces = _first_place(rule, machine, state, request, profile, until)
+        if at >= 0 or len(some) == len(running):
+            break
         count *= 8
+    second = FAR
+    if at >= 0:
+        second = profile.times[at]
+        _keep_two(profile, at)
+    return second, pieces, profile
+
+
+@leaf
+def _keep_two(profile, at):
+    """Leave a profile its first segment and one more."""
+    levels, row = profile.levels, profile.rows[at]
+    for g in range(profile.num[GROUPS]):
+        for r in range(levels.shape[2]):
+            levels[THEN, g, r] = levels[row, g, r]
+    profile.rows[THEN] = THEN
+    profile.num[SEGMENTS] = 2
 
 
 @inner
@@ -344,16 +146,6 @@ def _nodes_of(row, first, pieces):
     """Return the nodes of a placement on whole groups, in order."""
     log, used = note_start(np.empty(0, dtype=np.int64), ZERO, row, first, pieces)
     return log[2:used:2].copy()
-
-
-@inner
-def _use_first(level, groups, num_kinds):
-    """Return what is reserved of what is free now: what jobs that end in time use up first."""
-    reserved = np.zeros((len(groups.first), num_kinds), dtype=np.int64)
-    for g in groups.line:
-        for r in range(num_kinds):
-            reserved[g, r] = max(level[NOW, g, r] - level[THEN, g, r], 0)
-    return reserved
 
 
 @inner
@@ -414,11 +206,10 @@ def _choose_beside(machine, state, row, request, profile, used):
 
 
 @inner
-def _backfill(policy, now, shadow, state, profile, rows, class_of, log, used):
+def _backfill(rule, machine, now, shadow, state, profile, rows, class_of, log, used):
     """Start jobs that do not delay the reservation; return the log and its length."""
     table = state.job_classes
     this_pass = state.head[PASS]
-    machine = machine_of(policy, state)
     for row in rows:
         number = class_of[row]
         if number < 0:
@@ -439,7 +230,7 @@ def _backfill(policy, now, shadow, state, profile, rows, class_of, log, used):
         request = request_of(state.cols, row)
         if short:
             groups = groups_of(profile)
-            reserved = _use_first(profile.levels, groups, len(machine.scarce))
+            reserved = _excess(rule, profile.levels, NOW, THEN, groups, len(machine.scarce))
             pieces = choose_preferring(machine, profile.levels[NOW], reserved, groups, request)
         else:
             pieces = _choose_beside(machine, state, row, request, profile, used)
@@ -473,7 +264,7 @@ def _skip_started(class_of, log, used):
 
 @kernel
 def easy_pass(
-    policy, now, rows, backfill, class_of, cols, shapes, eligible, memory, job_classes, free,
+    policy, rule, now, rows, backfill, class_of, cols, shapes, eligible, memory, job_classes, free,
     running, arena_node, arena_amount,
 ):  # fmt: skip
     """
@@ -484,6 +275,8 @@ def easy_pass(
 
     Parameters
     ----------
+    rule
+        :data:`FIFO`, :data:`EASY` or :data:`PLAIN`.
     rows
         Rows of the job store in order of priority.
     backfill
@@ -503,11 +296,11 @@ def easy_pass(
     state = state_of(memory, job_classes, free, cols, shapes, eligible)
     begin_pass(state, free)
     this_pass = state.head[PASS]
-    capacity = state.node_tables[CAPACITY]
+    machine = machine_of(policy, state)
     log = np.empty(64, dtype=np.int64)
     used = ZERO
-    head = -1
-    shadow = 0
+    head = NONE
+    shadow = ZERO
     hopeless = 0
     reserved = np.empty(0, dtype=np.int64)
     for row in rows:
@@ -517,9 +310,11 @@ def easy_pass(
         log, used = start_now(policy, state, row, log, used)
         if used > before:
             continue
+        if rule == FIFO:
+            break
         shadow, pieces, profile = _reserve(
-            machine_of(policy, state), state, request_of(cols, row), now, running, arena_node,
-            arena_amount, log, used,
+            rule, machine, state, request_of(cols, row), now, running, arena_node, arena_amount,
+            log, used,
         )  # fmt: skip
         if len(pieces) == 0:
             job_classes[class_at(state, class_of, row), CLASS_DEAD] = this_pass
@@ -527,16 +322,16 @@ def easy_pass(
             continue
         head = row
         profile = split_groups(profile, pieces)
-        take_off(profile, THEN, pieces, cols[row, SHAPE], shapes, capacity)
+        take_off(profile, THEN, pieces, cols[row, SHAPE], shapes, machine.capacity)
         reserved = _nodes_of(row, profile.first, pieces)
         if len(rows) > 1:
             heads = used
             _skip_started(class_of, log, heads)
             _skip(class_of, head)
             log, used = _backfill(
-                policy, now, shadow, state, profile, backfill, class_of, log, used
+                rule, machine, now, shadow, state, profile, backfill, class_of, log, used
             )
             _skip_started(class_of, log, heads)
             _skip(class_of, head)
         break
-    return packed(log, used, cols, shapes, capacity, head, shadow, reserved)
+    return packed(log, used, cols, shapes, machine.capacity, head, shadow, reserved)

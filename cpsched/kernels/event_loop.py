@@ -1,9 +1,10 @@
 """
 The simulator's event loop, compiled whole for dispatchers that are one pass over the queue.
 
-What :mod:`cpsched.simulation.simulator` does for any dispatcher, done for ``fifo`` and ``easy``
-with the same kernels and without Python in between: jobs end, jobs arrive, a pass says what starts,
-``claim`` checks and takes it. It stops when arrays have to grow, and then continues.
+What :mod:`cpsched.simulation.simulator` does for any dispatcher, done for ``fifo``, ``easy`` and
+``conservative:depth=1`` with the same kernels and without Python in between: jobs end, jobs arrive,
+a pass says what starts, ``claim`` checks and takes it. It stops when arrays have to grow, and then
+continues.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import types
 
-from cpsched.kernels import easy, ledger, list_pass
+from cpsched.kernels import easy, ledger
 from cpsched.kernels.arrays import FAR
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
@@ -115,7 +116,6 @@ _claim = leaf(ledger.claim.py_func)  # type: ignore[attr-defined]
 _release = leaf(ledger.release.py_func)  # type: ignore[attr-defined]
 _keep_waiting = leaf(ledger.keep_waiting.py_func)  # type: ignore[attr-defined]
 _record_runs = leaf(ledger.record_runs.py_func)  # type: ignore[attr-defined]
-_list_pass = inner(list_pass.list_pass.py_func)  # type: ignore[attr-defined]
 _easy_pass = inner(easy.easy_pass.py_func)  # type: ignore[attr-defined]
 
 
@@ -285,34 +285,9 @@ def _carry_out(count, packed, amount_of, log, tables, lists, record):
 
 
 @kernel
-def fifo_loop(policy, counters, limit, until, log, tables, lists, memory, record, packed):
+def event_loop(policy, rule, counters, limit, until, log, tables, lists, memory, record, packed):
     """
-    Simulate under ``fifo``; see :func:`easy_loop`.
-    """
-    count, seconds, spare = counters[0], record.seconds, np.zeros(2, dtype=np.int64)
-    num_kinds = tables.free.shape[1]
-    while True:
-        if len(packed) == 0:
-            why = _to_decision(count, limit, until, log, tables, lists, memory, record)
-            if why >= 0:
-                return why, packed, seconds
-            before = _clock(spare)
-            packed = _list_pass(
-                policy, True, lists.queue[count.queue_first : count.queue_end], tables.cols,
-                tables.shapes, tables.eligible, memory.main, tables.free, memory.job_classes,
-            )  # fmt: skip
-            seconds = _note_seconds(count, seconds, _clock(spare) - before)
-        why = _carry_out(count, packed, amounts_in(packed, num_kinds), log, tables, lists, record)
-        if why >= 0:
-            return why, packed, seconds
-        packed = packed[:0]
-        count.is_due = 0
-
-
-@kernel
-def easy_loop(policy, counters, limit, until, log, tables, lists, memory, record, packed):
-    """
-    Simulate under ``easy``, queue and backfilling in the order of submission.
+    Simulate under EASY or what is like it, queue and backfilling in the order of submission.
 
     Jobs run as in the log, are killed at their requested time, and none is held.
 
@@ -320,6 +295,8 @@ def easy_loop(policy, counters, limit, until, log, tables, lists, memory, record
     ----------
     policy
         The allocator's order of nodes.
+    rule
+        See :data:`cpsched.kernels.easy.EASY`.
     counters
         One record of :data:`COUNTERS`; changed.
     limit
@@ -345,7 +322,7 @@ def easy_loop(policy, counters, limit, until, log, tables, lists, memory, record
             before = _clock(spare)
             rows = lists.queue[count.queue_first : count.queue_end]
             packed = _easy_pass(
-                policy, count.now, rows, rows, memory.class_of, tables.cols, tables.shapes,
+                policy, rule, count.now, rows, rows, memory.class_of, tables.cols, tables.shapes,
                 tables.eligible, memory.main, memory.job_classes, tables.free,
                 lists.running[: count.num_running], lists.arena_node, lists.arena_amount,
             )  # fmt: skip

@@ -413,6 +413,16 @@ def roomiest_hold(counts, top, nodes, units):
 
 
 @leaf
+def enough_in_all(sums, shapes, shape, units):
+    """Say whether all nodes together have what the units of a job need."""
+    for r in range(len(sums)):
+        need = shapes[shape, SHAPE_REQUEST + r]
+        if need > 0 and sums[r] // need < units:
+            return False
+    return True
+
+
+@leaf
 def may_fit(state, row):
     """
     Whether a job may fit now: never False if it does.
@@ -424,11 +434,9 @@ def may_fit(state, row):
     shape, units = cols[row, SHAPE], cols[row, UNITS]
     room = table[shape, ROOM]
     if room < 0:
-        if state.head[SUMMED] != 0:
-            for r in range(state.node_tables.shape[2]):
-                need = state.shapes[shape, SHAPE_REQUEST + r]
-                if need > 0 and state.head[HEADER + r] // need < units:
-                    return False
+        sums = state.head[HEADER:]
+        if state.head[SUMMED] != 0 and not enough_in_all(sums, state.shapes, shape, units):
+            return False
         room = tracked_room(state, shape)
     table[shape, ASKED] = state.head[PASS]
     return room >= units and within_counts(state, row, table[shape, SLOT])

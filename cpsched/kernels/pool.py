@@ -162,28 +162,3 @@ def list_plan(order, duration, demand, ready, times, level):
                 at, own_times[at] + duration[job], demand[job], own_times, own_level, count
             )
     return start
-
-
-@kernel
-def pool_left(start, duration, demand, taken, times, level):
-    """
-    Return the timeline that some planned jobs leave.
-
-    Parameters
-    ----------
-    start, duration, demand
-        Of n planned jobs, shapes ``(n,)``, ``(n,)``, ``(n, R)``; start -1: not planned.
-    taken
-        bool, shape ``(n,)``: which of them count.
-
-    Returns
-    -------
-    times, level
-        Levels may rise and fall.
-    """
-    own_times, own_level, count = copied(times, level, 2 * len(start))
-    for j in range(len(start)):
-        if taken[j] and start[j] >= 0:
-            at, count = split_at(start[j], ZERO, own_times, own_level, count)
-            count = occupy_pool(at, start[j] + duration[j], demand[j], own_times, own_level, count)
-    return own_times[:count], own_level[:count]

@@ -155,15 +155,6 @@ def overdue_slope(wait, area, patience):
 
 
 @kernel
-def cost_slope(wait, runtime, patience):
-    """Return by how much :func:`job_cost` grows with a second of wait, shape ``(n,)``."""
-    slope = overdue_slope(wait, np.ones(len(wait)), patience)
-    for j in range(len(wait)):
-        slope[j] += 1 / max(runtime[j], _TAU)
-    return slope
-
-
-@kernel
 def plan_cost(start, duration, submit, patience):
     """Return the sum of :func:`job_cost` over a plan; a job that never starts costs most."""
     total = 0.0

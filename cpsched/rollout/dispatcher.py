@@ -11,21 +11,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.cp import stats
 from cpsched.dispatch.arrivals import RecentArrivals
 from cpsched.dispatch.decision_state import DecisionState, highest_first
 from cpsched.dispatch.learning import LearningDispatcher
-from cpsched.dispatch.passes import decision_of, fits_now, start_in_order
+from cpsched.dispatch.passes import decision_of, fits_now
 from cpsched.dispatch.priority import SHARE_POWER
 from cpsched.dispatch.shadow import REQUESTED
 from cpsched.errors import check_range
-from cpsched.model.decision import Decision
 from cpsched.rollout.judge import Judge, proposals
+from cpsched.rollout.whole_queue import without_choice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.base.types import IntArray
+    from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View
 
@@ -85,13 +85,8 @@ class Rollout(LearningDispatcher):
         """Weigh proposals, and start what the best one starts."""
         self.arrivals.note(view, self.allocator)
         fits = fits_now(view, view.waiting.rows, self.allocator)
-        if not fits.any():
-            return Decision(stats={stats.SKIPPED_NONE_FIT: 1})
-        if fits.all():
-            decision = start_in_order(view, view.waiting.rows, self.allocator, stop=True)
-            if len(decision.actions) == len(view.waiting):
-                return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
-        return self._weigh(view)
+        decision = without_choice(view, fits, self.allocator)
+        return self._weigh(view) if decision is None else decision
 
     def _weigh(self, view: View) -> Decision:
         """Follow the best of what the rules propose."""

@@ -9,18 +9,16 @@ Between two calls the state is the same as if the simulator had stepped there it
 from __future__ import annotations
 
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.dispatch.backfilling import Easy
+from cpsched.dispatch.backfilling import Conservative, Easy
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import DispatchError
 from cpsched.kernels import event_loop
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cpsched.base.types import FloatArray, IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.engine.cluster import Cluster
@@ -32,13 +30,11 @@ _SECONDS = 0.1
 _FIRST_DECISIONS = 1024
 
 
-def loop_of(dispatcher: Dispatcher) -> Callable[..., Any] | None:
-    """Return the compiled loop that does what a dispatcher does, None if there is none."""
+def rule_of(dispatcher: Dispatcher) -> np.int64 | None:
+    """Return the rule by which the compiled loop does what a dispatcher does, None for none."""
     # What derives from a built-in dispatcher may decide differently.
-    if type(dispatcher) is Fifo:
-        return event_loop.fifo_loop
-    if type(dispatcher) is Easy and dispatcher.in_queue_order:
-        return event_loop.easy_loop
+    if type(dispatcher) in (Fifo, Easy, Conservative) and dispatcher.in_queue_order:
+        return dispatcher.rule
     return None
 
 
@@ -51,7 +47,7 @@ class CompiledLoop:
     arrivals
         The jobs.
     cluster
-        Its dispatcher has a loop, see :func:`loop_of`; runtime estimates are requested times.
+        Its dispatcher has a rule, see :func:`rule_of`; runtime estimates are requested times.
     start_time, end_time
         By handle; written to.
     allocations, decisions
@@ -72,7 +68,7 @@ class CompiledLoop:
         allocations: AllocationRecorder,
         decisions: DecisionRecorder,
     ) -> None:
-        self._loop: Callable[..., Any] | None = loop_of(cluster.dispatcher)
+        self._rule = rule_of(cluster.dispatcher)
         self._arrivals = arrivals
         self._cluster = cluster
         self._times = (start_time, end_time)
@@ -134,17 +130,17 @@ class CompiledLoop:
         self, until: int, packed: IntArray, seconds: FloatArray
     ) -> tuple[int, IntArray, FloatArray]:
         cluster, machine, counters = self._cluster, self._cluster.machine, self.counters
-        allocator, loop = cluster.dispatcher.allocator, self._loop
+        allocator = cluster.dispatcher.allocator
         assert allocator is not None
-        assert loop is not None
         tables, lists = machine.lend(counters, len(self._arrivals))
         allocator.memory.prepare(machine.view(int(counters["now"])))
         memory = allocator.memory
         record = event_loop.Record(
             self._events, *self._times, self._allocations.lend(counters), seconds
         )
-        found: tuple[int, IntArray, FloatArray] = loop(
+        found: tuple[int, IntArray, FloatArray] = event_loop.event_loop(
             allocator.order_for(machine.store),
+            self._rule,
             self._counters,
             self._limit,
             until,

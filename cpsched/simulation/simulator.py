@@ -25,7 +25,7 @@ from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.schedule import JobOutcome, Leaving, Outages
 from cpsched.model.seeds import stream_seed
 from cpsched.simulation.arrivals import Arrivals
-from cpsched.simulation.compiled import CompiledLoop, loop_of
+from cpsched.simulation.compiled import CompiledLoop, rule_of
 from cpsched.simulation.observers import HOOKS, Observer, hooks
 from cpsched.simulation.outages import DownNodes
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
@@ -316,7 +316,7 @@ class Simulator:
             if (observer := getattr(hook, "__self__", None)) is not None
         }
         plain = (
-            loop_of(self.dispatcher) is not None
+            rule_of(self.dispatcher) is not None
             and self.cluster.only_requested
             and type(self.runtime_model) is Recorded
             and self._kills

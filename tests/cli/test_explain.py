@@ -101,7 +101,6 @@ def test_the_model_of_a_decision_can_be_solved_by_others(files, cpsched, dispatc
     [
         ("cph-2", "the decision", {"start_1", "start_3"}),
         ("cp-2", "the decision", {"start_1", "start_3", "units_1_0", "units_3_0"}),
-        ("plan", "the first neighbourhood of the plan", {"start_1", "start_3"}),
         ("ipsched:interval=none", "the decision", {"s_3", "t_0_3", "x_0_3"}),
         ("aucsched1:interval=none", "the decision", {"win_3_0"}),
         ("aucsched2:interval=none", "the decision", {"win_3_0"}),

@@ -94,7 +94,7 @@ def test_what_a_wait_costs(wait, runtime, expected):
 def test_the_slope_of_the_cost_is_what_a_second_more_costs():
     """Where the bounded slowdown grows at all."""
     wait, runtime, patience = np.array([50, 900, 70000]), np.array([3, 400, 86400]), 64800.0
-    slope = scenarios.cost_slope(wait, runtime, patience)
+    slope = scenarios.overdue_slope(wait, np.ones(3), patience) + 1 / np.maximum(runtime, 10)
     near = [
         (
             scenarios.job_cost(w + 0.5, float(r), patience)

@@ -23,7 +23,13 @@ from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
 pytestmark = pytest.mark.slow
 
-LOOPS = ("fifo", "fifo:allocator=best-fit", "easy", "easy:allocator=consolidate")
+LOOPS = (
+    "fifo",
+    "fifo:allocator=best-fit",
+    "easy",
+    "easy:allocator=consolidate",
+    "conservative:depth=1",
+)
 
 
 class Present(Observer):

@@ -125,7 +125,7 @@ DISPATCHERS = (
     "cph:window=6,limit=0.001,search=urgency",
     "cp-2:allocator=best-fit,window=5,limit=0.001",
     "cp-3:window=5,limit=0.001",
-    "plan:neighbourhoods=1",
+    "plan",
     "rollout:scenarios=3,allocator=best-fit",
     "plan:allocator=balanced,arrivals=3",
     "slurm-backfill",

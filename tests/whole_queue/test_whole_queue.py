@@ -1,4 +1,4 @@
-"""``plan``: a plan of the whole queue, on the pool and on nodes, and its neighbourhoods."""
+"""``plan``: a plan of the whole queue, on the pool and on nodes."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, run, starts
 
 from cpsched.base.spec import build
-from cpsched.cp import cpsat, stats
-from cpsched.cp.whole_queue.neighbourhoods import improve
-from cpsched.cp.whole_queue.tasks import Tasks
+from cpsched.cp import stats
 from cpsched.errors import ConfigError
 from cpsched.kernels import pool, scenarios
 from cpsched.mapping import fit
@@ -29,26 +27,12 @@ def eurora():
     return fit(EURORA.generate(EuroraOptions(jobs=1000, seed=3, load=1.2)), load("eurora"))
 
 
-def timeline(*steps):
-    """Return times and levels of one kind from (time, free) pairs."""
-    return (
-        np.array([time for time, _ in steps], dtype=np.int64),
-        np.array([[free] for _, free in steps], dtype=np.int64),
-    )
-
-
-def columns(*rows):
-    """Return int64 columns of rows."""
-    return tuple(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
-
-
 # --- whole runs ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("options", ["", ":neighbourhoods=1"])
-def test_what_is_recorded_adds_up(eurora, options):
+def test_what_is_recorded_adds_up(eurora):
     """Every decision is of one kind, and where plans are made there are five or six of them."""
-    done = run(eurora, None, f"plan{options}", "actual")
+    done = run(eurora, None, "plan", "actual")
     assert not verify(done.schedule)
     found = done.decisions
     planned = found[stats.PLANNED]
@@ -56,11 +40,6 @@ def test_what_is_recorded_adds_up(eurora, options):
     assert 0 < planned + skipped <= found["decisions"]
     assert 5 * planned <= found[stats.PLANS] <= 6 * planned
     assert 0 < found[stats.GAIN_OVER_FIRST] < planned
-    if options:
-        assert 0 < found[stats.IMPROVED] <= found[stats.PROVEN_OPTIMAL] + found[stats.LIMIT_HITS]
-        assert found[stats.SOLVER_CALLS] >= found[stats.IMPROVED]
-    else:
-        assert stats.SOLVER_CALLS not in found
 
 
 def test_with_true_runtimes_it_beats_easy_by_far(eurora):
@@ -134,8 +113,6 @@ def test_what_happens_is_never_worse_than_what_was_planned():
     [
         ("plan:patience=0", "patience is 0, must be from 1 to 1099511627776"),
         ("plan:arrivals=-1", "arrivals is -1"),
-        ("plan:neighbourhoods=-2", "neighbourhoods is -2"),
-        ("plan:limit=0", "limit is 0"),
     ],
 )
 def test_bad_options_are_named(spec, what):
@@ -148,7 +125,7 @@ def test_very_long_requests_are_planned_without_overflow():
     assert starts(jobs(*rows), machine((4,)), "plan") == [10 * turn for turn in range(12)]
 
 
-# --- plans and neighbourhoods --------------------------------------------------------------------
+# --- plans on the pool ---------------------------------------------------------------------------
 
 
 @st.composite
@@ -183,15 +160,6 @@ def _respects(start, duration, demand, times, level):
 
 
 @settings(max_examples=80)
-@given(queues())
-def test_list_plans_keep_to_the_timeline(queue):
-    order, duration, demand, times, level = queue
-    ready = np.zeros(len(order), dtype=np.int64)
-    listed = pool.list_plan(order, duration, demand, ready, times, level)
-    assert _respects(listed, duration, demand, times, level)
-
-
-@settings(max_examples=80)
 @given(queues(), st.data())
 def test_nobody_is_planned_before_it_is_there(queue, data):
     order, duration, demand, times, level = queue
@@ -199,43 +167,3 @@ def test_nobody_is_planned_before_it_is_there(queue, data):
     found = pool.list_plan(order, duration, demand, ready, times, level)
     assert (found >= ready).all()
     assert _respects(found, duration, demand, times, level)
-
-
-@settings(max_examples=60)
-@given(queues(), st.data())
-def test_what_a_plan_leaves_is_the_timeline_less_the_jobs(queue, data):
-    order, duration, demand, times, level = queue
-    ready = np.zeros(len(order), dtype=np.int64)
-    start = pool.list_plan(order, duration, demand, ready, times, level)
-    taken = np.array([data.draw(st.booleans()) for _ in order])
-    left_times, left = pool.pool_left(start, duration, demand, taken, times, level)
-    for second in range(int((start + duration).max()) + 2):
-        runs = taken & (start <= second) & (second < start + duration)
-        before = level[np.searchsorted(times, second, side="right") - 1]
-        now = left[np.searchsorted(left_times, second, side="right") - 1]
-        assert now.tolist() == (before - demand[runs].sum(axis=0)).tolist()
-
-
-@settings(max_examples=60)
-@given(queues(), st.integers(0, 3))
-def test_neighbourhoods_never_make_a_plan_worse(queue, rounds):
-    order, duration, demand, times, level = queue
-    zeros = np.zeros(len(order), dtype=np.int64)
-    tasks = Tasks(len(order), order, duration, demand, zeros, zeros, times, level, 100.0)
-    plan = tasks.plan(order)
-    limits = cpsat.Limits(deterministic=0.01, presolve=False)
-    better, numbers = improve(tasks, plan, rounds, limits)
-    assert better.cost <= plan.cost
-    assert _respects(better.start, duration, demand, times, level)
-    assert numbers.get(stats.IMPROVED, 0) <= numbers.get(stats.SOLVER_CALLS, 0) <= rounds
-
-
-def test_a_neighbourhood_finds_the_exchange_that_lists_in_the_wrong_order_miss():
-    times, level = timeline((0, 1), (10, 4))
-    duration, units = columns((100, 4), (2, 3), (3, 1))
-    zeros = np.zeros(3, dtype=np.int64)
-    tasks = Tasks(3, zeros, duration, units[:, None], zeros, zeros, times, level, 1e6)
-    plan = tasks.plan(np.array([0, 1, 2]))
-    better, numbers = improve(tasks, plan, 1, cpsat.Limits(deterministic=0.1, presolve=False))
-    assert better.start.tolist() == [12, 10, 0]
-    assert numbers[stats.IMPROVED] == 1

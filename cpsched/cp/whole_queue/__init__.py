@@ -1,1 +1,0 @@
-"""A plan of the whole queue at every decision, for runtime estimates that are the truth."""
