@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from cpsched import systems
 from cpsched.answer.explanation import NearestNode
 from cpsched.answer.why_text import text
 from cpsched.errors import ConfigError, RunError
+from slurm_adapter.live import ask_command
 from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.queue import LiveQueue
@@ -241,3 +244,24 @@ def test_forecasts_of_jobs_that_never_start_are_forgotten(slurm, tmp_path):
     (tmp_path / "forecasts.parquet").write_text("x")
     with pytest.raises(RunError, match="is not a file of forecasts"):
         JudgedForecasts(tmp_path)
+
+
+def test_commands_ask_the_same_queue(slurm, cpsched, monkeypatch):
+    """One lists who waits, the other says why a job does, when it starts, and what to change."""
+    monkeypatch.setattr(ask_command, "backend_of", lambda: slurm)
+    monkeypatch.setattr(ask_command, "machine_of", lambda name, backend: backend.system)
+    submit(slurm, 3600)
+    slurm.advance(1)
+    waiting = submit(slurm, 3600)
+    options = ("-d", "fifo", "--scenarios", "2")
+    code, out, _ = cpsched("slurm", "when", *options)
+    assert (code, out[:12]) == (0, "Job 2 of ada")
+    code, out, _ = cpsched("slurm", "explain", waiting, *options)
+    assert code == 0
+    assert "it needs 16 core, 0 are free on nodes it may use" in out
+    assert "Slurm       PENDING" in out
+    assert "forecast    Job 2 of ada asks for 16 units for 1 h." in out
+    code, out, _ = cpsched("slurm", "explain", waiting, *options, "--json")
+    about = json.loads(out)
+    assert about["slurm"]["state"] == "PENDING"
+    assert about["forecast"]["schema"] == "cpsched.when/1"
