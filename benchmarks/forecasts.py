@@ -23,12 +23,12 @@ from time import process_time
 import numpy as np
 
 from cpsched import systems, traces
+from cpsched.answer.calibration import Calibration
+from cpsched.answer.forecaster import Forecaster
+from cpsched.answer.prequential import Prequential
+from cpsched.answer.starts import NEVER, Starts
 from cpsched.base.tables import Column, Table
 from cpsched.base.types import MISSING
-from cpsched.forecast.calibration import Calibration
-from cpsched.forecast.forecaster import Forecaster
-from cpsched.forecast.prequential import Prequential
-from cpsched.forecast.starts import NEVER, Starts
 from cpsched.mapping import Fitted, fit
 from cpsched.model import columns as c
 from cpsched.simulation.simulate import Settings, simulate

@@ -18,8 +18,8 @@ from cpsched.api.commands import (
     reading,
 )
 from slurm_adapter.fidelity import command as fidelity
+from slurm_adapter.live import ask_command, serve_command, twin_command
 from slurm_adapter.live import commands as live
-from slurm_adapter.live import explain_command, serve_command, twin_command, when_command
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,8 +44,8 @@ def register(app: typer.Typer) -> None:
     slurm.command("run")(live.run_command)
     slurm.command("demo")(live.demo_command)
     slurm.command("twin")(twin_command.command)
-    slurm.command("when")(when_command.command)
-    slurm.command("explain")(explain_command.command)
+    slurm.command("when")(ask_command.when_command)
+    slurm.command("explain")(ask_command.explain_command)
     slurm.command("serve")(serve_command.command)
     app.add_typer(slurm, name="slurm", rich_help_panel=SLURM)
 

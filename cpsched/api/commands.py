@@ -9,6 +9,7 @@ from cpsched.cli.options import (
     SLURM,
     AsJson,
     Dispatcher,
+    Group,
     Jobs,
     Log,
     Overwrite,

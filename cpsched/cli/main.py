@@ -11,14 +11,13 @@ from typing import Annotated, Any
 import typer
 
 from cpsched.cli import (
+    ask,
     compare,
-    explain,
     list_command,
     report_command,
     simulate,
     verify,
     what_if,
-    when,
     workload,
 )
 from cpsched.cli.options import JOBS, LOGS, LOOK, STUDY
@@ -41,8 +40,8 @@ app.command("compare", rich_help_panel=STUDY)(compare.command)
 app.command("what-if", rich_help_panel=STUDY)(what_if.command)
 app.command("report", rich_help_panel=STUDY)(report_command.command)
 app.command("verify", rich_help_panel=STUDY)(verify.command)
-app.command("explain", rich_help_panel=JOBS)(explain.command)
-app.command("when", rich_help_panel=JOBS)(when.command)
+app.command("explain", rich_help_panel=JOBS)(ask.explain_command)
+app.command("when", rich_help_panel=JOBS)(ask.when_command)
 app.command("list", rich_help_panel=LOOK)(list_command.command)
 app.add_typer(workload.app, name="workload", rich_help_panel=LOGS)
 

@@ -43,7 +43,7 @@ from cpsched.model.speedup import parts_of_second, parts_per_second
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from cpsched.base.types import BoolArray
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.allocation import Allocation
     from cpsched.model.schedule import Outages
@@ -57,8 +57,8 @@ _VERBS: Mapping[type, str] = {
     Requeue: "queues {} again",
     Kill: "kills {}",
 }
-#: No job's limit of switches passes.
-_NO_ENDS = np.zeros((0, 2), dtype=np.int64)
+#: Where a state says nothing.
+_NONE, _NO_PAIRS = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
 
 
 class Cluster:
@@ -192,8 +192,7 @@ class Cluster:
             If its queue is not one of the system's, the prediction is invalid, or time goes back;
             then nothing has changed.
         """
-        if now != self.now:
-            self._tick(now)
+        self._tick(now)
         answers = None if predicted is None else checked_prediction(predicted)
         try:
             row = self._encoder.add(request, now if submitted is None else min(submitted, now))
@@ -229,8 +228,7 @@ class Cluster:
         predicted
             Whether their predictions are in the store too.
         """
-        if now != self.now:
-            self._tick(now)
+        self._tick(now)
         machine = self.machine
         if classes is not None:
             machine.set_classes(classes)
@@ -253,10 +251,7 @@ class Cluster:
         DispatchError
             If the job is not held.
         """
-        if now != self.now:
-            self._tick(now)
-        if not self.machine.is_in(handle, c.HELD):
-            self._refuse(handle, "released", "held")
+        self._expect(handle, now, "released", c.HELD)
         self.machine.return_to_queue(handle)
         self._await_switches(handle, now)
         self._news = True
@@ -271,8 +266,7 @@ class Cluster:
             If a job does not wait, or what it is given is not what it asked for, or not free.
             Then none of them has started.
         """
-        if now != self.now:
-            self._tick(now)
+        self._tick(now)
         machine = self.machine
         done = 0
         try:
@@ -298,8 +292,7 @@ class Cluster:
         DispatchError
             If the job neither waits nor runs.
         """
-        if now != self.now:
-            self._tick(now)
+        self._tick(now)
         if self.machine.is_in(handle, c.RUNNING):
             self.machine.requeue(handle)
         elif self.machine.is_in(handle, c.WAITING):
@@ -325,10 +318,7 @@ class Cluster:
             If the job is not running, or the allocation is not allowed or not free. Then nothing
             has changed.
         """
-        if now != self.now:
-            self._tick(now)
-        if not self.machine.is_in(handle, c.RUNNING):
-            self._refuse(handle, "resized", "running")
+        self._expect(handle, now, "resized")
         ran = self.ran(handle, now)
         self.machine.resize(handle, allocation, now)
         self._ran_before[handle] = ran
@@ -348,10 +338,7 @@ class Cluster:
         ConfigError
             If it is not malleable, or holds a number of units that it may not have then.
         """
-        if now != self.now:
-            self._tick(now)
-        if not self.machine.is_in(handle, c.RUNNING):
-            self._refuse(handle, "given other bounds", "running")
+        self._expect(handle, now, "given other bounds")
         columns, name = self.machine.store.writable, self.machine.name(handle)
         if columns[handle, c.JOB_TYPE] < JobType.MALLEABLE:
             raise ConfigError(f"job {name} is given bounds on its units, but it is not malleable")
@@ -372,10 +359,7 @@ class Cluster:
         ConfigError
             If it is not evolving, or the number is out of its bounds.
         """
-        if now != self.now:
-            self._tick(now)
-        if not self.machine.is_in(handle, c.RUNNING):
-            self._refuse(handle, "said to ask for units", "running")
+        self._expect(handle, now, "said to ask for units")
         columns, name = self.machine.store.writable, self.machine.name(handle)
         if columns[handle, c.JOB_TYPE] != JobType.EVOLVING:
             raise ConfigError(f"job {name} asks for units while it runs, but it is not evolving")
@@ -411,10 +395,7 @@ class Cluster:
         DispatchError
             If the job is not running.
         """
-        if now != self.now:
-            self._tick(now)
-        if not self.machine.is_in(handle, c.RUNNING):
-            self._refuse(handle, "queued again", "running")
+        self._expect(handle, now, "queued again")
         columns = self.machine.store.writable
         columns[handle, c.RAN] = max(columns[handle, c.RAN], self.ran(handle, now))
         self._ran_before.pop(handle, None)
@@ -439,11 +420,8 @@ class Cluster:
         DispatchError
             If the job is not running.
         """
-        if now != self.now:
-            self._tick(now)
+        self._expect(handle, now, "said to have ended")
         machine = self.machine
-        if not machine.is_in(handle, c.RUNNING):
-            self._refuse(handle, "said to have ended", "running")
         runtime = self.ran(handle, now) if self._learns else 0
         self._ran_before.pop(handle, None)
         machine.leave(handle)
@@ -461,8 +439,7 @@ class Cluster:
         DispatchError
             If it is neither waiting nor held.
         """
-        if now != self.now:
-            self._tick(now)
+        self._tick(now)
         waited = self.machine.is_in(handle, c.WAITING)
         if not waited and not self.machine.is_in(handle, c.HELD):
             self._refuse(handle, "cancelled", "waiting")
@@ -558,8 +535,7 @@ class Cluster:
         All events up to now count as reported. Jobs that should have ended are expected to end
         later.
         """
-        if now != self.now:
-            self._tick(now)
+        self._tick(now)
         if self._wakes or self._switch_ends:
             self.is_due(now)
         self._news = False
@@ -665,25 +641,19 @@ class Cluster:
         Arrays, numbers, strings and nested mappings of them. Jobs from :meth:`submit` are part of
         it; those from :meth:`admit` must be entered again by the caller.
         """
-        saved: dict[str, Any] = {
+        entered = {"jobs": self._encoder.state(), "ids": list(self._ids)} if self._ids else {}
+        return {
             "now": self.now,
             "news": self._news,
-            "wakes": np.array(sorted(self._wakes), dtype=np.int64),
+            "wakes": _sorted(self._wakes),
             "machine": self.machine.state(),
             "dispatcher": dict(self.dispatcher.state()),
             "predictor": dict(self.predictor.state()),
+            "switch_ends": _sorted(self._switch_ends, 2),
+            "ran_before": _sorted(self._ran_before.items(), 2),
+            "relaxed": _sorted(self._relaxed),
+            **entered,
         }
-        if self._switch_ends:
-            saved["switch_ends"] = np.array(sorted(self._switch_ends), dtype=np.int64)
-        if self._ran_before:
-            ran = np.array(sorted(self._ran_before.items()), dtype=np.int64)
-            saved["ran_before"] = ran
-        if self._relaxed:
-            saved["relaxed"] = np.array(sorted(self._relaxed), dtype=np.int64)
-        if self._ids:
-            saved["jobs"] = self._encoder.state()
-            saved["ids"] = list(self._ids)
-        return saved
 
     def restore(self, saved: Mapping[str, Any]) -> None:
         """
@@ -709,7 +679,7 @@ class Cluster:
             self._encoder.restore(saved["jobs"])
             self._ids.extend(str(job_id) for job_id in saved["ids"])
             self.machine.set_classes(self._encoder.classes())
-        ends, relaxed = saved.get("switch_ends", _NO_ENDS), saved.get("relaxed", _NO_ENDS[:, 0])
+        ends, relaxed = saved.get("switch_ends", _NO_PAIRS), saved.get("relaxed", _NONE)
         rows = np.concatenate([ends[:, -1], relaxed])
         there = (rows >= 0) & (rows < self.machine.store.size)
         if ends.shape[1:] != (2,) or not there.all():
@@ -722,7 +692,7 @@ class Cluster:
         if wakes and wakes[0] < now:
             raise RunError(f"the state has a wake-up at {wakes[0]}, and it is {now} already")
         self.now, self._news, self._wakes = now, bool(saved["news"]), wakes
-        self._ran_before = dict(saved.get("ran_before", _NO_ENDS).tolist())
+        self._ran_before = dict(saved.get("ran_before", _NO_PAIRS).tolist())
         self._switch_ends = sorted((second, row) for second, row in ends.tolist())
 
     # --- steps -----------------------------------------------------------------------------------
@@ -734,9 +704,21 @@ class Cluster:
             )
         self.now = now
 
+    def _expect(self, handle: int, now: int, what: str, state: int = c.RUNNING) -> None:
+        """Go on to a second; raise unless a job is in the state that is needed then."""
+        self._tick(now)
+        if not self.machine.is_in(handle, state):
+            self._refuse(handle, what, "held" if state == c.HELD else "running")
+
     def _refuse(self, handle: int, what: str, wanted: str) -> NoReturn:
         raise DispatchError(f"job {self.machine.name(handle)} is {what}, but it is not {wanted}")
 
     def _jobs(self, first: int, end: int | None = None) -> JobTable:
         rows = np.arange(first, first + 1 if end is None else end, dtype=np.int64)
         return JobTable(self.machine.store, immutable(rows))
+
+
+def _sorted(values: Iterable[Any], width: int = 0) -> IntArray:
+    """Return integers, or rows of so many, as a sorted array."""
+    found = np.array(sorted(values), dtype=np.int64)
+    return found.reshape(-1, width) if width else found

@@ -9,7 +9,7 @@ import numpy as np
 
 from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobType, Split
 from cpsched.errors import ConfigError, InfeasibleRequestError, RunError
-from cpsched.mapping.classes import Constraint, NodeFeatures, parse
+from cpsched.mapping.classes import NodeFeatures, parse
 from cpsched.mapping.feasibility import infeasible
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, submit_rows
@@ -25,6 +25,24 @@ if TYPE_CHECKING:
 
 _WHERE = "Request"
 _ONE_CORE = {"core": 1}
+#: The least and the most that a request may say of each number.
+_BOUNDS = {
+    "requested_time": (1, MAX_TIME),
+    "units": (1, UNBOUNDED),
+    "nodes_min": (1, UNBOUNDED),
+    "nodes_max": (1, UNBOUNDED),
+    "segment": (0, UNBOUNDED),
+    "max_switches": (0, UNBOUNDED),
+    "switch_wait": (0, MAX_TIME),
+    "units_min": (1, UNBOUNDED),
+    "units_max": (1, UNBOUNDED),
+    "array_limit": (0, UNBOUNDED),
+    "nice": (-MAX_NICE, MAX_NICE),
+    "serial": (0, MILLION),
+    "resize_cost": (0, MAX_TIME),
+}
+#: Those that may be None.
+_MAY_BE_OPEN = ("switch_wait", "units_min", "units_max")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,25 +127,16 @@ class Request:
     nice: int = 0
 
     def __post_init__(self) -> None:
-        _check_whole("requested_time", self.requested_time, 1, MAX_TIME)
-        _check_whole("units", self.units, 1, UNBOUNDED)
-        _check_whole("nodes_min", self.nodes_min, 1, UNBOUNDED)
-        _check_whole("nodes_max", self.nodes_max, self.nodes_min, UNBOUNDED)
-        _check_whole("segment", self.segment, 0, UNBOUNDED)
-        _check_whole("max_switches", self.max_switches, 0, UNBOUNDED)
-        if self.switch_wait is not None:
-            _check_whole("switch_wait", self.switch_wait, 0, MAX_TIME)
-        if self.units_min is not None:
-            _check_whole("units_min", self.units_min, 1, self.units)
-        if self.units_max is not None:
-            _check_whole("units_max", self.units_max, self.units, UNBOUNDED)
-        _check_whole("array_limit", self.array_limit, 0, UNBOUNDED)
-        _check_whole("nice", self.nice, -MAX_NICE, MAX_NICE)
-        _check_whole("serial", self.serial, 0, MILLION)
-        _check_whole("resize_cost", self.resize_cost, 0, MAX_TIME)
-        for kind, amount in self.resources.items():
-            _check_whole(kind, amount, 0, MAX_AMOUNT)
-        for kind, amount in self.per_node.items():
+        narrower = {
+            "nodes_max": (self.nodes_min, UNBOUNDED),
+            "units_min": (1, self.units),
+            "units_max": (self.units, UNBOUNDED),
+        }
+        for key, (least, most) in {**_BOUNDS, **narrower}.items():
+            value = getattr(self, key)
+            if value is not None or key not in _MAY_BE_OPEN:
+                _check_whole(key, value, least, most)
+        for kind, amount in (*self.resources.items(), *self.per_node.items()):
             _check_whole(kind, amount, 0, MAX_AMOUNT)
         for kind, amount in self.per_node_max.items():
             _check_whole(f"per_node_max of {kind}", amount, self.per_node.get(kind, 0), MAX_AMOUNT)
@@ -190,7 +199,9 @@ class JobEncoder:
         """
         request = self._in_queues(request)
         shape = self._shape(request)
-        relaxed = _without_switches(shape) if request.switch_wait is not None else shape
+        relaxed = shape
+        if request.switch_wait is not None:
+            relaxed = (*shape[: c.SHAPE_SWITCHES], 0, *shape[c.SHAPE_SWITCHES + 1 :])
         bounds = (request.units, request.nodes_min, request.nodes_max)
         self._check_feasible(relaxed, bounds)
         # Rigid jobs have no other size, whatever their bounds.
@@ -291,18 +302,22 @@ class JobEncoder:
             raise ConfigError(
                 f"is {unknown!r}, the system has: {', '.join(queues)}", where=_WHERE, key="queue"
             )
-        reasons = {queue.name: _kept_out(request, queue) for queue in self._queues(request.queue)}
+        reasons = {
+            queue.name: _kept_out(request, queue) for queue in self._system.queues_of(request.queue)
+        }
         taking = [name for name in names if reasons.get(name) is None]
         if not taking:
             raise InfeasibleRequestError("", next(filter(None, reversed(reasons.values()))))
         return request if len(taking) == len(names) else replace(request, queue=",".join(taking))
 
-    def _queues(self, names: str) -> tuple[Queue, ...]:
-        return self._system.queues_of(names)
-
     def _shape(self, request: Request) -> tuple[int, ...]:
-        constraint = self._constraint(request.constraint)
-        queues = self._queues(request.queue)
+        constraint = parse(request.constraint)
+        _, problem = self._features.mask(constraint)
+        if problem is not None:
+            raise InfeasibleRequestError("", problem)
+        # Of a kind that the system lacks, there is none to have more of.
+        most = {kind: n for kind, n in request.per_node_max.items() if kind in self._kinds}
+        queues = self._system.queues_of(request.queue)
         alone = constraint.exclusive or (bool(queues) and all(one.exclusive for one in queues))
         return (
             self._class(queues, request.constraint),
@@ -313,20 +328,8 @@ class JobEncoder:
             request.max_switches,
             *self._amounts(request.resources),
             *self._amounts(request.per_node),
-            *self._amounts(self._ranges(request)),
+            *self._amounts(most),
         )
-
-    def _constraint(self, text: str) -> Constraint:
-        """Return what a constraint asks for if any node has that."""
-        constraint = parse(text)
-        _, problem = self._features.mask(constraint)
-        if problem is not None:
-            raise InfeasibleRequestError("", problem)
-        return constraint
-
-    def _ranges(self, request: Request) -> dict[str, int]:
-        """Return the most of each kind that a job can use; of a kind the system lacks, none."""
-        return {kind: most for kind, most in request.per_node_max.items() if kind in self._kinds}
 
     def _amounts(self, amounts: Mapping[str, int]) -> list[int]:
         found = [0] * len(self._kinds)
@@ -411,6 +414,23 @@ def _check_saved(
 ) -> None:
     """Check that saved requests are such as kernels can work with."""
     columns, width = c.RANKING_ESTIMATE, c.SHAPE_REQUEST + 3 * num_kinds
+    bounds = {
+        SUBMIT_COLUMNS[key]: known
+        for key, known in {**_BOUNDS, "switch_wait": (MISSING, MAX_TIME)}.items()
+        if key in SUBMIT_COLUMNS
+    }
+    bounds |= {
+        c.SUBMIT: (-MAX_TIME, MAX_TIME),
+        c.SHAPE: (0, len(shapes) - 1),
+        c.EXPECTED_WAIT: (-1, MAX_TIME),
+        c.RESTARTABLE: (0, 1),
+        c.JOB_TYPE: (0, max(JobType)),
+        c.URGENT: (0, 1),
+    }
+    bounds |= {
+        SUBMIT_COLUMNS[label]: (-1, num - 1)
+        for label, num in zip(LABELS, num_codes[1:], strict=True)
+    }
     good = (
         shapes.dtype == submitted.dtype == np.int64
         and shapes.ndim == submitted.ndim == 2
@@ -421,37 +441,11 @@ def _check_saved(
         and np.array_equal(submitted[:, c.HANDLE], np.arange(len(submitted)))
         and all(
             ((least <= submitted[:, at]) & (submitted[:, at] <= most)).all()
-            for at, least, most in (
-                (c.SUBMIT, -MAX_TIME, MAX_TIME),
-                (c.REQUESTED_TIME, 1, MAX_TIME),
-                (c.UNITS, 1, UNBOUNDED),
-                (c.SHAPE, 0, len(shapes) - 1),
-                (c.NODES_MIN, 1, UNBOUNDED),
-                (c.NODES_MAX, 1, UNBOUNDED),
-                (c.EXPECTED_WAIT, -1, MAX_TIME),
-                (c.RESTARTABLE, 0, 1),
-                (c.JOB_TYPE, 0, max(JobType)),
-                (c.UNITS_MIN, 1, UNBOUNDED),
-                (c.UNITS_MAX, 1, UNBOUNDED),
-                (c.SERIAL, 0, MILLION),
-                (c.RESIZE_COST, 0, MAX_TIME),
-                (c.URGENT, 0, 1),
-                (c.ARRAY_LIMIT, 0, UNBOUNDED),
-                (c.NICE, -MAX_NICE, MAX_NICE),
-                *(
-                    (SUBMIT_COLUMNS[label], -1, num - 1)
-                    for label, num in zip(LABELS, num_codes[1:], strict=True)
-                ),
-            )
+            for at, (least, most) in bounds.items()
         )
     )
     if not good:
         raise RunError("the state has jobs with impossible requests")
-
-
-def _without_switches(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Return a shape that asks for the same but ``max_switches``."""
-    return (*shape[: c.SHAPE_SWITCHES], 0, *shape[c.SHAPE_SWITCHES + 1 :])
 
 
 def _check_whole(key: str, value: object, least: int, most: int) -> None:

@@ -11,7 +11,7 @@ from cpsched.base.types import MISSING, Status
 from cpsched.mapping import Fitted
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS
-from cpsched.model.workload import Labels, Workload
+from cpsched.model.workload import COLUMNS, Labels, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,30 +19,15 @@ if TYPE_CHECKING:
     from cpsched.base.types import IntArray
     from cpsched.engine.cluster import Cluster
 
-#: Columns of a workload that a store has under the same name.
-_SAME = {
-    "submit": c.SUBMIT,
-    "requested_time": c.REQUESTED_TIME,
-    "units": c.UNITS,
-    "nodes_min": c.NODES_MIN,
-    "nodes_max": c.NODES_MAX,
-    "switch_wait": c.SWITCH_WAIT,
-    "job_type": c.JOB_TYPE,
-    "units_min": c.UNITS_MIN,
-    "units_max": c.UNITS_MAX,
-    "serial": c.SERIAL,
-    "resize_cost": c.RESIZE_COST,
-    "deadline": c.DEADLINE,
-    "array_limit": c.ARRAY_LIMIT,
-    "nice": c.NICE,
-}
-_FLAGS = {"urgent": c.URGENT, "restartable": c.RESTARTABLE}
+#: Columns that a store and a workload have under the same name, without strings.
+_SAME = {name: at for name, at in SUBMIT_COLUMNS.items() if name in {*COLUMNS} - {*LABELS}}
 _SHAPES = {
     "split": c.SHAPE_SPLIT,
     "segment": c.SHAPE_SEGMENT,
     "max_switches": c.SHAPE_SWITCHES,
+    "contiguous": c.SHAPE_CONTIGUOUS,
+    "exclusive": c.SHAPE_EXCLUSIVE,
 }
-_SHAPE_FLAGS = {"contiguous": c.SHAPE_CONTIGUOUS, "exclusive": c.SHAPE_EXCLUSIVE}
 
 
 def jobs_of(
@@ -74,9 +59,7 @@ def jobs_of(
     amounts = [shape[:, c.SHAPE_REQUEST + k * kinds :][:, :kinds] for k in range(3)]
     num = store.size
     known: dict[str, Any] = {name: columns[:, at] for name, at in _SAME.items()}
-    known |= {name: columns[:, at] != 0 for name, at in _FLAGS.items()}
     known |= {name: shape[:, at] for name, at in _SHAPES.items()}
-    known |= {name: shape[:, at] != 0 for name, at in _SHAPE_FLAGS.items()}
     for name in LABELS:
         codes = columns[:, SUBMIT_COLUMNS[name]]
         known[name] = Labels(codes.copy(), tuple(store.labels[name]))

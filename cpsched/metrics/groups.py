@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Labels, Workload
 
@@ -108,11 +108,7 @@ def by_user(wait: IntArray, user: IntArray) -> dict[str, Any]:
         user who waited longest on average). A user counts once, however many jobs are theirs.
         None where no user is known.
     """
-    known = user >= 0
-    jobs = np.bincount(user[known])
-    # Sums of seconds are far below 2**53, so exact.
-    total = np.bincount(user[known], weights=wait[known])
-    means = total[jobs > 0] / jobs[jobs > 0]
+    means = _means(wait, user)
     if not len(means):
         return {"users": 0, **dict.fromkeys(("mean", "median", "p95", "max"))}
     median, p95 = np.quantile(means, [0.5, 0.95]).tolist()
@@ -147,13 +143,20 @@ def fairness(slowdown: FloatArray, user: IntArray) -> float | None:
     .. [1] Jain, Chiu and Hawe (1984). A quantitative measure of fairness and discrimination for
        resource allocation in shared computer systems. DEC-TR-301.
     """
-    known = user >= 0
-    jobs = np.bincount(user[known])
-    total = np.bincount(user[known], weights=slowdown[known])
-    means = (total[jobs > 0] / jobs[jobs > 0]).tolist()
+    means = _means(slowdown, user).tolist()
     if not means:
         return None
     return math.fsum(means) ** 2 / (len(means) * math.fsum(value**2 for value in means))
+
+
+def _means(values: AnyArray, user: IntArray) -> FloatArray:
+    """Return the mean of each user who is known."""
+    known = user >= 0
+    jobs = np.bincount(user[known])
+    # Sums of seconds are far below 2**53, so exact.
+    total = np.bincount(user[known], weights=values[known])
+    means: FloatArray = total[jobs > 0] / jobs[jobs > 0]
+    return means
 
 
 def _asked(schedule: Schedule) -> IntArray:

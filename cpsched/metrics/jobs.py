@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 #: The longest runtimes of short and of medium jobs, seconds (Remediani 2017, section 3.1.1).
 SHORT_LIMIT = 3600
 MEDIUM_LIMIT = 12 * 3600
-#: How long jobs of each :class:`JobClass` run, in its order, by the name in tables and files.
 #: What jobs submitted in the steady window are called.
 STEADY = "steady"
+#: How long jobs of each :class:`JobClass` run, in its order, by the name in tables and files.
 CLASSES = {"short": "at most 1 h", "medium": "1 h to 12 h", "long": "more than 12 h"}
 
 

@@ -129,9 +129,9 @@ Headline = tuple[float, float, float] | None
 
 def headline(summary: Mapping[str, Any]) -> Headline:
     """Return the headline of a summary; None if no job ran, or it is of an older version."""
-    response = summary.get("response_by_area_s")
-    tail = summary["wait_s"]["all"].get("p99.9")
-    slowdown = summary["bounded_slowdown"]["all"]["mean"]
+    figures = Figures.of(summary)
+    response, tail = figures.area_weighted_response, figures.p999_wait
+    slowdown = figures.mean_bounded_slowdown
     if response is None or tail is None or slowdown is None:
         return None
     return response, tail, slowdown
@@ -163,29 +163,19 @@ def on_front(
     list
         None for a run without a headline.
     """
-    found: list[bool | None] = []
-    for index, run in enumerate(runs):
-        found.append(
-            None
-            if run is None
-            else not any(
-                kinds[other] == kinds[index] and _beats(runs, other, index, is_lower)
-                for other in range(len(runs))
-            )
+
+    def beats(one: int, other: int) -> bool:
+        ours, theirs = runs[one], runs[other]
+        if kinds[one] != kinds[other] or ours is None or theirs is None:
+            return False
+        pairs = list(zip(ours, theirs, strict=True))
+        return all(a <= b for a, b in pairs) and any(
+            a < b and (is_lower is None or is_lower(one, other, figure))
+            for figure, (a, b) in enumerate(pairs)
         )
-    return found
 
-
-def _beats(
-    runs: Sequence[Headline],
-    one: int,
-    other: int,
-    is_lower: Callable[[int, int, int], bool] | None,
-) -> bool:
-    ours, theirs = runs[one], runs[other]
-    if ours is None or theirs is None or any(a > b for a, b in zip(ours, theirs, strict=True)):
-        return False
-    return any(
-        a < b and (is_lower is None or is_lower(one, other, figure))
-        for figure, (a, b) in enumerate(zip(ours, theirs, strict=True))
-    )
+    indices = range(len(runs))
+    return [
+        None if runs[at] is None else not any(beats(other, at) for other in indices)
+        for at in indices
+    ]

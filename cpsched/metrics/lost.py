@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,7 +16,6 @@ from cpsched.model.schedule import JobOutcome, Leaving
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.base.types import IntArray
     from cpsched.model.schedule import Schedule
 
 
@@ -33,36 +32,36 @@ class Reason(StrEnum):
     """It was adapting to another allocation (``resize_cost``)."""
 
 
-def goodput(schedule: Schedule) -> float | None:
+def goodput(schedule: Schedule) -> dict[str, Any]:
     """
-    Return the share of all core seconds in which work was done that counts.
+    Return what became of the core seconds, as plain JSON types.
 
-    Of the first resource kind, from first submit to last end, as
-    :func:`~cpsched.metrics.system.utilization`, of which it is the part that was not :func:`lost`.
-    None where the machine has no cores, or no job ran.
+    Returns
+    -------
+    dict
+        ``goodput``: the share of all core seconds (of the first resource kind, from first submit to
+        last end) in which work was done that counts; ``lost``: the shares that jobs held for
+        nothing, by :class:`Reason`. Together they are the utilization. None where the machine has
+        no cores, or no job ran. ``restarts``: ``jobs`` that were taken off their nodes,
+        ``starts_cut_short``, and ``lost_share`` of the held core seconds: the work of such starts
+        that was not saved, and the time that starting again took.
     """
-    seconds = _core_seconds(schedule)
-    if not seconds:
-        return None
-    return (held(schedule) - sum(lost_core_seconds(schedule).values())) / seconds
-
-
-def lost(schedule: Schedule) -> dict[str, float] | None:
-    """
-    Return the share of all core seconds that jobs held for nothing, by :class:`Reason`.
-
-    None where :func:`goodput` is.
-    """
-    seconds = _core_seconds(schedule)
-    if not seconds:
-        return None
-    return {str(why): found / seconds for why, found in lost_core_seconds(schedule).items()}
-
-
-def held(schedule: Schedule) -> int:
-    """Return the core seconds that jobs held."""
-    segments = schedule.segments
-    return exact_dot(segments.count * segments.amount[:, 0], segments.end - segments.start)
+    window, segments = busy_window(schedule), schedule.segments
+    seconds = int(schedule.system.total[0]) * window.length if window else 0
+    held = exact_dot(segments.count * segments.amount[:, 0], segments.end - segments.start)
+    lost = lost_core_seconds(schedule)
+    again = lost[Reason.REQUEUED] + lost[Reason.RESTARTING]
+    off = np.isin(segments.leaving, [Leaving.REQUEUED, Leaving.SUSPENDED])
+    cut = np.unique(np.stack([segments.job[off], segments.start[off]]), axis=1)[0]
+    return {
+        "goodput": (held - sum(lost.values())) / seconds if seconds else None,
+        "lost": {str(why): one / seconds for why, one in lost.items()} if seconds else None,
+        "restarts": {
+            "jobs": len(np.unique(cut)),
+            "starts_cut_short": len(cut),
+            "lost_share": again / held if held else 0.0,
+        },
+    }
 
 
 def lost_core_seconds(schedule: Schedule) -> dict[Reason, int]:
@@ -155,17 +154,3 @@ def _of_changed_jobs(schedule: Schedule) -> Iterator[tuple[int, list[tuple[int, 
         for (begin, until, why), nodes in groupby(of_job, key=lambda row: tuple(row[1:4])):
             allocations.append((begin, until, sum(row[4] for row in nodes), why))
         yield which, allocations
-
-
-def _core_seconds(schedule: Schedule) -> int:
-    """Return the core seconds of the machine from first submit to last end."""
-    window = busy_window(schedule)
-    return int(schedule.system.total[0]) * window.length if window else 0
-
-
-def cut_short(schedule: Schedule) -> IntArray:
-    """Return the jobs (rows) of which a start was cut short, once for each such start."""
-    segments = schedule.segments
-    off = np.isin(segments.leaving, [Leaving.REQUEUED, Leaving.SUSPENDED])
-    found: IntArray = np.unique(np.stack([segments.job[off], segments.start[off]]), axis=1)[0]
-    return found

@@ -12,7 +12,7 @@ from cpsched.base.types import MISSING
 from cpsched.metrics import groups as job_groups
 from cpsched.metrics import jobs, system
 from cpsched.metrics.jobs import overtaken
-from cpsched.metrics.lost import goodput, lost
+from cpsched.metrics.lost import goodput
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.placement import placement, places, theoretical_runtime
 from cpsched.metrics.rejections import reason_kind
@@ -42,6 +42,7 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
     steady window; waits also by size and by user.
     """
     window, steady = busy_window(schedule), steady_window(schedule)
+    length = window.length if window else None
     found = places(schedule)
     theory = theoretical_runtime(schedule, found)
     return {
@@ -49,17 +50,15 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
         "overrun": schedule.overrun,
         "window_s": list(window) if window else None,
         "steady_window_s": list(steady) if steady else None,
-        "makespan_s": system.makespan(schedule),
-        "throughput_jobs_per_hour": system.throughput(schedule),
+        "makespan_s": length,
+        "throughput_jobs_per_hour": _ratio(int(finished(schedule).sum()) * 3600, length),
         "theoretical_runtime_s": theory,
-        "theoretical_utilization": _ratio(theory, window.length if window else None),
-        "utilization": system.utilization(schedule),
-        "steady_utilization": system.steady_utilization(schedule),
+        "theoretical_utilization": _ratio(theory, length),
+        "utilization": system.utilization(schedule, window),
+        "steady_utilization": system.utilization(schedule, steady),
         "node_utilization": system.node_utilization(schedule),
         "loss_of_capacity": system.loss_of_capacity(schedule),
-        "goodput": goodput(schedule),
-        "lost": lost(schedule),
-        "restarts": system.restarts(schedule),
+        **goodput(schedule),
         "placement": placement(schedule, found),
         "queue_jobs": _queue(schedule, window),
         **_of_jobs(schedule, steady),
@@ -74,7 +73,8 @@ def _of_jobs(schedule: Schedule, steady: Window | None) -> dict[str, Any]:
     wait = jobs.wait(submit, schedule.start[done])
     response = jobs.turnaround(submit, schedule.end[done])
     runtime, width = (values[done] for values in nominal(schedule))
-    slowdown = jobs.slowdown(response, runtime)
+    slowdown, bounded = jobs.slowdown(response, runtime), jobs.bounded_slowdown(response, runtime)
+    user = schedule.workload.user.codes[done]
     length, size = jobs.job_class(runtime), job_groups.job_size(schedule)[done]
     groups = {
         "all": np.ones(len(wait), dtype=np.bool_),
@@ -87,17 +87,13 @@ def _of_jobs(schedule: Schedule, steady: Window | None) -> dict[str, Any]:
     return {
         "wait_s": _by_group(wait, groups),
         "wait_by_size_s": _by_group(wait, sizes),
-        "wait_by_user_s": job_groups.by_user(wait, schedule.workload.user.codes[done]),
-        "fairness_by_user": job_groups.fairness(
-            jobs.bounded_slowdown(response, runtime), schedule.workload.user.codes[done]
-        ),
+        "wait_by_user_s": job_groups.by_user(wait, user),
+        "fairness_by_user": job_groups.fairness(bounded, user),
         "overtaken_by_jobs": statistics(overtaken(schedule)),
         "turnaround_s": _by_group(response, groups),
         "slowdown": _by_group(slowdown, groups),
-        "bounded_slowdown": _by_group(jobs.bounded_slowdown(response, runtime), groups),
-        "response_by_area_s": system.response_by_area(response, runtime, width),
-        "response_by_width_s": system.response_by_width(response, width),
-        "slowdown_by_area": system.slowdown_by_area(response, runtime, width),
+        "bounded_slowdown": _by_group(bounded, groups),
+        **system.weighted_means(response, runtime, width),
         "excluded_in_plots": {
             "wait = 0": _share(wait == 0),
             "slowdown = 1": _share(slowdown == 1),

@@ -1,57 +1,46 @@
-"""The machine as a whole: utilization, throughput, loss of capacity, weighted means over jobs."""
+"""The machine as a whole: utilization, loss of capacity, weighted means over jobs."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.metrics.lost import Reason, cut_short, held, lost_core_seconds
-from cpsched.metrics.steps import StepFunction, distinct, exact_dot, exact_sum, used, waiting
-from cpsched.metrics.window import busy_window, finished, steady_window
+from cpsched.metrics.steps import StepFunction, distinct, exact_dot, used, waiting
+from cpsched.metrics.window import busy_window
 
 if TYPE_CHECKING:
     from cpsched.base.types import IntArray
     from cpsched.metrics.window import Window
     from cpsched.model.schedule import Schedule
 
-_HOUR = 3600
 
-
-def makespan(schedule: Schedule) -> int | None:
-    """Return the seconds from the first submit to the last end, or None if no job ran."""
-    window = busy_window(schedule)
-    return window.length if window else None
-
-
-def utilization(schedule: Schedule) -> dict[str, float | None]:
+def utilization(schedule: Schedule, window: Window | None) -> dict[str, float | None]:
     """
-    Return the share of each resource kind that was allocated from first submit to last end.
+    Return the share of each resource kind that was allocated within a window.
 
-    What a job holds counts, whether it uses it or not: a job alone on its nodes holds them. The
-    window is ``[first submit, last end)``, see :func:`~cpsched.metrics.window.busy_window`.
+    What a job holds counts, whether it uses it or not: a job alone on its nodes holds them. Over
+    the whole schedule (:func:`~cpsched.metrics.window.busy_window`) one long job at the end of a
+    log changes much of it, without warm-up and drain
+    (:func:`~cpsched.metrics.window.steady_window`) nothing.
 
     Returns
     -------
     dict
-        By resource name, within [0, 1]; None where the machine has none of the kind, or no job
-        ran.
+        By resource name, within [0, 1]; None where the machine has none of the kind, or there is no
+        window.
 
     Notes
     -----
     ``sum of amount * seconds held within the window / (capacity * length of the window)``.
     """
-    return _allocated(schedule, busy_window(schedule))
-
-
-def steady_utilization(schedule: Schedule) -> dict[str, float | None]:
-    """
-    Return the same within the steady window: warm-up and drain left out.
-
-    See :func:`~cpsched.metrics.window.steady_window`. One long job at the end of a log does not
-    change it, as it does :func:`utilization`. None also where there is no such window.
-    """
-    return _allocated(schedule, steady_window(schedule))
+    total = schedule.system.total.tolist()
+    return {
+        name: used(schedule, kind).integral(*window) / (total[kind] * window.length)
+        if window and total[kind]
+        else None
+        for kind, name in enumerate(schedule.system.resources)
+    }
 
 
 def node_utilization(schedule: Schedule) -> float | None:
@@ -115,81 +104,31 @@ def loss_of_capacity(schedule: Schedule) -> dict[str, float | None]:
     return lost
 
 
-def throughput(schedule: Schedule) -> float | None:
-    """Return the jobs that ended (completed or timed out) per hour, or None if no job ran."""
-    window = busy_window(schedule)
-    return int(finished(schedule).sum()) * _HOUR / window.length if window else None
-
-
-def restarts(schedule: Schedule) -> dict[str, Any]:
+def weighted_means(
+    response: IntArray, runtime: IntArray, width: IntArray
+) -> dict[str, float | None]:
     """
-    Return statistics of starts that were cut short, as plain JSON types.
-
-    Returns
-    -------
-    dict
-        ``jobs`` that were requeued, ``starts_cut_short``, and ``lost_share``: of all core seconds
-        that jobs held, the work of such starts that was not saved, and the time that starting again
-        took.
-    """
-    jobs, found = cut_short(schedule), lost_core_seconds(schedule)
-    total = held(schedule)
-    lost = found[Reason.REQUEUED] + found[Reason.RESTARTING]
-    return {
-        "jobs": len(np.unique(jobs)),
-        "starts_cut_short": len(jobs),
-        "lost_share": lost / total if total else 0.0,
-    }
-
-
-def response_by_width(turnaround: IntArray, width: IntArray) -> float | None:
-    """
-    Return the mean response time in seconds, every job weighted by its width.
+    Return means over jobs in which wide or large jobs weigh more, as plain JSON types.
 
     Parameters
     ----------
-    turnaround, width
-        Seconds, and cores held, shape ``(num_jobs,)``.
-
-    Returns
-    -------
-    float or None
-        ``sum(width * turnaround) / sum(width)``; None where no job has any width.
-
-    Notes
-    -----
-    ARTwW of [1]_: it does not change if a wide job is handed in as several narrow ones.
-
-    References
-    ----------
-    .. [1] Streit (2003). Self-tuning job scheduling strategies for the resource management of HPC
-       systems and computational grids. PhD thesis, Paderborn.
-    """
-    total = int(width.sum())
-    return exact_dot(width, turnaround) / total if total else None
-
-
-def response_by_area(turnaround: IntArray, runtime: IntArray, width: IntArray) -> float | None:
-    """
-    Return the mean response time in seconds, every job weighted by its area (width times runtime).
-
-    Parameters
-    ----------
-    turnaround, runtime, width
+    response, runtime, width
         Seconds, seconds, and cores held, shape ``(num_jobs,)``.
 
     Returns
     -------
-    float or None
-        None where no job has any area.
+    dict
+        None each where no job has any weight. An area is a width times a runtime.
 
-    Notes
-    -----
-    ``sum(width * runtime * turnaround) / sum(width * runtime)``, the average weighted response
-    time of [1]_, which [2]_ recommend over mean response time and mean bounded slowdown:
-    these follow the many small jobs, which together use little of the machine. It does not
-    change if a job is handed in as several narrower ones that run at the same time. Weights are
-    those of :func:`slowdown_by_area`, the value is that of :func:`response_by_width`.
+        ``response_by_area_s``: ``sum(area * response) / sum(area)``, the average weighted response
+        time of [1]_, which [2]_ recommend over mean response time and mean bounded slowdown: these
+        follow the many small jobs, which together use little of the machine. It does not change if
+        a job is handed in as several narrower ones that run at the same time.
+
+        ``response_by_width_s``: ``sum(width * response) / sum(width)``, ARTwW of [3]_.
+
+        ``slowdown_by_area``: SLDwA of [3]_. As area times slowdown is width times response, it is
+        ``sum(width * response) / sum(area)``.
 
     References
     ----------
@@ -197,43 +136,15 @@ def response_by_area(turnaround: IntArray, runtime: IntArray, width: IntArray) -
        Scheduling 3(5).
     .. [2] Boëzennec, Dufossé and Pallez (2023). Optimization metrics for the evaluation of batch
        schedulers in HPC. JSSPP.
+    .. [3] Streit (2003). Self-tuning job scheduling strategies for the resource management of HPC
+       systems and computational grids. PhD thesis, Paderborn.
     """
-    area = width * runtime
-    total = exact_sum(area)
-    return exact_dot(area, turnaround) / total if total else None
-
-
-def slowdown_by_area(turnaround: IntArray, runtime: IntArray, width: IntArray) -> float | None:
-    """
-    Return the mean slowdown, every job weighted by its area (width times runtime).
-
-    Parameters
-    ----------
-    turnaround, runtime, width
-        Seconds, seconds, and cores held, shape ``(num_jobs,)``.
-
-    Returns
-    -------
-    float or None
-        None where no job has any area.
-
-    Notes
-    -----
-    SLDwA of Streit (2003), see :func:`response_by_width`. As area times slowdown is width times
-    response, it is ``sum(width * turnaround) / sum(width * runtime)``.
-    """
-    area = exact_dot(width, runtime)
-    return exact_dot(width, turnaround) / area if area else None
-
-
-def _allocated(schedule: Schedule, window: Window | None) -> dict[str, float | None]:
-    """Return the share of each resource kind allocated within a window; None without one."""
-    total = schedule.system.total.tolist()
+    area, wide = exact_dot(width, runtime), int(width.sum())
+    by_width = exact_dot(width, response)
     return {
-        name: used(schedule, kind).integral(*window) / (total[kind] * window.length)
-        if window and total[kind]
-        else None
-        for kind, name in enumerate(schedule.system.resources)
+        "response_by_area_s": exact_dot(width * runtime, response) / area if area else None,
+        "response_by_width_s": by_width / wide if wide else None,
+        "slowdown_by_area": by_width / area if area else None,
     }
 
 

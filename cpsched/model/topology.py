@@ -169,10 +169,6 @@ class Topology:
         hops: IntArray = np.where(a == b, 0, self.hops[self.common_level(a, b)])
         return hops
 
-    def fewest_groups(self, level: int, num: int) -> int:
-        """Return how few groups of a level can hold so many nodes, were they all free."""
-        return int(np.searchsorted(self._largest_first(level), num)) + 1
-
     def misfit(self, nodes: IntArray, *, segment: int = 0, max_switches: int = 0) -> str:
         """
         Say how distinct nodes break what a job asks of their places, '' if they do not.

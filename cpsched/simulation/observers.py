@@ -55,6 +55,10 @@ class Observer:
         """Everything at this second is done."""
 
 
+#: The methods that an observer may have.
+HOOKS = tuple(name for name in vars(Observer) if name.startswith("on_"))
+
+
 class RunObserver(Observer):
     """
     An observer that ``simulate --observe NAME:KEY=VALUE,...`` asks for; it watches one run.

@@ -181,42 +181,30 @@ class OutageTable:
     ) -> tuple[int, int, int, int]:
         name = row["node"] or ""
         if name not in node_of:
-            raise TraceError(
-                f"the system has no node {name!r}; its nodes are {listed(list(node_of))}",
-                file=self._file,
-                line=line,
-                field="node",
+            nodes = listed(list(node_of))
+            raise self._wrong(
+                line, "node", f"the system has no node {name!r}; its nodes are {nodes}"
             )
-        times: list[int] = []
-        for column in ("from", "to", _KNOWN):
-            text = row.get(column) or ""
-            if column == _KNOWN and not text:
-                times.append(times[0])
-                continue
-            try:
-                second = int(text)
-            except ValueError:
-                second = MAX_TIME + 1
-            if abs(second) > MAX_TIME:
-                raise TraceError(
-                    f"{text!r} is not a whole number of seconds",
-                    file=self._file,
-                    line=line,
-                    field=column,
-                )
-            times.append(second)
-        if times[1] <= times[0]:
-            raise TraceError(
-                f"{times[1]} is not after {times[0]}", file=self._file, line=line, field="to"
-            )
-        if times[2] > times[0]:
-            raise TraceError(
-                f"{times[2]} is after {times[0]}, when the node goes down",
-                file=self._file,
-                line=line,
-                field=_KNOWN,
-            )
-        return node_of[name], times[0], times[1], times[2]
+        start, end = (self._second(row, line, column) for column in ("from", "to"))
+        since = self._second(row, line, _KNOWN) if row.get(_KNOWN) else start
+        if end <= start:
+            raise self._wrong(line, "to", f"{end} is not after {start}")
+        if since > start:
+            raise self._wrong(line, _KNOWN, f"{since} is after {start}, when the node goes down")
+        return node_of[name], start, end, since
+
+    def _second(self, row: dict[str, str | None], line: int, column: str) -> int:
+        text = row[column] or ""
+        try:
+            second = int(text)
+        except ValueError:
+            second = MAX_TIME + 1
+        if abs(second) > MAX_TIME:
+            raise self._wrong(line, column, f"{text!r} is not a whole number of seconds")
+        return second
+
+    def _wrong(self, line: int, field: str, message: str) -> TraceError:
+        return TraceError(message, file=self._file, line=line, field=field)
 
 
 class DownNodes:

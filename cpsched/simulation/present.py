@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.spec import build
 from cpsched.base.types import MISSING, Status
 from cpsched.engine.jobs_of import jobs_of
 from cpsched.model import columns as c
@@ -23,10 +22,11 @@ from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.model.schedule import JobOutcome, Outages
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
-from cpsched.simulation.simulator import Phase, Simulator
+from cpsched.simulation.simulate import simulator_of
+from cpsched.simulation.simulator import Phase
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
     from typing import Self
 
     from cpsched.base.types import IntArray
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cpsched.mapping import Fitted
     from cpsched.model.jobstore import JobStore
     from cpsched.simulation.settings import Settings
+    from cpsched.simulation.simulator import Simulator
     from cpsched.simulation.work import Work
 
 _END, _RELEASE = int(Phase.END), int(Phase.RELEASE)
@@ -79,8 +80,8 @@ class Present:
         runtimes are 0.
     cluster
         Where they wait and run.
-    dispatcher
-        Specification of its dispatcher.
+    dispatcher, predictor
+        Specifications of its dispatcher and predictor.
     settings
         Other settings of a simulation.
     outages
@@ -96,6 +97,7 @@ class Present:
     jobs: Fitted
     cluster: Cluster
     dispatcher: str
+    predictor: str
     settings: Settings
     outages: Outages
     state: Mapping[str, Any]
@@ -109,9 +111,10 @@ class Present:
         cls,
         simulator: Simulator,
         fitted: Fitted,
-        *,
         dispatcher: str,
+        predictor: str,
         settings: Settings,
+        *,
         now: int | None = None,
     ) -> Present:
         """
@@ -119,7 +122,7 @@ class Present:
 
         Parameters
         ----------
-        fitted, dispatcher, settings
+        fitted, dispatcher, predictor, settings
             What it was made of.
         now
             A second since, before the next instant; by default that of the last one.
@@ -137,6 +140,7 @@ class Present:
             jobs=_without_future(_taken(fitted, simulator.arrivals.workload_row[:num]), saved),
             cluster=simulator.cluster,
             dispatcher=dispatcher,
+            predictor=predictor,
             settings=settings,
             outages=_known_by(simulator.outages, now),
             state=_memory(saved),
@@ -150,6 +154,7 @@ class Present:
         *,
         dispatcher: str,
         settings: Settings,
+        predictor: str = "requested",
         ran: Mapping[int, int] | None = None,
         begin: Mapping[int, int] | None = None,
         dependency: Mapping[int, int] | None = None,
@@ -161,8 +166,8 @@ class Present:
 
         Parameters
         ----------
-        dispatcher
-            The specification of the cluster's.
+        dispatcher, predictor
+            The specifications of the cluster's.
         ran
             Runtimes of ended jobs in seconds, by handle; omitted jobs never ran.
         begin, dependency
@@ -210,6 +215,7 @@ class Present:
             jobs=_without_future(jobs, saved),
             cluster=cluster,
             dispatcher=dispatcher,
+            predictor=predictor,
             settings=settings,
             outages=Outages.none() if outages is None else outages,
             state=_memory(saved),
@@ -279,25 +285,16 @@ class Present:
         return Arrivals(self.jobs)
 
     def _built(self, future: Arrivals, coming: Coming) -> Simulator:
-        settings, store = self.settings, self.cluster.machine.store
-        dispatcher = build("dispatchers", self.dispatcher)
+        store = self.cluster.machine.store
         told = store.columns[: len(self), c.RANKING_ESTIMATE : c.NUM_SUBMIT]
-        predictor: RuntimePredictor = build("predictors", "requested")
+        predictor: str | RuntimePredictor = "requested"
         more = store.quantiles is not None or store.ends_within is not None
         if more or (told != self.table.requested_time[:, None]).any():
             predictor = _AsBefore(store, coming.like, len(self))
-        return Simulator(
-            future,
-            dispatcher,
-            predictor,
-            overrun=settings.overrun,
-            correction=settings.correction,
-            dispatch_interval=settings.dispatch_interval or dispatcher.interval,
-            runtime_model=settings.runtime_model,
-            outages=_Known(self.outages),
-            seed=settings.seed,
-            # The compiled loop can continue only with these.
-            observers=(AllocationRecorder(len(self.jobs.system.resources)), DecisionRecorder()),
+        # The compiled loop can continue only with these.
+        recorders = AllocationRecorder(len(self.jobs.system.resources)), DecisionRecorder()
+        return simulator_of(
+            future, self.dispatcher, predictor, self.settings, recorders, self.outages
         )
 
     def _restored(self, future: Simulator, num_coming: int) -> dict[str, Any]:
@@ -405,17 +402,6 @@ def _known_by(outages: Outages, now: int) -> Outages:
         end=np.where(announced, end, 2 * now - start + 1),
         known=known,
     )
-
-
-class _Known:
-    """Outages as an outage model."""
-
-    def __init__(self, outages: Outages) -> None:
-        self._outages = outages
-
-    def outages(self, names: Sequence[str], first: int, last: int, seed: int) -> Outages:  # noqa: ARG002
-        """Return them."""
-        return self._outages
 
 
 class _AsBefore(RuntimePredictor):

@@ -93,7 +93,7 @@ class Recorded:
         """Return the recorded runtime, in parts."""
         return self._work[job]
 
-    def speed(self, job: int, allocation: Allocation) -> int:
+    def speed(self, job: int, allocation: Allocation) -> Parts:
         """Return the parts of a second on these units."""
         if job not in self._sizes:
             return 1
@@ -151,7 +151,7 @@ def refuse_other_sizes(arrivals: Arrivals, name: str) -> None:
         )
 
 
-class GpuScaling:
+class GpuScaling(Recorded):
     """
     Jobs with a range of GPUs per node run faster on more; all others as in the log.
 
@@ -196,6 +196,7 @@ class GpuScaling:
             If a job has a range that begins at 0, of which no runtime follows.
         """
         refuse_other_sizes(arrivals, self.name)
+        super().reset(arrivals, seed)
         jobs, rows = arrivals.workload, arrivals.workload_row
         self._fewest: IntArray = jobs.per_node[rows]
         self._most: IntArray = jobs.per_node_max[rows]
@@ -213,11 +214,8 @@ class GpuScaling:
         uniform = np.random.default_rng(seed).random(len(rows))[scaled]
         factor = positive_normal(uniform, self._sigma)
         work[scaled] = np.ceil(work[scaled] * factor).astype(np.int64)
-        self._work: list[int] = work.tolist()
-
-    def work(self, job: int) -> int:
-        """Return ``t N(1, sigma)``, the seconds a job would run on its fewest GPUs."""
-        return self._work[job]
+        #: The seconds that each job would run on its fewest GPUs: ``t N(1, sigma)``.
+        self._work = work.tolist()
 
     def speed(self, job: int, allocation: Allocation) -> Parts:
         """Return ``allocated / fewest``, of the kind that scales least."""
@@ -229,10 +227,6 @@ class GpuScaling:
             used = min(held, int(self._most[job, kind]))
             speeds.append(Fraction(used, int(self._fewest[job, kind])))
         return min(speeds, default=1)
-
-    def parts(self, job: int) -> int:  # noqa: ARG002
-        """Return 1: work is seconds."""
-        return 1
 
 
 def positive_normal(uniform: FloatArray, sigma: float) -> FloatArray:

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.prediction import RuntimePredictor
+    from cpsched.model.schedule import Outages
+    from cpsched.simulation.arrivals import Arrivals
     from cpsched.simulation.observers import Observer
 
 
@@ -135,13 +137,14 @@ def simulate(
 
 
 def simulator_of(
-    fitted: Fitted,
+    fitted: Fitted | Arrivals,
     dispatcher: str | Dispatcher,
     predictor: str | RuntimePredictor,
     settings: Settings,
     observers: Sequence[Observer] = (),
+    outages: Outages | None = None,
 ) -> Simulator:
-    """Return a simulation that has not begun, made of names."""
+    """Return a simulation that has not begun, made of names; outages may be others than asked."""
     decides = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
     interval = settings.dispatch_interval
     truth = _Truth()
@@ -153,7 +156,7 @@ def simulator_of(
         correction=settings.correction,
         dispatch_interval=decides.interval if interval is None else interval,
         runtime_model=settings.runtime_model,
-        outages=settings.outages,
+        outages=settings.outages if outages is None else outages,
         seed=settings.seed,
         observers=observers,
     )
@@ -201,52 +204,21 @@ def _fitted(
             "the system is missing: give the name of one that comes with cpsched"
             f" ({', '.join(systems.names())}), the path of a system file, or a System"
         )
-    workload, system = workload_of(workload), system_of(system)
+    if not isinstance(workload, Workload):
+        if not isinstance(workload, str | PathLike):
+            raise TypeError(
+                f"the workload is a {type(workload).__name__}, must be the path of a log or a"
+                " Workload"
+            )
+        workload = traces.read(workload)
+    if not isinstance(system, System):
+        if not isinstance(system, str | PathLike):
+            raise TypeError(
+                f"the system is a {type(system).__name__}, must be a name, the path of a system"
+                " file or a System"
+            )
+        system = systems.load(system if isinstance(system, str) else Path(system))
     return fit(workload, system, **settings.mapping)
-
-
-def workload_of(given: Workload | str | PathLike[str]) -> Workload:
-    """
-    Return a workload, read from its file where a path is given.
-
-    Raises
-    ------
-    TypeError
-        If it is neither.
-    TraceError
-        If the file cannot be read.
-    """
-    if isinstance(given, Workload):
-        return given
-    if not isinstance(given, str | PathLike):
-        raise TypeError(
-            f"the workload is a {_kind(given)}, must be the path of a log or a Workload"
-        )
-    return traces.read(given)
-
-
-def system_of(given: System | str | PathLike[str]) -> System:
-    """
-    Return a system, loaded by name or from its file where it is not one.
-
-    Raises
-    ------
-    TypeError
-        If it is none of these.
-    ConfigError
-        If it cannot be read.
-    """
-    if isinstance(given, System):
-        return given
-    if not isinstance(given, str | PathLike):
-        raise TypeError(
-            f"the system is a {_kind(given)}, must be a name, the path of a system file or a System"
-        )
-    return systems.load(given if isinstance(given, str) else Path(given))
-
-
-def _kind(thing: object) -> str:
-    return type(thing).__name__
 
 
 def _called(group: str, thing: Any) -> str:

@@ -22,18 +22,18 @@ from cpsched.engine.predicting import Correction
 from cpsched.errors import ConfigError, DispatchError, RunError, one_of, taking_up
 from cpsched.model import columns as c
 from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
-from cpsched.model.schedule import JobOutcome, Leaving
+from cpsched.model.schedule import JobOutcome, Leaving, Outages
 from cpsched.model.seeds import stream_seed
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.compiled import CompiledLoop, rule_of
-from cpsched.simulation.observers import Observer, hooks
+from cpsched.simulation.observers import HOOKS, Observer, hooks
 from cpsched.simulation.outages import DownNodes
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.runtime_models import Recorded
 from cpsched.simulation.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Dispatcher
@@ -41,7 +41,6 @@ if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Action
     from cpsched.model.prediction import RuntimePredictor
-    from cpsched.model.system import System
     from cpsched.simulation.outages import OutageModel
     from cpsched.simulation.runtime_models import RuntimeModel
 
@@ -111,8 +110,8 @@ class Simulator:
     runtime_model
         How long jobs run, a specification or an object.
     outages
-        Which nodes are down when, a specification or an object. Jobs on a failing node are
-        requeued.
+        Which nodes are down when: themselves, or a model, a specification or an object. Jobs on a
+        failing node are requeued.
     seed
         Dispatcher, predictor, runtime model and outages each get their own seed derived from it.
     observers
@@ -129,7 +128,7 @@ class Simulator:
         correction: Correction | str = Correction.REQUESTED,
         dispatch_interval: int | None = None,
         runtime_model: RuntimeModel | str = "recorded",
-        outages: OutageModel | str = "none",
+        outages: OutageModel | Outages | str = "none",
         seed: int = 0,
         observers: Sequence[Observer] = (),
     ) -> None:
@@ -148,9 +147,13 @@ class Simulator:
             else runtime_model
         )
         self.runtime_model.reset(self.arrivals, stream_seed(seed, "runtime model"))
-        model: OutageModel = build("outages", outages) if isinstance(outages, str) else outages
-        self.outages = model.outages(
-            self.arrivals.system.node_names, *self._span(), stream_seed(seed, "outages")
+        model = build("outages", outages) if isinstance(outages, str) else outages
+        self.outages: Outages = (
+            model
+            if isinstance(model, Outages)
+            else model.outages(
+                self.arrivals.system.node_names, *self._span(), stream_seed(seed, "outages")
+            )
         )
         self._down = DownNodes(self.outages)
         self.cluster = Cluster(
@@ -164,7 +167,8 @@ class Simulator:
         )
         if len(self.outages):
             self.cluster.plan_outages(self.outages)
-        self.machine = self.cluster.machine
+        self.system, self.machine = self.cluster.system, self.cluster.machine
+        self.dispatcher, self.predictor = self.cluster.dispatcher, self.cluster.predictor
         self.now = 0
         num_jobs = self._num_jobs = len(self.arrivals)
         self.start_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
@@ -191,36 +195,12 @@ class Simulator:
         #: The second of the dispatch grid at which the dispatcher is asked next, or None.
         self._tick: int | None = None
         self._instants = 0
-        self._set_hooks(tuple(observers))
+        self.observers = tuple(observers)
+        #: What is called when something has happened, by the method's name.
+        self._hooks = {name: hooks(self.observers, name) for name in HOOKS}
         self._compiled = self._compiled_loop()
-        for hook in hooks(self.observers, "on_begin"):
+        for hook in self._hooks["on_begin"]:
             hook(self.dispatcher)
-
-    def _set_hooks(self, observers: tuple[Observer, ...]) -> None:
-        self.observers = observers
-        self._on_submit: tuple[Callable[..., None], ...] = hooks(observers, "on_submit")
-        self._on_start: tuple[Callable[..., None], ...] = hooks(observers, "on_start")
-        self._on_resize: tuple[Callable[..., None], ...] = hooks(observers, "on_resize")
-        self._on_leave: tuple[Callable[..., None], ...] = hooks(observers, "on_leave")
-        self._on_end: tuple[Callable[..., None], ...] = hooks(observers, "on_end")
-        self._on_decision: tuple[Callable[..., None], ...] = hooks(observers, "on_decision")
-        self._on_instant: tuple[Callable[..., None], ...] = hooks(observers, "on_instant")
-        self._on_progress: tuple[Callable[..., None], ...] = hooks(observers, "on_progress")
-
-    @property
-    def system(self) -> System:
-        """The machine."""
-        return self.cluster.system
-
-    @property
-    def dispatcher(self) -> Dispatcher:
-        """The dispatcher."""
-        return self.cluster.dispatcher
-
-    @property
-    def predictor(self) -> RuntimePredictor:
-        """The predictor."""
-        return self.cluster.predictor
 
     def next_time(self) -> int | None:
         """Return the next second at which something happens, or None when all is done."""
@@ -280,7 +260,7 @@ class Simulator:
         if self._compiled is None or not self._ends_only:
             self._instant(time)
             self._instants += 1
-            if self._on_progress and self._instants % _INSTANTS == 0:
+            if self._hooks["on_progress"] and self._instants % _INSTANTS == 0:
                 self._tell_progress()
         else:
             self._advance_compiled(self._compiled, until)
@@ -315,20 +295,21 @@ class Simulator:
             again = self._maybe_dispatch(now)
             if not again and not (heap and heap[0][0] == now):
                 break
-        for hook in self._on_instant:
+        for hook in self._hooks["on_instant"]:
             hook(now)
 
     def _tell_progress(self) -> None:
         waiting = self.machine.num_waiting
         ended = self._next_submit - waiting - self.machine.num_running - self._num_held
-        for hook in self._on_progress:
+        for hook in self._hooks["on_progress"]:
             hook(ended, waiting, self.now)
 
     # --- the compiled loop -----------------------------------------------------------------------
 
     def _compiled_loop(self) -> CompiledLoop | None:
         """Return the compiled loop, if all there is to ask is built in and it can answer."""
-        told = (*self._on_submit, *self._on_start, *self._on_end, *self._on_decision)
+        names = ("on_submit", "on_start", "on_end", "on_decision")
+        told = [hook for name in names for hook in self._hooks[name]]
         recorders: dict[type, Any] = {
             type(observer): observer
             for hook in told
@@ -343,7 +324,7 @@ class Simulator:
             and not self._has_holds
             and not self._has_cancels
             and not self.arrivals.relaxes
-            and not self._on_instant
+            and not self._hooks["on_instant"]
             and len(told) == 2
             and recorders.keys() == {AllocationRecorder, DecisionRecorder}
         )
@@ -389,14 +370,7 @@ class Simulator:
 
     def _handle(self, event: tuple[int, int, int, int]) -> None:
         _, phase, _, job = event
-        if phase == _END:
-            self._end(job)
-        elif phase == _RELEASE:
-            self._release(job)
-        elif phase == _ASK:
-            self._ask(job)
-        else:
-            self._cancel(job)
+        {_END: self._end, _RELEASE: self._release, _ASK: self._ask}.get(phase, self._cancel)(job)
 
     # --- submit, hold, cancel --------------------------------------------------------------------
 
@@ -415,7 +389,7 @@ class Simulator:
             for row in range(first, end):
                 if self._cancel_at[row] != MISSING:
                     self.cancel(row, self._cancel_at[row])
-        for hook in self._on_submit:
+        for hook in self._hooks["on_submit"]:
             hook(first, end, now)
 
     def _hold(self, row: int) -> bool:
@@ -494,7 +468,9 @@ class Simulator:
 
     def _started(self, row: int, allocation: Allocation, now: int) -> None:
         """Find out when a job that has just started will end."""
-        end = self.work.start(row, allocation, now, again=self._started_before(row))
+        end = self.work.start(
+            row, allocation, now, again=bool(self.machine.store.columns.item(row, c.ATTEMPTS))
+        )
         self._counter += 1
         heapq.heappush(self._heap, (end, _END, self._counter, row))
         self.start_time[row] = now
@@ -502,11 +478,8 @@ class Simulator:
             self._release_dependents(row)
         if self._evolves:
             self._await_ask(row, end)
-        for hook in self._on_start:
+        for hook in self._hooks["on_start"]:
             hook(row, allocation, now)
-
-    def _started_before(self, row: int) -> bool:
-        return bool(self.machine.store.columns.item(row, c.ATTEMPTS))
 
     def _take_off(self, row: int, why: Leaving) -> None:
         """Take a running job off its nodes and queue it again; it keeps what it has saved."""
@@ -515,7 +488,7 @@ class Simulator:
         self._forget_end(row)
         self.work.cut_short(row, now, keeps_all=why is Leaving.SUSPENDED)
         self.start_time[row] = MISSING
-        for hook in self._on_leave:
+        for hook in self._hooks["on_leave"]:
             hook(row, since, now, why)
 
     def _resize(self, row: int, allocation: Allocation) -> None:
@@ -527,9 +500,9 @@ class Simulator:
         self._push(end, _END, row)
         if self._evolves:
             self._await_ask(row, end)
-        for hook in self._on_leave:
+        for hook in self._hooks["on_leave"]:
             hook(row, since, now, Leaving.RESIZED)
-        for hook in self._on_resize:
+        for hook in self._hooks["on_resize"]:
             hook(row, allocation, now)
 
     def _kill(self, row: int) -> None:
@@ -580,7 +553,7 @@ class Simulator:
         self.end_time[row] = self.now
         if self._has_holds:
             self._release_dependents(row)
-        for hook in self._on_end:
+        for hook in self._hooks["on_end"]:
             hook(row, outcome, self.now)
 
     # --- dispatch --------------------------------------------------------------------------------
@@ -606,7 +579,7 @@ class Simulator:
         decision = cluster.dispatcher.decide(view)
         seconds = perf_counter() - before
         cluster.accept(decision, now)
-        for hook in self._on_decision:
+        for hook in self._hooks["on_decision"]:
             hook(view, decision, seconds)
         if not decision.actions:
             return False
@@ -644,22 +617,16 @@ class Simulator:
             hopeless = self.dispatcher.never_starts(self.machine.view(self.now)).tolist()
         for row in hopeless:
             self._cancel(row)
-        if not hopeless:
-            self._check_queue_drained()
-        return bool(hopeless)
-
-    def _check_queue_drained(self) -> None:
         left = self.machine.num_waiting + self._num_held
-        if left:
-            view = self.machine.view(self.now)
-            name = self.dispatcher.name
-            row = int(view.waiting.handle[0]) if len(view.waiting) else min(self.dependents)
-            job = self.arrivals.job_id(row)
+        if left and not hopeless:
+            waiting = self.machine.view(self.now).waiting
+            row = int(waiting.handle[0]) if len(waiting) else min(self.dependents)
             raise DispatchError(
-                f"{name} leaves {left} job{'s' if left > 1 else ''} waiting forever (the first is"
-                f" job {job}):"
+                f"{self.dispatcher.name} leaves {left} job{'s' if left > 1 else ''} waiting forever"
+                f" (the first is job {self.arrivals.job_id(row)}):"
                 " nothing runs, nothing will be submitted, and nothing starts"
             )
+        return bool(hopeless)
 
     # --- saving ----------------------------------------------------------------------------------
 

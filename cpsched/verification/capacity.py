@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.verification.findings import Findings, Rule
+from cpsched.verification.findings import Rule
 from cpsched.verification.phases import inside
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.schedule import Schedule, Segments
+    from cpsched.model.schedule import Segments
+    from cpsched.verification.checked import Checked
 
 #: Events on cells that are looked at together; bounds memory to about a hundred bytes each.
 _CHUNK = 1 << 21
@@ -55,17 +56,18 @@ class Cells:
         )
 
 
-def check_capacity(schedule: Schedule, findings: Findings) -> None:
+def check_capacity(checked: Checked) -> None:
     """Check that at no instant more is taken of a node than it has."""
+    schedule = checked.schedule
     segments, capacity = schedule.segments, schedule.system.capacity
     sound = inside(schedule) & (segments.amount >= 0).all(axis=1)
     lasting = np.flatnonzero(sound & (segments.start < segments.end))
-    _check(schedule, findings, lasting, segments.start[lasting], segments.end[lasting])
+    _check(checked, lasting, segments.start[lasting], segments.end[lasting])
     # A job of runtime 0 needs room too, but shares it with no other: each gets its own second.
     empty = np.flatnonzero(sound & (segments.start == segments.end))
     fits = _fits_alone(segments, empty, capacity)
     own = np.flatnonzero(~fits).astype(np.int64)
-    _check(schedule, findings, empty[own], 2 * own, 2 * own + 1)
+    _check(checked, empty[own], 2 * own, 2 * own + 1)
 
 
 def _fits_alone(segments: Segments, which: IntArray, capacity: IntArray) -> BoolArray:
@@ -74,11 +76,9 @@ def _fits_alone(segments: Segments, which: IntArray, capacity: IntArray) -> Bool
     return np.asarray((segments.amount[which] <= least).all(axis=1), dtype=np.bool_)
 
 
-def _check(
-    schedule: Schedule, findings: Findings, which: IntArray, start: IntArray, end: IntArray
-) -> None:
+def _check(checked: Checked, which: IntArray, start: IntArray, end: IntArray) -> None:
     """Check some segments, given when each is there."""
-    segments, system = schedule.segments, schedule.system
+    segments, system = checked.segments, checked.system
     cells = Cells.of(segments.node[which], segments.count[which], system.capacity)
     # Ends first: half-open intervals give back before others take. The sort keeps that order.
     times = np.concatenate([end, start])
@@ -106,14 +106,12 @@ def _check(
                     strict=True,
                 )
             )
-    _report(schedule, findings, sorted(found))
+    _report(checked, sorted(found))
 
 
-def _report(
-    schedule: Schedule, findings: Findings, found: list[tuple[int, int, int, int, int]]
-) -> None:
+def _report(checked: Checked, found: list[tuple[int, int, int, int, int]]) -> None:
     """Report every time that a node's load rises above its capacity, by time."""
-    system, segments = schedule.system, schedule.segments
+    segments, system = checked.segments, checked.system
 
     def say(at: int) -> str:
         _, node, kind, segment, taken = found[at]
@@ -123,7 +121,7 @@ def _report(
         )
 
     rows = segments.job[np.array([segment for *_, segment, _ in found], dtype=np.int64)]
-    findings.add(Rule.CAPACITY, np.ones(len(found), dtype=np.bool_), say, rows)
+    checked.add(Rule.CAPACITY, np.ones(len(found), dtype=np.bool_), say, rows)
 
 
 def _blocks(cells: Cells) -> Iterator[tuple[int, int]]:

@@ -9,38 +9,22 @@ import numpy as np
 from cpsched.base.types import MISSING, DependencyType
 from cpsched.metrics.window import ended, horizon
 from cpsched.model.schedule import JobOutcome
-from cpsched.verification.findings import Findings, Rule
+from cpsched.verification.findings import Rule
 
 if TYPE_CHECKING:
     from cpsched.base.types import BoolArray
     from cpsched.model.schedule import Schedule
-    from cpsched.verification.restarts import Restarts
+    from cpsched.verification.checked import Checked
 
 _OVERRUN = ("kill", "extend")
 
 
-def check_jobs(
-    schedule: Schedule, findings: Findings, restarts: Restarts, *, recorded: bool, complete: bool
-) -> None:
-    """Check every job's outcome, times and holds."""
-    _check_outcome(schedule, findings, complete=complete)
-    _check_rejected(schedule, findings)
-    _check_not_early(schedule, findings)
-    _check_cancel(schedule, findings, complete=complete)
-    _check_dependency(schedule, findings)
-    if schedule.overrun not in _OVERRUN:
-        findings.add_once(
-            Rule.RUNTIME, f"overrun is '{schedule.overrun}', must be {' or '.join(_OVERRUN)}"
-        )
-        return
-    _check_runtime(schedule, findings, restarts, recorded=recorded)
-    _check_timeout(schedule, findings, restarts, recorded=recorded)
-
-
-def _check_outcome(schedule: Schedule, findings: Findings, *, complete: bool) -> None:
+def check_outcome(checked: Checked) -> None:
+    """Check that every job has one outcome, and the times that belong to it."""
+    schedule, complete = checked.schedule, checked.complete
     outcome = schedule.outcome
     known = np.isin(outcome, list(JobOutcome))
-    findings.add(
+    checked.add(
         Rule.OUTCOME, ~known, lambda row: f"has outcome {outcome[row]}, which does not exist"
     )
     started, finished = schedule.start != MISSING, schedule.end != MISSING
@@ -56,54 +40,59 @@ def _check_outcome(schedule: Schedule, findings: Findings, *, complete: bool) ->
         )
         return f"is {JobOutcome(outcome[row]).name.lower()}, but has {times}"
 
-    findings.add(Rule.OUTCOME, known & (wrong_start | wrong_end), say)
+    checked.add(Rule.OUTCOME, known & (wrong_start | wrong_end), say)
     if complete:
-        findings.add(Rule.OUTCOME, unfinished & ~finished, lambda _: "has not ended")
+        checked.add(Rule.OUTCOME, unfinished & ~finished, lambda _: "has not ended")
 
 
-def _check_rejected(schedule: Schedule, findings: Findings) -> None:
+def check_rejected(checked: Checked) -> None:
+    """Check that exactly the rejected jobs have a reason."""
+    schedule = checked.schedule
     num_jobs = len(schedule.workload)
     explained = np.zeros(num_jobs, dtype=np.bool_)
     for row, reason in schedule.rejected.items():
         if 0 <= row < num_jobs:
             explained[row] = bool(reason)
         else:
-            findings.add_once(
+            checked.add_once(
                 Rule.REJECTED, f"row {row} is given a reason, rows are within [0, {num_jobs})"
             )
     rejected = schedule.outcome == JobOutcome.REJECTED
-    findings.add(Rule.REJECTED, rejected & ~explained, lambda _: "is rejected without a reason")
-    findings.add(
+    checked.add(Rule.REJECTED, rejected & ~explained, lambda _: "is rejected without a reason")
+    checked.add(
         Rule.REJECTED,
         explained & ~rejected,
         lambda row: f"has a reason to be rejected, but is not: {schedule.rejected[row]}",
     )
 
 
-def _check_not_early(schedule: Schedule, findings: Findings) -> None:
+def check_not_early(checked: Checked) -> None:
+    """Check that no job starts, or is cancelled, before it may."""
+    schedule = checked.schedule
     workload, start, end = schedule.workload, schedule.start, schedule.end
     submit, begin = workload.submit, workload.begin
     started = start != MISSING
-    findings.add(
+    checked.add(
         Rule.SUBMIT,
         started & (start < submit),
         lambda row: f"starts at {start[row]}, was submitted at {submit[row]}",
     )
     cancelled = (schedule.outcome == JobOutcome.CANCELLED) & (end != MISSING)
-    findings.add(
+    checked.add(
         Rule.SUBMIT,
         cancelled & (end < submit),
         lambda row: f"is cancelled at {end[row]}, was submitted at {submit[row]}",
     )
-    findings.add(
+    checked.add(
         Rule.BEGIN,
         started & (begin != MISSING) & (start < begin),
         lambda row: f"starts at {start[row]}, must not begin before {begin[row]}",
     )
 
 
-def _check_cancel(schedule: Schedule, findings: Findings, *, complete: bool) -> None:
+def check_cancel(checked: Checked) -> None:
     """Check that jobs have left by the time of their cancellation in the workload."""
+    schedule, complete = checked.schedule, checked.complete
     cancel, end = schedule.workload.cancel, schedule.end
     due = (cancel != MISSING) & (schedule.outcome != JobOutcome.REJECTED)
     late = np.where(end == MISSING, complete | (horizon(schedule) > cancel), end > cancel)
@@ -112,10 +101,12 @@ def _check_cancel(schedule: Schedule, findings: Findings, *, complete: bool) -> 
         what = "has not ended" if end[row] == MISSING else f"ends at {end[row]}"
         return f"{what}, is to be cancelled at {cancel[row]}"
 
-    findings.add(Rule.CANCEL, due & late, say)
+    checked.add(Rule.CANCEL, due & late, say)
 
 
-def _check_dependency(schedule: Schedule, findings: Findings) -> None:
+def check_dependency(checked: Checked) -> None:
+    """Check that jobs start after what they depend on."""
+    schedule = checked.schedule
     workload, start = schedule.workload, schedule.start
     rows = np.flatnonzero((start != MISSING) & (workload.dependency >= 0))
     needed = workload.dependency[rows]
@@ -129,7 +120,7 @@ def _check_dependency(schedule: Schedule, findings: Findings) -> None:
         return f"starts at {start[rows[position]]}, depends ({kind}) on job {other}, which {when}"
 
     early = (met == MISSING) | (start[rows] < met)
-    findings.add(Rule.DEPENDENCY, counts & early, say, rows)
+    checked.add(Rule.DEPENDENCY, counts & early, say, rows)
 
 
 def _ran(schedule: Schedule) -> BoolArray:
@@ -138,10 +129,14 @@ def _ran(schedule: Schedule) -> BoolArray:
     return np.asarray(ended(schedule) & known, dtype=np.bool_)
 
 
-def _check_runtime(
-    schedule: Schedule, findings: Findings, restarts: Restarts, *, recorded: bool
-) -> None:
+def check_runtime(checked: Checked) -> None:
     """Check how long jobs ran, and that those still running have not run too long already."""
+    schedule, restarts, recorded = checked.schedule, checked.restarts, checked.recorded
+    if schedule.overrun not in _OVERRUN:
+        checked.add_once(
+            Rule.RUNTIME, f"overrun is '{schedule.overrun}', must be {' or '.join(_OVERRUN)}"
+        )
+        return
     requested, runtime = schedule.workload.requested_time, restarts.left
     kills = schedule.overrun == "kill"
     right = restarts.right
@@ -169,19 +164,18 @@ def _check_runtime(
         most = requested + restarts.extra
         wrong = _ran(schedule) & ((ran < 0) | (limited & (ran > most)))
         wrong |= running & limited & (so_far > most)
-    findings.add(Rule.RUNTIME, wrong, say)
+    checked.add(Rule.RUNTIME, wrong, say)
 
 
-def _check_timeout(
-    schedule: Schedule, findings: Findings, restarts: Restarts, *, recorded: bool
-) -> None:
+def check_timeout(checked: Checked) -> None:
+    """Check that exactly the jobs cut by ``kill`` are timed out."""
+    schedule, restarts, recorded = checked.schedule, checked.restarts, checked.recorded
     outcome = schedule.outcome
     requested, runtime = schedule.workload.requested_time, restarts.left
     timed_out = outcome == JobOutcome.TIMEOUT
+    if schedule.overrun == "extend":
+        checked.add(Rule.TIMEOUT, timed_out, lambda _: "timed out, but overrun is extend")
     if schedule.overrun != "kill":
-        findings.add(
-            Rule.TIMEOUT, timed_out, lambda _: f"timed out, but overrun is {schedule.overrun}"
-        )
         return
     if recorded:
         right = restarts.timed_out
@@ -194,4 +188,4 @@ def _check_timeout(
         return f"is {name}; the log says {runtime[row]} s, it asks for {requested[row]} s"
 
     killed = outcome == JobOutcome.KILLED
-    findings.add(Rule.TIMEOUT, ended(schedule) & ~killed & (timed_out != right), say)
+    checked.add(Rule.TIMEOUT, ended(schedule) & ~killed & (timed_out != right), say)

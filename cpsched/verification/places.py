@@ -10,39 +10,29 @@ from cpsched.base.types import MISSING, JobType
 from cpsched.mapping.classes import classify
 from cpsched.metrics.window import horizon
 from cpsched.model.schedule import JobOutcome, Leaving
-from cpsched.verification.findings import Findings, Rule
-from cpsched.verification.phases import Phases, holding, inside, may_restart, node_name
+from cpsched.verification.findings import Rule
+from cpsched.verification.phases import holding, inside, may_restart, node_name
 
 if TYPE_CHECKING:
-    from cpsched.model.schedule import Schedule
-    from cpsched.verification.restarts import Restarts
+    from cpsched.verification.checked import Checked
 
 
-def check_places(
-    schedule: Schedule, findings: Findings, phases: Phases, restarts: Restarts
-) -> None:
-    """Check where jobs are, and from when to when."""
-    _check_allocation(schedule, findings)
-    _check_cover(schedule, findings, phases, restarts)
-    _check_nodes(schedule, findings, phases)
-    _check_eligible(schedule, findings)
-
-
-def _check_allocation(schedule: Schedule, findings: Findings) -> None:
+def check_allocation(checked: Checked) -> None:
+    """Check that the jobs that ran hold nodes, and no others."""
+    schedule = checked.schedule
     holds = holding(schedule)
     has = np.zeros(len(holds), dtype=np.bool_)
     has[schedule.segments.job] = True
     # An unknown outcome has no meaning.
     known = np.isin(schedule.outcome, list(JobOutcome))
-    findings.add(Rule.ALLOCATION, holds & ~has, lambda _: "ran, but holds no node")
+    checked.add(Rule.ALLOCATION, holds & ~has, lambda _: "ran, but holds no node")
     never = known & ~holds & ~may_restart(schedule)
-    findings.add(Rule.ALLOCATION, never & has, lambda _: "holds nodes, but never ran")
+    checked.add(Rule.ALLOCATION, never & has, lambda _: "holds nodes, but never ran")
 
 
-def _check_cover(
-    schedule: Schedule, findings: Findings, phases: Phases, restarts: Restarts
-) -> None:
+def check_cover(checked: Checked) -> None:
     """Check that the phases of a job's last start follow each other from its start to its end."""
+    schedule, phases, restarts = checked.schedule, checked.phases, checked.restarts
     phases = phases.some(~restarts.cut)
     job = phases.job
     start, end = schedule.start[job], schedule.end[job]
@@ -56,7 +46,7 @@ def _check_cover(
     broken = (phases.start != right_start) | (phases.end != right_end) | (right_end < right_start)
     broken |= (phases.leaving == Leaving.RESIZED) == last
     broken &= (start != MISSING) & (end != MISSING)
-    findings.add(
+    checked.add(
         Rule.COVER,
         broken,
         lambda at: (
@@ -66,7 +56,7 @@ def _check_cover(
         job,
     )
     fixed = np.isin(schedule.workload.job_type[job], [JobType.RIGID, JobType.MOLDABLE])
-    findings.add(
+    checked.add(
         Rule.COVER,
         again & fixed & ~broken,
         lambda at: f"changes its nodes at {phases.start[at]}, it cannot be resized",
@@ -74,9 +64,11 @@ def _check_cover(
     )
 
 
-def _check_nodes(schedule: Schedule, findings: Findings, phases: Phases) -> None:
+def check_nodes(checked: Checked) -> None:
+    """Check that nodes exist, and a job holds each at most once."""
+    schedule, phases = checked.schedule, checked.phases
     segments = schedule.segments
-    findings.add(
+    checked.add(
         Rule.NODES,
         ~inside(schedule),
         lambda at: (
@@ -86,7 +78,7 @@ def _check_nodes(schedule: Schedule, findings: Findings, phases: Phases) -> None
         segments.job,
     )
     node, beyond, follows = phases.neighbours(segments)
-    findings.add(
+    checked.add(
         Rule.NODES,
         follows & (node < beyond),
         lambda at: f"holds node {node_name(schedule, int(node[at]))} twice",
@@ -94,8 +86,9 @@ def _check_nodes(schedule: Schedule, findings: Findings, phases: Phases) -> None
     )
 
 
-def _check_eligible(schedule: Schedule, findings: Findings) -> None:
+def check_eligible(checked: Checked) -> None:
     """Check that queue groups and constraints allow every node."""
+    schedule = checked.schedule
     segments = schedule.segments
     classes = classify(schedule.workload, schedule.system)
     rows = np.flatnonzero(inside(schedule) & holding(schedule)[segments.job])
@@ -116,4 +109,4 @@ def _check_eligible(schedule: Schedule, findings: Findings) -> None:
         node = first + int(np.argmin(allowed[first : first + count]))
         return f"is on node {schedule.system.node_names[node]}, which it may not use"
 
-    findings.add(Rule.ELIGIBLE, broken, say, segments.job)
+    checked.add(Rule.ELIGIBLE, broken, say, segments.job)

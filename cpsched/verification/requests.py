@@ -7,29 +7,23 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.base.types import MISSING, JobType, Split
-from cpsched.verification.findings import Findings, Rule
-from cpsched.verification.phases import Phases, inside, node_name
+from cpsched.verification.findings import Rule
+from cpsched.verification.phases import inside, node_name
 
 if TYPE_CHECKING:
     from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.schedule import Schedule
+    from cpsched.verification.checked import Checked
 
 #: Amounts beyond this are wrong whatever they are: their products do not fit in 64 bits.
 _MOST = float(1 << 62)
 
 
-def check_requests(schedule: Schedule, findings: Findings, phases: Phases) -> None:
-    """Check what every job holds against what it asked for."""
-    _check_units(schedule, findings, phases)
-    _check_bounds(schedule, findings, phases)
-    _check_shape(schedule, findings, phases)
-    _check_locality(schedule, findings, phases)
-    _check_amount(schedule, findings, phases)
-
-
-def _check_units(schedule: Schedule, findings: Findings, phases: Phases) -> None:
+def check_units(checked: Checked) -> None:
+    """Check that jobs have as many units as they ask for."""
+    schedule, phases = checked.schedule, checked.phases
     workload, segments, job = schedule.workload, schedule.segments, phases.job
-    findings.add(
+    checked.add(
         Rule.UNITS,
         segments.units < 1,
         lambda at: f"has {segments.units[at]} units on a node, must be at least one",
@@ -44,14 +38,16 @@ def _check_units(schedule: Schedule, findings: Findings, phases: Phases) -> None
         asked = f"{low[at]}" if low[at] == high[at] else f"{low[at]} to {high[at]}"
         return f"has {total[at]} units, asks for {asked}"
 
-    findings.add(Rule.UNITS, (total < low) | (total > high), say, job)
+    checked.add(Rule.UNITS, (total < low) | (total > high), say, job)
 
 
-def _check_bounds(schedule: Schedule, findings: Findings, phases: Phases) -> None:
+def check_bounds(checked: Checked) -> None:
+    """Check on how many nodes jobs are."""
+    schedule, phases = checked.schedule, checked.phases
     workload, job = schedule.workload, phases.job
     touched = phases.total(schedule.segments.count)
     low, high = workload.nodes_min[job], workload.nodes_max[job]
-    findings.add(
+    checked.add(
         Rule.BOUNDS,
         (touched < low) | (touched > high),
         lambda at: f"is on {touched[at]} nodes, may touch {low[at]} to {high[at]}",
@@ -59,21 +55,22 @@ def _check_bounds(schedule: Schedule, findings: Findings, phases: Phases) -> Non
     )
 
 
-def _check_shape(schedule: Schedule, findings: Findings, phases: Phases) -> None:
+def check_shape(checked: Checked) -> None:
     """Check even splits and contiguity, segment against segment before."""
+    schedule, phases = checked.schedule, checked.phases
     workload, segments = schedule.workload, schedule.segments
     job = segments.job[phases.order]
     units = segments.units[phases.order]
     node, beyond, follows = phases.neighbours(segments)
     changed = np.zeros(len(job), dtype=np.bool_)
     changed[1:] = units[1:] != units[:-1]
-    findings.add(
+    checked.add(
         Rule.SPLIT,
         follows & changed & (workload.split[job] == Split.EVEN),
         lambda at: f"has {units[at - 1]} units on one node and {units[at]} on another",
         job,
     )
-    findings.add(
+    checked.add(
         Rule.CONTIGUOUS,
         follows & (node > beyond) & workload.contiguous[job],
         lambda at: (
@@ -84,8 +81,9 @@ def _check_shape(schedule: Schedule, findings: Findings, phases: Phases) -> None
     )
 
 
-def _check_locality(schedule: Schedule, findings: Findings, phases: Phases) -> None:
+def check_locality(checked: Checked) -> None:
     """Check segments and limits of switches against the topology."""
+    schedule, phases = checked.schedule, checked.phases
     workload, segments, job = schedule.workload, schedule.segments, phases.job
     topology = schedule.system.topology
     end = np.append(phases.first[1:], len(phases.order))
@@ -108,7 +106,7 @@ def _check_locality(schedule: Schedule, findings: Findings, phases: Phases) -> N
             said[at] = misfit(at, **{name: int(column[job[at]])})
         wrong = np.zeros(len(job), dtype=np.bool_)
         wrong[[at for at, words in said.items() if words]] = True
-        findings.add(rule, wrong, said.__getitem__, job)
+        checked.add(rule, wrong, said.__getitem__, job)
 
 
 def _outwaited(schedule: Schedule) -> BoolArray:
@@ -122,13 +120,15 @@ def _outwaited(schedule: Schedule) -> BoolArray:
     return waits
 
 
-def _check_amount(schedule: Schedule, findings: Findings, phases: Phases) -> None:
+def check_amount(checked: Checked) -> None:
+    """Check what is taken of each node."""
+    schedule, phases = checked.schedule, checked.phases
     workload, segments, system = schedule.workload, schedule.segments, schedule.system
     order = phases.order[inside(schedule)[phases.order]]
     job, node, count = segments.job[order], segments.node[order], segments.count[order]
     units, alone = segments.units[order], workload.exclusive[job]
     alike = _runs_of_alike(system.capacity)
-    findings.add(
+    checked.add(
         Rule.AMOUNT,
         alone & (alike[node] != alike[node + count - 1]),
         lambda at: (
@@ -161,7 +161,7 @@ def _check_amount(schedule: Schedule, findings: Findings, phases: Phases) -> Non
                 f"takes {taken} {name} of node {where}, its units need {each * of + besides}{own}"
             )
 
-        findings.add(Rule.AMOUNT, wrong, say, job)
+        checked.add(Rule.AMOUNT, wrong, say, job)
 
 
 def _runs_of_alike(capacity: IntArray) -> IntArray:

@@ -11,7 +11,6 @@ import numpy as np
 
 from cpsched.base.types import MISSING, JobType
 from cpsched.model.schedule import Leaving
-from cpsched.verification.findings import Findings, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -209,85 +208,3 @@ def _failed(schedule: Schedule, phases: Phases, some: BoolArray) -> BoolArray:
         first, count = segments.node[own], segments.count[own]
         failed[at] = ((first <= down) & (down < first + count)).any()
     return failed
-
-
-def check_outages(schedule: Schedule, findings: Findings) -> None:
-    """Check that no job is on a node while that is down."""
-    segments, outages = schedule.segments, schedule.outages
-    # A job of runtime 0 needs its nodes at its second.
-    last = np.maximum(segments.end, segments.start + 1)
-    for at in range(len(outages)):
-        node, start, end = outages.node[at], outages.start[at], outages.end[at]
-        broken = (segments.start < end) & (last > start)
-        broken &= (segments.node <= node) & (node < segments.node + segments.count)
-        if broken.any():
-            name = schedule.system.node_names[node]
-            findings.add(
-                Rule.OUTAGE,
-                broken,
-                lambda _, name=name, start=start, end=end: (  # type: ignore[misc]
-                    f"is on node {name}, which is down in [{start}, {end})"
-                ),
-                segments.job,
-            )
-    _check_planned(schedule, findings)
-
-
-def _check_planned(schedule: Schedule, findings: Findings) -> None:
-    """Check that no job has started that would run into an outage that was known."""
-    workload, segments, outages = schedule.workload, schedule.segments, schedule.outages
-    rigid = workload.job_type[segments.job] == JobType.RIGID
-    limit = segments.start + workload.requested_time[segments.job]
-    for at in np.flatnonzero(outages.known < outages.start).tolist():
-        node, start, known = outages.node[at], outages.start[at], outages.known[at]
-        broken = rigid & (known <= segments.start) & (segments.start < start) & (start < limit)
-        broken &= (segments.node <= node) & (node < segments.node + segments.count)
-        name = schedule.system.node_names[node]
-        findings.add(
-            Rule.PLANNED_OUTAGE,
-            broken,
-            lambda row, name=name, start=start: (  # type: ignore[misc]
-                f"starts at {segments.start[row]} on node {name}, which is known to go down at"
-                f" {start}, within its requested time"
-            ),
-            segments.job,
-        )
-
-
-def check_restarts(
-    schedule: Schedule, findings: Findings, phases: Phases, restarts: Restarts, *, recorded: bool
-) -> None:
-    """Check that phases before the last are in sequence, and could not continue."""
-    workload = schedule.workload
-    at = np.flatnonzero(restarts.cut)
-    job, start, end = phases.job[at], phases.start[at], phases.end[at]
-    follows = np.zeros(len(at), dtype=np.bool_)
-    follows[1:] = job[1:] == job[:-1]
-    resized = follows.copy()
-    resized[1:] &= phases.leaving[at][:-1] == Leaving.RESIZED
-    earliest = np.maximum(workload.submit, workload.begin)[job]
-    before = np.where(follows, np.roll(end, 1), earliest)
-    last = np.append(~follows[1:], True)[: len(at)]
-    next_start = np.where(last & (schedule.start[job] != MISSING), schedule.start[job], end)
-
-    def say(position: int) -> str:
-        return (
-            f"is cut short in [{start[position]}, {end[position]}); it may start from"
-            f" {before[position]} on, must run for a second and have left when it starts again"
-        )
-
-    broken = (start < before) | (end <= start) | (end > next_start)
-    broken |= resized & (start != before)
-    findings.add(Rule.RESTART, broken, say, job)
-    if recorded:
-        early = np.flatnonzero(restarts.cut | (phases.leaving == Leaving.RESIZED))
-        ran = (phases.end - phases.start)[early]
-        findings.add(
-            Rule.RUNTIME,
-            ran >= restarts.due[early],
-            lambda position: (
-                f"is cut short after {ran[position]} s, but would have ended after"
-                f" {restarts.due[early][position]} s"
-            ),
-            phases.job[early],
-        )

@@ -10,19 +10,38 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import TYPE_CHECKING
 
+from cpsched.verification import interrupted, jobs, places, requests
 from cpsched.verification.capacity import check_capacity
-from cpsched.verification.findings import Findings, Rule, Violation
-from cpsched.verification.jobs import check_jobs
-from cpsched.verification.phases import Phases
-from cpsched.verification.places import check_places
-from cpsched.verification.requests import check_requests
-from cpsched.verification.restarts import Restarts, check_outages, check_restarts
+from cpsched.verification.checked import Checked
+from cpsched.verification.findings import Rule, Violation
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
 
 __all__ = ["Rule", "Violation", "verify"]
 
+#: All but those of shapes, without which nothing else can be checked.
+_CHECKS = (
+    jobs.check_outcome,
+    jobs.check_rejected,
+    jobs.check_not_early,
+    jobs.check_cancel,
+    jobs.check_dependency,
+    jobs.check_runtime,
+    jobs.check_timeout,
+    interrupted.check_restarts,
+    places.check_allocation,
+    places.check_cover,
+    places.check_nodes,
+    places.check_eligible,
+    requests.check_units,
+    requests.check_bounds,
+    requests.check_shape,
+    requests.check_locality,
+    requests.check_amount,
+    interrupted.check_outages,
+    check_capacity,
+)
 _JOB_COLUMNS = ("start", "end", "outcome", "ranking_estimate", "runtime_estimate", "runtime_bound")
 _SEGMENT_COLUMNS = tuple(
     f"segments.{name}" for name in ("start", "end", "node", "count", "units", "leaving")
@@ -61,24 +80,16 @@ def verify(
     """
     if limit < 1:
         raise ValueError(f"limit is {limit}, must be at least 1")
-    findings = Findings(schedule.workload.job_id, limit)
-    _check_shapes(schedule, findings)
-    if findings:
-        # Columns of wrong shapes cannot be checked further.
-        return findings.violations()
-    phases = Phases.of(schedule)
-    restarts = Restarts.of(schedule, phases)
-    check_jobs(schedule, findings, restarts, recorded=recorded, complete=complete)
-    check_restarts(schedule, findings, phases, restarts, recorded=recorded)
-    check_places(schedule, findings, phases, restarts)
-    check_requests(schedule, findings, phases)
-    check_outages(schedule, findings)
-    check_capacity(schedule, findings)
-    return findings.violations()
+    checked = Checked(schedule, recorded=recorded, complete=complete, limit=limit)
+    _check_shapes(checked)
+    if not checked:
+        for check in _CHECKS:
+            check(checked)
+    return checked.violations()
 
 
-def _check_shapes(schedule: Schedule, findings: Findings) -> None:
-    segments, kinds = schedule.segments, schedule.system.resources
+def _check_shapes(checked: Checked) -> None:
+    schedule, segments, kinds = checked.schedule, checked.segments, checked.system.resources
     num_jobs, num_segments = len(schedule.workload), len(segments.job)
     expected: dict[str, tuple[int, ...]] = {
         **dict.fromkeys(_JOB_COLUMNS, (num_jobs,)),
@@ -88,15 +99,15 @@ def _check_shapes(schedule: Schedule, findings: Findings) -> None:
     for name, shape in expected.items():
         found = attrgetter(name)(schedule).shape
         if found != shape:
-            findings.add_once(Rule.SHAPE, f"{name} has shape {found}, must be {shape}")
+            checked.add_once(Rule.SHAPE, f"{name} has shape {found}, must be {shape}")
     if schedule.workload.resources != kinds:
-        findings.add_once(
+        checked.add_once(
             Rule.SHAPE,
             f"the workload's resources are {schedule.workload.resources}, the system's {kinds}",
         )
     unknown = segments.job[(segments.job < 0) | (segments.job >= num_jobs)]
     if len(unknown):
-        findings.add_once(
+        checked.add_once(
             Rule.SHAPE,
             f"{len(unknown)} segments are of jobs outside [0, {num_jobs}), the first of"
             f" {unknown[0]}",

@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from cpsched.api.answers import why_in_log
 from cpsched.api.errors import ConfigError
-from cpsched.api.studies import Choice, carry_out, explain, load_run, prepare, second_of, tasks_of
+from cpsched.api.studies import Choice, carry_out, load_run, prepare, second_of, tasks_of
 from slurm_adapter.fidelity import fitting
 from slurm_adapter.fidelity.differences import Difference, differences
 from slurm_adapter.fidelity.measures import Fidelity, Measured, measure
@@ -176,7 +177,7 @@ def told(checked: Check, study: Study, most: int) -> list[Difference]:
     about = load_run(checked.run).about
 
     def said(job: str, time: int) -> str:
-        return explain(
+        return why_in_log(
             prepare(task.made_of),
             job=job,
             time=time,

@@ -44,8 +44,11 @@ RecordFolder = Annotated[
         metavar="FOLDER",
     ),
 ]
-Scenarios = Annotated[
-    int, typer.Option("--scenarios", help="Scenarios to simulate.", min=2, max=1000, metavar="N")
+PolicyDispatcher = Annotated[
+    str,
+    typer.Option(
+        "--dispatcher", "-d", help="The dispatcher; slurm:policy=FILE stands for Slurm itself."
+    ),
 ]
 
 

@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 from pyarrow import parquet
 
+from cpsched.api.answers import NEVER, Calibration, Starts
 from cpsched.api.errors import RunError
 from cpsched.api.model import MISSING
-from cpsched.api.studies import NEVER, Calibration, Starts
 from cpsched.api.tools import replacing
 
 if TYPE_CHECKING:

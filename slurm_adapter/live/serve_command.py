@@ -10,17 +10,18 @@ import typer
 
 from cpsched.api.commands import echo
 from cpsched.api.errors import ConfigError
-from slurm_adapter.live.commands import SystemFile, backend_of, machine_of, stopped_by_signals
+from slurm_adapter.live.commands import (
+    PolicyDispatcher,
+    SystemFile,
+    backend_of,
+    machine_of,
+    stopped_by_signals,
+)
 
 
 def command(
     system: SystemFile = None,
-    dispatcher: Annotated[
-        str,
-        typer.Option(
-            "--dispatcher", "-d", help="The dispatcher; slurm:policy=FILE stands for Slurm itself."
-        ),
-    ] = "slurm",
+    dispatcher: PolicyDispatcher = "slurm",
     twin: Annotated[
         Path | None,
         typer.Option(help="Folder of a twin, for runtimes and findings."),

@@ -21,7 +21,7 @@ from cpsched.api.tools import counted, duration
 from slurm_adapter.live.backend import UnreachableError
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.log_of import began, lines, outages
-from slurm_adapter.live.when import forecast_new
+from slurm_adapter.live.queue import LiveQueue, may_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 _DAY = 86400
 #: Days before a week that are simulated with it, so that the machine is not empty at its start.
 _BEFORE = 3
+#: Jobs that are forecast at a time, at most: the last ones.
+_MOST_FORECASTS = 20
 #: Longest time between attempts while Slurm does not answer, seconds.
 _LONGEST_PAUSE = 300
 
@@ -111,13 +113,11 @@ class Twin:
             return
         self._forecast_at = snapshot.now + self.forecasts
         try:
-            forecast_new(
-                self._judged,
-                snapshot,
-                systems.load(self.system),
-                dispatcher=self.baseline,
-                record=self.record,
-            )
+            waiting = [job for job in snapshot.jobs.values() if job.waits and may_start(job)]
+            if new := self._judged.are_new(waiting, _MOST_FORECASTS):
+                machine = systems.load(self.system)
+                queue = LiveQueue(snapshot, machine, self.baseline, record=self.record)
+                queue.forecast_new(self._judged, new)
         except CpschedError as error:
             # Recording has priority.
             self.say(f"no forecasts: {error}")

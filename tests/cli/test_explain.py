@@ -202,7 +202,7 @@ def test_an_interruption_is_said(files, cpsched, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("cpsched.explain.explain", interrupted)
+    monkeypatch.setattr("cpsched.answer.why_in_log", interrupted)
     model = ("-d", "cph-2", "--dump-model", "model.pb")
     code, out, err = cpsched(*EXPLAIN, "--job", "4", "--at", "4", *model)
     assert (code, out) == (130, "")

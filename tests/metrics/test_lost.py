@@ -4,39 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 import pytest
+from scripted import Does, on
 from tiny import jobs, machine, run
 
 from cpsched.base.types import JobType
-from cpsched.dispatch.rules import Fifo
-from cpsched.metrics.lost import Reason, goodput, lost, lost_core_seconds
-from cpsched.metrics.system import restarts, utilization
-from cpsched.model.allocation import Allocation
-from cpsched.model.decision import Decision, Kill, Requeue, Resize, Suspend
+from cpsched.metrics.lost import Reason, goodput, lost_core_seconds
+from cpsched.metrics.summary import summarize
+from cpsched.model.decision import Kill, Requeue, Resize, Suspend
 from cpsched.model.schedule import Schedule
-from cpsched.model.view import View
 from cpsched.verification import verify
-
-
-class Does(Fifo):
-    """First come, first served; does given things to running jobs at given seconds."""
-
-    def __init__(self, todo: dict[int, Any]) -> None:
-        super().__init__()
-        self.acts_when_idle = True
-        self._todo = todo
-
-    def decide(self, view: View) -> Decision:
-        if view.now in self._todo:
-            return Decision([self._todo.pop(view.now)])
-        return super().decide(view)._replace(again_at=min(self._todo, default=None))
-
-
-def on(*nodes: int) -> Allocation:
-    """Return one unit of one core on each of some nodes."""
-    one = np.ones(len(nodes), dtype=np.int64)
-    return Allocation(np.array(nodes), one, one[:, None])
 
 
 def schedule_of(todo: dict[int, Any], *rows: tuple[int, ...], **columns: Any) -> Schedule:
@@ -100,10 +77,11 @@ def test_one_job_by_hand(todo: Any, columns: Any, end: int, expected: dict[Reaso
     assert schedule.end.tolist() == [end]
     found = lost_core_seconds(schedule)
     assert {why: seconds for why, seconds in found.items() if seconds} == expected
-    shares = lost(schedule)
+    told = summarize(schedule)
+    shares = told["lost"]
     assert shares == {str(why): seconds / (4 * end) for why, seconds in found.items()}
-    assert goodput(schedule) == pytest.approx(
-        utilization(schedule)["core"] - sum(shares.values()), abs=1e-12
+    assert told["goodput"] == pytest.approx(
+        told["utilization"]["core"] - sum(shares.values()), abs=1e-12
     )
 
 
@@ -115,15 +93,22 @@ def test_what_is_left_is_the_work_of_the_log():
     workload = jobs(*rows, **{name: [value] * 3 for name, value in each.items()})
     schedule = run(workload, machine((1,), (1,), (1,), (1,)), Does(todo)).schedule
     span = int(schedule.end.max())
-    assert goodput(schedule) == (200 + 80 + 70) / (4 * span)
+    assert goodput(schedule)["goodput"] == (200 + 80 + 70) / (4 * span)
 
 
 def test_a_suspended_job_loses_nothing_but_its_pause():
     schedule = schedule_of({34: Suspend(0)}, (0, 2, 100))
-    assert restarts(schedule) == {"jobs": 1, "starts_cut_short": 1, "lost_share": 6 / 206}
+    assert goodput(schedule)["restarts"] == {
+        "jobs": 1,
+        "starts_cut_short": 1,
+        "lost_share": 6 / 206,
+    }
 
 
 def test_nothing_ran():
     schedule = run(jobs((3, 9, 1)), machine((1,)), "fifo").schedule
-    assert goodput(schedule) is None
-    assert lost(schedule) is None
+    assert goodput(schedule) == {
+        "goodput": None,
+        "lost": None,
+        "restarts": {"jobs": 0, "starts_cut_short": 0, "lost_share": 0.0},
+    }

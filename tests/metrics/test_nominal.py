@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
+from scripted import Does
 from tiny import jobs, machine, run
 
 from cpsched.base.types import JobType
@@ -35,22 +35,6 @@ class OnOne(Fifo):
         )
 
 
-class At(Fifo):
-    """Does one thing at a second."""
-
-    def __init__(self, second: int, action: Any) -> None:
-        super().__init__()
-        self.acts_when_idle = True
-        self._second, self._action = second, action
-
-    def decide(self, view: View) -> Decision:
-        if view.now == self._second and self._action:
-            action, self._action = self._action, None
-            return Decision([action])
-        later = self._second if view.now < self._second else None
-        return super().decide(view)._replace(again_at=later)
-
-
 def test_a_job_on_few_units_is_slow():
     """100 s on four units take 400 on one: slowdown 4, weighted as the job of four cores it is."""
     columns = {"job_type": [JobType.MOLDABLE], "units_min": [1], "units_max": [4]}
@@ -71,7 +55,7 @@ def test_a_start_cut_short_is_no_runtime(overrun: str, runtime: int, end: int):
     runs its 50.
     """
     workload = jobs((0, 1, 50, 40), restartable=[True], restart_cost=[10])
-    found = run(workload, machine((1,)), At(20, Requeue(0)), overrun=overrun)
+    found = run(workload, machine((1,)), Does({20: Requeue(0)}), overrun=overrun)
     assert found.schedule.end.tolist() == [end]
     assert nominal(found.schedule).runtime.tolist() == [runtime]
     assert summarize(found.schedule)["slowdown"]["all"]["mean"] == end / runtime
@@ -86,7 +70,7 @@ def test_jobs_that_ran_through_have_the_runtime_of_the_simulation():
 
 def test_killed_jobs_are_counted_and_not_measured():
     """A is killed after 5 s of 100; B waits 5 s for its 10."""
-    found = run(jobs((0, 1, 100), (0, 1, 10)), machine((1,)), At(5, Kill(0)))
+    found = run(jobs((0, 1, 100), (0, 1, 10)), machine((1,)), Does({5: Kill(0)}))
     summary = summarize(found.schedule)
     assert (summary["counts"]["killed"], summary["counts"]["completed"]) == (1, 1)
     for measure in ("wait_s", "turnaround_s", "slowdown", "overtaken_by_jobs"):
@@ -99,7 +83,7 @@ def test_killed_jobs_are_counted_and_not_measured():
 def test_tables_of_studies_have_the_same_slowdowns(tmp_path: Path):
     """They read the folders of runs."""
     workload = jobs((0, 1, 50, 60), (0, 1, 30), restartable=[True, True], restart_cost=[10, 10])
-    found = run(workload, machine((1,)), At(20, Requeue(0)))
+    found = run(workload, machine((1,)), Does({20: Requeue(0)}))
     save_run(found, tmp_path / "runs" / "one")
     (result,) = collect(tmp_path / "runs").runs
     summary = summarize(found.schedule)

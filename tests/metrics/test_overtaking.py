@@ -6,7 +6,6 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
@@ -75,12 +74,6 @@ def test_jobs_that_still_run_overtake_and_are_not_counted():
         outcome=np.array([JobOutcome.COMPLETED, JobOutcome.NOT_ENDED]),
     )
     assert overtaken(cut).tolist() == [1]
-
-
-@pytest.mark.parametrize("number", [0, 1])
-def test_nothing_to_count(number):
-    nothing = np.zeros(number, dtype=np.int64)
-    assert later_and_below(nothing, nothing, number).tolist() == [0] * number
 
 
 @given(

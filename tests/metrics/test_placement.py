@@ -21,7 +21,6 @@ from cpsched.metrics.placement import (
     theoretical_runtime,
 )
 from cpsched.metrics.summary import summarize
-from cpsched.metrics.system import node_utilization
 from cpsched.model.node_sets import NodeSets
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.system import LogMapping, ProcessorMapping
@@ -107,32 +106,6 @@ def test_neighbouring_runs_of_other_units_are_one_block():
     assert (found.nodes.tolist(), found.blocks.tolist(), found.units.tolist()) == ([3], [1], [5])
 
 
-@pytest.mark.parametrize(
-    ("nodes", "level"),
-    [
-        ([5], 0),
-        ([0, 3], 0),  # one leaf
-        ([3, 4], 1),  # two leaves of one switch
-        ([8, 12], 1),
-        ([7, 8], 2),  # neighbours, and only the root is above both
-        ([0, 15], 2),
-    ],
-)
-def test_lowest_common_switch(nodes, level):
-    """
-    16 nodes, four under a leaf switch, two of these under a second-level one, and the root.
-
-    ::
-
-        root   |-------------------------------|
-        level1 |---------------|---------------|
-        level0 |-------|-------|-------|-------|
-        nodes   0     3 4     7 8    11 12   15
-    """
-    found = placement(schedule := lying(tree(16, 4, 8), nodes), places(schedule))
-    assert found["lowest_common_switch"]["mean"] == level
-
-
 def test_shares_by_switch_level():
     """Three jobs in a leaf run 10 s each, one under the root 70 s: 75 % of jobs, 30 % of time."""
     schedule = lying(tree(8, 2, 4), [0], [2, 3], [4, 5], [1, 6], seconds=[10, 10, 10, 70])
@@ -148,53 +121,21 @@ def test_shares_by_switch_level():
     }  # fmt: skip
 
 
-def test_jobs_of_no_length_have_no_share_of_the_time():
-    """Nothing to divide by."""
+def test_without_time_or_switches_there_are_no_shares():
+    """Nothing to divide by, and a plain line has no switches to be common."""
     schedule = lying(tree(4, 2), [0], [1, 2], seconds=[0, 0])
     shares = placement(schedule, places(schedule))["by_switch_level"]
     assert shares["0"] == {"jobs": 0.5, "job_time": None, "node_time": None}
-
-
-def test_without_switches_there_is_no_level():
-    """A plain line has no switches to be common."""
     schedule = lying(machine((1,), (1,)), [0, 1])
     found = placement(schedule, places(schedule))
     assert found["lowest_common_switch"] is None
     assert found["by_switch_level"] is None
-    assert found["fragmentation"]["mean"] == 1.0
 
 
 def test_packing_factor():
     """Four units on four nodes of two cores: two nodes would do. On nodes of their own: 1."""
     schedule = lying(machine(*[(2,)] * 4), [0, 1, 2, 3], [0], units=1)
     assert packing_factor(schedule, places(schedule)).tolist() == [2.0, 1.0]
-
-
-def fewest(system, *where, **columns):
-    """Return the fewest nodes of jobs that lie somewhere, from what they ask for."""
-    schedule = lying(system, *where, **columns)
-    found = places(schedule)
-    return fewest_nodes(schedule, found.row, found.units).tolist()
-
-
-def test_the_fewest_nodes_are_the_roomiest_first():
-    """Nodes of 4, 4, 2, 1 and 1 cores: 3 on one, 8 on two, 9 on three."""
-    system = machine((1,), (4,), (2,), (4,), (1,))
-    for units, least in ((1, 1), (4, 1), (5, 2), (8, 2), (9, 3), (11, 4), (12, 5)):
-        schedule = run(jobs((0, units, 1)), system, "fifo").schedule
-        found = places(schedule)
-        assert fewest_nodes(schedule, found.row, found.units).tolist() == [least]
-
-
-def test_bounds_and_amounts_per_node_count():
-    """GPUs: 2 a node, and a job that wants 2 on each of at least 3 nodes cannot have fewer."""
-    system = machine(*[(4, 2)] * 4, (8, 0), resources=("core", "gpu"))
-    two, none = [[0, 2]], [[0, 0]]
-    assert fewest(system, [0, 1], per_node=two) == [1]
-    assert fewest(system, [0, 1, 2], per_node=two, nodes_min=[3]) == [3]
-    # Eight cores with GPUs beside them need two nodes, without them the one that has none.
-    assert fewest(system, [0, 1], per_node=two, units=4) == [2]
-    assert fewest(system, [0, 1], per_node=none, units=4) == [1]
 
 
 @given(workload=workloads(max_jobs=4), system=machines())
@@ -294,15 +235,6 @@ def test_counted_pools_have_no_places():
     assert summary["placement"]["nodes"]["mean"] == 2.0
 
 
-def test_nothing_ran():
-    """No job, no places."""
-    schedule = run(jobs((0, 9, 10)), machine((1,)), "fifo").schedule
-    assert len(places(schedule).row) == 0
-    summary = summarize(schedule)
-    assert summary["placement"] is None
-    assert summary["theoretical_utilization"] is None
-
-
 TORUS = Topology(64, sides=(4, 4, 4))
 
 
@@ -394,5 +326,4 @@ def test_utilization_in_node_hours():
     """Eq. 11: (2 nodes x 10 s + 1 node x 30 s) / (4 nodes x 30 s)."""
     workload = jobs((0, 2, 10), (0, 1, 30), nodes_min=[2, 1])
     schedule = run(workload, machine((2,), (2,), (2,), (2,)), "fifo").schedule
-    assert node_utilization(schedule) == (2 * 10 + 30) / (4 * 30)
     assert summarize(schedule)["node_utilization"] == (2 * 10 + 30) / (4 * 30)

@@ -70,6 +70,13 @@ def test_measures_by_hand(schedule: Schedule):
     # Areas 20 20 32 12 5 0 20 1 (sum 110).
     assert found["response_by_area_s"] == (200 + 100 + 256 + 72 + 35 + 0 + 240 + 10) / 110
     assert found["overtaken_by_jobs"] == {"jobs": 8, **dict.fromkeys(NOTHING, 0)}
+    # Core seconds: plain 20, even 20, exclusive 4 x 8, gpu 12, killed 5, after 20, later 1, of 24
+    # cores for 15 s. GPUs: 6 of 4 x 15. Eight jobs ended.
+    assert found["utilization"] == {"core": 110 / 360, "gpu": 6 / 60}
+    assert found["throughput_jobs_per_hour"] == 8 * 3600 / 15
+    # Somebody who may start waits in [1, 9). Cores used there: 12 12 13 13 13 9 7 6, so idle are
+    # 12 12 11 11 11 15 17 18. GPUs: 4 x 8 - 6.
+    assert found["loss_of_capacity"] == {"core": 107 / 360, "gpu": 26 / 60}
     # Ten jobs have no steady part, and no user is known.
     assert found["steady_window_s"] is None
     assert found["steady_utilization"] == {"core": None, "gpu": None}
@@ -110,14 +117,13 @@ def test_classes_are_by_the_runtime_simulated():
 def test_recorded_waits_are_those_the_log_knows(schedule: Schedule):
     """Plain was submitted at 0 and started at 4, even at 1 and 7."""
     assert summarize(schedule)["recorded_wait_s"] == {"jobs": 2, "mean": 5.0, "note": None}
-
-
-def test_a_log_without_starts_says_so(schedule: Schedule):
     unknown = np.full(len(schedule.workload), MISSING)
     workload = schedule.workload.with_columns(recorded_start=unknown)
-    found = summarize(replace(schedule, workload=workload))["recorded_wait_s"]
-    assert found["mean"] is None
-    assert found["note"] == "the log records no starts; assumed 0 where they are needed"
+    assert summarize(replace(schedule, workload=workload))["recorded_wait_s"] == {
+        "jobs": 0,
+        "mean": None,
+        "note": "the log records no starts; assumed 0 where they are needed",
+    }
 
 
 def test_no_jobs_have_a_summary_without_numbers():
@@ -153,9 +159,7 @@ def test_reasons_differ_by_more_than_numbers_and_users():
     assert reason_kind("depends on job a.7, which can never run").endswith(
         "job N, which can never run"
     )
-
-
-def test_reasons_keep_the_names_that_tell_what_is_missing():
+    # Names that tell what is missing are kept.
     for reason in ("no node has the feature 'gpu80'", "requested time in queue q1"):
         assert reason_kind(reason) == reason
 

@@ -9,17 +9,14 @@ import pytest
 from sized import sizes
 from tiny import jobs, machine, run
 
-from cpsched.base.spec import build
 from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError, DispatchError
-from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Requeue, Resize
 from cpsched.model.workload import Workload
-from cpsched.simulation.simulator import Simulator
 from cpsched.verification import verify
 
 if TYPE_CHECKING:
@@ -103,26 +100,6 @@ def test_nothing_is_seen_of_what_is_not_yet_asked_for():
         run(evolving((0, 4, 100), after=after, to=to), machine((8,)), watches)
         transcripts.append([one for one in watches.seen if one[0] < 40])
     assert transcripts[0] == transcripts[1]
-
-
-def test_a_checkpoint_between_goes_on_to_the_same_end():
-    workload = evolving((0, 4, 100), (5, 2, 30))
-    expected = run(workload, machine((8,)), "malleable:strategy=preferred").schedule
-
-    def simulator() -> Simulator:
-        fitted = fit(workload, machine((8,)))
-        return Simulator(
-            fitted,
-            build("dispatchers", "malleable:strategy=preferred"),
-            build("predictors", "requested"),
-        )
-
-    first = simulator()
-    first.run(until=20)
-    second = simulator()
-    second.restore(first.state())
-    second.run()
-    assert np.array_equal(second.end_time, expected.end)
 
 
 def test_wrong_requests_are_errors():

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,10 +14,6 @@ from cpsched.errors import ConfigError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.topology import Topology
-
-#: Eight nodes, two under a leaf switch, four under the next.
-TREE = Topology(8, (2, 4))
 
 
 class On(Dispatcher):
@@ -39,26 +34,22 @@ class On(Dispatcher):
 
 
 def seconds(
-    model: str, *nodes: list[int], runtime: int = 100, topology: Topology | None = None,
-    repeat: int = 1, **settings: Any,
-) -> list[int]:  # fmt: skip
+    model: str, *nodes: list[int], runtime: int = 100, repeat: int = 1, **settings: Any
+) -> list[int]:
     """Simulate jobs of one core a node and return how long each ran."""
     settings = {"overrun": "extend", **settings}
-    system = replace(machine(*[(1,)] * 8), topology=topology or Topology(8))
+    system = machine(*[(1,)] * 8)
     rows = [(0, len(taken), runtime) for taken in nodes] * repeat
     schedule = run(jobs(*rows), system, On(*nodes), runtime_model=model, **settings).schedule
     return (schedule.end - schedule.start).tolist()
 
 
-def test_the_log_is_of_neighbouring_nodes():
+def test_the_log_is_of_neighbouring_nodes_or_of_scattered_ones():
     """With alpha = 0.2 a job of 100 s takes 125 s on scattered nodes: 125 (1 - 0.2) = 100."""
-    model = "locality:alpha=0.2,beta=1"
-    assert seconds(model, [0, 1, 2], [0, 1, 3], [5]) == [100, 125, 100]
-
-
-def test_the_log_is_of_scattered_nodes():
-    model = "locality:alpha=0.2,beta=1,log=scattered"
-    assert seconds(model, [0, 1, 2], [0, 1, 3], [5]) == [80, 100, 80]
+    model, nodes = "locality:alpha=0.2,beta=1", ([0, 1, 2], [0, 1, 3], [5])
+    assert seconds(model, *nodes) == [100, 125, 100]
+    assert seconds(f"{model},log=scattered", *nodes) == [80, 100, 80]
+    assert seconds("locality:alpha=0.5,beta=0", [0, 2], [0, 1]) == [100, 100]
 
 
 def test_seconds_are_rounded_up_only_where_they_are_not_whole():
@@ -68,10 +59,6 @@ def test_seconds_are_rounded_up_only_where_they_are_not_whole():
     assert seconds(model, [0, 1], runtime=31) == [22]
     assert seconds("locality:alpha=0.1,beta=1", [0, 2], runtime=90) == [100]
     assert seconds("locality:alpha=0.9,beta=1", [0, 2], runtime=0) == [0]
-
-
-def test_who_is_not_sensitive_runs_as_recorded():
-    assert seconds("locality:alpha=0.5,beta=0", [0, 2], [0, 1]) == [100, 100]
 
 
 def sensitive(beta: float, seed: int = 0) -> np.ndarray:
@@ -87,28 +74,6 @@ def test_who_is_sensitive_follows_from_the_seed():
     assert (few <= many).all()
     assert (sensitive(0.2) == few).all()
     assert (sensitive(0.2, seed=1) != few).any()
-
-
-def test_levels_grade_what_is_lost():
-    """
-    Two leaves of two under each of two switches: levels 0, 1 and 2 lose 0, 1/2 and 1 for two nodes.
-
-    Four nodes need a switch of level 1, so only level 2 loses, and that all; eight lose nothing.
-    """
-    model = "locality:alpha=0.4,beta=1,log=scattered,by=levels"
-    two = seconds(model, [0, 1], [1, 2], [3, 4], topology=TREE)
-    assert two == [60, 80, 100]
-    assert seconds(model, [0, 1, 2, 3], [2, 3, 4, 5], list(range(8)), topology=TREE) == [
-        60,
-        100,
-        60,
-    ]
-
-
-def test_groups_grade_what_is_lost():
-    """One of one group, of two and of three: 1 - 1/1, 1 - 1/2, and for three nodes 1 - 2/3."""
-    model = "locality:alpha=0.3,beta=1,log=scattered,by=groups"
-    assert seconds(model, [0, 1], [1, 2], [0, 2, 4], topology=TREE) == [70, 85, 80]
 
 
 def test_a_job_on_scattered_nodes_is_killed_at_its_requested_time():
@@ -127,15 +92,9 @@ def test_a_job_on_scattered_nodes_is_killed_at_its_requested_time():
         ("locality:alpha=1", "alpha: 1.0 is not between 0 and 1, 1 excluded"),
         ("locality:beta=1.5", "beta: 1.5 is not between 0 and 1"),
         ("locality:log=both", "log is 'both', must be contiguous or scattered"),
-        ("locality:by=hops", "by is 'hops', must be one of runs, levels, groups"),
     ],
 )
 def test_bad_options_are_one_line(spec: str, message: str):
     with pytest.raises(ConfigError, match="^locality") as error:
         build("runtime_models", spec)
     assert message in str(error.value)
-
-
-def test_levels_need_switches():
-    with pytest.raises(ConfigError, match="system tiny: by=levels needs a machine with switches"):
-        seconds("locality:by=levels", [0, 1])

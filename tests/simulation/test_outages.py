@@ -9,13 +9,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripted import Given
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.base.spec import build
 from cpsched.errors import ConfigError, CpschedError
 from cpsched.mapping import fit
 from cpsched.model.estimates import Requested
-from cpsched.model.schedule import JobOutcome, Outages
+from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.outages import DrawnOutages, OutageTable
 from cpsched.simulation.simulator import Simulator
 from cpsched.study.reader import load_run
@@ -23,20 +24,11 @@ from cpsched.study.writer import save_run
 from cpsched.verification import verify
 
 
-class Given:
-    """Outages given as node, start, end."""
-
-    def __init__(self, *rows: tuple[int, int, int]) -> None:
-        self._rows = rows
-
-    def outages(self, names: Any, first: int, last: int, seed: int) -> Outages:
-        return Outages.of(self._rows)
-
-
 def table(folder: Path, *rows: str) -> str:
     """Return the specification of a table of outages."""
     path = folder / "down.csv"
-    path.write_text("node,from,to\n" + "".join(f"{row}\n" for row in rows))
+    known = ",known" if any(row.count(",") > 2 for row in rows) else ""
+    path.write_text(f"node,from,to{known}\n" + "".join(f"{row}\n" for row in rows))
     return f"table:file={path}"
 
 
@@ -102,6 +94,8 @@ def test_drawn_outages_are_those_of_the_seed():
         ("n0,5", r"down.csv:2.*to.*'' is not a whole number of seconds"),
         ("n0,5,5", r"down.csv:2.*to.*5 is not after 5"),
         ("n0,0,9\nn0,5,12", r"down.csv: node n0 is down twice at 5"),
+        ("n0,50,60,soon", r"down.csv:2.*known.*'soon' is not a whole number of seconds"),
+        ("n0,50,60,51", r"down.csv:2.*known.*51 is after 50, when the node goes down"),
     ],
 )
 def test_bad_tables(tmp_path: Path, row: str, message: str):

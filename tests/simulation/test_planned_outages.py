@@ -8,29 +8,18 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scripted import Given
 from tiny import CLASSES, jobs, machine, run
 
 from cpsched.api import Cluster, Request
 from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
-from cpsched.errors import CpschedError
 from cpsched.model.decision import Decision
 from cpsched.model.schedule import Leaving, Outages
 from cpsched.model.view import View
 from cpsched.study.reader import load_run
 from cpsched.study.writer import save_run
 from cpsched.verification import verify
-
-
-class Given:
-    """Outages given as node, start, end and since when they are known."""
-
-    def __init__(self, *rows: tuple[int, int, int, int]) -> None:
-        self._rows = rows
-
-    def outages(self, names: Any, first: int, last: int, seed: int) -> Outages:
-        return Outages.of([row[:3] for row in self._rows], [row[3] for row in self._rows])
-
 
 ONE = machine((1,))
 TWO = machine((1,), (1,))
@@ -144,20 +133,6 @@ def test_a_table_says_since_when_it_is_known(tmp_path: Path):
     read = load_run(tmp_path / "run").schedule
     assert read.outages.known.tolist() == [10, 70]
     assert verify(read) == []
-
-
-@pytest.mark.parametrize(
-    ("row", "message"),
-    [
-        ("n0,50,60,soon", r"down.csv:2.*known.*'soon' is not a whole number of seconds"),
-        ("n0,50,60,51", r"down.csv:2.*known.*51 is after 50, when the node goes down"),
-    ],
-)
-def test_bad_rows(tmp_path: Path, row: str, message: str):
-    path = tmp_path / "down.csv"
-    path.write_text(f"node,from,to,known\n{row}\n")
-    with pytest.raises(CpschedError, match=message):
-        run(jobs((0, 1, 1)), ONE, "fifo", outages=f"table:file={path}")
 
 
 def test_a_live_machine_is_told():

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scripted import Does
 from tiny import jobs, machine, run
 
 from cpsched.base.spec import build
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import DispatchError
 from cpsched.mapping import fit
-from cpsched.metrics.summary import summarize
 from cpsched.model.decision import Decision, Kill, Requeue
 from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome, Schedule
@@ -23,21 +23,9 @@ from cpsched.simulation.simulator import Simulator
 from cpsched.verification import verify
 
 
-class QueuesAgain(Fifo):
-    """First come, first served; queues a job again at given seconds."""
-
-    def __init__(self, *seconds: int, handle: int = 0, action: Any = Requeue) -> None:
-        super().__init__()
-        self.acts_when_idle = True
-        self._todo, self._handle, self._action = list(seconds), handle, action
-
-    def decide(self, view: View) -> Decision:
-        """Act first, start then."""
-        if self._todo and view.now >= self._todo[0]:
-            self._todo.pop(0)
-            return Decision([self._action(self._handle)])
-        decision = super().decide(view)
-        return decision._replace(again_at=self._todo[0] if self._todo else None)
+def queues_again(*seconds: int) -> Does:
+    """Return a dispatcher that queues the first job again at given seconds."""
+    return Does({second: Requeue(0) for second in seconds})
 
 
 def phases(schedule: Schedule, job: int) -> list[tuple[int, int]]:
@@ -50,7 +38,7 @@ def phases(schedule: Schedule, job: int) -> list[tuple[int, int]]:
 def checked(*rows: tuple[int, ...], seconds: tuple[int, ...], **columns: Any) -> Schedule:
     """Simulate jobs on one core of which the first is queued again; the schedule is valid."""
     workload = jobs(*rows, restartable=[True] * len(rows), **columns)
-    schedule = run(workload, machine((1,)), QueuesAgain(*seconds)).schedule
+    schedule = run(workload, machine((1,)), queues_again(*seconds)).schedule
     assert verify(schedule) == []
     return schedule
 
@@ -64,49 +52,44 @@ def test_a_job_begins_anew():
     assert schedule.outcome.tolist() == [JobOutcome.COMPLETED] * 2
 
 
-def test_a_checkpoint_keeps_what_was_saved():
+def test_a_checkpoint_keeps_what_was_saved_and_starting_again_is_not_run():
     """Of 7 s, 6 are saved; of the 3 s that follow another 2, when 1 of which went to restarting."""
     schedule = checked((0, 1, 10), seconds=(7, 10), checkpoint=[2], restart_cost=[1])
     assert phases(schedule, 0) == [(0, 7), (7, 10), (10, 13)]
-
-
-def test_starting_again_takes_longer_and_does_not_count_as_run():
-    """With a limit of 10 s and 3 s to start again, a job of 10 s ends after 13, a longer one too."""
-    schedule = checked((0, 1, 10, 10), seconds=(4,), restart_cost=[3])
-    assert phases(schedule, 0) == [(0, 4), (4, 17)]
-    assert schedule.outcome.tolist() == [JobOutcome.COMPLETED]
-    schedule = checked((0, 1, 99, 10), seconds=(4,), restart_cost=[3])
-    assert phases(schedule, 0) == [(0, 4), (4, 17)]
-    assert schedule.outcome.tolist() == [JobOutcome.TIMEOUT]
+    # With a limit of 10 s and 3 s to start again, a job of 10 s ends after 13, a longer one too.
+    for runtime, outcome in ((10, JobOutcome.COMPLETED), (99, JobOutcome.TIMEOUT)):
+        schedule = checked((0, 1, runtime, 10), seconds=(4,), restart_cost=[3])
+        assert phases(schedule, 0) == [(0, 4), (4, 17)]
+        assert schedule.outcome.tolist() == [outcome]
 
 
 def test_it_is_known_how_long_a_job_ran():
     """After 4 s, and after 2, it is known that it runs for more than 4."""
     seen = []
 
-    class Looks(QueuesAgain):
+    class Looks(Does):
         def decide(self, view: View) -> Decision:
             if len(view.waiting):
                 seen.append((view.waiting.attempts.tolist(), view.waiting.ran.tolist()))
             return super().decide(view)
 
-    run(jobs((0, 1, 10), restartable=[True]), machine((1,)), Looks(4, 6))
+    run(jobs((0, 1, 10), restartable=[True]), machine((1,)), Looks({4: Requeue(0), 6: Requeue(0)}))
     assert seen == [([0], [0]), ([1], [4]), ([2], [4])]
 
 
 @pytest.mark.parametrize(
-    ("dispatcher", "restartable", "message"),
+    ("action", "restartable", "message"),
     [
-        (QueuesAgain(4), False, "fifo queues job 0 again, but it is not restartable"),
-        (QueuesAgain(4, handle=1), True, "fifo queues job 1 again, but it is not running"),
-        (QueuesAgain(4, handle=9), True, "fifo queues job 9 again, but it is not running"),
-        (QueuesAgain(4, handle=1, action=Kill), True, "kills job 1, but it is not running"),
+        (Requeue(0), False, "fifo queues job 0 again, but it is not restartable"),
+        (Requeue(1), True, "fifo queues job 1 again, but it is not running"),
+        (Requeue(9), True, "fifo queues job 9 again, but it is not running"),
+        (Kill(1), True, "kills job 1, but it is not running"),
     ],
 )
-def test_what_is_refused(dispatcher: QueuesAgain, restartable: bool, message: str):
+def test_what_is_refused(action: Any, restartable: bool, message: str):
     workload = jobs((0, 1, 10), (1, 1, 3), restartable=[restartable] * 2)
     with pytest.raises(DispatchError, match=message):
-        run(workload, machine((1,)), dispatcher)
+        run(workload, machine((1,)), Does({4: action}))
 
 
 def test_a_job_is_not_queued_again_in_the_second_in_which_it_started():
@@ -122,14 +105,6 @@ def test_a_job_is_not_queued_again_in_the_second_in_which_it_started():
     workload = jobs((0, 1, 9), (0, 1, 0), (0, 2, 1), restartable=[True] * 3)
     with pytest.raises(DispatchError, match="again in the second in which it started"):
         run(workload, machine((2,)), AtOnce())
-
-
-def test_what_was_done_in_vain_is_counted():
-    """4 of 17 core seconds."""
-    summary = summarize(checked((0, 1, 10), (1, 1, 3), seconds=(4,)))
-    assert summary["restarts"] == {"jobs": 1, "starts_cut_short": 1, "lost_share": 4 / 17}
-    plain = summarize(run(jobs((0, 1, 10)), machine((1,)), "fifo").schedule)
-    assert plain["restarts"] == {"jobs": 0, "starts_cut_short": 0, "lost_share": 0.0}
 
 
 job = st.tuples(st.integers(0, 20), st.integers(1, 3), st.integers(0, 30), st.integers(1, 40))

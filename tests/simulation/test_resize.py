@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scripted import Does, on
 from tiny import jobs, machine, run
 
 from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, DispatchError
-from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome, Leaving
@@ -22,30 +22,6 @@ from cpsched.verification import verify
 
 if TYPE_CHECKING:
     from cpsched.model.view import View
-
-
-def on(*nodes: int) -> Allocation:
-    """Return one unit of one core on each of some nodes."""
-    node = np.array(nodes, dtype=np.int64)
-    one = np.ones(len(node), dtype=np.int64)
-    return Allocation(node, one, one[:, None])
-
-
-class Does(Fifo):
-    """First come, first served; does given things to running jobs at given seconds."""
-
-    def __init__(self, todo: dict[int, Any]) -> None:
-        super().__init__()
-        self.acts_when_idle = True
-        self._todo = dict(sorted(todo.items()))
-
-    def decide(self, view: View) -> Decision:
-        """Act first, start then."""
-        due = [second for second in self._todo if second <= view.now]
-        if due:
-            return Decision([self._todo.pop(due[0])])
-        decision = super().decide(view)
-        return decision._replace(again_at=next(iter(self._todo), None))
 
 
 def malleable(

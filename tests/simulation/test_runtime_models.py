@@ -21,9 +21,7 @@ from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.seeds import stream_seed
 from cpsched.simulation.arrivals import Arrivals
-from cpsched.simulation.observers import Observer
 from cpsched.simulation.runtime_models import GpuScaling, Recorded, positive_normal
-from cpsched.simulation.simulate import Checkpoint, Settings, simulate
 from cpsched.simulation.simulator import Simulator
 from cpsched.verification import Rule, verify
 
@@ -75,27 +73,14 @@ def test_more_gpus_make_a_job_faster():
     """Equation 7.1 without its factor: 100 s on one GPU are 50 s on two, 34 s on three."""
     workload = ranged((0, 1, 100), (0, 1, 100), (0, 1, 100))
     assert seconds(workload, Takes([1, 2, 3])) == [100, 50, 34]
-
-
-def test_a_range_that_begins_at_two_scales_from_there():
-    """D': the log's runtime is that on two GPUs."""
-    workload = ranged((0, 1, 99), (0, 1, 99), low=2)
-    assert seconds(workload, Takes([2, 3])) == [99, 66]
-
-
-def test_the_node_with_the_fewest_gpus_counts():
-    workload = ranged((0, 2, 90))
-    assert seconds(workload, Takes([3, 2], nodes=2), nodes=2) == [45]
-
-
-def test_jobs_without_a_range_run_as_recorded():
-    """Also with GPUs they all need, and whatever the factor."""
+    # A range that begins at two scales from there, and no time is none.
+    assert seconds(ranged((0, 1, 99), (0, 1, 99), low=2), Takes([2, 3])) == [99, 66]
+    assert seconds(ranged((0, 1, 0), (0, 1, 1)), Takes([3, 3])) == [0, 1]
+    # The node with the fewest counts.
+    assert seconds(ranged((0, 2, 90)), Takes([3, 2], nodes=2), nodes=2) == [45]
+    # Jobs without a range run as recorded, also with GPUs they all need.
     workload = jobs((0, 1, 7), (0, 1, 9), resources=KINDS, per_node=[[0, 0], [0, 2]])
     assert seconds(workload, Takes([0, 2]), runtime_model="gpu-scaling") == [7, 9]
-
-
-def test_a_job_of_no_time_takes_none():
-    assert seconds(ranged((0, 1, 0), (0, 1, 1)), Takes([3, 3])) == [0, 1]
 
 
 def test_gpus_of_the_units_are_not_the_range():
@@ -210,31 +195,6 @@ def test_bad_specifications_are_one_line(spec, error, message):
         run(jobs((0, 1, 1)), machine((1,)), "fifo", runtime_model=spec)
 
 
-def test_a_checkpoint_goes_on_to_the_same_end(tmp_path):
-    """Factors are drawn again from the seed, not kept."""
-    workload = ranged(*[(10 * i, 1, 40) for i in range(30)])
-    system = machine((4, 3), resources=KINDS)
-    settings = Settings(runtime_model="gpu-scaling", overrun="extend", seed=3)
-    whole = simulate(workload, system, dispatcher="fifo", settings=settings)
-
-    class KilledError(Exception):
-        pass
-
-    class Killer(Observer):
-        def on_end(self, job: int, outcome: int, now: int) -> None:
-            if now > 200:
-                raise KilledError
-
-    keep = Checkpoint(tmp_path / "state", interval=0)
-    with pytest.raises(KilledError):
-        simulate(
-            workload, system, dispatcher="fifo", settings=settings, checkpoint=keep,
-            observers=[Killer()],
-        )  # fmt: skip
-    again = simulate(workload, system, dispatcher="fifo", settings=settings, checkpoint=keep)
-    assert again.schedule.end.tolist() == whole.schedule.end.tolist()
-
-
 def test_the_command_line_records_and_verifies_it(cpsched, tmp_path):
     """``--runtime-model`` is in run.json in its one form, and ``verify`` takes it into account."""
     (tmp_path / "m.toml").write_text(
@@ -259,13 +219,6 @@ def test_the_command_line_records_and_verifies_it(cpsched, tmp_path):
     code, _, err = cpsched(*line, "--runtime-model", "gpus")
     assert code == 2
     assert "no runtime model is called 'gpus'" in err
-
-
-def test_they_are_listed(cpsched):
-    code, text, _ = cpsched("list", "runtime_models")
-    assert code == 0
-    assert "gpu-scaling" in text
-    assert "options: sigma=0.5" in text
 
 
 def test_each_consumer_of_a_seed_has_a_stream_of_its_own():

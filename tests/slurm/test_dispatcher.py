@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run, starts
 
+from cpsched.answer import why_in_log
 from cpsched.base.spec import build
 from cpsched.checks import CHECKS
 from cpsched.errors import ConfigError
-from cpsched.explain import explain
 from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.system import Queue, System
@@ -394,7 +394,7 @@ MaxWall = "00:01:00"
     def named(text: str) -> str:
         workload = jobs((0, 2, 90), qos=["q"], user=["ann"], group=["lab"])
         fitted = fit(workload, machine((4,)))
-        about = explain(fitted, job=str(workload.job_id[0]), time=0, dispatcher=slurm(text))
+        about = why_in_log(fitted, job=str(workload.job_id[0]), time=0, dispatcher=slurm(text))
         return about.waiting.note
 
     asks = " in use, it asks for"

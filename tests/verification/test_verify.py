@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,18 +20,10 @@ from cpsched.verification import Rule, Violation, verify
 Corrupt = Callable[[Schedule], Schedule]
 
 #: Rows of the workload by hand, and the positions of their segments.
-ROW = {"plain": 0, "even": 1, "exclusive": 2, "gpu": 3, "killed": 4, "empty": 5}
-ROW |= {"too wide": 6, "withdrawn": 7, "after": 8, "later": 9}
-AT = {
-    "plain": 0,
-    "even": 1,
-    "exclusive": 2,
-    "gpu": 3,
-    "killed": 4,
-    "empty": 5,
-    "after": 6,
-    "later": 7,
-}
+NAMES = ("plain", "even", "exclusive", "gpu", "killed", "empty", "too wide", "withdrawn", "after",
+         "later")  # fmt: skip
+ROW = {name: row for row, name in enumerate(NAMES)}
+AT = {name: at for at, name in enumerate(one for one in NAMES if one not in NAMES[6:8])}
 
 
 def job(name: str, **values: int) -> Corrupt:
@@ -113,27 +106,9 @@ def on(topology: Topology) -> Corrupt:
     return lambda schedule: replace(schedule, system=replace(schedule.system, topology=topology))
 
 
-def both(first: Corrupt, then: Corrupt) -> Corrupt:
-    """Change two things."""
-    return lambda schedule: then(first(schedule))
-
-
 def rules(schedule: Schedule, **options: Any) -> list[Rule]:
     """Return the rules a schedule breaks, each once."""
     return list(dict.fromkeys(violation.rule for violation in verify(schedule, **options)))
-
-
-def test_a_valid_schedule_breaks_no_rule(schedule: Schedule):
-    assert verify(schedule) == []
-
-
-def test_the_order_of_segments_does_not_matter(schedule: Schedule):
-    assert verify(resegmented(schedule, rows_of(schedule.segments)[::-1])) == []
-
-
-def test_two_segments_say_the_same_as_one_run_of_nodes(schedule: Schedule):
-    halves = split_up("even", {"node": 2, "count": 1}, {"node": 1, "count": 1})
-    assert verify(halves(schedule)) == []
 
 
 def cut_short(name: str, start: int, end: int) -> Corrupt:
@@ -142,350 +117,286 @@ def cut_short(name: str, start: int, end: int) -> Corrupt:
     return lambda schedule: column(name, restartable=True, dependency=-1)(once(schedule))
 
 
-def test_a_restartable_job_may_be_cut_short(schedule: Schedule):
-    assert verify(cut_short("after", 8, 9)(schedule)) == []
+def outages(*rows: tuple[int, int, int]) -> Corrupt:
+    return lambda schedule: replace(schedule, outages=Outages.of(rows))
 
 
-def test_a_job_on_a_node_that_fails_is_cut_short(schedule: Schedule):
-    """Though it may not be restarted; of another node's failure that says nothing."""
-    once = column("after", restartable=False)(cut_short("after", 8, 9)(schedule))
-    assert verify(replace(once, outages=Outages.of([(5, 9, 11)]))) == []
-    assert rules(replace(once, outages=Outages.of([(4, 9, 11)]))) == [Rule.COVER]
+def in_turn(*changes: Corrupt) -> Corrupt:
+    """Change several things."""
+    return lambda schedule: reduce(lambda found, change: change(found), changes, schedule)
 
 
-BROKEN: list[tuple[str, Rule, str, Corrupt]] = [
-    (
-        "cut-short-while-it-runs",
-        Rule.RESTART,
-        "job after is cut short in [8, 12); it may start from 3 on, must run for a second and have"
-        " left when it starts again",
-        cut_short("after", 8, 12),
-    ),
-    (
-        "on-a-node-that-is-down",
-        Rule.OUTAGE,
-        "job after is on node n0, which is down in [14, 20)",
-        lambda schedule: replace(schedule, outages=Outages.of([(0, 14, 20)])),
-    ),
-    (
-        # It asks for 9 s; whoever started before it was known is not at fault.
-        "into-an-outage-that-is-known",
-        Rule.PLANNED_OUTAGE,
-        "job after starts at 10 on node n0, which is known to go down at 18, within its requested"
-        " time",
-        lambda schedule: replace(schedule, outages=Outages.of([(0, 18, 20)], [10])),
-    ),
-    (
-        "cut-short-at-its-end",
-        Rule.RUNTIME,
-        "job after is cut short after 5 s, but would have ended after 5 s",
-        lambda schedule: cut_short("after", 8, 13)(moved("after", 13, 18)(schedule)),
-    ),
-    (
-        "cut-short-though-not-restartable",
-        Rule.COVER,
-        "job after holds nodes in [8, 9), must hold some all along [10, 15), in one piece after the"
-        " other",
-        lambda schedule: column("after", restartable=False)(cut_short("after", 8, 9)(schedule)),
-    ),
-    (
-        "outcome-unknown",
-        Rule.OUTCOME,
-        "job plain has outcome 9, which does not exist",
-        job("plain", outcome=9),
-    ),
-    (
-        "completed-without-end",
-        Rule.OUTCOME,
-        "job gpu is completed, but has a start and no end",
-        job("gpu", end=MISSING),
-    ),
-    (
-        "cancelled-with-start",
-        Rule.OUTCOME,
-        "job withdrawn is cancelled, but has a start and an end",
-        job("withdrawn", start=3),
-    ),
-    (
-        "cancelled-without-end",
-        Rule.OUTCOME,
-        "job withdrawn is cancelled, but has no start and no end",
-        job("withdrawn", end=MISSING),
-    ),
-    (
-        "rejected-with-times",
-        Rule.OUTCOME,
-        "job too wide is rejected, but has a start and an end",
-        job("too wide", start=3, end=4),
-    ),
-    (
-        "never-ended",
-        Rule.OUTCOME,
-        "job withdrawn has not ended",
-        job("withdrawn", end=MISSING, outcome=JobOutcome.NOT_ENDED),
-    ),
-    (
-        "rejected-without-reason",
-        Rule.REJECTED,
-        "job too wide is rejected without a reason",
-        lambda schedule: replace(schedule, rejected={}),
-    ),
-    (
-        "reason-of-a-job-that-ran",
-        Rule.REJECTED,
-        "job plain has a reason to be rejected, but is not: too big",
-        lambda schedule: replace(schedule, rejected={**schedule.rejected, 0: "too big"}),
-    ),
-    (
-        "reason-of-no-job",
-        Rule.REJECTED,
-        "row 99 is given a reason, rows are within [0, 10)",
-        lambda schedule: replace(schedule, rejected={**schedule.rejected, 99: "too big"}),
-    ),
-    (
-        "start-before-submit",
-        Rule.SUBMIT,
-        "job gpu starts at 0, was submitted at 1",
-        moved("gpu", 0, 6),
-    ),
-    (
-        "cancelled-before-submit",
-        Rule.SUBMIT,
-        "job withdrawn is cancelled at 1, was submitted at 2",
-        job("withdrawn", end=1),
-    ),
-    (
-        "start-before-begin",
-        Rule.BEGIN,
-        "job later starts at 11, must not begin before 12",
-        moved("later", 11, 12),
-    ),
-    (
-        "outlives-its-cancellation",
-        Rule.CANCEL,
-        "job after ends at 15, is to be cancelled at 14",
-        column("after", cancel=14),
-    ),
-    (
-        "start-before-dependency-ends",
-        Rule.DEPENDENCY,
-        "job later starts at 12, depends (afterany) on job after, which ends at 15",
-        column("later", dependency=8),
-    ),
-    (
-        "runs-too-short",
-        Rule.RUNTIME,
-        "job after runs for 4 s; the log says 5 s and asks for 9 s",
-        moved("after", 10, 14),
-    ),
-    (
-        "killed-too-late",
-        Rule.RUNTIME,
-        "job killed runs for 6 s; the log says 50 s and asks for 5 s",
-        moved("killed", 3, 9),
-    ),
-    (
-        "unknown-overrun",
-        Rule.RUNTIME,
-        "overrun is 'pray', must be kill or extend",
-        lambda schedule: replace(schedule, overrun="pray"),
-    ),
-    (
-        "killed-but-completed",
-        Rule.TIMEOUT,
-        "job killed is completed; the log says 50 s, it asks for 5 s",
-        job("killed", outcome=JobOutcome.COMPLETED),
-    ),
-    (
-        "timeout-without-cause",
-        Rule.TIMEOUT,
-        "job even is timeout; the log says 5 s, it asks for 5 s",
-        job("even", outcome=JobOutcome.TIMEOUT),
-    ),
-    ("ran-nowhere", Rule.ALLOCATION, "job gpu ran, but holds no node", split_up("gpu")),
-    (
-        "cancelled-on-nodes",
-        Rule.ALLOCATION,
-        "job withdrawn holds nodes, but never ran",
-        split_up("later", {}, {"job": 7, "node": 5}),
-    ),
-    (
-        "rejected-on-nodes",
-        Rule.ALLOCATION,
-        "job too wide holds nodes, but never ran",
-        split_up("later", {}, {"job": 6, "node": 5}),
-    ),
-    (
-        "holds-too-long",
-        Rule.COVER,
-        "job gpu holds nodes in [1, 8), must hold some all along [1, 7), in one piece after the"
-        " other",
-        segment("gpu", end=8),
-    ),
-    (
-        "holds-too-late",
-        Rule.COVER,
-        "job gpu holds nodes in [2, 7), must hold some all along [1, 7), in one piece after the"
-        " other",
-        segment("gpu", start=2),
-    ),
-    (
-        "gap",
-        Rule.COVER,
-        "job gpu holds nodes in [4, 7), must hold some all along [1, 7), in one piece after the"
-        " other",
-        split_up("gpu", {"end": 3}, {"start": 4}),
-    ),
-    (
-        "rigid-job-moves",
-        Rule.COVER,
-        "job gpu changes its nodes at 3, it cannot be resized",
-        split_up("gpu", {"end": 3}, {"start": 3, "node": 5}),
-    ),
-    (
-        "node-beyond-the-machine",
-        Rule.NODES,
-        "job later is on 1 nodes from 6 on, nodes are within [0, 6)",
-        segment("later", node=6),
-    ),
-    (
-        "node-before-the-machine",
-        Rule.NODES,
-        "job later is on 1 nodes from -1 on, nodes are within [0, 6)",
-        segment("later", node=-1),
-    ),
-    (
-        "node-sum-wraps-around",
-        Rule.NODES,
-        "job later is on 1 nodes from 9223372036854775807 on, nodes are within [0, 6)",
-        segment("later", node=2**63 - 1),
-    ),
-    (
-        "node-twice",
-        Rule.NODES,
-        "job plain holds node n0 twice",
-        split_up("plain", {"units": 1, "amount": [1, 0]}, {"units": 1, "amount": [1, 0]}),
-    ),
-    (
-        "too-few-units",
-        Rule.UNITS,
-        "job plain has 1 units, asks for 2",
-        segment("plain", units=1, amount=(1, 0)),
-    ),
-    (
-        "no-units-on-a-node",
-        Rule.UNITS,
-        "job plain has 0 units on a node, must be at least one",
-        split_up("plain", {}, {"node": 5, "units": 0, "amount": [0, 0]}),
-    ),
-    (
-        "too-few-nodes",
-        Rule.BOUNDS,
-        "job plain is on 1 nodes, may touch 2 to 100",
-        column("plain", nodes_min=2),
-    ),
-    (
-        "too-many-nodes",
-        Rule.BOUNDS,
-        "job even is on 2 nodes, may touch 1 to 1",
-        column("even", nodes_min=1, nodes_max=1),
-    ),
-    (
-        "uneven",
-        Rule.SPLIT,
-        "job even has 3 units on one node and 1 on another",
-        split_up(
-            "even",
-            {"count": 1, "units": 3, "amount": [3, 0]},
-            {"node": 2, "count": 1, "units": 1, "amount": [1, 0]},
-        ),
-    ),
-    (
-        "not-consecutive",
-        Rule.CONTIGUOUS,
-        "job even needs consecutive nodes; n5 does not follow n1",
-        split_up("even", {"count": 1}, {"node": 5, "count": 1}),
-    ),
-    (
-        "node-without-feature",
-        Rule.ELIGIBLE,
-        "job later is on node n2, which it may not use",
-        column("later", constraint="fast"),
-    ),
-    (
-        "amount-too-small",
-        Rule.AMOUNT,
-        "job plain takes 1 core of node n0, its units need 2",
-        segment("plain", amount=(1, 0)),
-    ),
-    (
-        "amount-per-node-missing",
-        Rule.AMOUNT,
-        "job gpu takes 0 gpu of node n4, its units need 1",
-        segment("gpu", amount=(2, 0)),
-    ),
-    (
-        "not-alone",
-        Rule.AMOUNT,
-        "job exclusive takes 1 core of node n3, its units need 1, must take all of its 4",
-        segment("exclusive", amount=(1, 0)),
-    ),
-    (
-        "amount-wraps-around",
-        Rule.AMOUNT,
-        "job after takes 0 core of node n0, its units need 18446744073709551616",
-        lambda schedule: segment("after", amount=(0, 0))(
-            column("after", request=(2**62, 0))(schedule)
-        ),
-    ),
-    (
-        "over-capacity",
-        Rule.CAPACITY,
-        "job killed takes node n4 to 5 core at 3, it has 4",
-        lambda schedule: segment("killed", node=4, amount=(3, 0), units=3)(
-            column("killed", units=3, units_max=3)(schedule)
-        ),
-    ),
-    (
-        "start-one-second-early",
-        Rule.CAPACITY,
-        "job after takes node n0 to 6 core at 9, it has 4",
-        lambda schedule: moved("after", 9, 14)(column("after", dependency=-1)(schedule)),
-    ),
-    (
-        "empty-but-too-big",
-        Rule.CAPACITY,
-        "job empty takes node n0 to 5 core at 4, it has 4",
-        lambda schedule: segment("empty", amount=(5, 0), units=5)(
-            column("empty", units=5, units_max=5)(schedule)
-        ),
-    ),
-    (
-        "segment-on-two-switches",
-        Rule.SEGMENT,
-        "job even has 1 + 1 nodes leaf switch by leaf switch, in segments of 2",
-        both(on(Topology(6, (2,))), column("even", segment=2)),
-    ),
-    (
-        "too-many-switches",
-        Rule.MAX_SWITCHES,
-        "job even touches 2 leaf switches, may touch 1 at most",
-        both(on(Topology(6, (2,))), column("even", max_switches=1)),
-    ),
-    (
-        "too-many-switches-before-the-wait-is-over",
-        Rule.MAX_SWITCHES,
-        "job even touches 2 blocks, may touch 1 at most",
-        both(
-            on(Topology(6, (2,), kind=TopologyKind.BLOCK)),
-            column("even", max_switches=1, switch_wait=1),
-        ),
-    ),
-]
+def overrun(schedule: Schedule) -> Schedule:
+    return replace(schedule, overrun="extend")
+
+
+HALVES = split_up("even", {"node": 2, "count": 1}, {"node": 1, "count": 1})
+FIXED = column("after", restartable=False)
+WITHDRAWN = column("later", dependency=ROW["withdrawn"])
+ANY_RUNTIME = {"recorded": False}
 
 
 @pytest.mark.parametrize(
-    ("rule", "message", "corrupt"), [case[1:] for case in BROKEN], ids=[case[0] for case in BROKEN]
+    ("change", "options", "broken"),
+    [
+        (in_turn(), {}, []),
+        # The order of segments does not matter, nor whether two say the same as one.
+        (lambda schedule: resegmented(schedule, rows_of(schedule.segments)[::-1]), {}, []),
+        (HALVES, {}, []),
+        (cut_short("after", 8, 9), {}, []),
+        # Another one is, if its node fails; of another node's failure that says nothing.
+        (in_turn(cut_short("after", 8, 9), FIXED, outages((5, 9, 11))), {}, []),
+        (in_turn(cut_short("after", 8, 9), FIXED, outages((4, 9, 11))), {}, [Rule.COVER]),
+        # A rejected job holds nobody; one that is cancelled ends then, at 9 or 13.
+        (column("later", dependency=ROW["too wide"]), {}, []),
+        (WITHDRAWN, {}, []),
+        (in_turn(WITHDRAWN, job("withdrawn", end=13)), {}, [Rule.DEPENDENCY]),
+        # Under extend killed would have run 50 s to 53, and nobody times out.
+        (overrun, {}, [Rule.RUNTIME, Rule.TIMEOUT]),
+        (in_turn(overrun, moved("killed", 3, 53, outcome=JobOutcome.COMPLETED)), {}, []),
+        # Other runtime models are only limited by kill: after asks for 9 s and runs for 5.
+        (moved("after", 10, 14), {}, [Rule.RUNTIME]),
+        (moved("after", 10, 14), ANY_RUNTIME, []),
+        (moved("after", 10, 20), ANY_RUNTIME, [Rule.RUNTIME]),
+        (in_turn(moved("after", 10, 20), overrun), ANY_RUNTIME, [Rule.TIMEOUT]),
+        (moved("killed", 3, 7), ANY_RUNTIME, [Rule.TIMEOUT]),
+        # Whatever the runtime model, no job ends before it starts.
+        (moved("gpu", 7, 1), ANY_RUNTIME, [Rule.RUNTIME, Rule.COVER]),
+        # Violations come in the order of the rules.
+        (
+            in_turn(job("withdrawn", end=1), segment("plain", amount=(1, 0))),
+            {},
+            [Rule.SUBMIT, Rule.AMOUNT],
+        ),
+        (
+            lambda schedule: replace(
+                schedule, system=replace(schedule.system, resources=("core", "mic"))
+            ),
+            {},
+            [Rule.SHAPE],
+        ),
+    ],
+)
+def test_which_rules_are_broken(schedule: Schedule, change: Corrupt, options: Any, broken: Any):
+    assert rules(change(schedule), **options) == broken
+
+
+#: By rule, what is said of a schedule that is broken so.
+BROKEN: dict[Rule, list[tuple[str, Corrupt]]] = {
+    Rule.OUTCOME: [
+        ("job plain has outcome 9, which does not exist", job("plain", outcome=9)),
+        ("job gpu is completed, but has a start and no end", job("gpu", end=MISSING)),
+        ("job withdrawn is cancelled, but has a start and an end", job("withdrawn", start=3)),
+        ("job withdrawn is cancelled, but has no start and no end", job("withdrawn", end=MISSING)),
+        ("job too wide is rejected, but has a start and an end", job("too wide", start=3, end=4)),
+        (
+            "job withdrawn has not ended",
+            job("withdrawn", end=MISSING, outcome=JobOutcome.NOT_ENDED),
+        ),
+    ],
+    Rule.REJECTED: [
+        (
+            "job too wide is rejected without a reason",
+            lambda schedule: replace(schedule, rejected={}),
+        ),
+        (
+            "job plain has a reason to be rejected, but is not: too big",
+            lambda schedule: replace(schedule, rejected={**schedule.rejected, 0: "too big"}),
+        ),
+        (
+            "row 99 is given a reason, rows are within [0, 10)",
+            lambda schedule: replace(schedule, rejected={**schedule.rejected, 99: "too big"}),
+        ),
+    ],
+    Rule.SUBMIT: [
+        ("job gpu starts at 0, was submitted at 1", moved("gpu", 0, 6)),
+        ("job withdrawn is cancelled at 1, was submitted at 2", job("withdrawn", end=1)),
+    ],
+    Rule.BEGIN: [
+        ("job later starts at 11, must not begin before 12", moved("later", 11, 12)),
+    ],
+    Rule.CANCEL: [
+        ("job after ends at 15, is to be cancelled at 14", column("after", cancel=14)),
+    ],
+    Rule.DEPENDENCY: [
+        (
+            "job later starts at 12, depends (afterany) on job after, which ends at 15",
+            column("later", dependency=8),
+        ),
+    ],
+    Rule.RUNTIME: [
+        (
+            "job after is cut short after 5 s, but would have ended after 5 s",
+            lambda schedule: cut_short("after", 8, 13)(moved("after", 13, 18)(schedule)),
+        ),
+        ("job after runs for 4 s; the log says 5 s and asks for 9 s", moved("after", 10, 14)),
+        ("job killed runs for 6 s; the log says 50 s and asks for 5 s", moved("killed", 3, 9)),
+        (
+            "overrun is 'pray', must be kill or extend",
+            lambda schedule: replace(schedule, overrun="pray"),
+        ),
+    ],
+    Rule.TIMEOUT: [
+        (
+            "job killed is completed; the log says 50 s, it asks for 5 s",
+            job("killed", outcome=JobOutcome.COMPLETED),
+        ),
+        (
+            "job even is timeout; the log says 5 s, it asks for 5 s",
+            job("even", outcome=JobOutcome.TIMEOUT),
+        ),
+    ],
+    Rule.RESTART: [
+        (
+            "job after is cut short in [8, 12); it may start from 3 on, must run for a second and have"
+            " left when it starts again",
+            cut_short("after", 8, 12),
+        ),
+    ],
+    Rule.ALLOCATION: [
+        ("job gpu ran, but holds no node", split_up("gpu")),
+        ("job withdrawn holds nodes, but never ran", split_up("later", {}, {"job": 7, "node": 5})),
+        ("job too wide holds nodes, but never ran", split_up("later", {}, {"job": 6, "node": 5})),
+    ],
+    Rule.COVER: [
+        (
+            "job after holds nodes in [8, 9), must hold some all along [10, 15), in one piece after the"
+            " other",
+            lambda schedule: column("after", restartable=False)(cut_short("after", 8, 9)(schedule)),
+        ),
+        (
+            "job gpu holds nodes in [1, 8), must hold some all along [1, 7), in one piece after the"
+            " other",
+            segment("gpu", end=8),
+        ),
+        (
+            "job gpu holds nodes in [2, 7), must hold some all along [1, 7), in one piece after the"
+            " other",
+            segment("gpu", start=2),
+        ),
+        (
+            "job gpu holds nodes in [4, 7), must hold some all along [1, 7), in one piece after the"
+            " other",
+            split_up("gpu", {"end": 3}, {"start": 4}),
+        ),
+        (
+            "job gpu changes its nodes at 3, it cannot be resized",
+            split_up("gpu", {"end": 3}, {"start": 3, "node": 5}),
+        ),
+    ],
+    Rule.NODES: [
+        ("job later is on 1 nodes from 6 on, nodes are within [0, 6)", segment("later", node=6)),
+        ("job later is on 1 nodes from -1 on, nodes are within [0, 6)", segment("later", node=-1)),
+        (
+            "job later is on 1 nodes from 9223372036854775807 on, nodes are within [0, 6)",
+            segment("later", node=2**63 - 1),
+        ),
+        (
+            "job plain holds node n0 twice",
+            split_up("plain", {"units": 1, "amount": [1, 0]}, {"units": 1, "amount": [1, 0]}),
+        ),
+    ],
+    Rule.UNITS: [
+        ("job plain has 1 units, asks for 2", segment("plain", units=1, amount=(1, 0))),
+        (
+            "job plain has 0 units on a node, must be at least one",
+            split_up("plain", {}, {"node": 5, "units": 0, "amount": [0, 0]}),
+        ),
+    ],
+    Rule.BOUNDS: [
+        ("job plain is on 1 nodes, may touch 2 to 100", column("plain", nodes_min=2)),
+        ("job even is on 2 nodes, may touch 1 to 1", column("even", nodes_min=1, nodes_max=1)),
+    ],
+    Rule.SPLIT: [
+        (
+            "job even has 3 units on one node and 1 on another",
+            split_up(
+                "even",
+                {"count": 1, "units": 3, "amount": [3, 0]},
+                {"node": 2, "count": 1, "units": 1, "amount": [1, 0]},
+            ),
+        ),
+    ],
+    Rule.CONTIGUOUS: [
+        (
+            "job even needs consecutive nodes; n5 does not follow n1",
+            split_up("even", {"count": 1}, {"node": 5, "count": 1}),
+        ),
+    ],
+    Rule.SEGMENT: [
+        (
+            "job even has 1 + 1 nodes leaf switch by leaf switch, in segments of 2",
+            in_turn(on(Topology(6, (2,))), column("even", segment=2)),
+        ),
+    ],
+    Rule.MAX_SWITCHES: [
+        (
+            "job even touches 2 leaf switches, may touch 1 at most",
+            in_turn(on(Topology(6, (2,))), column("even", max_switches=1)),
+        ),
+        (
+            "job even touches 2 blocks, may touch 1 at most",
+            in_turn(
+                on(Topology(6, (2,), kind=TopologyKind.BLOCK)),
+                column("even", max_switches=1, switch_wait=1),
+            ),
+        ),
+    ],
+    Rule.ELIGIBLE: [
+        ("job later is on node n2, which it may not use", column("later", constraint="fast")),
+    ],
+    Rule.AMOUNT: [
+        ("job plain takes 1 core of node n0, its units need 2", segment("plain", amount=(1, 0))),
+        ("job gpu takes 0 gpu of node n4, its units need 1", segment("gpu", amount=(2, 0))),
+        (
+            "job exclusive takes 1 core of node n3, its units need 1, must take all of its 4",
+            segment("exclusive", amount=(1, 0)),
+        ),
+        (
+            "job after takes 0 core of node n0, its units need 18446744073709551616",
+            in_turn(
+                column("after", request=(2**53, 0), units=2**11, units_max=2**11),
+                segment("after", amount=(0, 0), units=2**11),
+            ),
+        ),
+    ],
+    Rule.OUTAGE: [
+        (
+            "job after is on node n0, which is down in [14, 20)",
+            lambda schedule: replace(schedule, outages=Outages.of([(0, 14, 20)])),
+        ),
+    ],
+    Rule.PLANNED_OUTAGE: [
+        (
+            "job after starts at 10 on node n0, which is known to go down at 18, within its requested"
+            " time",
+            lambda schedule: replace(schedule, outages=Outages.of([(0, 18, 20)], [10])),
+        ),
+    ],
+    Rule.CAPACITY: [
+        (
+            "job killed takes node n4 to 5 core at 3, it has 4",
+            lambda schedule: segment("killed", node=4, amount=(3, 0), units=3)(
+                column("killed", units=3, units_max=3)(schedule)
+            ),
+        ),
+        (
+            "job after takes node n0 to 6 core at 9, it has 4",
+            lambda schedule: moved("after", 9, 14)(column("after", dependency=-1)(schedule)),
+        ),
+        (
+            "job empty takes node n0 to 5 core at 4, it has 4",
+            lambda schedule: segment("empty", amount=(5, 0), units=5)(
+                column("empty", units=5, units_max=5)(schedule)
+            ),
+        ),
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("rule", "message", "corrupt"),
+    [(rule, message, corrupt) for rule, cases in BROKEN.items() for message, corrupt in cases],
 )
 def test_one_corruption_breaks_one_rule(
     schedule: Schedule, rule: Rule, message: str, corrupt: Corrupt
@@ -513,8 +424,8 @@ def test_one_corruption_breaks_one_rule(
     ],
 )
 def test_a_limit_of_switches_counts_until_the_job_has_waited(schedule: Schedule, asked, good):
-    change = both(on(Topology(6, (2,))), column("even", **({"max_switches": 1} | asked)))
-    found = rules(both(moved("even", 7, 12), change)(schedule))
+    change = in_turn(on(Topology(6, (2,))), column("even", **({"max_switches": 1} | asked)))
+    found = rules(in_turn(moved("even", 7, 12), change)(schedule))
     assert found == ([] if good else [Rule.MAX_SWITCHES])
 
 
@@ -526,7 +437,7 @@ def test_an_outage_that_nobody_has_run_into(schedule: Schedule, start: int, know
 
 
 def test_every_rule_is_tested():
-    assert {case[1] for case in BROKEN} == set(Rule) - {Rule.SHAPE}
+    assert BROKEN.keys() == set(Rule) - {Rule.SHAPE}
 
 
 def test_queue_groups_bar_nodes(schedule: Schedule):
@@ -552,10 +463,6 @@ def test_first_barred_node_of_a_run_is_named(schedule: Schedule):
     ]
 
 
-def test_a_dependency_on_a_rejected_job_holds_nobody(schedule: Schedule):
-    assert verify(column("later", dependency=ROW["too wide"])(schedule)) == []
-
-
 def test_a_dependency_that_never_ends_holds_for_ever(schedule: Schedule):
     waits = job("withdrawn", end=MISSING, outcome=JobOutcome.NOT_ENDED)(
         column("later", dependency=ROW["withdrawn"])(schedule)
@@ -563,37 +470,6 @@ def test_a_dependency_that_never_ends_holds_for_ever(schedule: Schedule):
     assert [violation.message for violation in verify(waits, complete=False)] == [
         "job later starts at 12, depends (afterany) on job withdrawn, which never ends"
     ]
-
-
-def test_a_cancelled_dependency_ends_when_it_is_cancelled(schedule: Schedule):
-    """Given up ends at 9; later starts at 12."""
-    assert verify(column("later", dependency=ROW["withdrawn"])(schedule)) == []
-    late = job("withdrawn", end=13)(column("later", dependency=ROW["withdrawn"])(schedule))
-    assert rules(late) == [Rule.DEPENDENCY]
-
-
-def test_under_extend_jobs_run_as_long_as_the_log_says(schedule: Schedule):
-    """Killed would have run 50 s to 53, and nobody times out."""
-    extended = replace(schedule, overrun="extend")
-    assert rules(extended) == [Rule.RUNTIME, Rule.TIMEOUT]
-    assert verify(moved("killed", 3, 53, outcome=JobOutcome.COMPLETED)(extended)) == []
-
-
-def test_other_runtime_models_are_only_limited_by_kill(schedule: Schedule):
-    """After ran 4 s of its 5: a run on better nodes, say. 10 s are more than it asked for."""
-    shorter = moved("after", 10, 14)(schedule)
-    assert rules(shorter) == [Rule.RUNTIME]
-    assert rules(shorter, recorded=False) == []
-    longer = moved("after", 10, 20)(schedule)
-    assert rules(longer, recorded=False) == [Rule.RUNTIME]
-    assert rules(replace(longer, overrun="extend"), recorded=False) == [Rule.TIMEOUT]
-    early = moved("killed", 3, 7)(schedule)
-    assert rules(early, recorded=False) == [Rule.TIMEOUT]
-
-
-def test_a_job_that_ends_before_it_starts_is_found(schedule: Schedule):
-    """Whatever the runtime model, and with segments that say the same."""
-    assert rules(moved("gpu", 7, 1)(schedule), recorded=False) == [Rule.RUNTIME, Rule.COVER]
 
 
 def test_a_resized_job_may_change_its_nodes(schedule: Schedule):
@@ -676,11 +552,6 @@ def test_only_the_first_of_many_are_listed_and_all_counted():
         verify(early, limit=0)
 
 
-def test_violations_come_in_the_order_of_the_rules(schedule: Schedule):
-    broken = segment("plain", amount=(1, 0))(job("withdrawn", end=1)(schedule))
-    assert rules(broken) == [Rule.SUBMIT, Rule.AMOUNT]
-
-
 def test_hostile_job_names_stay_on_one_line(schedule: Schedule):
     names = schedule.workload.job_id.astype("U200")
     names[0], names[1] = "a\x1b[2J\nb", "c" * 100
@@ -711,8 +582,6 @@ def test_segments_that_do_not_belong_together_are_all_that_is_said(schedule: Sch
     assert [violation.message for violation in verify(stray)] == [
         "1 segments are of jobs outside [0, 10), the first of 10"
     ]
-    system = replace(schedule.system, resources=("core", "mic"))
-    assert rules(replace(schedule, system=system)) == [Rule.SHAPE]
 
 
 def test_no_jobs_break_no_rule():

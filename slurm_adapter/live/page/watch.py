@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import ConfigError, CpschedError
 from cpsched.api.model import MISSING
+from slurm_adapter.live.queue import LiveQueue
 from slurm_adapter.live.record import Record, is_record
-from slurm_adapter.live.when import when
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -88,7 +88,8 @@ class Watch:
         twin = self.twin
         record = Record(twin) if twin is not None and is_record(twin) else None
         try:
-            answer = when(snapshot, self.system, dispatcher=self.dispatcher, record=record)
+            queue = LiveQueue(snapshot, self.system, self.dispatcher, record=record)
+            answer = queue.when()
         except ConfigError:
             # No job is waiting.
             return {}

@@ -15,7 +15,7 @@ from cpsched.errors import ConfigError
 from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.page.app import server
 from slurm_adapter.live.page.watch import SCHEMA, Watch
-from slurm_adapter.live.when import when
+from slurm_adapter.live.queue import LiveQueue
 
 #: A user's name that would be more than a name.
 HOSTILE = "<img src=x onerror=document.title='taken'>"
@@ -67,7 +67,7 @@ def test_it_tells_what_the_commands_tell(slurm, watch, address):
     seen = json.loads(content)
     assert (status, seen["schema"], seen["error"]) == (200, SCHEMA, None)
     assert seen == json.loads(json.dumps(watch.document))
-    answer = when(slurm.snapshot(), slurm.system, dispatcher="easy")
+    answer = LiveQueue(slurm.snapshot(), slurm.system, "easy").when()
     told = {one.job: one.p50 + answer.epoch for one in answer.jobs}
     assert {job["job"]: job["p50"] for job in seen["waiting"]} == told
     assert (seen["cores_in_use"], seen["cores"]) == (32, 1024)

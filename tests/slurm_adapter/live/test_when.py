@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from cpsched import systems
+from cpsched.answer.explanation import NearestNode
+from cpsched.answer.why_text import text
 from cpsched.errors import ConfigError, RunError
-from cpsched.explain.model import NearestNode
-from cpsched.explain.text import text
-from slurm_adapter.live.explain import explain, slurms_view
+from slurm_adapter.live import ask_command
 from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.judged import JudgedForecasts
+from slurm_adapter.live.queue import LiveQueue
 from slurm_adapter.live.record import Record
 from slurm_adapter.live.twin import Twin
-from slurm_adapter.live.when import when
 
 
 @pytest.fixture
 def slurm():
     """A Slurm in memory with the nodes of Eurora; all jobs want its first node."""
     return FakeSlurm(systems.load("eurora"))
+
+
+def when(snapshot, system, dispatcher, record=None, **asked):
+    return LiveQueue(snapshot, system, dispatcher, record=record).when(**asked)
 
 
 def submit(slurm, seconds, **asked):
@@ -104,7 +110,7 @@ def test_why_a_job_waits(slurm):
     slurm.advance(1)
     submit(slurm, 600, required=("node003",))
     slurm.advance(5)
-    about = explain(slurm.snapshot(), slurm.system, first, dispatcher="easy")
+    about = LiveQueue(slurm.snapshot(), slurm.system, "easy").why(first)
     assert about.state == "waiting"
     assert about.waiting is not None
     assert [other.job_id for other in about.waiting.waits_for] == ["1"]
@@ -117,21 +123,23 @@ def test_why_a_job_waits(slurm):
     )  # fmt: skip
     assert "nearest     node002: 0 of 16 core free, 16 needed; free at" in text(about)
     assert "overtaken by 1 job submitted later" in text(about)
-    view = slurms_view(slurm.snapshot(), first, None)
+    view = LiveQueue(slurm.snapshot(), slurm.system, "easy").slurms_view(first, None)
     assert view == {"state": "PENDING", "reason": "JobHeldUser", "expects": None}
 
 
 def test_a_job_that_would_start(slurm):
     """Nothing is in its way but that nobody starts it."""
     key = submit(slurm, 60, held=True, admin_comment="cpsched")
-    about = explain(slurm.snapshot(), slurm.system, key, dispatcher="easy")
+    about = LiveQueue(slurm.snapshot(), slurm.system, "easy").why(key)
     assert about.state == "starts"
     assert [place.nodes for place in about.places] == ["node001"]
     late = submit(slurm, 60, eligible=slurm.now + 900)
-    about = explain(slurm.snapshot(), slurm.system, late, dispatcher="easy")
+    queue = LiveQueue(slurm.snapshot(), slurm.system, "easy")
+    about = queue.why(late)
     assert about.state == "held"
+    assert "it may not start before" in about.reason
     with pytest.raises(ConfigError, match="is not in the queue"):
-        slurms_view(slurm.snapshot(), "99", None)
+        queue.slurms_view("99", None)
 
 
 def test_a_twins_days_come_again(slurm, tmp_path):
@@ -236,3 +244,24 @@ def test_forecasts_of_jobs_that_never_start_are_forgotten(slurm, tmp_path):
     (tmp_path / "forecasts.parquet").write_text("x")
     with pytest.raises(RunError, match="is not a file of forecasts"):
         JudgedForecasts(tmp_path)
+
+
+def test_commands_ask_the_same_queue(slurm, cpsched, monkeypatch):
+    """One lists who waits, the other says why a job does, when it starts, and what to change."""
+    monkeypatch.setattr(ask_command, "backend_of", lambda: slurm)
+    monkeypatch.setattr(ask_command, "machine_of", lambda name, backend: backend.system)
+    submit(slurm, 3600)
+    slurm.advance(1)
+    waiting = submit(slurm, 3600)
+    options = ("-d", "fifo", "--scenarios", "2")
+    code, out, _ = cpsched("slurm", "when", *options)
+    assert (code, out[:12]) == (0, "Job 2 of ada")
+    code, out, _ = cpsched("slurm", "explain", waiting, *options)
+    assert code == 0
+    assert "it needs 16 core, 0 are free on nodes it may use" in out
+    assert "Slurm       PENDING" in out
+    assert "forecast    Job 2 of ada asks for 16 units for 1 h." in out
+    code, out, _ = cpsched("slurm", "explain", waiting, *options, "--json")
+    about = json.loads(out)
+    assert about["slurm"]["state"] == "PENDING"
+    assert about["forecast"]["schema"] == "cpsched.when/1"

@@ -11,19 +11,24 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.answer.calibration import Calibration
 from cpsched.base.types import MISSING
-from cpsched.forecast.calibration import Calibration
 from cpsched.simulation.present import Present
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.simulate import simulator_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Sequence
 
-    from cpsched.forecast.forecaster import Forecaster
-    from cpsched.forecast.starts import Starts
+    from cpsched.answer.forecaster import Forecaster
+    from cpsched.answer.starts import Starts
     from cpsched.mapping import Fitted
     from cpsched.simulation.settings import Settings
+
+    Watch = Callable[[int, int], None]
+
+#: Earlier forecasts are made for this many times as many of the last jobs as are wanted.
+_BACK = 50
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -79,7 +84,8 @@ class Prequential:
         settings: Settings,
         forecaster: Forecaster,
     ) -> None:
-        self._fitted, self._dispatcher, self._settings = fitted, dispatcher, settings
+        self._fitted = fitted
+        self._what = dispatcher, predictor, settings
         recorders = AllocationRecorder(len(fitted.system.resources)), DecisionRecorder()
         self.simulator = simulator_of(fitted, dispatcher, predictor, settings, recorders)
         self.forecaster = forecaster
@@ -88,7 +94,7 @@ class Prequential:
         self.asked = 0
         self._open: list[Told] = []
 
-    def run(self, handles: Iterable[int], watch: Callable[[int], None] | None = None) -> None:
+    def run(self, handles: Sequence[int], watch: Watch | None = None) -> None:
         """
         Continue, and forecast some jobs once they are submitted and waiting.
 
@@ -97,15 +103,32 @@ class Prequential:
         handles
             In submit order, none submitted yet.
         watch
-            Called with each handle.
+            Called with the number of jobs considered and the total.
         """
-        for handle in handles:
+        for at, handle in enumerate(handles, 1):
             self.go_to(self.simulator.arrivals.submit[handle])
             self.asked += 1
             if self.simulator.start_time[handle] == MISSING:
                 self.forecast(handle)
             if watch is not None:
-                watch(handle)
+                watch(at, len(handles))
+
+    def judge(self, time: int, wanted: int, watch: Watch | None = None) -> None:
+        """
+        Continue almost up to a second, with forecasts of earlier jobs on the way.
+
+        Parameters
+        ----------
+        wanted
+            About how many; half of the jobs asked about wait.
+        watch
+            As for :meth:`run`.
+        """
+        submitted = int(np.searchsorted(self.simulator.arrivals.submit, time, side="right"))
+        first = max(submitted - _BACK * wanted, submitted // 10)
+        if wanted and submitted - first >= 2:
+            handles = np.linspace(first, submitted - 1, 2 * wanted).astype(np.int64)
+            self.run(np.unique(handles).tolist(), watch)
 
     def go_to(self, second: int) -> None:
         """Continue to the end of a second, and learn from the jobs that have started by then."""
@@ -126,13 +149,7 @@ class Prequential:
 
     def present(self, now: int | None = None) -> Present:
         """Return the present; ``now`` is a second since which nothing has happened."""
-        return Present.of_simulator(
-            self.simulator,
-            self._fitted,
-            dispatcher=self._dispatcher,
-            settings=self._settings,
-            now=now,
-        )
+        return Present.of_simulator(self.simulator, self._fitted, *self._what, now=now)
 
     def forecast(self, handle: int) -> Told:
         """Forecast a job that is waiting now."""

@@ -9,9 +9,9 @@ from cpsched.base.tables import Column, Table
 from cpsched.base.words import brief, clock, counted, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
-    from cpsched.forecast.when import Answer, JobForecast
+    from cpsched.answer.when import Answer, JobForecast
 
 #: A table shows at most this many jobs.
 _MOST_SHOWN = 40
@@ -44,47 +44,37 @@ def _one(answer: Answer, width: int) -> Iterator[str]:
     if job.p90 == answer.now:
         return
     yield ""
-    rows = [
-        ("10 % before", job.p10),
-        ("50 % before", job.p50),
-        ("90 % before", job.p90),
-        ("by requested times", job.planned),
-    ]
-    yield from (
-        Table(
-            "",
-            (
-                Column("starts", "", tuple(label for label, _ in rows)),
-                Column("in", "", tuple(_ahead(answer, second) for _, second in rows)),
-                Column("at", "", tuple(_at(answer, second) for _, second in rows)),
-            ),
-        )
-        .text(width)
-        .splitlines()
-    )
+    starts = {
+        "10 % before": job.p10,
+        "50 % before": job.p50,
+        "90 % before": job.p90,
+        "by requested times": job.planned,
+    }
+    shown = {
+        "starts": starts,
+        "in": [_ahead(answer, second) for second in starts.values()],
+        "at": [_at(answer, second) for second in starts.values()],
+    }
+    yield from _table(shown, width)
     yield ""
     if not answer.advice:
         yield from wrap("Neither less time nor fewer nodes would start it earlier.", width)
         return
     yield "What would start it earlier"
     yield ""
-    yield from (
-        Table(
-            "",
-            (
-                Column("change", "", tuple(one.change for one in answer.advice)),
-                Column("earlier", "", tuple(duration(one.earlier) for one in answer.advice)),
-                Column("scenarios", "", tuple(f"{one.share:.0%}" for one in answer.advice)),
-                Column(
-                    "enough",
-                    "",
-                    tuple("-" if one.fits is None else f"{one.fits:.0%}" for one in answer.advice),
-                ),
-            ),
-        )
-        .text(width)
-        .splitlines()
-    )
+    shown = {
+        "change": [one.change for one in answer.advice],
+        "earlier": [duration(one.earlier) for one in answer.advice],
+        "scenarios": [f"{one.share:.0%}" for one in answer.advice],
+        "enough": ["-" if one.fits is None else f"{one.fits:.0%}" for one in answer.advice],
+    }
+    yield from _table(shown, width)
+
+
+def _table(columns: Mapping[str, Iterable[str]], width: int) -> list[str]:
+    """Return the lines of a table of texts."""
+    shown = tuple(Column(head, "", tuple(texts)) for head, texts in columns.items())
+    return Table("", shown).text(width).splitlines()
 
 
 def summary(answer: Answer) -> str:
@@ -117,25 +107,19 @@ def _many(answer: Answer, width: int) -> Iterator[str]:
     yield f"{counted(len(answer.jobs), 'job')} waiting at {clock(answer.now, answer.epoch)}"
     yield ""
     shown = answer.jobs[:_MOST_SHOWN]
-    columns = [
-        Column("job", "", tuple(brief(job.job, 20) for job in shown)),
-        Column("user", "", tuple(brief(job.user, 16) for job in shown)),
-        Column("asks for", "", tuple(_asks(job) for job in shown)),
-        Column("waited", "", tuple(duration(answer.now - job.submit) for job in shown)),
-        *(
-            Column(head, "", tuple(_ahead(answer, getattr(job, name)) for job in shown))
-            for head, name in (
-                ("10 %", "p10"),
-                ("starts in", "p50"),
-                ("90 %", "p90"),
-                ("by requested times", "planned"),
-            )
-        ),
-    ]
+    columns = {
+        "job": [brief(job.job, 20) for job in shown],
+        "user": [brief(job.user, 16) for job in shown],
+        "asks for": [_asks(job) for job in shown],
+        "waited": [duration(answer.now - job.submit) for job in shown],
+        "10 %": [_ahead(answer, job.p10) for job in shown],
+        "starts in": [_ahead(answer, job.p50) for job in shown],
+        "90 %": [_ahead(answer, job.p90) for job in shown],
+        "by requested times": [_ahead(answer, job.planned) for job in shown],
+    }
     if answer.by is not None:
-        chances = tuple(f"{job.chance:.0%}" for job in shown)
-        columns.append(Column(f"by {clock(answer.by, None)}", "", chances))
-    yield from Table("", tuple(columns)).text(width).splitlines()
+        columns[f"by {clock(answer.by, None)}"] = [f"{job.chance:.0%}" for job in shown]
+    yield from _table(columns, width)
     if len(answer.jobs) > len(shown):
         yield f"and {counted(len(answer.jobs) - len(shown), 'more job')} (--json has all)"
 

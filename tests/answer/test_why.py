@@ -8,14 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import CLASSES, jobs, machine, machines, run, workloads
 
+from cpsched.answer import why_in_log
+from cpsched.answer.explanation import JobState
+from cpsched.answer.why_text import text
 from cpsched.base.spec import build
 from cpsched.base.types import MISSING, DependencyType
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.errors import ConfigError
-from cpsched.explain import explain
-from cpsched.explain.model import JobState
-from cpsched.explain.moment import halt
-from cpsched.explain.text import text
 from cpsched.mapping import fit
 from cpsched.model.decision import Decision, PlannedStarts
 from cpsched.model.prediction import Prediction, RuntimePredictor
@@ -24,7 +23,7 @@ from cpsched.simulation.simulate import Settings
 
 def ask(workload, system, job, time, dispatcher="easy", **more):
     """Explain one job of a workload that is not mapped yet."""
-    return explain(
+    return why_in_log(
         fit(workload, system), job=str(job), time=time, dispatcher=dispatcher,
         settings=Settings(**more),
     )  # fmt: skip
@@ -45,29 +44,36 @@ class Foretold(RuntimePredictor):
         return Prediction(plan, plan, bound)
 
 
-@pytest.mark.parametrize(
-    ("dispatcher", "could_start"),
-    [("rollout", 20), ("rollout:reserve=bound", 14), ("plan", 10)],
-)
-def test_rollouts_and_plans_reserve_as_they_decide(dispatcher, could_start, monkeypatch):
-    """
-    A holds all cores: B waits without a look at anything else.
-
-    A plan of the whole queue is made of predictions, and rules reserve by requests.
-    """
+@pytest.fixture
+def foretold(monkeypatch):
+    """Whatever predictor is asked for, this one answers."""
     monkeypatch.setattr(
         "cpsched.simulation.simulate.build",
         lambda group, spec, **more: (
             Foretold() if group == "predictors" else build(group, spec, **more)
         ),
     )
+
+
+@pytest.mark.usefixtures("foretold")
+@pytest.mark.parametrize(
+    ("dispatcher", "could_start"),
+    [("rollout", 20), ("rollout:reserve=bound", 14), ("plan", 10)],
+)
+def test_rollouts_and_plans_reserve_as_they_decide(dispatcher, could_start):
+    """
+    A holds all cores: B waits without a look at anything else.
+
+    A plan of the whole queue is made of predictions, and rules reserve by requests.
+    """
     workload = fit(jobs((0, 4, 10, 20), (1, 4, 4, 20), job_id=list("AB")), machine((4,)))
-    about = explain(workload, job="B", time=1, dispatcher=dispatcher)
+    about = why_in_log(workload, job="B", time=1, dispatcher=dispatcher)
     assert about.waiting.could_start == could_start
 
 
+@pytest.mark.usefixtures("foretold")
 @pytest.mark.parametrize("dispatcher", ["easy:reserve=bound", "conservative:reserve=bound"])
-def test_reservations_by_bounds(dispatcher, monkeypatch):
+def test_reservations_by_bounds(dispatcher):
     """
     By its bound C may run until 3 + 12 = 15, and B is promised 14, by the bound of A.
 
@@ -80,12 +86,6 @@ def test_reservations_by_bounds(dispatcher, monkeypatch):
           +------------------
            0  3    8 10  14
     """
-    monkeypatch.setattr(
-        "cpsched.simulation.simulate.build",
-        lambda group, spec, **more: (
-            Foretold() if group == "predictors" else build(group, spec, **more)
-        ),
-    )
     workload = jobs((0, 2, 10, 20), (1, 4, 4, 20), (3, 1, 10, 20), job_id=list("ABC"))
     about = ask(workload, machine((4,)), "C", 3, dispatcher)
     assert about.waiting.reason is WaitReason.RESERVATION
@@ -136,6 +136,7 @@ def test_easy_keeps_the_heads_reservation():
     assert ask(workload, four, "A", 0).reason == "it is first in the queue, and it fits"
     # Nothing is decided between 4 and 9, so at 8 the answer is that of 4.
     assert ask(workload, four, "D", 8).summary == about.summary
+    assert max(map(len, text(about, width=60).splitlines())) <= 60
 
 
 def test_a_gpu_is_short():
@@ -177,12 +178,34 @@ def test_others_start_instead():
     assert about.summary.endswith("it would fit, but 1 job that starts now goes before it")
 
 
-def test_fifo_never_overtakes_the_head():
-    """FIFO stops at B, which needs four cores; C would fit into the two that are free."""
-    workload = jobs((0, 2, 10), (1, 4, 4), (2, 1, 3), job_id=list("ABC"))
-    about = ask(workload, machine((4,)), "C", 2, "fifo")
-    assert (about.waiting.reason, about.waiting.ahead.job_id) == (WaitReason.ORDER, "B")
-    assert "is ahead of it, does not fit, and may not be overtaken" in about.summary
+@pytest.mark.parametrize(
+    ("rows", "job", "time", "dispatcher", "reason", "words"),
+    [
+        # FIFO stops at 1, which needs four cores; 2 would fit into the two that are free.
+        ([(0, 2, 10), (1, 4, 4), (2, 1, 3)], 2, 2, "fifo", WaitReason.ORDER,
+         "job 1 (4 units, number 1 in the queue) is ahead of it, does not fit, and may not be"),
+        # CPH plans the first only; 3, third, would fit and is not looked at.
+        ([(0, 2, 10), (1, 4, 4), (2, 2, 50), (3, 1, 60)], 3, 3, "cph-2:window=1",
+         WaitReason.NOT_CONSIDERED,
+         "it is number 3 in the queue, and cph-2:window=1 does not consider it"),
+        # The second job fits and is not looked at, although nobody is in its way.
+        ([(0, 1, 10)] * 2, 1, 0, "ipsched:window=1", WaitReason.NOT_CONSIDERED, "number 2 in the"),
+        ([(0, 1, 10)] * 2, 1, 0, "aucsched1:window=1", WaitReason.NOT_CONSIDERED, "number 2 in"),
+        # One bid in all is that of 0.
+        ([(0, 1, 10)] * 2, 1, 0, "aucsched2:bids=1", WaitReason.NOT_SELECTED,
+         "aucsched2:bids=1 selected a set of jobs without it"),
+        # The second half of the window is 3, which fits: it is planned behind 1, not unseen.
+        ([(0, 2, 10), (1, 4, 4), (1, 4, 4), (2, 2, 50)], 3, 2, "cph-2:window=2",
+         WaitReason.RESERVATION, "would delay job 1"),
+        # Nobody starts on an empty machine, and that is no fault of the jobs ahead.
+        ([(0, 1 + job % 4, 10 + job) for job in range(12)], 7, 0, "ipsched:limit=1e-9",
+         WaitReason.UNDECIDED, "reached its limit without an answer and starts nothing; it tries"),
+    ],
+)  # fmt: skip
+def test_what_dispatchers_say_of_a_job_that_would_fit(rows, job, time, dispatcher, reason, words):
+    about = ask(jobs(*rows), machine((4,)), job, time, dispatcher)
+    assert about.waiting.reason is reason
+    assert words in about.summary
 
 
 def test_conservative_names_the_reservation_that_is_not_the_heads():
@@ -227,15 +250,12 @@ def test_running_since_an_earlier_decision():
     assert about.summary == "job A runs since 0 s and is expected to end at 10 s"
 
 
-def test_held_by_another_job():
+def test_held_by_another_job_and_in_a_chain():
+    """D waits for C, which waits for B, which waits for its turn; E waits for F, held until 90."""
     workload = jobs((0, 1, 10), (1, 1, 4), job_id=["A", "B"], dependency=[-1, 0])
     about = ask(workload, machine((4,)), "B", 5)
     assert about.state is JobState.HELD
     assert about.reason == "it may not start before job A has ended, which runs"
-
-
-def test_held_in_a_chain():
-    """D waits for C, which waits for B, which waits for its turn; E waits for F, held until 90."""
     names = ["A", "B", "C", "D", "F", "E"]
     workload = jobs(
         (0, 1, 50), *[(1, 1, 4)] * 5, job_id=names, dependency=[-1, -1, 1, 2, -1, 4],
@@ -268,13 +288,8 @@ def test_events_without_a_decision_behind_the_last_one():
 
     The last decision by 5 is that of 1, although 3 lay before it when it was made.
     """
-    fitted = fit(jobs((0, 1, 3), (1, 1, 9)), machine((4,)))
-
-    def look(dispatcher, view, decision):
-        return view.now
-
-    moment = halt(fitted, 5, look, dispatcher="fifo", predictor="requested", settings=Settings())
-    assert (moment.decided, moment.seen) == (1, (1,))
+    about = ask(jobs((0, 1, 3), (1, 1, 9)), machine((4,)), 1, 5, "fifo")
+    assert (about.decided, about.state, about.queue_length) == (1, JobState.RUNNING, 1)
 
 
 def test_the_plan_of_a_dispatcher_of_ones_own():
@@ -289,19 +304,11 @@ def test_the_plan_of_a_dispatcher_of_ones_own():
             return Decision(planned_starts=PlannedStarts((handle,), (7,), where))
 
     fitted = fit(jobs((0, 1, 3), job_id=["A"]), machine((4,), (4,)))
-    about = explain(fitted, job="A", time=0, dispatcher=Talker())
+    about = why_in_log(fitted, job="A", time=0, dispatcher=Talker())
     assert (about.rank, about.waiting.reason) == (None, WaitReason.PLANNED_LATER)
     assert about.summary.endswith("it would fit, but talker plans it for 7 s")
     shown = text(about).splitlines()
     assert "planned     to start at 7 s, in 7 s on n0" in shown
-
-
-def test_the_window_of_a_planning_dispatcher():
-    """CPH plans the first two only; C, third, would fit and is not looked at."""
-    workload = jobs((0, 2, 10), (1, 4, 4), (2, 2, 50), (3, 1, 60), job_id=list("ABDC"))
-    about = ask(workload, machine((4,)), "C", 3, "cph-2:window=1")
-    assert about.waiting.reason is WaitReason.NOT_CONSIDERED
-    assert "it is number 3 in the queue, and cph-2:window=1 does not consider it" in about.summary
 
 
 @pytest.mark.parametrize(
@@ -325,36 +332,9 @@ def test_a_dispatcher_of_ones_own_says_whom_it_looks_at(job, cause, said):
             return view.waiting.rows[:2]
 
     workload = jobs((0, 1, 10), (0, 1, 10), (0, 1, 10), job_id=list("ABC"))
-    about = explain(fit(workload, machine((4,))), job=job, time=0, dispatcher=Chooser())
+    about = why_in_log(fit(workload, machine((4,))), job=job, time=0, dispatcher=Chooser())
     assert about.waiting.reason is cause
     assert said in about.summary
-
-
-@pytest.mark.parametrize("dispatcher", ["ipsched:window=1", "aucsched1:window=1"])
-def test_the_window_of_a_co_allocating_dispatcher(dispatcher):
-    """The second job fits and is not looked at, although nobody is in its way."""
-    workload = jobs((0, 1, 10), (0, 1, 10), job_id=list("AB"))
-    about = ask(workload, machine((4,)), "B", 0, dispatcher)
-    assert about.waiting.reason is WaitReason.NOT_CONSIDERED
-    assert "it is number 2 in the queue" in about.summary
-
-
-def test_an_auction_without_a_bid_of_the_job():
-    """One bid in all is A's."""
-    workload = jobs((0, 1, 10), (0, 1, 10), job_id=list("AB"))
-    about = ask(workload, machine((4,)), "B", 0, "aucsched2:bids=1")
-    assert about.waiting.reason is WaitReason.NOT_SELECTED
-    assert "aucsched2:bids=1 selected a set of jobs without it" in about.summary
-
-
-def test_a_limit_that_passed():
-    """Nobody starts on an empty machine, and that is no fault of the jobs ahead."""
-    rows = [(0, 1 + job % 4, 10 + job) for job in range(12)]
-    workload = jobs(*rows, job_id=[str(job) for job in range(12)])
-    about = ask(workload, machine(*[(3,)] * 5), "7", 0, "ipsched:limit=1e-9")
-    assert about.waiting.reason is WaitReason.UNDECIDED
-    assert "reached its limit without an answer and starts nothing" in about.summary
-    assert "it tries again at 3 s" in about.summary
 
 
 def test_slurms_window_is_one_of_time():
@@ -363,15 +343,6 @@ def test_slurms_window_is_one_of_time():
     about = ask(workload, machine((1,), (1,), (1,), (1,)), "C", 2, "slurm-backfill:window=1")
     assert (about.waiting.reason, about.waiting.asked_again) == (WaitReason.ORDER, 30)
     assert about.summary.endswith("does not fit, and may not be overtaken before 30 s")
-
-
-def test_a_job_from_further_down_the_queue_that_is_planned():
-    """The second half of the window is D, third, which fits: it is planned behind B, not unseen."""
-    workload = jobs((0, 2, 10), (1, 4, 4), (1, 4, 4), (2, 2, 50), job_id=list("ABED"))
-    about = ask(workload, machine((4,)), "D", 2, "cph-2:window=2")
-    assert about.rank == 3
-    assert about.waiting.reason is WaitReason.RESERVATION
-    assert "would delay job B" in about.summary
 
 
 def test_several_jobs_of_one_id():
@@ -409,14 +380,8 @@ def test_hostile_names_are_escaped():
     assert "\x1b" not in str(error.value)
 
 
-def test_lines_are_not_wider_than_asked_for():
-    workload = jobs((0, 2, 10), (1, 4, 4), (3, 1, 6), (4, 1, 8), job_id=list("ABCD"))
-    shown = text(ask(workload, machine((4,)), "D", 4), width=60)
-    assert max(map(len, shown.splitlines())) <= 60
-
-
 @pytest.mark.parametrize("name", [*CLASSES, "cph-0", "cph-3"])
-@settings(max_examples=6)
+@settings(max_examples=4)
 @given(
     system=machines(max_nodes=2),
     workload=workloads(),
@@ -430,7 +395,7 @@ def test_explanations_agree_with_the_schedule(name, system, workload, time, inte
         return
     schedule = run(fitted, system, name, dispatch_interval=interval).schedule
     for row in np.flatnonzero(workload.submit <= time).tolist():
-        about = explain(
+        about = why_in_log(
             fitted, job=str(workload.job_id[row]), time=time, dispatcher=name,
             settings=Settings(dispatch_interval=interval),
         )  # fmt: skip

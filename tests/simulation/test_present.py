@@ -32,12 +32,12 @@ def halted(fitted, dispatcher, until, predictor="requested", **more):
 
 def present_of(simulator, fitted, dispatcher, **more):
     """Return its present."""
-    return Present.of_simulator(simulator, fitted, dispatcher=dispatcher, settings=Settings(**more))
+    return Present.of_simulator(simulator, fitted, dispatcher, "requested", Settings(**more))
 
 
 @pytest.mark.slow
 @given(workload=workloads(), system=machines(), until=st.integers(0, 60))
-@settings(max_examples=15)
+@settings(max_examples=10)
 @pytest.mark.parametrize("dispatcher", CLASSES)
 def test_the_future_that_comes_about_is_the_one_that_was(dispatcher, workload, system, until):
     """With the real runtimes of the jobs known, and no others to come, all starts are the same."""

@@ -1,4 +1,4 @@
-"""When a job of a log would start: the call behind ``cpsched when``."""
+"""When jobs will start: forecasts at a present, corrected by how far earlier ones were off."""
 
 from __future__ import annotations
 
@@ -7,26 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.answer.advice import Advice, advice_on
+from cpsched.answer.asked import find_job, label
+from cpsched.answer.calibration import Calibration
+from cpsched.answer.forecaster import Forecaster
+from cpsched.answer.prequential import Prequential
+from cpsched.answer.starts import NEVER, Starts
 from cpsched.base.types import MISSING
 from cpsched.base.words import brief
 from cpsched.errors import ConfigError
-from cpsched.forecast.advice import Advice, advice_on
-from cpsched.forecast.forecaster import Forecaster
-from cpsched.forecast.prequential import Prequential
-from cpsched.forecast.starts import NEVER, Starts
 from cpsched.model import columns as c
 from cpsched.simulation.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import IntArray
     from cpsched.mapping import Fitted
-    from cpsched.model.workload import Labels, Workload
+    from cpsched.model.workload import Workload
     from cpsched.simulation.present import Present
-
-#: Earlier forecasts are made for this many times as many of the last jobs as are wanted.
-_BACK = 50
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +103,60 @@ class Answer:
 
 
 def when(
+    present: Present,
+    job: int | None = None,
+    *,
+    forecaster: Forecaster,
+    calibration: Calibration | None = None,
+    by: int | None = None,
+) -> Answer:
+    """
+    Forecast when waiting jobs of a present will start.
+
+    Parameters
+    ----------
+    job
+        Handle of one job, which waits or starts just now; None: every waiting job.
+    forecaster
+        Makes the forecasts.
+    calibration
+        Corrects them; None: no earlier one is known.
+    by
+        A second by which the probability to have started is wanted.
+
+    Raises
+    ------
+    ConfigError
+        If no job is waiting.
+    """
+    handles = present.in_state(c.WAITING, c.HELD) if job is None else np.array([job])
+    if not len(handles):
+        raise ConfigError("no job is waiting")
+    calibration = calibration or Calibration()
+    now = present.now
+    advice: tuple[Advice, ...] = ()
+    if (present.state["start_time"][handles] == now).all():
+        told = Starts(now, handles, np.full((1, len(handles)), now), np.array([now]))
+    else:
+        if job is None:
+            raw = forecaster.forecast(present, handles)
+        else:
+            raw, advice = advice_on(forecaster, present, job)
+        told = calibration.corrected(raw)
+    return Answer(
+        now=now,
+        epoch=present.jobs.workload.epoch,
+        dispatcher=present.dispatcher,
+        predictor=present.predictor,
+        by=by,
+        jobs=tuple(_forecasts(told, present.jobs.workload, by)),
+        advice=advice,
+        scenarios=forecaster.scenarios,
+        judged=len(calibration),
+    )
+
+
+def when_in_log(
     fitted: Fitted,
     *,
     time: int,
@@ -146,7 +198,12 @@ def when(
     """
     if by is not None and by <= time:
         raise ConfigError(
-            f"is second {by:,}, must be after {time:,}, the moment asked about", key="by"
+            f"is second {by:,}, must be after {time:,}, the moment asked about", key="--by"
+        )
+    found = None if job is None else find_job(fitted, job, time)
+    if found is not None and found.rejected is not None:
+        raise ConfigError(
+            f"job {brief(str(job))} can never run on this system: {found.rejected}", key="--job"
         )
     run = Prequential(
         fitted,
@@ -155,50 +212,39 @@ def when(
         settings=settings or Settings(),
         forecaster=Forecaster(scenarios=scenarios),
     )
-    _judge(run, time, judged, watch)
+    run.judge(time, judged, watch)
     run.go_to(time)
     present = run.present(time)
-    handles = _asked(present, job)
-    advice: tuple[Advice, ...] = ()
-    if (present.state["start_time"][handles] == time).all():
-        starts = Starts(time, handles, np.full((1, len(handles)), time), np.array([time]))
-    elif job is None:
-        starts = run.forecaster.forecast(present, handles)
-    else:
-        starts, advice = advice_on(run.forecaster, present, int(handles[0]))
-    told = starts if len(starts.scenario) == 1 else run.calibration.corrected(starts)
-    return Answer(
-        now=time,
-        epoch=fitted.workload.epoch,
-        dispatcher=dispatcher,
-        predictor=predictor,
+    if found is not None:
+        _check_waits(present, found.handle)
+    return when(
+        present,
+        None if found is None else found.handle,
+        forecaster=run.forecaster,
+        calibration=run.calibration,
         by=by,
-        jobs=tuple(forecasts(told, present.jobs.workload, by)),
-        advice=advice,
-        scenarios=scenarios,
-        judged=len(run.calibration),
     )
 
 
-def forecasts(starts: Starts, workload: Workload, by: int | None = None) -> list[JobForecast]:
-    """
-    Return forecasts in the form of the answer.
+def _check_waits(present: Present, handle: int) -> None:
+    """Raise unless a job waits, or starts just now."""
+    start = int(present.state["start_time"][handle])
+    if start != present.now and handle not in present.in_state(c.WAITING, c.HELD):
+        what = f"started at second {start:,}" if start != MISSING else "was cancelled"
+        name = brief(str(present.jobs.workload.job_id[handle]))
+        raise ConfigError(f"job {name} is not waiting then: it {what}", key="--job")
 
-    Parameters
-    ----------
-    workload
-        The jobs by handle.
-    """
-    levels = {
-        name: starts.quantile(level) for name, level in (("p10", 0.1), ("p50", 0.5), ("p90", 0.9))
-    }
+
+def _forecasts(starts: Starts, workload: Workload, by: int | None) -> list[JobForecast]:
+    """Return forecasts in the form of the answer."""
+    levels = {f"p{level}": starts.quantile(level / 100) for level in (10, 50, 90)}
     levels["planned"] = starts.planned
     chances = None if by is None else starts.chance_by(by)
     return [
         JobForecast(
             job=str(workload.job_id[row]),
-            user=_label(workload.user, row),
-            queue=_label(workload.queue, row),
+            user=label(workload.user, row) or "",
+            queue=label(workload.queue, row) or "",
             units=int(workload.units[row]),
             nodes_min=int(workload.nodes_min[row]),
             requested_time=int(workload.requested_time[row]),
@@ -210,49 +256,5 @@ def forecasts(starts: Starts, workload: Workload, by: int | None = None) -> list
     ]
 
 
-def _label(labels: Labels, row: int) -> str:
-    code = int(labels.codes[row])
-    return labels.values[code] if code >= 0 else ""
-
-
 def _second(value: int) -> int | None:
     return None if value == NEVER else int(value)
-
-
-def _judge(
-    run: Prequential, time: int, wanted: int, watch: Callable[[int, int], None] | None
-) -> None:
-    """Simulate almost up to a second, with forecasts of earlier jobs on the way."""
-    submitted = int(np.searchsorted(run.simulator.arrivals.submit, time, side="right"))
-    first = max(submitted - _BACK * wanted, submitted // 10)
-    handles = np.unique(np.linspace(first, submitted - 1, 2 * wanted).astype(np.int64))
-    if not wanted or submitted - first < 2:
-        return
-
-    def step(handle: int) -> None:
-        if watch is not None:
-            watch(int(np.searchsorted(handles, handle)) + 1, len(handles))
-
-    run.run(handles[handles < submitted].tolist(), step)
-
-
-def _asked(present: Present, job: str | None) -> IntArray:
-    """Return the handles of the jobs asked about, which wait or start just now."""
-    waiting = present.in_state(c.WAITING, c.HELD)
-    if job is None:
-        if not len(waiting):
-            raise ConfigError("no job is waiting then", key="--at")
-        return waiting
-    names = present.jobs.workload.job_id
-    rows = np.flatnonzero(names == job)
-    if not len(rows):
-        raise ConfigError(
-            f"no job submitted by then has the id {brief(job)}, or it can never run on this system",
-            key="--job",
-        )
-    row = int(rows[-1])
-    start = int(present.state["start_time"][row])
-    if row not in waiting and start != present.now:
-        what = f"started at second {start:,}" if start != MISSING else "was cancelled"
-        raise ConfigError(f"job {brief(job)} is not waiting then: it {what}", key="--job")
-    return np.array([row])

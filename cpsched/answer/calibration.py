@@ -13,17 +13,17 @@ sudden growth of waits is noticed hours earlier.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.forecast.starts import NEVER
+from cpsched.answer.starts import NEVER
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
+    from cpsched.answer.starts import Starts
     from cpsched.base.types import FloatArray, IntArray
-    from cpsched.forecast.starts import Starts
 
 #: The corrected quantiles; the scenarios between them move with them.
 LEVELS = (0.1, 0.5, 0.9)
@@ -144,23 +144,6 @@ class Calibration:
             self._errors[keys[at]] = _Error(low - wait, wait - middle, wait - high)
             if len(self._errors) > _REMEMBERED:
                 del self._errors[next(iter(self._errors))]
-
-    def state(self) -> dict[str, Any]:
-        """Return the state."""
-        errors = [(*key, *error) for key, error in self._errors.items()]
-        return {
-            "errors": np.array(errors, dtype=np.float64).reshape(-1, 2 + len(LEVELS)),
-            "overdue": np.array(sorted(self._overdue), dtype=np.int64).reshape(-1, 2),
-            "early": self._early,
-            "late": self._late,
-        }
-
-    def restore(self, saved: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
-        errors = np.asarray(saved["errors"], dtype=np.float64).tolist()
-        self._errors = {(int(now), int(job)): _Error(*error) for now, job, *error in errors}
-        self._overdue = {(now, job) for now, job in np.asarray(saved["overdue"]).tolist()}
-        self._early, self._late = float(saved["early"]), float(saved["late"])
 
 
 def _keys(raw: Starts) -> list[tuple[int, int]]:

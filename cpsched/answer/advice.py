@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.answer.starts import NEVER
 from cpsched.base.types import UNBOUNDED
 from cpsched.base.words import counted, duration
-from cpsched.forecast.starts import NEVER
 
 if TYPE_CHECKING:
-    from cpsched.forecast.forecaster import Forecaster
-    from cpsched.forecast.starts import Starts
+    from cpsched.answer.forecaster import Forecaster
+    from cpsched.answer.starts import Starts
     from cpsched.model.workload import Workload
     from cpsched.simulation.present import Present
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.explain.model import OtherJob
-from cpsched.explain.room import node_list
+from cpsched.answer.explanation import OtherJob
+from cpsched.answer.room import node_list
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
 

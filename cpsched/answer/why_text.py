@@ -5,6 +5,7 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
+from cpsched.answer.explanation import JobState
 from cpsched.base.tables import Column, Table
 from cpsched.base.words import (
     amount,
@@ -18,13 +19,12 @@ from cpsched.base.words import (
     seconds,
 )
 from cpsched.dispatch.contract import WaitReason
-from cpsched.explain.model import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.explain.context import DecisionContext
-    from cpsched.explain.model import (
+    from cpsched.answer.context import DecisionContext
+    from cpsched.answer.explanation import (
         Asked,
         Demand,
         Explanation,

@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
+from cpsched.answer.calibration import Calibration
+from cpsched.answer.forecaster import Forecaster, PastDays
+from cpsched.answer.prequential import Prequential
+from cpsched.answer.starts import NEVER, Starts
+from cpsched.answer.when import when_in_log
+from cpsched.answer.when_text import text
 from cpsched.errors import ConfigError, InfeasibleRequestError
-from cpsched.forecast.calibration import Calibration
-from cpsched.forecast.forecaster import Forecaster, PastDays
-from cpsched.forecast.prequential import Prequential
-from cpsched.forecast.starts import NEVER, Starts
-from cpsched.forecast.text import text
-from cpsched.forecast.when import when
 from cpsched.mapping import append, fit
 from cpsched.simulation.simulate import Settings
 from cpsched.systems import parse
@@ -75,11 +75,15 @@ def _log(num=1500):
 
 
 def test_the_future_changes_no_forecast():
-    """Other runtimes of jobs that have not ended, and no more jobs: the answer is the same."""
+    """
+    Other runtimes of jobs that have not ended, and no more jobs: the answer is the same.
+
+    So it is the same every time, too.
+    """
     workload, system = _log()
     fitted = fit(workload, system)
     now = int(workload.submit[900])
-    answer = when(fitted, time=now, judged=10)
+    answer = when_in_log(fitted, time=now, judged=10)
     assert answer.jobs
     run = Prequential(
         fitted, dispatcher="easy", predictor="requested", settings=Settings(),
@@ -92,16 +96,8 @@ def test_the_future_changes_no_forecast():
     running = (run.simulator.start_time >= 0) & ~(ended & (run.simulator.end_time >= 0))
     runtime = np.where(running, np.minimum(longer, workload.requested_time), runtime)
     other = workload.with_columns(runtime=runtime).select(first=901)
-    again = when(fit(other, system), time=now, judged=10)
+    again = when_in_log(fit(other, system), time=now, judged=10)
     assert again == answer
-
-
-def test_a_forecast_is_the_same_every_time():
-    """Same log, moment and seed: the same answer."""
-    workload, system = _log(600)
-    fitted = fit(workload, system)
-    now = int(workload.submit[500])
-    assert when(fitted, time=now, judged=5) == when(fitted, time=now, judged=5)
 
 
 def test_corrected_intervals_hold_what_they_promise():
@@ -136,9 +132,6 @@ def test_a_calibration_moves_quantiles_by_the_errors_seen():
         calibration.note(told, corrected, start)
     moved = calibration.corrected(told).quantile(0.5)[0]
     assert moved == pytest.approx(24000, rel=0.01)
-    again = Calibration()
-    again.restore(calibration.state())
-    assert again.corrected(told).second.tolist() == calibration.corrected(told).second.tolist()
 
 
 def test_a_job_that_waits_beyond_its_interval_is_a_miss_already():
@@ -156,18 +149,15 @@ def test_a_job_that_waits_beyond_its_interval_is_a_miss_already():
     for _ in range(3):
         for one in late:
             calibration.still_wait(one, one, 50_000)
-    known = calibration.state()
     assert len(calibration) == 40
     after = calibration.corrected(starts(*[53_600] * 10, now=50_000, handle=40))
     assert after.quantile(0.9)[0] > 50_000 + 30_000
     for one in late:
         calibration.note(one, one, np.array([90_000]))
-    now = calibration.state()
     # They have been counted; what changes is how far off they were.
-    assert (now["early"], now["late"]) == (known["early"], known["late"])
     assert len(calibration) == 40
-    assert now["errors"][-1, -1] > known["errors"][-1, -1]
-    assert not len(now["overdue"])
+    again = calibration.corrected(starts(*[53_600] * 10, now=50_000, handle=40))
+    assert again.quantile(0.9)[0] > after.quantile(0.9)[0]
 
 
 def test_a_shorter_or_smaller_job_starts_earlier():
@@ -179,7 +169,7 @@ def test_a_shorter_or_smaller_job_starts_earlier():
     fitted = fit(
         jobs((0, 3, 6000), (1, 4, 6000), (2, 2, 24000), user=["a", "b", "c"]), machine([4])
     )
-    answer = when(fitted, time=2, job="2", by=7000, judged=0)
+    answer = when_in_log(fitted, time=2, job="2", by=7000, judged=0)
     assert [one.job for one in answer.jobs] == ["2"]
     assert answer.jobs[0].planned == 12000
     assert all(one.earlier > 0 for one in answer.advice)
@@ -194,7 +184,7 @@ def test_a_time_in_which_the_job_hardly_ends_is_no_advice():
     past = [(100 * at, 1, 1000, 6000) for at in range(12)]
     waits = [(4000, 3, 6000), (4001, 4, 6000), (4002, 1, 6000)]
     fitted = fit(jobs(*past, *waits, user=["a"] * 12 + ["b", "b", "a"]), machine([4]))
-    told = when(fitted, time=4002, job="14", judged=0).advice
+    told = when_in_log(fitted, time=4002, job="14", judged=0).advice
     asked = {one.requested_time for one in told}
     assert 3000 in asked
     assert 780 not in asked
@@ -204,7 +194,7 @@ def test_a_time_in_which_the_job_hardly_ends_is_no_advice():
 @pytest.mark.parametrize(
     ("more", "words"),
     [
-        ({"job": "9"}, "no job submitted by then has the id 9"),
+        ({"job": "9"}, "none of the 2 jobs read has the id 9"),
         ({"job": "0"}, "job 0 is not waiting then: it started at second 0"),
         ({"job": "1", "by": 2}, "must be after 2, the moment asked about"),
     ],
@@ -213,14 +203,14 @@ def test_what_cannot_be_answered_is_said(more, words):
     """No such job, one that runs, a deadline that has passed."""
     fitted = fit(jobs((0, 1, 10), (1, 1, 5)), machine([1]))
     with pytest.raises(ConfigError, match=words):
-        when(fitted, time=2, judged=0, **more)
+        when_in_log(fitted, time=2, judged=0, **more)
 
 
 def test_nobody_waits():
     """An empty queue has no forecast."""
     fitted = fit(jobs((0, 1, 10)), machine([1]))
-    with pytest.raises(ConfigError, match="no job is waiting then"):
-        when(fitted, time=2, judged=0)
+    with pytest.raises(ConfigError, match="no job is waiting"):
+        when_in_log(fitted, time=2, judged=0)
 
 
 def test_a_job_that_is_not_submitted_yet(tmp_path):
@@ -230,7 +220,7 @@ def test_a_job_that_is_not_submitted_yet(tmp_path):
     path.write_text("#!/bin/sh\n#SBATCH -n 2 -t 60\n")
     job = batch_script.read(path, submit=0, user="a")
     more = append(fitted, job, 100)
-    answer = when(more, time=100, job="new", judged=0)
+    answer = when_in_log(more, time=100, job="new", judged=0)
     assert len(more.workload) == 3
     assert answer.jobs[0].planned == 12000
     assert (answer.jobs[0].units, answer.jobs[0].user) == (2, "a")
@@ -255,6 +245,6 @@ def test_nodes_of_a_group_each_are_no_pool(tmp_path):
 def test_a_job_that_starts_at_once():
     """There is room: no futures are needed."""
     fitted = fit(jobs((0, 1, 10), (7, 1, 5)), machine([2]))
-    answer = when(fitted, time=7, job="1", judged=0)
+    answer = when_in_log(fitted, time=7, job="1", judged=0)
     assert answer.jobs[0].p10 == answer.jobs[0].p90 == 7
     assert "starts at once" in text(answer, 80)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from cpsched.answer.explanation import JobState
 from cpsched.dispatch.contract import BuildsModel
 from cpsched.errors import ConfigError
-from cpsched.explain.model import JobState
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from cpsched.answer.explanation import Explanation
     from cpsched.dispatch.contract import DecisionModel, Dispatcher
-    from cpsched.explain.model import Explanation
     from cpsched.model.view import View
 
 _SUFFIXES = (".pb", ".pb.txt")
@@ -22,7 +22,7 @@ class ModelDump:
     """
     Keeps the model of the last decision it is shown.
 
-    It is a ``prepare`` of :func:`cpsched.explain.explain.explain`: a model is built before the
+    It is a ``prepare`` of :func:`cpsched.answer.why.why_in_log`: a model is built before the
     dispatcher decides, because deciding may change what the dispatcher remembers.
     """
 

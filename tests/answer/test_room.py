@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
+from cpsched.answer.causes import nearest_node
+from cpsched.answer.context import Holding
+from cpsched.answer.explanation import Demand, Room
+from cpsched.answer.room import Fitting
+from cpsched.answer.why_text import _resources
 from cpsched.engine.cluster import Cluster
-from cpsched.explain.causes import nearest_node
-from cpsched.explain.context import Holding
-from cpsched.explain.model import Demand, Room
-from cpsched.explain.room import Fitting
-from cpsched.explain.text import _resources
 from cpsched.mapping import fit
 from cpsched.model.estimates import Requested
 from cpsched.model.topology import Topology, TopologyKind

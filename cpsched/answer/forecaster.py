@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.answer.starts import NEVER, Starts
 from cpsched.base.types import MISSING
 from cpsched.dispatch.likely import RuntimeHistory
 from cpsched.errors import check_range
-from cpsched.forecast.starts import NEVER, Starts
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
@@ -33,7 +33,7 @@ class Forecaster:
 
     Runtimes are drawn for every job from those of similar jobs and, if the predictor gives one,
     from its distribution (:mod:`cpsched.dispatch.likely`). Past days are repeated
-    (:class:`~cpsched.forecast.forecaster.PastDays`). Known outages take place.
+    (:class:`~cpsched.answer.forecaster.PastDays`). Known outages take place.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class Forecaster:
         check_range("scenarios", scenarios, 2, 1000)
         check_range("horizon", horizon, _HOUR, 366 * _DAY)
         check_range("days", days, 0, 366)
-        self._num, self._horizon, self._days, self._seed = scenarios, horizon, days, seed
+        self.scenarios, self._horizon, self._days, self._seed = scenarios, horizon, days, seed
         self._history = RuntimeHistory()
         self._learnt: set[int] = set()
 
@@ -78,12 +78,12 @@ class Forecaster:
         self._learn(first)
         planned = [self._planned(present, handles) for present in presents]
         latest = [self._latest(first.now, second) for second in planned]
-        seconds = [np.empty((self._num, len(handles)), dtype=np.int64) for _ in presents]
+        seconds = [np.empty((self.scenarios, len(handles)), dtype=np.int64) for _ in presents]
         seed = stream_seed(self._seed, f"forecast {first.now}")
         rng = np.random.default_rng(seed)
         drawn = self._drawn(first, seed)
         coming = self._coming(first, max(latest), rng)
-        for number in range(self._num):
+        for number in range(self.scenarios):
             for present, until, found in zip(presents, latest, seconds, strict=True):
                 asked = present.jobs.workload.requested_time
                 runtime = np.minimum(drawn[number], np.maximum(asked, 1))
@@ -140,16 +140,16 @@ class Forecaster:
         jobs = JobTable(present.table.store, rows)
         asked = np.maximum(jobs.requested_time, elapsed + 1)
         likely = self._history.of(jobs)
-        drawn = np.ones((self._num, len(present)), dtype=np.int64)
-        drawn[:, rows] = likely.draw(self._num, seed % 2**31, elapsed, asked)
+        drawn = np.ones((self.scenarios, len(present)), dtype=np.int64)
+        drawn[:, rows] = likely.draw(self.scenarios, seed % 2**31, elapsed, asked)
         return drawn
 
     def _coming(self, present: Present, until: int, rng: np.random.Generator) -> list[Coming]:
         """Draw the jobs that come in each scenario."""
         if not self._days:
-            return [Coming.none()] * self._num
+            return [Coming.none()] * self.scenarios
         past = PastDays(present.table.submit, present.now, self._days)
-        drawn = [(*past.draw(until, rng), int(rng.integers(2**31))) for _ in range(self._num)]
+        drawn = [(*past.draw(until, rng), int(rng.integers(2**31))) for _ in range(self.scenarios)]
         # The same jobs come in many scenarios.
         ever = np.unique(np.concatenate([like for like, _, _ in drawn]))
         likely = self._history.of(JobTable(present.table.store, ever))
@@ -171,9 +171,6 @@ def _played(simulator: Simulator, handles: IntArray, until: int, horizon: int) -
         simulator.run(until=at)
     start: IntArray = simulator.start_time[handles]
     return np.where(start == MISSING, NEVER, start)
-
-
-_HOUR, _DAY = 3600, 86400
 
 
 class PastDays:

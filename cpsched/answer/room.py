@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.answer.explanation import Demand, Place, Room
 from cpsched.base.node_lists import fold
 from cpsched.base.words import amount, counted
 from cpsched.dispatch.allocators import FirstFit
-from cpsched.explain.model import Demand, Place, Room
 from cpsched.model.jobtable import JobTable
 from cpsched.model.node_sets import unit_capacity
 
@@ -37,17 +37,11 @@ class Fitting:
         job = JobTable(view.waiting.store, np.array([row]))[0]
         self.view = view
         self.row = row
-        self.units: int = job.units
-        self.nodes_min: int = job.nodes_min
-        self.nodes_max: int = job.nodes_max
-        self.request: IntArray = job.request
-        self.per_node: IntArray = job.per_node
+        self.job = job
+        self.units, self.nodes_min = job.units, job.nodes_min
+        self.request, self.per_node = job.request, job.per_node
         self.eligible: BoolArray = view.eligible[job.eligible_class]
         self.exclusive = bool(job.exclusive)
-        self.contiguous = bool(job.contiguous)
-        self.even = bool(job.split)
-        self.segment: int = job.segment
-        self.max_switches: int = job.max_switches
         self.allocator = FirstFit()
         self.allocator.reset(view.system)
 
@@ -132,14 +126,14 @@ class Fitting:
             return (
                 f"it needs at least {self.nodes_min} nodes, but only {usable} have room for a unit"
             )
-        most = min(self.nodes_max, usable)
+        job, most = self.job, min(self.job.nodes_max, usable)
         one, several = self.view.system.topology.group_words
         rules = [
-            f"on at most {most} nodes" if self.nodes_max < usable else "",
-            "with as many units on each" if self.even else "",
-            "on consecutive nodes" if self.contiguous else "",
-            f"in segments of {self.segment} nodes in one {one} each" if self.segment > 1 else "",
-            f"in at most {counted(self.max_switches, one, several)}" if self.max_switches else "",
+            f"on at most {most} nodes" if job.nodes_max < usable else "",
+            "with as many units on each" if job.split else "",
+            "on consecutive nodes" if job.contiguous else "",
+            f"in segments of {job.segment} nodes in one {one} each" if job.segment > 1 else "",
+            f"in at most {counted(job.max_switches, one, several)}" if job.max_switches else "",
         ]
         return f"there is room for its units, but not {', '.join(filter(None, rules))}"
 

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from itertools import groupby
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.answer.explanation import NearestNode, Waiting
+from cpsched.answer.room import Fitting, node_list
 from cpsched.dispatch.contract import WaitReason
-from cpsched.explain.model import NearestNode, Waiting
-from cpsched.explain.room import Fitting, node_list
 from cpsched.kernels import placing
 
 if TYPE_CHECKING:
+    from cpsched.answer.context import DecisionContext, Holding
+    from cpsched.answer.explanation import OtherJob
     from cpsched.base.types import IntArray
-    from cpsched.explain.context import DecisionContext, Holding
-    from cpsched.explain.model import OtherJob
     from cpsched.model.allocation import Allocation
 
 #: With more running jobs in the way than this, all are named, not only the needed ones.
@@ -62,27 +63,22 @@ def _held_back(context: DecisionContext, fitting: Fitting) -> tuple[WaitReason, 
     """
     Say why a job that fits beside all starting jobs does not start, and which job is in its way.
     """
-    derived, delays = _derived(context, fitting)
-    dispatcher, row = context.dispatcher, context.row
+    dispatcher, row, delays = context.dispatcher, context.row, None
+    considered = dispatcher.considered(context.shown)
+    if considered is not None and row not in considered:
+        derived = WaitReason.NOT_CONSIDERED
+    elif (delays := delayed(context, fitting)) is not None:
+        derived = WaitReason.RESERVATION
+    elif dispatcher.selects_sets:
+        derived = WaitReason.NOT_SELECTED
+    elif not context.reserved and context.first_ahead() is not None:
+        derived = WaitReason.ORDER
+    else:
+        derived = WaitReason.PLANNED_LATER
     reason = dispatcher.wait_reason(context.shown, context.decision, row, derived)
     if reason is WaitReason.RESERVATION:
         return reason, delays
     return reason, context.first_ahead() if reason is WaitReason.ORDER else None
-
-
-def _derived(context: DecisionContext, fitting: Fitting) -> tuple[WaitReason, OtherJob | None]:
-    """Return the reason that follows from what a dispatcher says, and the job it would delay."""
-    considered = context.dispatcher.considered(context.shown)
-    if considered is not None and context.row not in considered:
-        return WaitReason.NOT_CONSIDERED, None
-    found = delayed(context, fitting)
-    if found is not None:
-        return WaitReason.RESERVATION, found
-    if context.dispatcher.selects_sets:
-        return WaitReason.NOT_SELECTED, None
-    if not context.reserved and context.first_ahead() is not None:
-        return WaitReason.ORDER, None
-    return WaitReason.PLANNED_LATER, None
 
 
 def _starting(context: DecisionContext, fitting: Fitting) -> tuple[OtherJob, ...]:
@@ -146,8 +142,8 @@ def nearest_node(fitting: Fitting, free: IntArray, held: list[Holding]) -> Neare
     share = min(-(-fitting.units // max(fitting.nodes_min, 1)), int(whole.max(initial=0)))
     before = _held(fitting, free)
     lacking = (whole >= share) & (before < share)
-    later = free.copy()
-    for end, ending in groupby(sorted(held, key=_end), key=_end):
+    later, end_of = free.copy(), attrgetter("end")
+    for end, ending in groupby(sorted(held, key=end_of), key=end_of):
         for one in ending:
             later[one.node] += one.amount
         ready = np.flatnonzero(lacking & (_held(fitting, later) >= share))
@@ -155,10 +151,6 @@ def nearest_node(fitting: Fitting, free: IntArray, held: list[Holding]) -> Neare
             best = ready[np.argmax(before[ready])]
             return _described(fitting, free, int(best), share, end)
     return None
-
-
-def _end(one: Holding) -> int:
-    return one.end
 
 
 def _held(fitting: Fitting, free: IntArray) -> IntArray:

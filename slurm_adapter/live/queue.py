@@ -1,0 +1,249 @@
+"""When the jobs of a live queue will start, and why they wait, under any dispatcher."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.api.answers import Forecaster, when, why
+from cpsched.api.errors import ConfigError
+from cpsched.api.model import MISSING
+from cpsched.api.model import columns as c
+from cpsched.api.simulation import Present, Settings
+from cpsched.api.tools import brief
+from slurm_adapter.live.judged import JudgedForecasts
+from slurm_adapter.live.mirror import Mirror, Stage
+from slurm_adapter.live.record import Record, is_record, live_job
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cpsched.api.answers import Answer, Explanation
+    from cpsched.api.model import System
+    from slurm_adapter.live.mirror import Known
+    from slurm_adapter.live.snapshot import LiveJob, Snapshot
+
+#: Days of jobs that may be repeated, and the most jobs, the last ones.
+_DAYS, _MOST_PAST = 7, 5000
+_PAST = "past-"
+#: The mark of our own held jobs, in their AdminComment.
+_OURS = "cpsched"
+
+
+class LiveQueue:
+    """
+    A live queue, seen for the first time: a present of which may be asked when and why.
+
+    Jobs that their users hold are left out.
+
+    Parameters
+    ----------
+    dispatcher, predictor
+        Specifications; a site's own dispatcher is ``slurm:policy=FILE``.
+    record
+        Record of a twin: runtimes are drawn from its jobs, its days are repeated, and its forecasts
+        under this dispatcher correct new ones. Without one, every job is assumed to use its
+        requested time, and no new jobs arrive.
+
+    Attributes
+    ----------
+    present
+        For :func:`cpsched.answer.when.when` and :func:`cpsched.answer.why.why`.
+    """
+
+    def __init__(
+        self,
+        snapshot: Snapshot,
+        system: System,
+        dispatcher: str,
+        predictor: str = "requested",
+        record: Record | None = None,
+    ) -> None:
+        self.snapshot, self.record = snapshot, record
+        self.mirror = Mirror(system, dispatcher, predictor, mine=may_start)
+        past = {} if record is None else _past(record, snapshot)
+        jobs = {key: one for key, (one, _) in past.items()} | dict(snapshot.jobs)
+        self.mirror.follow(replace(snapshot, jobs=jobs))
+        ran = {key: seconds for key, (_, seconds) in past.items()}
+        self.present = _present(self.mirror, snapshot, (dispatcher, predictor), ran)
+        self._days = _DAYS if past else 0
+
+    def when(self, job: str | None = None, by: int | None = None, scenarios: int = 20) -> Answer:
+        """
+        Forecast when waiting jobs will start.
+
+        Parameters
+        ----------
+        job
+            Key of one job; None: all waiting jobs.
+        by
+            Unix time by which the probability of a start is wanted.
+
+        Raises
+        ------
+        ConfigError
+            If the job is not waiting, or can never run on the system; or if none is waiting.
+        """
+        handle = None if job is None else self.handle(job)
+        calibration = None
+        if self.record is not None:
+            judged = JudgedForecasts(self.record.folder)
+            calibration = judged.calibration(self.present.dispatcher, self.snapshot.now)
+        return when(
+            self.present,
+            handle,
+            forecaster=self.forecaster(scenarios),
+            calibration=calibration,
+            by=None if by is None else by - self.mirror.epoch,
+        )
+
+    def why(self, job: str) -> Explanation:
+        """
+        Say why a waiting job does not start now, or why it would start.
+
+        Raises
+        ------
+        ConfigError
+            If the job is not waiting, or can never run on the system.
+        """
+        about = why(self.present, self.handle(job))
+        if about.overtaken is None:
+            return about
+        # A mirror enters running jobs when they start.
+        jobs = self.snapshot.jobs
+        later = sum(one.holds and one.submit > jobs[job].submit for one in jobs.values())
+        return replace(about, overtaken=later)
+
+    def slurms_view(self, job: str, expected: int | None) -> dict[str, Any]:
+        """Return Slurm's own view of a job."""
+        there = self.snapshot.jobs.get(job)
+        if there is None:
+            raise ConfigError(f"job {brief(job)} is not in the queue", key="JOB")
+        return {"state": there.state, "reason": there.reason, "expects": expected}
+
+    def forecast_new(self, judged: JudgedForecasts, new: list[LiveJob]) -> None:
+        """Forecast jobs that wait, to be scored later."""
+        handles = set(self.present.in_state(c.WAITING, c.HELD).tolist())
+        rows = {key: known.row for key, known in self.mirror.known.items() if known.row in handles}
+        if new := [job for job in new if job.key in rows]:
+            asked = np.array([rows[job.key] for job in new])
+            raw = self.forecaster().forecast(self.present, asked)
+            judged.add(self.present.dispatcher, new, raw, self.mirror.epoch)
+
+    def forecaster(self, scenarios: int = 20) -> Forecaster:
+        """Return what makes the forecasts."""
+        return Forecaster(scenarios=scenarios, days=self._days)
+
+    def handle(self, key: str) -> int:
+        """
+        Return the handle of a waiting job.
+
+        Raises
+        ------
+        ConfigError
+            If it does not wait, or can never run.
+        """
+        known = self.mirror.known.get(key)
+        if known is None or known.stage is Stage.RUNNING:
+            there = self.snapshot.jobs.get(key)
+            what = "is not in the queue" if there is None else f"is {there.state}"
+            if there is not None and there.held:
+                what = "is held"
+            raise ConfigError(f"job {brief(key)} is not waiting to start: it {what}", key="JOB")
+        if known.row < 0:
+            raise ConfigError(
+                f"job {brief(key)} can never run on this system: {known.why}", key="JOB"
+            )
+        return known.row
+
+
+def may_start(job: LiveJob) -> bool:
+    """Say whether a waiting job is one that somebody starts: it is not held, or held for us."""
+    return job.key.startswith(_PAST) or not job.held or job.admin_comment.startswith(_OURS)
+
+
+def record_in(folder: Path | None) -> Record | None:
+    """
+    Return the record of a twin's folder.
+
+    Raises
+    ------
+    ConfigError
+        If there is none in it.
+    """
+    if folder is None:
+        return None
+    if not is_record(folder):
+        raise ConfigError("has no record of a twin", where=folder)
+    return Record(folder)
+
+
+def _present(
+    mirror: Mirror, snapshot: Snapshot, specs: tuple[str, str], seconds: dict[str, int]
+) -> Present:
+    """
+    Return the present of a mirror.
+
+    Parameters
+    ----------
+    specs
+        Of dispatcher and predictor.
+    seconds
+        How long the past jobs in it ran.
+    """
+    ran = {}
+    for key, runtime in seconds.items():
+        row = mirror.known.pop(key).row
+        if row >= 0:
+            mirror.cluster.cancel(row, mirror.cluster.now)
+            ran[row] = runtime
+    held = [one for one in mirror.known.values() if one.stage is Stage.HELD]
+    begin = {
+        one.row: one.job.eligible - mirror.epoch
+        for one in held
+        if one.job.eligible != MISSING and one.job.eligible > snapshot.now
+    }
+    others = {one.row: _waits_for(one, mirror) for one in held if one.row not in begin}
+    return Present.of_cluster(
+        mirror.cluster,
+        dispatcher=specs[0],
+        predictor=specs[1],
+        settings=Settings(),
+        ran=ran,
+        begin=begin,
+        dependency={row: other for row, other in others.items() if other is not None},
+        epoch=mirror.epoch,
+    )
+
+
+def _waits_for(one: Known, mirror: Mirror) -> int | None:
+    """Return the handle of a job that another one waits for; None if it is not known."""
+    text = one.job.dependency
+    for other in mirror.known.values():
+        names = (other.job.key, other.job.array, str(other.job.number))
+        if (
+            other.row >= 0
+            and other is not one
+            and any(f":{name}" in text for name in names if name)
+        ):
+            return other.row
+    return None
+
+
+def _past(record: Record, snapshot: Snapshot) -> dict[str, tuple[LiveJob, int]]:
+    """Return the jobs that ran in the last days, under names of their own, and how long."""
+    since = snapshot.now - _DAYS * 86400
+    rows = [
+        row
+        for row in record.jobs()
+        if row["gone"] and row["submit"] >= since and row["start"] != MISSING
+    ]
+    rows.sort(key=lambda row: row["submit"])
+    found = {}
+    for number, row in enumerate(rows[-_MOST_PAST:]):
+        key = f"{_PAST}{number}"
+        waits = {"key": key, "state": "PENDING", "dependency": "", "eligible": row["submit"]}
+        found[key] = replace(live_job(row), **waits), max(row["end"] - row["start"], 1)
+    return found
