@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.ahead import profile_ahead
+from cpsched.kernels.ahead import copy_row, end_jobs, ends_of, next_end, profile_now
 from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
@@ -24,6 +24,25 @@ def _last_candidate(state, rows, first, last):
     while last >= first and not may_fit(state, rows[last]):
         last -= 1
     return last
+
+
+@inner
+def _profile(state, ends, segments):
+    """Return what is free over time as jobs end, with room for so many segments."""
+    profile, places = profile_now(state, ends, segments)
+    second = ends.now
+    last = k = 0
+    while True:
+        second = next_end(ends, second, k)
+        if second == FAR:
+            break
+        last += 1
+        profile.times[last] = second
+        profile.rows[last] = last
+        copy_row(profile, last - 1, last)
+        k = end_jobs(ends, second, k, profile, places, last)
+    profile.num[SEGMENTS] = last + 1
+    return profile
 
 
 @kernel
@@ -76,8 +95,8 @@ def plan_pass(
         last = _last_candidate(state, rows, first, last)
     if last < first:
         return packed(log, used, cols, shapes, machine.capacity, NONE, ZERO, nothing), planned
-    segments = 1 + len(running) + last - first + 1
-    profile = profile_ahead(now, state, running, arena_node, arena_amount, log, used, segments)
+    ends = ends_of(now, state, running, arena_node, arena_amount, log[:used])
+    profile = _profile(state, ends, 1 + len(running) + len(rows))
     number, distinct = numbered(rows[first : last + 1], cols, len(shapes))
     asks = asks_of(number, distinct, len(profile.times))
     most, seen, num_seen = asks.most, asks.seen, asks.num_seen

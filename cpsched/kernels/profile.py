@@ -6,9 +6,6 @@ free now and the same running jobs on them are one group with one level. A place
 groups it uses in part. So there are as many groups as what runs and what is planned make
 different, whatever the number of nodes; and since a group is a run of nodes in their order, a
 choice among groups names the nodes that the same choice among nodes would.
-
-Nodes that no job can use for long *sleep*: they are in no group until a window is looked for behind
-the second at which the first of them is given something back (:mod:`cpsched.kernels.sleep`).
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ import numpy as np
 from cpsched.kernels.arrays import ONE, ZERO
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.rooms import Groups, amount_on
-from cpsched.kernels.runs import begin_at, begin_where_differs, run_end, words
+from cpsched.kernels.runs import begin_at, begin_where_differs, num_runs, run_end, words
 from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,
@@ -134,7 +131,7 @@ def mark_allocations(begins, num_nodes, cols, running, arena_node, arena_amount)
 
 
 @inner
-def grouped(now, begins, asleep, free, segments, spare):
+def grouped(now, begins, free, segments, spare):
     """
     Return the profile of one segment, in which what is free now stays so.
 
@@ -142,21 +139,11 @@ def grouped(now, begins, asleep, free, segments, spare):
     ----------
     begins
         Where groups begin.
-    asleep
-        Whether a node is left out; of length 0 where none is.
     segments, spare
         Room for that many segments, and for that many more groups.
     """
     num_nodes, num_kinds = free.shape
-    some_sleep = len(asleep) > 0
-    if some_sleep:
-        begins = begins.copy()
-        begin_where_differs(begins, asleep, ONE)
-    count = 0
-    n = 0
-    while n < num_nodes:
-        count += not (some_sleep and asleep[n])
-        n = run_end(begins, n, num_nodes)
+    count = num_runs(begins)
     width = min(num_nodes, count + spare)
     first = np.empty(width, dtype=np.int64)
     size = np.empty(width, dtype=np.int64)
@@ -170,9 +157,6 @@ def grouped(now, begins, asleep, free, segments, spare):
     n = 0
     while n < num_nodes:
         end = run_end(begins, n, num_nodes)
-        if some_sleep and asleep[n]:
-            n = end
-            continue
         first[g] = n
         size[g] = end - n
         line[g] = g

@@ -90,8 +90,7 @@ def _passes(
         What starts; the records that the backfill pass has looked at; those that start.
     """
     numbers = rules.numbers
-    asleep = np.zeros(0, dtype=np.bool_)
-    profile = grouped(numbers[NOW], begins, asleep, free, ONE, SPARE)
+    profile = grouped(numbers[NOW], begins, free, ONE, SPARE)
     log = np.empty(64, dtype=np.int64)
     placed = np.empty(64, dtype=np.int64)
     used = num_placed = ZERO
@@ -106,7 +105,7 @@ def _passes(
     jobs = candidates(order, records, numbers, placed, num_placed)
     if numbers[MAIN] and len(rules.nodes) > 0:
         # What was free beside what has started, whoever waits for it.
-        profile = grouped(numbers[NOW], begins, asleep, free, ONE, SPARE)
+        profile = grouped(numbers[NOW], begins, free, ONE, SPARE)
         profile = taken_off(placed, num_placed, records, cols, machine, profile)
     fits, last = that_fit(jobs, records, rules, limits, cols, machine, profile)
     jobs = jobs[: last + 1]
@@ -117,7 +116,7 @@ def _passes(
         ends = expected_ends(cols, running)
         distinct = _coarse(ends, numbers)
         segments = distinct + len(started) + 2 * len(rules.kept_from) + _SPARE_SEGMENTS
-        profile = grouped(numbers[NOW], begins, asleep, free, segments, SPARE)
+        profile = grouped(numbers[NOW], begins, free, segments, SPARE)
         add_ends(profile, cols, running, ends, arena_node, arena_amount, len(free))
         profile = occupied(placed, num_placed, records, cols, machine, profile)
         log, used, placed, num_placed = backfill_pass(
