@@ -10,6 +10,7 @@ from cpsched.kernels.pass_state import CAPACITY, RUNS, WORK
 from cpsched.kernels.profile import (
     GROUPS,
     SPARE,
+    give_back,
     group_from,
     group_places,
     grouped,
@@ -18,8 +19,6 @@ from cpsched.kernels.profile import (
 from cpsched.kernels.rooms import amount_on
 from cpsched.kernels.runs import begin_at
 from cpsched.model.columns import (
-    ALLOC_COUNT,
-    ALLOC_FIRST,
     EXPECTED_END,
     RUNTIME_ESTIMATE,
     SHAPE,
@@ -123,22 +122,11 @@ def end_jobs(ends, second, k, profile, places, row):
     Returns how many of the running ones have ended then, ``k`` before.
     """
     cols, running, log = ends.cols, ends.running, ends.log
-    nodes, amounts, shapes, capacity = (
-        ends.arena_node,
-        ends.arena_amount,
-        ends.shapes,
-        ends.capacity,
-    )
+    shapes, capacity = ends.shapes, ends.capacity
     levels, room, first, size = profile.levels, profile.room, profile.first, profile.size
     num_groups, num_kinds = profile.num[GROUPS], room.shape[1]
     while k < len(running) and max(cols[running[k], EXPECTED_END], ends.now + 1) == second:
-        begin = cols[running[k], ALLOC_FIRST]
-        for i in range(begin, begin + cols[running[k], ALLOC_COUNT]):
-            g = group_from(first, num_groups, places, nodes[i])
-            if g >= 0:
-                for r in range(num_kinds):
-                    levels[row, g, r] += amounts[i, r]
-                    room[row, r] += amounts[i, r] * size[g]
+        give_back(profile, row, places, running[k], cols, ends.arena_node, ends.arena_amount)
         k += 1
     at = 0
     while at < len(log):
@@ -155,13 +143,3 @@ def end_jobs(ends, second, k, profile, places, row):
                         room[row, r] += amount * size[g]
         at = end
     return k
-
-
-@leaf
-def copy_row(profile, source, row):
-    """Make a row of a profile's levels a copy of another."""
-    levels, room = profile.levels, profile.room
-    for r in range(room.shape[1]):
-        room[row, r] = room[source, r]
-        for g in range(profile.num[GROUPS]):
-            levels[row, g, r] = levels[source, g, r]

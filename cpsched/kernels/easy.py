@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.ahead import copy_row, end_jobs, ends_of, next_end, profile_now
+from cpsched.kernels.ahead import end_jobs, ends_of, next_end, profile_now
 from cpsched.kernels.arrays import FAR, NONE, ZERO
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
@@ -40,7 +40,7 @@ from cpsched.kernels.pass_state import (
     within_counts,
 )
 from cpsched.kernels.placing import choose, choose_preferring
-from cpsched.kernels.profile import SEGMENTS, groups_of, split_groups, take_off
+from cpsched.kernels.profile import SEGMENTS, copy_row, groups_of, split_groups, take_off
 from cpsched.kernels.rooms import FITS, MANY, request_of, room_on, shortage
 from cpsched.kernels.start_log import note_start, packed
 from cpsched.model.columns import EXPECTED_END, SHAPE
