@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from accasim_adapter.config import system_config, write_system_config
     from accasim_adapter.dispatcher import CpschedDispatcher
     from accasim_adapter.predictor import CpschedPredictor
-    from accasim_adapter.processes import Task, run
     from accasim_adapter.schedule import read_schedule
     from accasim_adapter.simulation import simulator
     from accasim_adapter.writer import ScheduleWriter
@@ -27,9 +26,7 @@ __all__ = [
     "CpschedPredictor",
     "DispatchAgain",
     "ScheduleWriter",
-    "Task",
     "read_schedule",
-    "run",
     "simulator",
     "system_config",
     "write_system_config",
@@ -41,9 +38,7 @@ _MODULES = {
     "CpschedPredictor": "predictor",
     "DispatchAgain": "additional",
     "ScheduleWriter": "writer",
-    "Task": "processes",
     "read_schedule": "schedule",
-    "run": "processes",
     "simulator": "simulation",
     "system_config": "config",
     "write_system_config": "config",

@@ -11,12 +11,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from accasim_adapter.machine import check_seconds, system_of
+from accasim_adapter.machine import Beside
 from accasim_adapter.mirror import Mirror
 from accasim_adapter.package import JobVerification, SchedulerBase
 from cpsched.api.dispatchers import Dispatcher
 from cpsched.api.errors import one_of
-from cpsched.api.machines import systems
 from cpsched.api.predictors import Correction
 from cpsched.api.simulation import Cluster
 from cpsched.api.tools import Spec, build
@@ -98,9 +97,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         self._correction = one_of(Correction, correction, "correction")
         self._seed = seed
         self._epoch = epoch
-        self._like = systems.load(system) if isinstance(system, str) else system
-        check_seconds(expected_wait, default_time)
-        self._expected_wait, self._default_time = expected_wait, default_time
+        self._beside = Beside.checked(system, expected_wait, default_time)
         self.cluster: Cluster | None = None
 
     def get_id(self) -> str:
@@ -112,14 +109,8 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         super().set_resource_manager(resource_manager)
         if resource_manager is None:
             return
-        system = system_of(
-            resource_manager,
-            like=self._like,
-            expected_wait=self._expected_wait,
-            default_time=self._default_time,
-        )
         self.cluster = Cluster(
-            system,
+            self._beside.system_of(resource_manager),
             self._dispatcher,
             self._predictor,
             correction=self._correction,
@@ -159,14 +150,11 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         """
         mirror = self._mirror
         rejected = mirror.follow(cur_time, jobs)
-        if not mirror.is_news(cur_time):
-            mirror.check_not_stuck(len(es_dict) - len(rejected))
-            return mirror.postponed(), rejected
-        answers = mirror.decide(cur_time)
-        mirror.check_not_stuck(len(es_dict) - len(rejected))
-        for job_id, reason in mirror.take_reasons():
+        for job_id, reason in rejected.items():
             self._logger.warning("%s can never run here: %s", job_id, reason)
-        return answers, rejected
+        answers = mirror.decide(cur_time) if mirror.is_news(cur_time) else mirror.postponed()
+        mirror.check_not_stuck(len(es_dict) - len(rejected))
+        return answers, [*rejected]
 
 
 def _built(dispatcher: str | Dispatcher, options: Mapping[str, object]) -> tuple[Dispatcher, str]:

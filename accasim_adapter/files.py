@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accasim_adapter import text
+from accasim_adapter.text import PRETTY_HEADER, UNKNOWN, JobLine, slowdown
 from cpsched.api.errors import RunError
 from cpsched.api.model import MISSING
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from cpsched.api.model import IntArray
@@ -40,61 +41,40 @@ def write(run: Run, folder: Path, log: str, *, start_time: int = 0) -> None:
         cannot express that.
     """
     schedule = run.schedule
-    jobs, segments = schedule.workload, schedule.segments
+    segments = schedule.segments
     by_job = np.lexsort((segments.node, segments.start, segments.job)).astype(np.int64)
-    first = np.searchsorted(segments.job, np.arange(len(jobs) + 1), sorter=by_job)
-    with (
-        (folder / f"{text.SCHEDULE_PREFIX}{log}").open("w", encoding="utf-8") as plain,
-        (folder / f"{text.PRETTY_PREFIX}{log}").open("w", encoding="utf-8") as pretty,
-    ):
-        pretty.write(text.pretty_header())
-        for number, row in enumerate(_order(schedule).tolist(), start=1):
-            line = _line(schedule, row, by_job[first[row] : first[row + 1]], start_time)
-            user = int(jobs.user.codes[row])
-            plain.write(
-                line.schedule(
-                    user=jobs.user.values[user] if user >= 0 else None,
-                    resources=jobs.request[row].tolist(),
-                    requested_time=int(jobs.requested_time[row]),
-                )
-            )
-            pretty.write(line.pretty(number))
-    stats = folder / f"{text.STATISTICS_PREFIX}{log}"
-    stats.write_text(_statistics(run), encoding="utf-8")
-
-
-def _statistics(run: Run) -> str:
-    schedule = run.schedule
-    ran = _order(schedule)
-    start, end = schedule.start[ran], schedule.end[ran]
-    waits = (start - schedule.workload.submit[ran]).tolist()
-    runtimes = (end - start).tolist()
-    return text.statistics(
-        seconds=run.timing.get("loop_s", 0.0),
-        dispatcher=run.dispatcher,
-        jobs=len(schedule.workload),
-        makespan=int(end.max() - start.min()) if len(ran) else None,
-        waits=waits,
-        slowdowns=[text.slowdown(*pair) for pair in zip(waits, runtimes, strict=True)],
-    )
-
-
-def _order(schedule: Schedule) -> IntArray:
-    """Return the jobs that ran and ended, by end, then as they were started."""
+    jobs = np.arange(len(schedule.workload) + 1)
+    first = np.searchsorted(segments.job, jobs, sorter=by_job)
     rows = np.flatnonzero((schedule.start != MISSING) & (schedule.end != MISSING))
-    order = np.lexsort((rows, schedule.start[rows], schedule.end[rows]))
-    found: IntArray = rows[order].astype(np.int64)
-    return found
+    order = rows[np.lexsort((rows, schedule.start[rows], schedule.end[rows]))]
+    with (
+        (folder / f"sched-{log}").open("w", encoding="utf-8") as plain,
+        (folder / f"pprint-{log}").open("w", encoding="utf-8") as pretty,
+    ):
+        pretty.write(PRETTY_HEADER)
+        for number, row in enumerate(order.tolist(), start=1):
+            line = _line(schedule, row, by_job[first[row] : first[row + 1]], start_time)
+            plain.write(line.schedule())
+            pretty.write(line.pretty(number))
+    (folder / f"stats-{log}").write_text(_statistics(run, order), encoding="utf-8")
 
 
-def _line(schedule: Schedule, row: int, parts: IntArray, start_time: int) -> text.JobLine:
+def _line(schedule: Schedule, row: int, parts: IntArray, start_time: int) -> JobLine:
     """Return the line of a job; ``parts`` are its segments."""
-    _check(schedule, row, parts)
     jobs, segments = schedule.workload, schedule.segments
+    wanted = segments.units[parts, None] * jobs.request[row]
+    moved = (segments.start[parts] != schedule.start[row]).any()
+    if moved or (segments.amount[parts] != wanted).any():
+        raise RunError(
+            f"job {jobs.job_id[row]} held other amounts than its units need, or changed its nodes,"
+            " which AccaSim's files cannot express"
+        )
     units, request = int(jobs.units[row]), jobs.request[row].tolist()
     memory = dict(zip(jobs.resources, request, strict=True)).get("mem")
-    return text.JobLine(
+    user = int(jobs.user.codes[row])
+    return JobLine(
         job_id=jobs.job_id[row],
+        user=jobs.user.values[user] if user >= 0 else None,
         queued=start_time + int(jobs.submit[row]),
         start=start_time + int(schedule.start[row]),
         end=start_time + int(schedule.end[row]),
@@ -106,18 +86,29 @@ def _line(schedule: Schedule, row: int, parts: IntArray, start_time: int) -> tex
         ],
         units=units,
         cores=units * request[0],
-        memory=text.UNKNOWN if memory is None else units * memory,
+        memory=UNKNOWN if memory is None else units * memory,
+        request=request,
+        requested_time=int(jobs.requested_time[row]),
     )
 
 
-def _check(schedule: Schedule, row: int, parts: IntArray) -> None:
-    """Raise RunError if a job held what AccaSim's files cannot express."""
-    segments = schedule.segments
-    held = segments.amount[parts]
-    wanted = segments.units[parts, None] * schedule.workload.request[row]
-    if (segments.start[parts] != schedule.start[row]).any() or (held != wanted).any():
-        job = schedule.workload.job_id[row]
-        raise RunError(
-            f"job {job} held other amounts than its units need, or changed its nodes, which"
-            " AccaSim's files cannot express"
-        )
+def _statistics(run: Run, rows: IntArray) -> str:
+    """Return the text of a ``stats-`` file, of the jobs that ran."""
+    schedule = run.schedule
+    start, end = schedule.start[rows], schedule.end[rows]
+    waits = (start - schedule.workload.submit[rows]).tolist()
+    slowdowns = list(map(slowdown, waits, (end - start).tolist()))
+    makespan = int(end.max() - start.min()) if len(rows) else UNKNOWN
+    # "Dispathing" is how AccaSim spells it, and what scripts look for.
+    return (
+        f"Simulation time: {run.timing.get('loop_s', 0.0):.2f} secs\n"
+        f"Dispathing method: {run.dispatcher}\n"
+        f"Total jobs: {len(run.schedule.workload)}\n"
+        f"Makespan: {makespan}\n"
+        f"Avg. waiting times: {_mean(waits)}\n"
+        f"Avg. slowdown: {_mean(slowdowns)}\n"
+    )
+
+
+def _mean(values: Sequence[float]) -> str:
+    return f"{sum(values) / len(values):.2f}" if values else UNKNOWN

@@ -10,7 +10,7 @@ from cpsched.api.simulation import Request
 
 if TYPE_CHECKING:
     from accasim_adapter.package import Event
-    from cpsched.api.model import FloatArray, IntArray, System
+    from cpsched.api.model import System
 
 #: Attribute of a job under which :class:`~accasim_adapter.predictor.CpschedPredictor` leaves a
 #: :class:`Predicted`.
@@ -18,20 +18,10 @@ PREDICTED = "cpsched_predicted"
 
 
 class Predicted(NamedTuple):
-    """
-    A job's requested and predicted times, seconds.
-
-    In the order of :class:`~cpsched.model.prediction.Prediction`, whose quantiles and
-    probabilities are
-    None if the predictor gives none.
-    """
+    """A job's requested time, and what is predicted as ``Cluster.submit`` takes it; seconds."""
 
     requested_time: int
-    ranking_estimate: int
-    runtime_estimate: int
-    runtime_bound: int
-    quantiles: IntArray | None = None
-    ends_within: FloatArray | None = None
+    answers: tuple[Any, ...]
 
 
 def predicted_of(job: Event) -> Predicted | None:

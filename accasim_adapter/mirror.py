@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import groupby
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -42,20 +44,18 @@ class Mirror:
         self._waiting: dict[int, Event] = {}
         self._answers: dict[int, Answer] = {}
         self._row_of: dict[str, int] = {}
-        #: Row, number of the start, and job.
-        self._running: dict[str, tuple[int, int, Event]] = {}
-        self._num_started = 0
+        #: Row and job, in the order of starts.
+        self._running: dict[str, tuple[int, Event]] = {}
         #: Jobs started by the last decision, and the nodes they were to get.
         self._started: list[tuple[Event, list[str]]] = []
-        self._reasons: list[tuple[str, str]] = []
         self._status: dict[str, int] = {}
         #: Whether a started job is waiting again.
         self._is_back = False
 
     # --- what has happened -----------------------------------------------------------------------
 
-    def follow(self, now: int, jobs: list[Event]) -> list[str]:
-        """Record ends, failed starts, and submits; return the jobs that can never run."""
+    def follow(self, now: int, jobs: list[Event]) -> dict[str, str]:
+        """Record ends, failed starts, and submits; return jobs that can never run, and why."""
         allocated = self._manager.current_allocations
         self._follow_status()
         if self._started:
@@ -63,15 +63,20 @@ class Mirror:
         if self._running.keys() != allocated.keys():
             self._follow_ends(now, allocated, jobs)
             if len(self._running) != len(allocated):
-                raise DispatchError(self._stranger(allocated))
+                stranger = min(allocated.keys() - self._running.keys())
+                raise DispatchError(
+                    f"job {stranger} runs, but was not started by {self._cluster.dispatcher.name}:"
+                    " other code starts jobs in this simulation"
+                )
         known = len(self._waiting)
         if not self._is_back and jobs[:known] == [*self._waiting.values()]:
-            return self._submit(jobs[known:], now) if len(jobs) > known else []
+            return self._submit(jobs[known:], now)
         return self._follow_queue(jobs, now)
 
     def _follow_status(self) -> None:
         """Record nodes switched off and on."""
-        status = node_status(self._manager)
+        # It has no public name for that.
+        status: Mapping[str, int] = self._manager._resources._resources_status
         if status != self._status:
             if self._status or not all(status.values()):
                 down = [self._node_of[name] for name, is_on in status.items() if not is_on]
@@ -94,24 +99,24 @@ class Mirror:
 
     def _follow_ends(self, now: int, allocated: Mapping[str, Any], jobs: Sequence[Event]) -> None:
         """Record jobs that no longer hold nodes, in the order in which they ended."""
-        gone = [key for key in self._running if key not in allocated]
-        if not gone:
-            return
-        ended: list[tuple[int, int, int, Event]] = []
-        for key in gone:
-            row, number, job = self._running.pop(key)
+        cluster = self._cluster
+        ended: list[tuple[int, int, Event]] = []
+        for key in [key for key in self._running if key not in allocated]:
+            row, job = self._running.pop(key)
             if job.end_time is None:
                 self._lose(row, job, now, jobs)
             else:
-                ended.append((job.end_time, number, row, job))
-        # Equal ends in the order of their starts, as in the simulator; their numbers are distinct.
-        ended.sort()
-        for index, (end, _, row, job) in enumerate(ended):
-            self._cluster.end(row, end, status=status_of(job))
-            del self._row_of[job.id]
-            last_of_second = index + 1 == len(ended) or ended[index + 1][0] > end
-            if end < now and last_of_second:
-                self._catch_up(end)
+                ended.append((job.end_time, row, job))
+        # Equal ends in the order of their starts, as in the simulator.
+        ended.sort(key=itemgetter(0))
+        for end, of_second in groupby(ended, itemgetter(0)):
+            for _, row, job in of_second:
+                cluster.end(row, end, status=status_of(job))
+                del self._row_of[job.id]
+            # AccaSim calls no dispatcher while no job waits, but some learn from ends when they
+            # happen. There is nothing they could start.
+            if end < now and cluster.dispatcher.acts_when_idle and not cluster.machine.num_waiting:
+                cluster.decide(end)
 
     def _lose(self, row: int, job: Event, now: int, jobs: Sequence[Event]) -> None:
         """Record a job that other code removed from its nodes before its end."""
@@ -122,24 +127,7 @@ class Mirror:
             self._cluster.end(row, now, status=Status.CANCELLED)
             del self._row_of[job.id]
 
-    def _catch_up(self, second: int) -> None:
-        """
-        Call the dispatcher for a past second: AccaSim does not call it while no job waits.
-
-        Some dispatchers learn from ends when they happen. There is nothing they could start.
-        """
-        cluster = self._cluster
-        if cluster.dispatcher.acts_when_idle and not cluster.machine.num_waiting:
-            cluster.decide(second)
-
-    def _stranger(self, allocated: Mapping[str, Any]) -> str:
-        key = min(allocated.keys() - self._running.keys())
-        return (
-            f"job {key} runs, but was not started by {self._cluster.dispatcher.name}:"
-            " other code starts jobs in this simulation"
-        )
-
-    def _follow_queue(self, jobs: Sequence[Event], now: int) -> list[str]:
+    def _follow_queue(self, jobs: Sequence[Event], now: int) -> dict[str, str]:
         """Update the queue if it is not the old one with new jobs at its end."""
         self._is_back = False
         queued = {job.id for job in jobs}
@@ -152,19 +140,18 @@ class Mirror:
         self._answers = {row: (None, job.id, []) for row, job in self._waiting.items()}
         return self._submit([job for job in jobs if job.id not in self._row_of], now)
 
-    def _submit(self, jobs: Sequence[Event], now: int) -> list[str]:
-        rejected: list[str] = []
+    def _submit(self, jobs: Sequence[Event], now: int) -> dict[str, str]:
+        rejected = {}
         cluster = self._cluster
         for job in jobs:
             left = predicted_of(job)
             try:
                 request = request_of(job, cluster.system)
                 row = cluster.submit(
-                    request, now, job_id=job.id, predicted=None if left is None else left[1:]
+                    request, now, job_id=job.id, predicted=None if left is None else left.answers
                 )
             except InfeasibleRequestError as error:
-                rejected.append(job.id)
-                self._reasons.append((job.id, error.reason))
+                rejected[job.id] = error.reason
                 continue
             self._row_of[job.id] = row
             self._waiting[row] = job
@@ -206,8 +193,7 @@ class Mirror:
             del self._answers[row]
             nodes = cluster.node_names(allocation)
             answers.append((now, job.id, nodes))
-            self._num_started += 1
-            self._running[job.id] = (row, self._num_started, job)
+            self._running[job.id] = (row, job)
             self._started.append((job, nodes))
         return answers
 
@@ -215,20 +201,13 @@ class Mirror:
         """Raise DispatchError if jobs wait, nothing runs, and no submits are left."""
         if self._running or self._cluster.next_wake is not None or not self._waiting:
             return
-        if not all(self._status.values()):
-            return
-        if num_loaded == len(self._waiting):
+        if all(self._status.values()) and num_loaded == len(self._waiting):
             first = next(iter(self._waiting.values()))
             raise DispatchError(
                 f"{self._cluster.dispatcher.name} leaves {len(self._waiting)} jobs waiting forever"
                 f" (the first is job {first.id}): nothing runs, nothing will be"
                 " submitted, and nothing starts"
             )
-
-    def take_reasons(self) -> list[tuple[str, str]]:
-        """Return the jobs rejected since the last call, and why."""
-        reasons, self._reasons = self._reasons, []
-        return reasons
 
     def _held(self, job: Event, row: int) -> Allocation:
         """Return what a job holds on its nodes according to AccaSim."""
@@ -241,9 +220,3 @@ class Mirror:
         return Allocation(
             nodes.astype(np.int64), units.astype(np.int64), units[:, None] * request[None, :]
         )
-
-
-def node_status(manager: Any) -> Mapping[str, int]:
-    """Return which nodes AccaSim has switched on; it has no public name for that."""
-    found: Mapping[str, int] = manager._resources._resources_status
-    return found

@@ -1,8 +1,8 @@
 """
 The one module that imports AccaSim. It has no types, so those that we rely on are declared here.
 
-AccaSim keeps one set of constants for a whole process, so a process can run only one simulation;
-:mod:`accasim_adapter.processes` runs several, each in its own process.
+AccaSim keeps one set of constants for a whole process and clears it when a simulation ends, so a
+process can run only one at a time, and an interrupted one leaves its own behind.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Event(Protocol):
         From the moment it is queued. ``requested_nodes`` counts units: several may share a node.
     start_time, assigned_nodes
         Once it has started.
-    end_time, end_order
-        Once it has ended, the time None and the order 0 until then.
+    end_time
+        Once it has ended, None until then.
     """
 
     id: str
@@ -43,7 +43,6 @@ class Event(Protocol):
     expected_duration: int
     start_time: int | None
     end_time: int | None
-    end_order: int
     assigned_nodes: Sequence[str]
 
 

@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accasim_adapter.additional import Hooks
-from accasim_adapter.jobs import PREDICTED, Predicted, predicted_of, request_of, status_of
-from accasim_adapter.machine import check_seconds, system_of
+from accasim_adapter.jobs import PREDICTED, Predicted, request_of, status_of
+from accasim_adapter.machine import Beside
 from cpsched.api.errors import InfeasibleRequestError
-from cpsched.api.machines import systems
 from cpsched.api.model import JobStore, JobTable, stream_seed
 from cpsched.api.predictors import Outcome, predict
 from cpsched.api.simulation import JobEncoder
@@ -65,19 +64,14 @@ class CpschedPredictor(Hooks):
         self.predictor: RuntimePredictor = (
             build("predictors", predictor) if isinstance(predictor, str) else predictor
         )
-        self._like = systems.load(system) if isinstance(system, str) else system
-        check_seconds(None, default_time)
-        self._default_time = default_time
+        self._beside = Beside.checked(system, None, default_time)
         self._seed = seed
         self._epoch = epoch
         self._row_of: dict[str, int] = {}
 
     def begin(self, event_manager: Any) -> None:
         """Take AccaSim's machine."""
-        system = system_of(
-            event_manager.resource_manager, like=self._like, default_time=self._default_time
-        )
-        self._system = system
+        self._system = system = self._beside.system_of(event_manager.resource_manager)
         self._row_of = {}
         self._store = JobStore(system.resources)
         self._encoder = JobEncoder(system, self._store, any_queue=True)
@@ -134,10 +128,10 @@ class CpschedPredictor(Hooks):
         table = self._job(job.id)
         predict(self.predictor, self._store, table, now)
         (known,) = table
-        likely = (known.runtime_quantiles, known.ends_within)
-        values = (known.ranking_estimate, known.runtime_estimate, known.runtime_bound, *likely)
-        setattr(job, PREDICTED, Predicted(request.requested_time, *values))
-        job.expected_duration = predicted_of(job).runtime_estimate  # type: ignore[union-attr]
+        points = known.ranking_estimate, known.runtime_estimate, known.runtime_bound
+        answers = (*points, known.runtime_quantiles, known.ends_within)
+        setattr(job, PREDICTED, Predicted(request.requested_time, answers))
+        job.expected_duration = known.runtime_estimate
 
     def _job(self, job_id: str) -> JobTable:
         return JobTable(self._store, np.array([self._row_of[job_id]], dtype=np.int64))

@@ -16,7 +16,7 @@ from cpsched.api.model import MAX_AMOUNT, MISSING
 from cpsched.api.simulation import JobOutcome, Leaving, Run, Schedule, Segments, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from cpsched.api.model import IntArray, System
 
@@ -78,20 +78,50 @@ def read_schedule(
     """
     path = Path(path)
     kinds = tuple(resources or system.resources)
-    rows = _read(path, kinds, system, _zone(zone), start_time)
-    order = sorted(range(len(rows)), key=lambda index: (rows[index].queued, _rank(rows[index])))
-    rows = [rows[index] for index in order]
-    workload = _workload(path, rows, kinds, start_time)
-    fitted = fit(workload, system, enforce_limits=False)
+    reader = _Reader(kinds, system, _zone(zone), start_time)
+    rows = [reader.row(decode(raw, at), at) for at, raw in _places(path)]
+    if not rows:
+        raise TraceError("there is no job in it", file=path)
+    # Jobs of the same second by their numbers in the log.
+    rows.sort(key=lambda row: (row.queued, int(row.job) if _is_number(row.job) else -1, row.job))
+    fitted = fit(_workload(path, rows, kinds, start_time), system, enforce_limits=False)
+    for row, reason in fitted.rejected:
+        raise ConfigError(
+            f"job {fitted.workload.job_id[row]} of the file could never run on it: {reason}",
+            where=f"system {system.name}",
+        )
+    requested = fitted.workload.requested_time.copy()
+    schedule = Schedule(
+        workload=fitted.workload,
+        system=system,
+        start=np.array([row.start for row in rows], dtype=np.int64),
+        end=np.array([row.end for row in rows], dtype=np.int64),
+        outcome=np.full(len(rows), JobOutcome.COMPLETED, dtype=np.int64),
+        ranking_estimate=requested,
+        runtime_estimate=requested,
+        runtime_bound=requested,
+        segments=_segments(fitted, rows),
+        rejected={},
+        overrun="extend",
+    )
     return Run(
         dispatcher="accasim",
         predictor="requested",
         settings=Settings(overrun="extend", enforce_limits=False),
-        schedule=_schedule(fitted, rows),
+        schedule=schedule,
         decisions={},
         predictions={},
         timing={},
     )
+
+
+def _is_number(job: str) -> bool:
+    return job.isascii() and job.isdigit()
+
+
+def _places(path: Path) -> Iterator[tuple[Place, bytes]]:
+    for number, raw in lines(path):
+        yield Place(path, number), raw
 
 
 def _zone(name: str) -> ZoneInfo:
@@ -103,76 +133,69 @@ def _zone(name: str) -> ZoneInfo:
         ) from error
 
 
-def _rank(row: _Row) -> tuple[int, str]:
-    """Order jobs of the same second by their numbers in the log."""
-    return (int(row.job) if row.job.isascii() and row.job.isdigit() else -1, row.job)
+class _Reader(NamedTuple):
+    """Reads lines; kinds are those of the file, in its order."""
 
+    kinds: tuple[str, ...]
+    system: System
+    zone: ZoneInfo
+    start_time: int
 
-def _read(
-    path: Path, kinds: Sequence[str], system: System, zone: ZoneInfo, start_time: int
-) -> list[_Row]:
-    places = ((Place(path, number), raw) for number, raw in lines(path))
-    rows = [_row(decode(raw, at), kinds, system, zone, start_time, at) for at, raw in places]
-    if not rows:
-        raise TraceError("there is no job in it", file=path)
-    return rows
+    def row(self, line: str, place: Place) -> _Row:
+        """Return a job."""
+        match = _LINE.fullmatch(line)
+        if match is None:
+            raise place.error("is not a line of AccaSim's schedule in its default format")
+        queued, start, end = (
+            self._second(match, name, place) for name in ("queued", "start", "end")
+        )
+        if not queued <= start <= end:
+            raise place.error(
+                "a job starts before it is queued, or ends before it starts: is it another time"
+                " zone?",
+                "start",
+                match["start"],
+            )
+        nodes, request = self._held(match["held"], place)
+        if len(nodes) != int(match["units"]):
+            raise place.error(f"{len(nodes)} units have nodes", "units", match["units"])
+        most = self.system.num_nodes
+        if not 1 <= min(nodes) <= max(nodes) <= most:
+            right = f"nodes must be 1 to {most}, as {self.system.name} has them"
+            raise place.error(right, "nodes", f"{min(nodes)} to {max(nodes)}")
+        user = "" if match["user"] in ("-1", "None") else match["user"]
+        requested = int(match["requested"])
+        return _Row(match["job"], user, queued, start, end, requested, nodes, request)
 
-
-def _row(
-    line: str, kinds: Sequence[str], system: System, zone: ZoneInfo, start_time: int, place: Place
-) -> _Row:
-    match = _LINE.fullmatch(line)
-    if match is None:
-        raise place.error("is not a line of AccaSim's schedule in its default format")
-    times = []
-    for name in ("queued", "start", "end"):
+    def _second(self, match: re.Match[str], name: str, place: Place) -> int:
         try:
-            moment = datetime.fromisoformat(match[name]).replace(tzinfo=zone).astimezone(UTC)
+            moment = datetime.fromisoformat(match[name]).replace(tzinfo=self.zone).astimezone(UTC)
         except (ValueError, OverflowError) as error:
             raise place.error("is not a date", name, match[name]) from error
-        times.append(int(moment.timestamp()) - start_time)
-    queued, start, end = times
-    if not queued <= start <= end:
-        raise place.error(
-            "a job starts before it is queued, or ends before it starts: is it another time zone?",
-            "start",
-            match["start"],
-        )
-    nodes, request = _held(match["held"], kinds, place)
-    if len(nodes) != int(match["units"]):
-        raise place.error(f"{len(nodes)} units have nodes", "units", match["units"])
-    if not 1 <= min(nodes) <= max(nodes) <= system.num_nodes:
-        right = f"nodes must be 1 to {system.num_nodes}, as {system.name} has them"
-        raise place.error(right, "nodes", f"{min(nodes)} to {max(nodes)}")
-    user = "" if match["user"] in ("-1", "None") else match["user"]
-    return _Row(
-        match["job"], user, queued, start, end, int(match["requested"]), tuple(nodes), request
-    )
+        return int(moment.timestamp()) - self.start_time
 
-
-def _held(text: str, kinds: Sequence[str], place: Place) -> tuple[list[int], tuple[int, ...]]:
-    """Return the node of each unit, and what every unit takes."""
-    nodes: list[int] = []
-    request: tuple[int, ...] = ()
-    for part in text.split("#")[:-1]:
-        numbers = [int(number) if number else -1 for number in part.split(";")]
-        if len(numbers) != len(kinds) + 1:
-            raise ConfigError(
-                f"a unit in the file has {len(numbers) - 1} amounts, but {len(kinds)} are named"
-                f" ({', '.join(kinds)}); name the file's kinds, in its order",
-                where=place.file,
-                key="resources",
-            )
-        nodes.append(numbers[0])
-        amounts = tuple(numbers[1:])
-        if not all(0 <= amount <= MAX_AMOUNT for amount in amounts):
-            raise place.error("is not an amount", "nodes", part)
-        if request and amounts != request:
-            raise place.error("units of one job differ", "nodes", part)
-        request = amounts
-    if not nodes:
-        raise place.error("the job has no nodes", "nodes", text)
-    return nodes, request
+    def _held(self, text: str, place: Place) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Return the node of each unit, and what every unit takes."""
+        nodes, request = [], None
+        for part in text.split("#")[:-1]:
+            node, *rest = (int(number) if number else -1 for number in part.split(";"))
+            amounts = tuple(rest)
+            if len(amounts) != len(self.kinds):
+                raise ConfigError(
+                    f"a unit in the file has {len(amounts)} amounts, but {len(self.kinds)} are"
+                    f" named ({', '.join(self.kinds)}); name the file's kinds, in its order",
+                    where=place.file,
+                    key="resources",
+                )
+            if not all(0 <= amount <= MAX_AMOUNT for amount in amounts):
+                raise place.error("is not an amount", "nodes", part)
+            if request not in (None, amounts):
+                raise place.error("units of one job differ", "nodes", part)
+            nodes.append(node)
+            request = amounts
+        if request is None:
+            raise place.error("the job has no nodes", "nodes", text)
+        return tuple(nodes), request
 
 
 def _workload(path: Path, rows: Sequence[_Row], kinds: Sequence[str], start_time: int) -> Workload:
@@ -188,32 +211,6 @@ def _workload(path: Path, rows: Sequence[_Row], kinds: Sequence[str], start_time
         request=np.array([row.request for row in rows]),
         user=[row.user for row in rows],
         recorded_start=np.array([row.start for row in rows]),
-    )
-
-
-def _schedule(fitted: Fitted, rows: Sequence[_Row]) -> Schedule:
-    jobs = fitted.workload
-    rejected = dict(fitted.rejected)
-    outcome = np.full(len(rows), JobOutcome.COMPLETED, dtype=np.int64)
-    requested = jobs.requested_time.copy()
-    if rejected:
-        row, reason = next(iter(rejected.items()))
-        raise ConfigError(
-            f"job {jobs.job_id[row]} of the file could never run on it: {reason}",
-            where=f"system {fitted.system.name}",
-        )
-    return Schedule(
-        workload=jobs,
-        system=fitted.system,
-        start=np.array([row.start for row in rows], dtype=np.int64),
-        end=np.array([row.end for row in rows], dtype=np.int64),
-        outcome=outcome,
-        ranking_estimate=requested,
-        runtime_estimate=requested,
-        runtime_bound=requested,
-        segments=_segments(fitted, rows),
-        rejected={},
-        overrun="extend",
     )
 
 

@@ -26,7 +26,7 @@ from cpsched.api.logs import Fitted, fit
 from cpsched.api.model import UNBOUNDED
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from cpsched.api.logs import Workload
     from cpsched.api.model import System
@@ -49,7 +49,7 @@ def simulator(
     """
     Return AccaSim's ``Simulator`` for a workload; ``start_simulation()`` runs it.
 
-    A process runs one (:mod:`accasim_adapter.processes` runs several).
+    A process runs one at a time.
 
     Parameters
     ----------
@@ -111,34 +111,31 @@ class _WorkloadReader(Reader):  # type: ignore[misc]
 
     def __init__(self, factory: Any, fitted: Fitted, start_time: int) -> None:
         Reader.__init__(self, factory)
-        self._jobs = _descriptions(fitted, start_time)
+        self._workload, self._start_time = fitted.workload, start_time
+        rejected = dict(fitted.rejected)
+        self._rows = iter([row for row in range(len(fitted.workload)) if row not in rejected])
 
     def _read(self, current_time: int) -> dict[str, Any] | None:  # noqa: ARG002
-        found = next(self._jobs, None)
-        if found is None:
+        row = next(self._rows, None)
+        if row is None:
             self.stop_submission()
-        return found
+            return None
+        return self._description(row)
 
-
-def _descriptions(fitted: Fitted, start_time: int) -> Iterator[dict[str, Any]]:
-    """Yield each job that can run as AccaSim describes jobs."""
-    jobs = fitted.workload
-    rejected = {row for row, _ in fitted.rejected}
-    kinds = jobs.resources
-    labels = {
-        "queue": jobs.queue,
-        "user_id": jobs.user,
-        "group_id": jobs.group,
-        "executable": jobs.name,
-    }
-    for row in range(len(jobs)):
-        if row in rejected:
-            continue
-        amounts = dict(zip(kinds, jobs.request[row].tolist(), strict=True))
+    def _description(self, row: int) -> dict[str, Any]:
+        """Return a job as AccaSim describes jobs."""
+        jobs = self._workload
+        amounts = dict(zip(jobs.resources, jobs.request[row].tolist(), strict=True))
         units = int(jobs.units[row])
-        yield {
+        labels = {
+            "queue": jobs.queue,
+            "user_id": jobs.user,
+            "group_id": jobs.group,
+            "executable": jobs.name,
+        }
+        return {
             "job_id": str(jobs.job_id[row]),
-            "queued_time": int(jobs.submit[row]) + start_time,
+            "queued_time": int(jobs.submit[row]) + self._start_time,
             "duration": int(jobs.runtime[row]),
             "requested_nodes": units,
             "requested_resources": amounts,
@@ -155,7 +152,6 @@ def _descriptions(fitted: Fitted, start_time: int) -> Iterator[dict[str, Any]]:
 
 def _check_can_be_said(fitted: Fitted) -> None:
     jobs = fitted.workload
-    rejected = [row for row, _ in fitted.rejected]
     wishes: tuple[tuple[str, Any], ...] = (
         ("at least so many nodes", jobs.nodes_min > 1),
         ("at most so many nodes", jobs.nodes_max < UNBOUNDED),
@@ -165,12 +161,11 @@ def _check_can_be_said(fitted: Fitted) -> None:
         ("something on every node it touches", np.any(jobs.per_node > 0, axis=1)),
         ("certain nodes", ~np.asarray(fitted.eligible.all(axis=1))[fitted.eligible_class]),
     )
-    can_run = np.ones(len(jobs), dtype=np.bool_)
-    can_run[rejected] = False
+    rejected = dict(fitted.rejected)
     for what, rows in wishes:
-        wants = np.flatnonzero(rows & can_run)
-        if len(wants):
-            job = jobs.job_id[wants[0]]
-            raise ConfigError(
-                f"job {job} asks for {what}, which AccaSim cannot express", where=jobs.title
-            )
+        for row in np.flatnonzero(rows).tolist():
+            if row not in rejected:
+                raise ConfigError(
+                    f"job {jobs.job_id[row]} asks for {what}, which AccaSim cannot express",
+                    where=jobs.title,
+                )

@@ -13,15 +13,16 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
-SCHEDULE_PREFIX, PRETTY_PREFIX, STATISTICS_PREFIX = "sched-", "pprint-", "stats-"
 # AccaSim's format pads the last column to 20, but its list of nodes cannot be padded.
 _PRETTY = "{:>5} {:>15} {:^19} {:^19} {:>8} {:>8} {:>8} {:>5} {:>4} {:>10} {}\n"
 _COLUMNS = (
     "n", "job_id", "start_time", "end_time", "wtime", "rtime", "slowdown", "nodes", "core", "mem",
-    "assigned_nodes",
+    f"{'assigned_nodes':<20}",
 )  # fmt: skip
+#: The first line of a ``pprint-`` file.
+PRETTY_HEADER = _PRETTY.format(*_COLUMNS)
 #: Characters that AccaSim's own parser accepts as text.
 _NO_TEXT = re.compile(r"[^0-9a-zA-Z_\-.@]")
 #: What it writes for a job without memory.
@@ -39,11 +40,6 @@ def name(text: object) -> str:
     return "-1" if text is None or text == "" else _NO_TEXT.sub("_", str(text))
 
 
-def pretty_header() -> str:
-    """Return the first line of a ``pprint-`` file."""
-    return _PRETTY.format(*_COLUMNS[:-1], f"{_COLUMNS[-1]:<20}")
-
-
 class JobLine(NamedTuple):
     """
     A job that ran and ended, as in AccaSim's files.
@@ -56,9 +52,12 @@ class JobLine(NamedTuple):
         Number of a node (from 1) for each unit.
     units, cores, memory
         Units, and cores and memory of all of them.
+    request, requested_time
+        What a unit takes of each resource, and seconds.
     """
 
     job_id: object
+    user: object
     queued: int
     start: int
     end: int
@@ -66,14 +65,17 @@ class JobLine(NamedTuple):
     units: int
     cores: object
     memory: object
+    request: Iterable[int]
+    requested_time: int
 
-    def schedule(self, *, user: object, resources: Iterable[int], requested_time: int) -> str:
-        """Return the line of a ``sched-`` file; ``resources`` is what a unit takes of each."""
-        unit = "".join(f";{amount}" for amount in resources)
+    def schedule(self) -> str:
+        """Return the line of a ``sched-`` file."""
+        unit = "".join(f";{amount}" for amount in self.request)
         held = "".join(f"{node}{unit}#" for node in self.nodes)
         return (
-            f"{name(self.job_id)};{name(user)};{date(self.queued)}__{held}__{date(self.start)};"
-            f"{date(self.end)};{self.units};{self.cores};{self.memory};{requested_time};\n"
+            f"{name(self.job_id)};{name(self.user)};{date(self.queued)}__{held}__"
+            f"{date(self.start)};{date(self.end)};{self.units};{self.cores};{self.memory};"
+            f"{self.requested_time};\n"
         )
 
     def pretty(self, number: int) -> str:
@@ -91,40 +93,3 @@ def slowdown(wait: int, runtime: int) -> float:
     if runtime:
         return float(f"{(wait + runtime) / runtime:.2f}")
     return float(wait or 1)
-
-
-def statistics(
-    *,
-    seconds: float,
-    dispatcher: str,
-    jobs: int,
-    makespan: int | None,
-    waits: Sequence[int],
-    slowdowns: Sequence[float],
-) -> str:
-    """
-    Return the text of a ``stats-`` file.
-
-    Parameters
-    ----------
-    seconds
-        How long the simulation took.
-    jobs
-        All of them, rejected ones too.
-    makespan
-        From the first start to the last end, seconds; None if nothing ran.
-    waits, slowdowns
-        Of each job that ran.
-    """
-    means: Mapping[str, str] = {
-        title: f"{sum(values) / len(values):.2f}" if values else UNKNOWN
-        for title, values in (("waiting times", waits), ("slowdown", slowdowns))
-    }
-    # "Dispathing" is how AccaSim spells it, and what scripts look for.
-    return (
-        f"Simulation time: {seconds:.2f} secs\n"
-        f"Dispathing method: {dispatcher}\n"
-        f"Total jobs: {jobs}\n"
-        f"Makespan: {UNKNOWN if makespan is None else makespan}\n"
-        + "".join(f"Avg. {title}: {mean}\n" for title, mean in means.items())
-    )

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import TYPE_CHECKING, Any
 
-from accasim_adapter import text
 from accasim_adapter.additional import Hooks
+from accasim_adapter.text import UNKNOWN, JobLine
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 class ScheduleWriter(Hooks):
     """
-    Writes the ``sched-`` file of a simulation as jobs end, and perhaps the ``pprint-`` file.
+    Writes the ``sched-`` file of a simulation as jobs end.
 
     AccaSim forks a process from a thread for this, and looks up the type of every attribute by name
     for every job; on systems without fork, its processes lack its settings. Turn its own output
@@ -26,16 +26,13 @@ class ScheduleWriter(Hooks):
     ----------
     path
         The ``sched-`` file; replaced if it exists; its folder is created if necessary.
-    pretty
-        The ``pprint-`` file; none by default.
     """
 
-    def __init__(self, path: str | Path, pretty: str | Path | None = None) -> None:
+    def __init__(self, path: str | Path) -> None:
         super().__init__()
-        self._schedule = _opened(path)
-        self._pretty = None if pretty is None else _opened(pretty)
-        if self._pretty:
-            self._pretty.write(text.pretty_header())
+        Path(path).parent.mkdir(parents=True, exist_ok=True)
+        # Closed when the simulation ends.
+        self._schedule = Path(path).open("w", encoding="utf-8")  # noqa: SIM115
 
     def begin(self, event_manager: Any) -> None:
         """Take the names of AccaSim's nodes."""
@@ -48,35 +45,21 @@ class ScheduleWriter(Hooks):
             assert job.start_time is not None  # it has ended
             assert job.end_time is not None
             memory = getattr(job, "mem", None)
-            line = text.JobLine(
+            line = JobLine(
                 job_id=job.id,
+                user=getattr(job, "user_id", None),
                 queued=job.queued_time,
                 start=job.start_time,
                 end=job.end_time,
                 nodes=[self._number_of[name] for name in job.assigned_nodes],
                 units=job.requested_nodes,
-                cores=getattr(job, "core", text.UNKNOWN),
-                memory=text.UNKNOWN if memory is None else memory,
+                cores=getattr(job, "core", UNKNOWN),
+                memory=UNKNOWN if memory is None else memory,
+                request=job.requested_resources.values(),
+                requested_time=job.expected_duration,
             )
-            self._schedule.write(
-                line.schedule(
-                    user=getattr(job, "user_id", None),
-                    resources=job.requested_resources.values(),
-                    requested_time=job.expected_duration,
-                )
-            )
-            if self._pretty:
-                self._pretty.write(line.pretty(job.end_order))
+            self._schedule.write(line.schedule())
 
     def stop(self) -> None:
-        """Close the files; called by AccaSim when the simulation ends."""
+        """Close the file; called by AccaSim when the simulation ends."""
         self._schedule.close()
-        if self._pretty:
-            self._pretty.close()
-
-
-def _opened(path: str | Path) -> TextIO:
-    """Open a file to write, with its folder."""
-    path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    return path.open("w", encoding="utf-8")

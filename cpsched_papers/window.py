@@ -20,7 +20,7 @@ from cpsched.api.dispatchers import (
     frozen,
     make_priority,
 )
-from cpsched.api.errors import check_choice, check_least
+from cpsched.api.errors import check_least
 from cpsched.api.model import Decision
 from cpsched.api.solver import cpsat
 
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 
 #: ``MAX_JOB_COUNT`` of the papers.
 SIZE = 200
-#: How a priority becomes the integer of a program, see :func:`program_priorities`.
-SCALES = ("auto", "ranks", "points")
 _MOST_POINTS = 2**31
 #: Statistic: decisions that missed their limit, so that nothing starts and the window is halved.
 WINDOW_HALVED = "window_halved"
@@ -51,9 +49,6 @@ class WindowDispatcher(LearningDispatcher):
     ----------
     priority
         ``basic`` (first come, first served), ``multifactor``, or any other priority.
-    scale
-        How priorities become integers: ``ranks`` plus an offset, ``points`` as they are, or
-        ``auto``: points for multifactor, ranks for the rest.
     window
         How many jobs a decision considers, first by priority.
     interval
@@ -75,7 +70,6 @@ class WindowDispatcher(LearningDispatcher):
     allocates: ClassVar[str]
 
     priority: str = "basic"
-    scale: str = "auto"
     window: int = SIZE
     interval: int | None = 3
     limit: float = 0.8
@@ -83,7 +77,6 @@ class WindowDispatcher(LearningDispatcher):
 
     def __post_init__(self) -> None:
         """Check the options."""
-        check_choice("scale", self.scale, SCALES)
         check_least("window", self.window, 1)
         check_least("interval", self.interval, 1, "none")
         self.priority_rule: Priority = make_priority(self.priority)
@@ -137,9 +130,9 @@ class WindowDispatcher(LearningDispatcher):
         jobs = self.candidates(view)
         values = priority_values(self.priority_rule, jobs, view.now)
         first = np.argsort(-values, kind="stable")[: self.size]
-        return frozen(jobs.rows[first]), program_priorities(
-            self.priority_rule, values[first], self.scale
-        )
+        points = isinstance(self.priority_rule, Multifactor)
+        integers = point_priorities if points else rank_priorities
+        return frozen(jobs.rows[first]), integers(values[first])
 
     def missed(self, view: View, considered: int, stats: Mapping[str, float]) -> Decision:
         """Return the decision after a missed limit: nothing starts, and half of the jobs remain."""
@@ -220,18 +213,3 @@ def point_priorities(values: FloatArray) -> IntArray:
     raised = values + max(1.0 - float(values.min(initial=1.0)), 0.0)
     points: IntArray = np.clip(np.rint(raised), 1, _MOST_POINTS).astype(np.int64)
     return points
-
-
-def program_priorities(priority: Priority, values: FloatArray, scale: str) -> IntArray:
-    """
-    Return the integer priorities of a program's jobs.
-
-    Parameters
-    ----------
-    values
-        Of the jobs in the window, see :func:`priority_values`.
-    scale
-        One of :data:`SCALES`; ``auto`` takes points for ``multifactor``, ranks otherwise.
-    """
-    points = scale == "points" or (scale == "auto" and isinstance(priority, Multifactor))
-    return point_priorities(values) if points else rank_priorities(values)

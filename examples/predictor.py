@@ -51,11 +51,11 @@ for predictor in ("requested", UserMean()):
 # Train on those jobs, keep the model in a file, and predict the next ones with it.
 fitted = fit(workload, system)
 with tempfile.TemporaryDirectory() as folder:
-    model = Path(folder) / "linear.model"
-    spec = "linear:start=300"
+    model = Path(folder) / "gbm.model"
+    spec = "gbm-log:start=300"
     save(model, train(fitted, starts_of(fitted), spec), fitted, spec)
     later = log.select(start=int(workload.submit[-1])).select(first=500)
-    for predictor in ("requested", f"linear:model={model}"):
+    for predictor in ("requested", f"gbm-log:model={model}"):
         run = simulate(later, system, dispatcher="easy", predictor=predictor)
         error = np.abs(run.schedule.runtime_estimate - later.runtime).mean()
         name = predictor.partition(":")[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -43,18 +43,14 @@ class Accuracy:
         Mean pinball loss of the bound as the 0.9 quantile of these runtimes, seconds.
     """
 
-    jobs: int
-    mean_error_s: float | None
-    median_log_error: float | None
-    close: float | None
-    under: float | None
-    rank: float | None
-    bound_exceeded: float | None
-    bound_loss_s: float | None
-
-    def to_dict(self) -> dict[str, int | float | None]:
-        """Return it as plain JSON types."""
-        return asdict(self)
+    jobs: int = 0
+    mean_error_s: float | None = None
+    median_log_error: float | None = None
+    close: float | None = None
+    under: float | None = None
+    rank: float | None = None
+    bound_exceeded: float | None = None
+    bound_loss_s: float | None = None
 
 
 def accuracy(
@@ -80,10 +76,7 @@ def accuracy(
     if not plan.shape == bound.shape == runtime.shape == requested_time.shape:
         raise ValueError("plan, bound, runtime and requested_time must have one shape")
     if not len(plan):
-        return Accuracy(
-            jobs=0, mean_error_s=None, median_log_error=None, close=None, under=None, rank=None,
-            bound_exceeded=None, bound_loss_s=None,
-        )  # fmt: skip
+        return Accuracy()
     error = np.abs(plan - runtime)
     cut = np.minimum(runtime, requested_time)
     ratio = np.log(np.maximum(plan, 1)) - np.log(np.maximum(runtime, 1))
@@ -131,10 +124,6 @@ def ranks(values: AnyArray) -> FloatArray:
 
 #: Share of the jobs that go on for longer which may be taken for jobs that end.
 FALSE_ALARMS = 0.05
-#: Groups of jobs by their chance that calibration is measured in.
-GROUPS = 10
-#: Levels between which eight in ten runtimes should lie.
-_LOWEST, _HIGHEST = 0, len(LEVELS) - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -151,23 +140,11 @@ class ChanceScore:
     auc
         Probability that of one job that does and one that does not the first has the higher
         chance; ties count half.
-    calibration_error
-        Mean difference of the chance and of what came of it, over ten groups of jobs with
-        like chances (expected calibration error; Naeini et al. 2015, with groups of equal size);
-        of jobs that asked for more than the horizon, since of the others there is no doubt.
-    worst_group
-        The largest of these differences.
     """
 
-    share: float | None
-    recall: float | None
-    auc: float | None
-    calibration_error: float | None
-    worst_group: float | None
-
-    def to_dict(self) -> dict[str, float | None]:
-        """Return it as plain JSON types."""
-        return asdict(self)
+    share: float | None = None
+    recall: float | None = None
+    auc: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,14 +170,8 @@ class DistributionScore:
     below: float
     above: float
 
-    def to_dict(self) -> dict[str, int | float]:
-        """Return it as plain JSON types."""
-        return asdict(self)
 
-
-def chance_score(
-    score: FloatArray, within: BoolArray, in_doubt: BoolArray | None = None
-) -> ChanceScore:
+def chance_score(score: FloatArray, within: BoolArray) -> ChanceScore:
     """
     Score how jobs that end in time were told from others.
 
@@ -211,46 +182,13 @@ def chance_score(
         said of a job, which is left out.
     within
         Whether it did.
-    in_doubt
-        If the scores are chances: of which jobs they are to be calibrated.
     """
     known = ~np.isnan(score)
-    share = float(within[known].mean()) if known.any() else None
-    recall = auc = error = worst = None
-    if share is not None and 0.0 < share < 1.0:
-        recall, auc = _recall(score[known], within[known]), _auc(score[known], within[known])
-    if in_doubt is not None and (in_doubt & known).any():
-        chosen = in_doubt & known
-        predicted, observed, size = reliability(score[chosen], within[chosen])
-        off = np.abs(predicted - observed)
-        error, worst = float((off * size).sum() / size.sum()), float(off.max())
-    return ChanceScore(
-        share=share, recall=recall, auc=auc, calibration_error=error, worst_group=worst
-    )
-
-
-def reliability(chance: FloatArray, within: BoolArray) -> tuple[FloatArray, FloatArray, IntArray]:
-    """
-    Return mean chance, share that ended in time, and jobs of each of ten groups by chance.
-
-    Groups are of nearly equal size. Jobs of equal chances are in one; what that leaves of a group,
-    if less than half of it, is part of the one below.
-    """
-    num = len(chance)
-    ordered = np.sort(chance)
-    starts = np.searchsorted(ordered, ordered[np.arange(GROUPS) * num // GROUPS])
-    kept = [0]
-    for start in starts[1:].tolist():
-        if start - kept[-1] >= num / GROUPS / 2:
-            kept.append(start)
-        elif len(kept) > 1:
-            kept[-1] = start
-    if len(kept) > 1 and num - kept[-1] < num / GROUPS / 2:
-        kept.pop()
-    group = np.searchsorted(ordered[kept[1:]], chance, side="right")
-    size = np.bincount(group)
-    predicted, observed = (np.bincount(group, weights=values) / size for values in (chance, within))
-    return predicted, observed, size
+    score, within = score[known], within[known]
+    share = float(within.mean()) if len(within) else None
+    if share is None or not 0.0 < share < 1.0:
+        return ChanceScore(share=share)
+    return ChanceScore(share=share, recall=_recall(score, within), auc=_auc(score, within))
 
 
 def _recall(score: FloatArray, within: BoolArray) -> float:
@@ -293,8 +231,8 @@ def distribution_score(
         return None
     quantiles, runtime, requested = quantiles[known], runtime[known], requested_time[known]
     chances = None if ends_within is None else ends_within[known]
-    below = float((runtime < quantiles[:, _LOWEST]).mean())
-    above = float((runtime > quantiles[:, _HIGHEST]).mean())
+    below = float((runtime < quantiles[:, 0]).mean())
+    above = float((runtime > quantiles[:, -1]).mean())
     return DistributionScore(
         jobs=len(runtime),
         crps=float(crps(quantiles, chances, runtime, requested).mean()),

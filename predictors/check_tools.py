@@ -5,11 +5,12 @@ made-up log.
 
 from __future__ import annotations
 
+import gc
 import sys
 from collections import deque
-from contextlib import ExitStack, contextmanager, suppress
-from functools import partial
-from types import FunctionType, ModuleType
+from contextlib import ExitStack, contextmanager
+from functools import cache, partial
+from types import FunctionType, MethodType, ModuleType
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
@@ -28,6 +29,9 @@ if TYPE_CHECKING:
 #: Seconds by which another process's clock is ahead: another day, hour, minute and second.
 _SHIFT = 3 * 86_400 + 5 * 3600 + 47 * 60 + 13
 _CONTAINERS = (dict, list, tuple, set, frozenset, deque, np.ndarray)
+#: Callables that hold things; one that keeps answers.
+_HOLDERS = (MethodType, partial, staticmethod, classmethod)
+_CACHE = type(cache(len))
 
 
 def same(wanted: Prediction, found: Prediction, what: str) -> None:
@@ -73,53 +77,43 @@ def size(thing: object) -> int:
         if id(item) in seen or foreign or isinstance(item, type | ModuleType):
             continue
         seen.add(id(item))
-        if callable(item):
-            waiting.extend(_remembered(item))
-            if not isinstance(type(item).__call__, FunctionType):
-                # Of functions, and what libraries compile, nothing else is of interest.
-                continue
         total += sys.getsizeof(item)
-        if isinstance(item, dict):
-            waiting.extend(item.keys())
-            waiting.extend(item.values())
-        elif isinstance(item, list | tuple | set | frozenset | deque):
-            waiting.extend(item)
+        if isinstance(item, FunctionType):
+            waiting += [item.__closure__, item.__defaults__, item.__kwdefaults__, item.__dict__]
         elif isinstance(item, np.ndarray):
-            waiting.extend(() if item.base is None else [item.base])
-        else:
-            held = getattr(item, "__dict__", None)
-            waiting.extend(held.values() if isinstance(held, dict) else ())
-            for cls in type(item).__mro__:
-                names = getattr(cls, "__slots__", ())
-                waiting.extend(getattr(item, name, None) for name in names)
+            waiting.append(item.base)
+        elif isinstance(item, dict):
+            # Of keys that are strings the collector of garbage knows nothing.
+            waiting += [*item.keys(), *item.values()]
+        elif _holds(item):
+            waiting += gc.get_referents(item)
     return total
 
 
+def _holds(item: Any) -> bool:
+    """Tell whether what an object refers to is its own, and may grow."""
+    if isinstance(item, _CACHE):
+        return item.cache_info().maxsize is None
+    # Of what libraries compile nothing is of interest.
+    return (
+        not callable(item)
+        or isinstance(item, _HOLDERS)
+        or isinstance(type(item).__call__, FunctionType)
+    )
+
+
 def _beside(thing: object) -> list[object]:
-    """Return what the classes of an object and their modules hold, besides code."""
+    """Return what the classes of an object and their modules hold."""
     found: list[object] = []
-    for cls in type(thing).__mro__:
-        found.extend(vars(cls).values())
+    for cls in type(thing).__mro__[:-1]:
+        found += vars(cls).values()
         module = sys.modules.get(cls.__module__)
-        held = vars(module) if module is not None and cls is not object else {}
-        found.extend(
+        held = {} if module is None else vars(module)
+        found += [
             value
             for name, value in held.items()
             if name != "__builtins__" and isinstance(value, _CONTAINERS)
-        )
-    return found
-
-
-def _remembered(function: Any) -> list[object]:
-    """Return what a function or partial holds; entries of a boundless cache as so many strings."""
-    found: list[object] = []
-    for cell in getattr(function, "__closure__", None) or ():
-        with suppress(ValueError):
-            found.append(cell.cell_contents)
-    names = ("__self__", "__wrapped__", "__defaults__", "func", "args", "keywords")
-    found.extend(getattr(function, name, None) for name in names)
-    if callable(getattr(function, "cache_info", None)) and not function.cache_info().maxsize:
-        found.append([f"{entry:050}" for entry in range(function.cache_info().currsize)])
+        ]
     return found
 
 

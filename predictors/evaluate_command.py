@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -74,7 +75,9 @@ def evaluate_command(
     ] = None,
     plots: Annotated[
         Path | None,
-        typer.Option("--plots", help="Folder for figures, SVG and PNG; created if missing."),
+        typer.Option(
+            "--plots", help="Folder for the learning curve, SVG and PNG; created if missing."
+        ),
     ] = None,
     overwrite: Overwrite = False,
     warmup: Annotated[
@@ -206,11 +209,9 @@ def _check_plots(folder: Path, *, overwrite: bool) -> None:
         raise ConfigError("is a file, must be a folder", where=folder, key="--plots")
     if not folder.absolute().parent.is_dir():
         raise ConfigError("its folder does not exist", where=folder, key="--plots")
-    for name in plots.FIGURES:
-        for suffix in plots.SUFFIXES:
-            path = folder / f"{name}{suffix}"
-            if path.exists():
-                check_new_file(path, overwrite=overwrite, key="--plots")
+    for name in plots.FILES:
+        if (folder / name).exists():
+            check_new_file(folder / name, overwrite=overwrite, key="--plots")
 
 
 def _draw(folder: Path, fitted: Fitted, evaluations: list[Evaluation]) -> list[Path]:
@@ -255,10 +256,10 @@ def as_data(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
             {
                 "predictor": item.predictor,
                 "warmup_jobs": item.scored,
-                "overall": item.overall.to_dict(),
-                "ends_within": {str(span): score.to_dict() for span, score in item.within.items()},
-                "distribution": item.distribution and item.distribution.to_dict(),
-                "by_class": {name: score.to_dict() for name, score in item.by_class.items()},
+                "overall": asdict(item.overall),
+                "ends_within": {str(span): asdict(score) for span, score in item.within.items()},
+                "distribution": item.distribution and asdict(item.distribution),
+                "by_class": {name: asdict(score) for name, score in item.by_class.items()},
                 "stats": dict(item.stats),
                 "provenance": dict(item.provenance),
                 "cpu_us_per_job": item.cpu_us,

@@ -20,7 +20,7 @@ from predictors.accuracy import (
     chance_score,
     distribution_score,
 )
-from predictors.replay import Replay, Starts, cost_of_looking
+from predictors.replay import Replay, Starts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -58,9 +58,8 @@ class Evaluation:
         runtime.
     within
         For each of :data:`~cpsched.model.prediction.HORIZONS`, how well jobs that end within it
-        (their
-        runtimes cut at the requested time) were told from others: by the chances, or where there
-        are none by ``ranking_estimate``, shortest first.
+        (their runtimes cut at the requested time) were told from others: by the chances, or where
+        there are none by ``ranking_estimate``, shortest first.
     distribution
         How good the quantiles and chances were; None where there are none.
     stats
@@ -135,7 +134,6 @@ def evaluate(
     replay = Replay(fitted, starts.start, made, seed=seed)
     truth.runtime = replay.arrivals.runtime
     replay.run(progress=progress)
-    cpu = max(replay.cpu - replay.looks * cost_of_looking(), 0)
     rows = replay.arrivals.workload_row
     priority, plan, bound = (np.ascontiguousarray(column) for column in replay.answers.T)
     first = int(len(rows) * warmup)
@@ -151,8 +149,7 @@ def evaluate(
 
     def told(position: int, horizon: int) -> ChanceScore:
         by = -priority[first:].astype(float) if chances is None else chances[first:, position]
-        in_doubt = None if chances is None else requested[first:] > horizon
-        return chance_score(by, cut <= horizon, in_doubt)
+        return chance_score(by, cut <= horizon)
 
     classes = np.digitize(runtime[first:], [SHORT_LIMIT, MEDIUM_LIMIT], right=True)
     return Evaluation(
@@ -177,7 +174,7 @@ def evaluate(
         ),
         stats=dict(made.stats()),
         provenance=dict(made.provenance()),
-        cpu_us=1e6 * cpu / max(len(rows), 1),
+        cpu_us=1e6 * replay.cpu / max(len(rows), 1),
     )
 
 

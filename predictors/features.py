@@ -13,14 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predictors.history import LIMIT, History, Key, RecentRuntimes
+from predictors.history import History, median
 from predictors.job_records import JobReader, JobRecord
-from predictors.users import Activity, Codes, UserRecords
+from predictors.remembered import LIMIT, Key, RecentRuntimes
+from predictors.users import Activity, Codes, UserRecord, UserRecords
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.api.model import AnyArray, JobTable, System
+    from cpsched.api.model import AnyArray, System
 
 UNKNOWN = -20.0
 _HOUR, _DAY = 3600, 86_400
@@ -47,10 +48,6 @@ _NOW = (
 )  # fmt: skip
 #: Names of the F features, in order.
 FEATURES = (*_JOB, *_USER, *_RULES, *_ALIKE, *_NOW)
-#: Columns of what the seven rules, their median and the user's last job say.
-CANDIDATES = tuple(
-    FEATURES.index(name) for name in (*(f"rule_{number}" for number in range(1, 8)), "plus", "last")
-)
 
 
 class Features:
@@ -65,11 +62,9 @@ class Features:
         Users, names and keys remembered of each sort.
     """
 
-    #: Of the features, in order.
-    names: tuple[str, ...] = FEATURES
-
     def __init__(self, prefix: str = "stem", limit: int = LIMIT) -> None:
-        self._reader = JobReader(prefix=prefix, memory=True)
+        #: Of job tables as plain values.
+        self.read = JobReader(prefix=prefix, memory=True).read
         self._history = History(keep=3, plus=True, limit=limit)
         self._alike = RecentRuntimes(3, limit)
         self._same_cores = RecentRuntimes(3, limit)
@@ -94,10 +89,6 @@ class Features:
         self._drift = 0.0
         self.shift = 0
 
-    def read(self, jobs: JobTable) -> list[JobRecord]:
-        """Return the jobs of a table as plain values."""
-        return self._reader.read(jobs)
-
     def row(self, job: JobRecord, now: int) -> list[float]:
         """Return the features of a job as things are now; nothing is changed."""
         requested = log(max(job.requested_time, 1))
@@ -114,22 +105,16 @@ class Features:
 
     def submitted(self, job: JobRecord, now: int) -> None:
         """Take note of a job in the queue."""
-        codes, kind = self._codes, kind_of(job)
-        codes["user"].add(job.user)
-        codes["name"].add(job.name)
-        codes["queue"].add(job.queue)
-        codes["group"].add(job.group)
-        self._users.touch(job.user).has_submitted((*kind, job.name), now)
+        for label, codes in self._codes.items():
+            codes.add(getattr(job, label))
+        self._users.touch(job.user).has_submitted((*kind_of(job), job.name), now)
         self.submitted_before(job)
 
     def submitted_before(self, job: JobRecord) -> None:
         """Put a job in the queue of which everything else is known already."""
         kind = kind_of(job)
         for key in (job.user, kind):
-            activity = self._active.get(key)
-            if activity is None:
-                activity = self._active[key] = Activity()
-            activity.submit(kind[2])
+            self._active.setdefault(key, Activity()).submit(kind[2])
 
     def started(self, job: JobRecord, now: int) -> None:
         """Take note of a start."""
@@ -195,16 +180,16 @@ class Features:
             log(1 + job.nodes),
             log(1 + memory),
             log(1 + sum(demand) - cores - memory),
-            codes["user"].get(job.user),
-            codes["name"].get(job.name),
-            codes["queue"].get(job.queue),
-            codes["group"].get(job.group),
+            codes["user"].get(job.user, -1),
+            codes["name"].get(job.name, -1),
+            codes["queue"].get(job.queue, -1),
+            codes["group"].get(job.group, -1),
             (now + self.shift) % _DAY / _HOUR,
             (now + self.shift) // _DAY % 7,
         )
 
     def _user(self, job: JobRecord, now: int) -> tuple[float, ...]:
-        record = self._users.get(job.user)
+        record = self._users.get(job.user) or _NEW
         logs = record.logs
         since_submit = UNKNOWN if record.submit is None else log(1 + now - record.submit)
         if not logs:
@@ -231,30 +216,16 @@ class Features:
     def _rules(self, job: JobRecord, requested: float) -> tuple[float, ...]:
         found = self._history.each(job)
         newest = [log(runs[-1] or 1) if runs else UNKNOWN for runs in found]
-        number, matched = 8, None
-        for index, runs in enumerate(found):
-            if runs:
-                number, matched = index + 1, runs
-                break
+        number, matched = next(
+            ((number, runs) for number, runs in enumerate(found, start=1) if runs), (8, None)
+        )
         if matched is None:
             return (*newest, UNKNOWN, number, UNKNOWN, *_NO_SHARES)
-        ordered = sorted(matched)
-        middle = len(ordered) // 2
-        if len(ordered) == 2:
-            plus = log(max((ordered[0] + ordered[1] + 1) // 2, 1))
-        else:
-            plus = log(ordered[middle] or 1)
-        first, sixth, seventh = newest[0], newest[5], newest[6]
-        return (
-            *newest,
-            plus,
-            number,
-            log(ordered[-1] or 1) - log(ordered[0] or 1),
-            plus - requested,
-            first - requested if first >= 0 else UNKNOWN,
-            sixth - requested if sixth >= 0 else UNKNOWN,
-            seventh - requested if seventh >= 0 else UNKNOWN,
-        )
+        plus = log(median(matched) or 1)
+        spread = log(max(matched) or 1) - log(min(matched) or 1)
+        said = (newest[0], newest[5], newest[6])
+        shares = [logarithm - requested if logarithm >= 0 else UNKNOWN for logarithm in said]
+        return (*newest, plus, number, spread, plus - requested, *shares)
 
     def _now(self, job: JobRecord, kind: Key, now: int) -> tuple[float, ...]:
         user, alike = self._active.get(job.user), self._active.get(kind)
@@ -281,14 +252,15 @@ class Features:
         )
 
 
+_NEW = UserRecord()
 _NOBODY = (UNKNOWN,) * 9 + (1.0, 0.0, 0.0)
 _NO_SHARES = (UNKNOWN,) * 4
 _IDLE = (0.0, 0.0, UNKNOWN, UNKNOWN, 0.0, 0.0, 0.0, UNKNOWN, 0.0)
 
 
-def matrix(rows: Sequence[Sequence[float] | AnyArray], width: int = len(FEATURES)) -> AnyArray:
-    """Return rows of so many features as float32, shape ``(n, F)``."""
-    return np.array(rows, dtype=np.float32).reshape(-1, width)
+def matrix(rows: Sequence[Sequence[float] | AnyArray]) -> AnyArray:
+    """Return rows of features as float32, shape ``(n, F)``."""
+    return np.array(rows, dtype=np.float32).reshape(-1, len(FEATURES))
 
 
 def kind_of(job: JobRecord) -> tuple[str | None, int, int]:

@@ -1,5 +1,5 @@
 """
-Gbm trees as plain arrays: what every library's model is turned into, walked by one kernel.
+Gbm trees as plain arrays, walked by one kernel.
 
 A forest predicts the same as the library that grew it, can be saved as arrays, and needs that
 library no more. Loading one runs nothing, and its arrays are checked, so that walking it ends.
@@ -7,23 +7,22 @@ library no more. Loading one runs nothing, and its arrays are checked, so that w
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from predictors import kernels
+from cpsched.api.kernels import kernel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from cpsched.api.model import AnyArray, FloatArray, IntArray
 
-_LEAF = -1
+#: What a leaf looks at.
+LEAF = -1
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Forest:
+class Forest(NamedTuple):
     """
     The sum of T trees with N nodes in all.
 
@@ -51,130 +50,61 @@ class Forest:
     right: IntArray
     value: FloatArray
 
-    @classmethod
-    def join(cls, base: float, trees: Sequence[Mapping[str, AnyArray]]) -> Forest:
-        """Join trees given as arrays of their own, with children counted from 0 in each."""
-        sizes = [len(tree["feature"]) for tree in trees]
-        first = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
-        joined: dict[str, Any] = {
-            name: np.concatenate([np.asarray(tree[name], dtype=kind) for tree in trees])
-            for name, kind in _COLUMNS.items()
-        }
-        shift = np.repeat(first[:-1], sizes)
-        return cls(
-            base,
-            first[:-1],
-            joined["feature"],
-            joined["threshold"],
-            joined["left"] + shift,
-            joined["right"] + shift,
-            joined["value"],
-        )
-
     def __call__(self, rows: AnyArray) -> FloatArray:
         """Predict rows of features, shape ``(n, F)``, float32; without missing values."""
-        return ForestSet.join([self])(rows)[:, 0]
-
-    def state(self) -> dict[str, Any]:
-        """Return the arrays."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        found: FloatArray = _walk(self, rows)
+        return found
 
     @classmethod
     def restore(cls, state: Mapping[str, Any], num_features: int) -> Forest:
         """
-        Restore what :meth:`state` returned.
+        Make a forest of its fields by name.
 
         Raises
         ------
         ValueError
             If the arrays are not a forest over so many features.
         """
-        root = np.ascontiguousarray(state["root"], dtype=np.int64)
-        columns: dict[str, Any] = {
-            name: np.ascontiguousarray(state[name], dtype=kind) for name, kind in _COLUMNS.items()
-        }
-        forest = cls(float(state["base"]), root, **columns)
-        forest._check(num_features)
-        return forest
-
-    def _check(self, num_features: int) -> None:
-        num = len(self.feature)
-        columns: list[AnyArray] = [getattr(self, name) for name in _COLUMNS]
-        inner = np.flatnonzero(self.feature != _LEAF)
-        children = np.concatenate([self.left[inner], self.right[inner]])
-        sound = (
-            all(column.shape == (num,) for column in columns)
-            and self.root.ndim == 1
-            and bool(((self.root >= 0) & (self.root < num)).all())
-            and bool(((self.feature >= _LEAF) & (self.feature < num_features)).all())
-            and bool((children > np.tile(inner, 2)).all() and (children < num).all())
-            and bool(np.isfinite(self.value).all() and np.isfinite(self.base))
-            and not bool(np.isnan(self.threshold).any())
-        )
-        if not sound:
+        kinds = {"threshold": np.float64, "value": np.float64}
+        columns: list[Any] = [
+            np.ascontiguousarray(state[name], dtype=kinds.get(name, np.int64))
+            for name in cls._fields[1:]
+        ]
+        forest = cls(float(state["base"]), *columns)
+        if not forest._is_sound(num_features):
             raise ValueError(
                 f"the arrays of its trees are not a forest over {num_features} features"
             )
+        return forest
 
-
-class ForestSet(NamedTuple):
-    """
-    K forests over the same features in shared arrays, so that one call of a kernel asks all.
-
-    Attributes
-    ----------
-    base
-        Of each forest, float64, shape ``(K,)``.
-    first
-        First tree of each forest and the end of the last, int64, shape ``(K + 1,)``.
-    root, feature, threshold, left, right, value
-        As of a :class:`Forest`, one forest after the other.
-    """
-
-    base: FloatArray
-    first: IntArray
-    root: IntArray
-    feature: IntArray
-    threshold: FloatArray
-    left: IntArray
-    right: IntArray
-    value: FloatArray
-
-    @classmethod
-    def join(cls, forests: Sequence[Forest]) -> ForestSet:
-        """Put forests, at least one, side by side."""
-        nodes = np.cumsum([0, *(len(forest.feature) for forest in forests)])
-        trees = np.cumsum([0, *(len(forest.root) for forest in forests)])
-
-        def joined(name: str, shifted: bool = False) -> AnyArray:
-            columns = [getattr(forest, name) for forest in forests]
-            if shifted:
-                pairs = zip(columns, nodes[:-1], strict=True)
-                columns = [column + shift for column, shift in pairs]
-            return np.concatenate(columns)
-
-        return cls(
-            np.array([forest.base for forest in forests], dtype=np.float64),
-            trees.astype(np.int64),
-            joined("root", shifted=True),
-            joined("feature"),
-            joined("threshold"),
-            joined("left", shifted=True),
-            joined("right", shifted=True),
-            joined("value"),
+    def _is_sound(self, num_features: int) -> bool:
+        num = len(self.feature)
+        inner = np.flatnonzero(self.feature != LEAF)
+        if self.root.ndim != 1 or any(column.shape != (num,) for column in self[2:]):
+            return False
+        children = np.concatenate([self.left[inner], self.right[inner]])
+        return bool(
+            ((self.root >= 0) & (self.root < num)).all()
+            and ((self.feature >= LEAF) & (self.feature < num_features)).all()
+            and (children > np.tile(inner, 2)).all()
+            and (children < num).all()
+            and np.isfinite(self.value).all()
+            and np.isfinite(self.base)
+            and not np.isnan(self.threshold).any()
         )
 
-    def __call__(self, rows: AnyArray) -> FloatArray:
-        """Predict rows of features, float32; shape ``(n, K)``."""
-        out = np.empty((len(rows), len(self.base)))
-        kernels.evaluate(*self, rows, out)
-        return out
 
-
-_COLUMNS: dict[str, type] = {
-    "feature": np.int64,
-    "threshold": np.float64,
-    "left": np.int64,
-    "right": np.int64,
-    "value": np.float64,
-}
+@kernel
+def _walk(forest, rows):  # type: ignore[no-untyped-def]
+    """Return what a forest says of each row of features."""
+    said = np.empty(len(rows))
+    for row in range(len(rows)):
+        total = forest.base
+        for tree in range(len(forest.root)):
+            node = forest.root[tree]
+            while forest.feature[node] >= 0:
+                below = rows[row, forest.feature[node]] <= forest.threshold[node]
+                node = forest.left[node] if below else forest.right[node]
+            total += forest.value[node]
+        said[row] = total
+    return said

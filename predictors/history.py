@@ -9,17 +9,14 @@ keys kept.
 
 from __future__ import annotations
 
-import json
-from collections import OrderedDict
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any
+
+from predictors.remembered import LIMIT, Key, RecentRuntimes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from predictors.job_records import JobRecord
-
-#: Keys remembered by each rule, unless set otherwise.
-LIMIT = 50_000
 
 #: The rules of Remediani (2017), section 3.1.2, by number from 1; the last one needs no history.
 SIX_RULES = (
@@ -32,22 +29,6 @@ SIX_RULES = (
 )
 #: The same with two more before the requested time.
 EIGHT_RULES = (*SIX_RULES[:5], "user's same requested time", "user's last jobs", SIX_RULES[5])
-
-
-class Match(NamedTuple):
-    """
-    What a job is compared with.
-
-    Attributes
-    ----------
-    rule
-        Number of the first rule that matched, from 1; the last of all if none did.
-    runtimes
-        Of the matching jobs, seconds, oldest first; empty if no rule matched.
-    """
-
-    rule: int
-    runtimes: tuple[int, ...]
 
 
 class History:
@@ -83,13 +64,18 @@ class History:
         for _, recent, key in self._keys(job):
             recent.add(key, runtime)
 
-    def match(self, job: JobRecord) -> Match:
-        """Return what the first rule that matches gives."""
+    def match(self, job: JobRecord) -> tuple[int, tuple[int, ...]]:
+        """
+        Return what the first rule that matches gives.
+
+        Its number, from 1, and the runtimes of the matching jobs, seconds, oldest first. If none
+        matches, the last rule of all and no runtime.
+        """
         for number, recent, key in self._keys(job):
             found = recent.get(key)
             if found is not None:
-                return Match(number, found)
-        return Match(len(self.rules), ())
+                return number, found
+        return len(self.rules), ()
 
     def each(self, job: JobRecord) -> list[tuple[int, ...] | None]:
         """
@@ -134,60 +120,10 @@ class History:
             yield 7, maps[7], job.user
 
 
-#: A job's user, or name, or profile: strings and numbers, nested tuples of them.
-Key: TypeAlias = Any
-
-
-class RecentRuntimes:
-    """
-    Remembers the newest few runtimes by key.
-
-    Parameters
-    ----------
-    keep
-        Runtimes remembered of a key, at least 1.
-    limit
-        Keys remembered, at least 1; beyond that, the key is forgotten that has gone longest
-        without a new runtime. Every operation takes constant time.
-    """
-
-    def __init__(self, keep: int, limit: int) -> None:
-        if keep < 1 or limit < 1:
-            raise ValueError(f"keep and limit must be at least 1, they are {keep} and {limit}")
-        self._keep = keep
-        self._limit = limit
-        self._values: OrderedDict[Key, tuple[int, ...]] = OrderedDict()
-        self.get = self._values.get
-
-    def __len__(self) -> int:
-        return len(self._values)
-
-    def add(self, key: Key, runtime: int) -> None:
-        """Remember a runtime as the newest of a key, in seconds."""
-        values = self._values
-        if self._keep == 1:
-            values[key] = (runtime,)
-        else:
-            values[key] = (*values.get(key, ()), runtime)[-self._keep :]
-        values.move_to_end(key)
-        if len(values) > self._limit:
-            values.popitem(last=False)
-
-    def clear(self) -> None:
-        """Forget everything."""
-        self._values.clear()
-
-    def dump(self) -> str:
-        """Return everything as JSON, oldest key first."""
-        return json.dumps(list(self._values.items()), separators=(",", ":"))
-
-    def load(self, text: str) -> None:
-        """Restore what :meth:`dump` returned."""
-        self._values.clear()
-        for key, runtimes in json.loads(text):
-            self._values[frozen(key)] = tuple(int(runtime) for runtime in runtimes)
-
-
-def frozen(value: Any) -> Any:
-    """Turn the lists JSON made of tuples back into tuples."""
-    return tuple(frozen(part) for part in value) if isinstance(value, list) else value
+def median(runtimes: tuple[int, ...]) -> int:
+    """Return the median in whole seconds, a half rounded up."""
+    if len(runtimes) == 1:
+        return runtimes[0]
+    ordered = sorted(runtimes)
+    middle = len(ordered) // 2
+    return ordered[middle] if len(ordered) % 2 else -(-(ordered[middle - 1] + ordered[middle]) // 2)

@@ -8,8 +8,8 @@ import numpy as np
 
 from cpsched.api.errors import check_range
 from cpsched.api.predictors import Outcome, Prediction, RuntimePredictor
-from predictors.history import LIMIT, RecentRuntimes
 from predictors.job_records import JobReader
+from predictors.remembered import LIMIT, RecentRuntimes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

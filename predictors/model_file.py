@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,7 @@ _KIND = "cpsched model"
 #: the library that grew its trees, of which there is one now.
 _LEFT_OUT = ("model", "frozen", "backend")
 #: Predictors that models were trained for once, and what took their place.
-_REMOVED = {"stack": "gbm-log", "gbm-ratio": "gbm-log"}
+_REMOVED = dict.fromkeys(("stack", "gbm-ratio", "linear", "gbm-classes"), "gbm-log")
 #: Bytes of all arrays of a file together; ten times the largest there is.
 _MOST = 2**30
 _DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError)
@@ -118,7 +118,6 @@ def write(
     predictor: str,
     state: Mapping[str, Any],
     trained: Mapping[str, object],
-    features: Sequence[str] = FEATURES,
 ) -> None:
     """
     Write a model, whole or not at all.
@@ -131,15 +130,13 @@ def write(
         Nested mappings of arrays, numbers and strings.
     trained
         What it was trained on, and with which options.
-    features
-        Names of those it looks at.
     """
     arrays, plain = flattened(state)
     header = {
         "kind": _KIND,
         "format": FORMAT,
         "predictor": predictor,
-        "features": list(features),
+        "features": list(FEATURES),
         "versions": versions(),
         "trained": dict(trained),
     }
@@ -149,7 +146,7 @@ def write(
         np.savez_compressed(file, **arrays)
 
 
-def read(path: Path, predictor: str, features: Sequence[str] = FEATURES) -> Model:
+def read(path: Path, predictor: str) -> Model:
     """
     Read a model back.
 
@@ -174,7 +171,7 @@ def read(path: Path, predictor: str, features: Sequence[str] = FEATURES) -> Mode
         ) from error
     if kind != _KIND:
         raise ConfigError(f"is not a model of cpsched but '{kind}'", where=path)
-    _check(path, header, predictor, features)
+    _check(path, header, predictor)
     try:
         plain = read_json(str(arrays.pop("/plain")))
         state = unflattened({**arrays, **plain}, "models")
@@ -224,7 +221,7 @@ def _options(path: Path, trained: Mapping[str, Any]) -> dict[str, str]:
     return {name: value for name, value in given.items() if name not in _LEFT_OUT}
 
 
-def _check(path: Path, header: Mapping[str, Any], predictor: str, features: Sequence[str]) -> None:
+def _check(path: Path, header: Mapping[str, Any], predictor: str) -> None:
     if header.get("format") != FORMAT:
         raise ConfigError(
             f"is a model of format {header.get('format')}, this cpsched reads {FORMAT}; train it"
@@ -235,7 +232,7 @@ def _check(path: Path, header: Mapping[str, Any], predictor: str, features: Sequ
         raise ConfigError(
             f"is a model of '{header.get('predictor')}', not of '{predictor}'", where=path
         )
-    if header.get("features") != list(features):
+    if header.get("features") != list(FEATURES):
         raise ConfigError("was trained on other features than this cpsched has", where=path)
 
 

@@ -43,8 +43,6 @@ if TYPE_CHECKING:
 _END, _SUBMIT, _START, _END_AT_START = range(4)
 #: Events between two reports of how far a replay is.
 _REPORT = 4096
-#: Looks at the clock whose mean is taken for the cost of one.
-_LOOKS = 2000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -141,8 +139,6 @@ class Replay:
     cpu
         Seconds of CPU time spent in the predictor so far, the cost of looking at the clock
         included.
-    looks
-        How often the clock was looked at twice for that.
     """
 
     def __init__(
@@ -152,7 +148,6 @@ class Replay:
         self.store = JobStore(fitted.system.resources)
         self.answers = np.zeros((len(self.arrivals), 3), dtype=np.int64)
         self.cpu = 0.0
-        self.looks = 0
         self._rows: IntArray = immutable(np.arange(len(self.arrivals), dtype=np.int64))
         self._start: list[int] = start[self.arrivals.workload_row].tolist()
         self._runtime: list[int] = self.arrivals.runtime.tolist()
@@ -254,7 +249,6 @@ class Replay:
 
     def _timed(self, call: Callable[..., Any], *given: Any) -> Any:
         """Call the predictor, and add up the time it takes."""
-        self.looks += 1
         before = process_time()
         answer = call(*given)
         self.cpu += process_time() - before
@@ -262,14 +256,6 @@ class Replay:
 
     def _table(self, row: int) -> JobTable:
         return JobTable(self.store, self._rows[row : row + 1])
-
-
-def cost_of_looking() -> float:
-    """Return the CPU seconds that two looks at the clock add to what lies between them."""
-    before = process_time()
-    for _ in range(_LOOKS):
-        process_time()
-    return (process_time() - before) / _LOOKS
 
 
 def unmapped(workload: Workload) -> Fitted:

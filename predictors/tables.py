@@ -63,8 +63,6 @@ def within(evaluations: Sequence[Evaluation]) -> Table:
             Column("of all jobs", "%", _of(scores, "share", 100), 1),
             Column("found at 5 % false alarms", "%", _of(scores, "recall", 100), 1),
             Column("AUC", "", _of(scores, "auc"), 3),
-            Column("calibration error", "%", _of(scores, "calibration_error", 100), 1),
-            Column("worst tenth", "%", _of(scores, "worst_group", 100), 1),
         ),
     )
 

@@ -50,8 +50,7 @@ def learner(spec: str) -> Learned:
     made = build("predictors", spec, truth=lambda handle: handle)
     if not isinstance(made, Learned):
         raise ConfigError(
-            f"'{Spec.parse(spec).name}' has no model to train; gbm-log, gbm-quantile,"
-            " gbm-classes and linear do",
+            f"'{Spec.parse(spec).name}' has no model to train; gbm-log and gbm-quantile do",
             key="--predictor",
         )
     if made.frozen:
@@ -109,4 +108,4 @@ def save(path: str | Path, training: Training, fitted: Fitted, spec: str) -> Non
         "before": training.predictor.trained_before(),
     }
     made = training.predictor
-    model_file.write(Path(path), made.name, made.state(), trained, made.feature_names)
+    model_file.write(Path(path), made.name, made.state(), trained)

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.api.predictors import Outcome, Prediction, RuntimePredictor
-from predictors.history import LIMIT, History
+from predictors.history import History, median
 from predictors.job_records import JobReader
+from predictors.remembered import LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -39,14 +40,12 @@ class UserHistory(RuntimePredictor):
     """
 
     name = "user-history"
+    _plus = False
 
     def __init__(self, prefix: str = "stem", memory: bool = False, limit: int = LIMIT) -> None:
         self._reader = JobReader(prefix=prefix, memory=memory)
-        self._history = self._make_history(limit)
+        self._history = History(keep=3 if self._plus else 1, plus=self._plus, limit=limit)
         self._used = [0] * len(self._history.rules)
-
-    def _make_history(self, limit: int) -> History:
-        return History(limit=limit)
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Forget all jobs."""
@@ -98,18 +97,7 @@ class UserHistoryPlus(UserHistory):
     """
 
     name = "user-history-plus"
+    _plus = True
 
     def __init__(self, prefix: str = "stem", memory: bool = True, limit: int = LIMIT) -> None:
         super().__init__(prefix, memory, limit)
-
-    def _make_history(self, limit: int) -> History:
-        return History(keep=3, plus=True, limit=limit)
-
-
-def median(runtimes: tuple[int, ...]) -> int:
-    """Return the median in whole seconds, a half rounded up."""
-    if len(runtimes) == 1:
-        return runtimes[0]
-    ordered = sorted(runtimes)
-    middle = len(ordered) // 2
-    return ordered[middle] if len(ordered) % 2 else -(-(ordered[middle - 1] + ordered[middle]) // 2)

@@ -2,23 +2,29 @@
 
 from __future__ import annotations
 
-import json
-from collections import OrderedDict
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from predictors.remembered import LIMIT, Remembered, frozen
+
 if TYPE_CHECKING:
-    from predictors.history import Key
+    from predictors.remembered import Key
 
 #: Weight of the newest job in a moving average, and of a faster one.
 _SLOW, _FAST = 0.1, 0.4
 
 
+@dataclass(slots=True)
 class UserRecord:
     """
-    A user's jobs that have ended, in short.
+    A user's jobs that have ended, in short; in the order of model files.
 
     Attributes
     ----------
+    completed, killed
+        Moving averages: share that completed, share that reached the requested time.
+    submit, end
+        Second of the last submit and of the last end, None before any.
     ended
         How many.
     logs, shares
@@ -26,29 +32,22 @@ class UserRecord:
         newest first.
     mean_log, fast_log, mean_share
         Moving averages of the same.
-    completed, killed
-        Moving averages: share that completed, share that reached the requested time.
-    submit, end
-        Second of the last submit and of the last end, None before any.
     kind, streak
         What the last submitted job was like, and how many like it were submitted in a row.
     """
 
-    __slots__ = (
-        "completed", "end", "ended", "fast_log", "killed", "kind", "logs", "mean_log",
-        "mean_share", "shares", "streak", "submit",
-    )  # fmt: skip
-
-    def __init__(self) -> None:
-        self.ended = 0
-        self.logs: tuple[float, ...] = ()
-        self.shares: tuple[float, ...] = ()
-        self.mean_log = self.fast_log = self.mean_share = 0.0
-        self.completed, self.killed = 1.0, 0.0
-        self.submit: int | None = None
-        self.end: int | None = None
-        self.kind: Key = None
-        self.streak = 0
+    completed: float = 1.0
+    end: int | None = None
+    ended: int = 0
+    fast_log: float = 0.0
+    killed: float = 0.0
+    kind: Key = None
+    logs: tuple[float, ...] = ()
+    mean_log: float = 0.0
+    mean_share: float = 0.0
+    shares: tuple[float, ...] = ()
+    streak: int = 0
+    submit: int | None = None
 
     def has_submitted(self, kind: Key, now: int) -> None:
         """Take note of a submit."""
@@ -72,62 +71,26 @@ class UserRecord:
         self.end = now
 
 
-class UserRecords:
-    """
-    The users of a machine.
-
-    Parameters
-    ----------
-    limit
-        Users remembered; the one is forgotten first for whom nothing has happened longest.
-    """
-
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
-        self._users: OrderedDict[str | None, UserRecord] = OrderedDict()
-
-    def get(self, user: str | None) -> UserRecord:
-        """Return what is known of a user; asking leaves no trace."""
-        return self._users.get(user) or UserRecord()
+class UserRecords(Remembered[UserRecord]):
+    """The users of a machine."""
 
     def touch(self, user: str | None) -> UserRecord:
         """Return a user for whom something happens."""
-        users = self._users
-        record = users.get(user)
-        if record is None:
-            record = users[user] = UserRecord()
-            if len(users) > self._limit:
-                users.popitem(last=False)
-        users.move_to_end(user)
+        record = self.get(user) or UserRecord()
+        self.put(user, record)
         return record
-
-    def clear(self) -> None:
-        """Forget all users."""
-        self._users.clear()
 
     def forget_times(self) -> None:
         """Forget when things happened, for a log whose seconds count from elsewhere."""
-        for record in self._users.values():
+        for record in self.values():
             record.submit = record.end = None
-
-    def dump(self) -> str:
-        """Return everything as JSON."""
-        return json.dumps(
-            [
-                [user, [getattr(record, name) for name in UserRecord.__slots__]]
-                for user, record in self._users.items()
-            ]
-        )
 
     def load(self, text: str) -> None:
         """Restore what :meth:`dump` returned."""
-        self._users.clear()
-        for user, values in json.loads(text):
-            record = self._users[user] = UserRecord()
-            for name, value in zip(UserRecord.__slots__, values, strict=True):
-                setattr(record, name, tuple(value) if isinstance(value, list) else value)
+        self.take(text, lambda values: UserRecord(*frozen(values)))
 
 
+@dataclass(slots=True)
 class Activity:
     """
     Jobs of one user, or of one kind, that are in the queue or run now.
@@ -140,11 +103,11 @@ class Activity:
         Second of start of the running jobs by handle, the oldest first.
     """
 
-    __slots__ = ("queued", "queued_cores", "running_cores", "started", "sum_started")
-
-    def __init__(self) -> None:
-        self.queued = self.queued_cores = self.running_cores = self.sum_started = 0
-        self.started: dict[int, int] = {}
+    queued: int = 0
+    queued_cores: int = 0
+    running_cores: int = 0
+    sum_started: int = 0
+    started: dict[int, int] = field(default_factory=dict)
 
     @property
     def idle(self) -> bool:
@@ -174,47 +137,34 @@ class Activity:
         self.running_cores -= cores
 
 
-class Codes:
+class Codes(Remembered[int]):
     """
-    A number for each string, by first appearance.
+    A number for each string, by first appearance; -1 for one that has none.
 
-    Parameters
-    ----------
-    limit
-        Strings remembered; one that comes back after it was forgotten gets a new number.
+    One that comes back after it was forgotten gets a new number.
     """
 
-    def __init__(self, limit: int) -> None:
-        self._limit = limit
+    def __init__(self, limit: int = LIMIT) -> None:
+        super().__init__(limit)
         self._next = 0
-        self._codes: OrderedDict[str, int] = OrderedDict()
-
-    def get(self, text: str | None) -> int:
-        """Return the number of a string; -1 where it has none."""
-        return -1 if text is None else self._codes.get(text, -1)
 
     def add(self, text: str | None) -> None:
         """Give a string a number, unless it has one."""
-        if text is None:
-            return
-        codes = self._codes
-        if text not in codes:
-            codes[text] = self._next
-            self._next += 1
-            if len(codes) > self._limit:
-                codes.popitem(last=False)
-        codes.move_to_end(text)
-
-    def state(self) -> dict[str, Any]:
-        """Return everything."""
-        return {"next": self._next, "codes": json.dumps(list(self._codes.items()))}
-
-    def restore(self, state: Any) -> None:
-        """Restore what :meth:`state` returned."""
-        self._next = int(state["next"])
-        self._codes = OrderedDict((text, int(code)) for text, code in json.loads(state["codes"]))
+        if text is not None:
+            code = self.setdefault(text, self._next)
+            self._next = max(self._next, code + 1)
+            self.put(text, code)
 
     def clear(self) -> None:
         """Forget everything."""
+        super().clear()
         self._next = 0
-        self._codes.clear()
+
+    def state(self) -> dict[str, Any]:
+        """Return everything."""
+        return {"next": self._next, "codes": self.dump()}
+
+    def restore(self, state: Any) -> None:
+        """Restore what :meth:`state` returned."""
+        self.take(state["codes"], int)
+        self._next = int(state["next"])

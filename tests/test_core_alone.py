@@ -63,7 +63,7 @@ def test_nothing_of_the_other_packages_is_there(alone):
     """Neither a name nor a module; commands that only they have are unknown."""
     assert json.loads(done(alone("list", "predictors", "--json")))["names"][0]["name"] == "actual"
     kinds = json.loads(done(alone("list", "--json")))["kinds"]
-    assert kinds["predictors"] == ["actual", "oracle-class", "requested"]
+    assert kinds["predictors"] == ["actual", "requested"]
     assert "easy" in kinds["dispatchers"]
     assert "ipsched" not in kinds["dispatchers"]
     assert "No such command 'train'" in alone("train").stderr

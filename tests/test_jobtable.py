@@ -31,13 +31,6 @@ def test_what_is_left_out():
     assert table.per_node.tolist() == [[0, 0], [0, 0]]
 
 
-def test_rows_cannot_be_changed():
-    """They used to be writable, and the kernels were compiled a second time for that."""
-    table = job_table(**TWO)
-    with pytest.raises(ValueError, match="read-only"):
-        table.rows[0] = 1
-
-
 def test_what_kernels_read_cannot_be_changed():
     """Neither the store's columns nor its requests, through no array that leads to them."""
     table = job_table(**TWO, per_node=[(0, 1), (0, 0)])

@@ -109,15 +109,6 @@ def test_pool_sums_the_memory_of_its_nodes() -> None:
     assert list(reasons(fitted)) == [1]
 
 
-def test_hpc2n_is_one_pool_of_240_processors_without_memory() -> None:
-    fitted = fit(processors([1, 240, 241], memory=[0, 0, 0]), systems.load("hpc2n"))
-    assert fitted.system.num_nodes == 1
-    assert fitted.system.capacity[0, 0] == 240
-    fitted = fit(processors([240, 241], memory=[10**9, 10**9]), systems.load("hpc2n"))
-    assert fitted.workload.request.tolist() == [[1, 0], [1, 0]]
-    assert list(reasons(fitted)) == [1]
-
-
 def test_pool_keeps_the_nodes_of_a_log_that_knows_them() -> None:
     fitted = fit(jobs(units=[4], nodes_min=[4]), machine('processors = "pool"'))
     assert fitted.system.num_nodes == 4
@@ -438,11 +429,6 @@ def test_contiguous_job_needs_neighbours() -> None:
     )
 
 
-def test_equal_requests_are_judged_alike() -> None:
-    fitted = fit(jobs(units=[21, 1, 21]), machine())
-    assert [row for row, _ in fitted.rejected] == [0, 2]
-
-
 def test_empty_workload_fits() -> None:
     fitted = fit(jobs(units=np.zeros(0, dtype=np.int64), request=np.zeros((0, 1))), machine())
     assert fitted.workload.num_jobs == 0
@@ -638,22 +624,6 @@ def test_a_share_of_the_jobs_may_be_restarted() -> None:
     assert fit(own, system, restarts="share=1").workload.restartable.all()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("half", "'half' is not an option"),
-        ("share=1.5", "share is 1.5"),
-        ("share=some", "share is some, must be a number"),
-        ("cost=0.5", "cost is 0.5, must be a whole number of seconds"),
-        ("checkpoint=-1", "checkpoint is -1"),
-        ("price=1", "has no price; there are: share, cost, checkpoint"),
-    ],
-)
-def test_restarts_that_make_no_sense(text: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        fit(jobs(units=[1]), machine('processors = "pool"'), restarts=text)
-
-
 # --- jobs that may change size ---------------------------------------------------------------
 
 
@@ -696,26 +666,6 @@ def test_bounds_are_multiples_of_the_units() -> None:
     assert bounds(fit(log, machine(), malleable="least=1,most=1")) == [
         (units, units) for units in (1, 3, 10, 20)
     ]
-
-
-def test_no_job_may_have_more_units_than_its_nodes_hold() -> None:
-    """Of the 20 cores there are 12 on the nodes of a queue, 8 on two of these, 2 x 3 next to GPU."""
-    queues = '[[queues]]\nname = "q"\ngroups = ["thin"]'
-    log = jobs(
-        units=[10, 10, 4, 2],
-        request=[[1, 0], [1, 0], [1, 0], [3, 1]],
-        resources=("core", "gpu"),
-        nodes_max=[UNBOUNDED, UNBOUNDED, 2, UNBOUNDED],
-        queue=[None, "q", "q", None],
-    )
-    found = fit(log, machine(queues=queues), malleable="most=9")
-    assert bounds(found) == [(5, 20), (5, 12), (2, 8), (1, 2)]
-    assert not found.rejected
-
-
-def test_a_job_has_no_fewer_units_than_nodes_that_it_must_touch() -> None:
-    log = jobs(units=[4, 6], nodes_min=[4, 3])
-    assert bounds(fit(log, machine(), malleable="least=0.1,most=2")) == [(4, 8), (3, 12)]
 
 
 def test_nodes_follow_units() -> None:
@@ -783,25 +733,25 @@ def test_a_job_that_only_fits_at_a_smaller_size_is_rejected() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "message"),
+    ("setting", "text", "message"),
     [
-        ("half", "'half' is not an option"),
-        ("share=1.5", "share is 1.5, must be from 0 to 1"),
-        ("share=nan", "share is nan, must be from 0 to 1"),
-        ("least=2", "least is 2.0, must be from 0 to 1"),
-        ("most=0.5", "most is 0.5, must be from 1 to 1000"),
-        ("most=all", "most is all, must be a number"),
-        ("kind=soft", "kind is soft, must be one of: moldable, malleable, evolving"),
-        ("kind=rigid", "kind is rigid, must be one of: moldable, malleable, evolving"),
-        ("serial=5", "serial is 5.0, must be from 0 to 1"),
-        ("cost=0.5", "cost is 0.5, must be a whole number of seconds"),
-        ("cost=-1", "cost is -1, must be from 0 to"),
-        ("max=2", "has no max; there are: share, least, most, kind, serial, cost"),
+        ("restarts", "half", "'half' is not an option"),
+        ("restarts", "share=1.5", "share is 1.5"),
+        ("restarts", "share=some", "share is some, must be a number"),
+        ("restarts", "checkpoint=-1", "checkpoint is -1"),
+        ("restarts", "price=1", "has no price; there are: share, cost, checkpoint"),
+        ("malleable", "share=nan", "share is nan, must be from 0 to 1"),
+        ("malleable", "least=2", "least is 2.0, must be from 0 to 1"),
+        ("malleable", "most=0.5", "most is 0.5, must be from 1 to 1000"),
+        ("malleable", "kind=rigid", "kind is rigid, must be one of: moldable, malleable, evolving"),
+        ("malleable", "serial=5", "serial is 5.0, must be from 0 to 1"),
+        ("malleable", "cost=0.5", "cost is 0.5, must be a whole number of seconds"),
+        ("malleable", "cost=-1", "cost is -1, must be from 0 to"),
     ],
 )
-def test_sizes_that_make_no_sense(text: str, message: str) -> None:
+def test_settings_that_make_no_sense(setting: str, text: str, message: str) -> None:
     with pytest.raises(ConfigError, match=message):
-        fit(jobs(units=[1]), machine('processors = "pool"'), malleable=text)
+        fit(jobs(units=[1]), machine('processors = "pool"'), **{setting: text})
 
 
 PARTITIONS = """
@@ -852,20 +802,3 @@ def test_queues_bound_the_nodes_of_their_jobs() -> None:
     )
     assert fitted.workload.nodes_max[0] == 2
     assert fitted.rejected == ((1, "asks for 3 nodes, queue short allows 2"),)
-
-
-@pytest.mark.parametrize(
-    ("queues", "message"),
-    [
-        (PARTITIONS.replace("exclusive", "default"), "there is another default queue"),
-        (
-            PARTITIONS.replace("max_nodes = 2", "min_nodes = 3\nmax_nodes = 2"),
-            "less than min_nodes",
-        ),
-        (PARTITIONS.replace('"short"', '"a,b"'), "must not hold a comma"),
-        (PARTITIONS.replace("exclusive = true", "exclusive = 1"), "must be true or false"),
-    ],
-)
-def test_rules_of_queues_that_make_no_sense(queues: str, message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        machine(queues=queues)

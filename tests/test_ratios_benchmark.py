@@ -206,14 +206,6 @@ def test_what_is_no_campaign_is_one_line(
         ratios.main()
 
 
-def test_a_broken_line_of_results_is_named(ratios: Any, tmp_path: Path) -> None:
-    """A benchmark that was killed while it wrote leaves half a line."""
-    path = tmp_path / "kept.jsonl"
-    path.write_text('{"case": {"log": "HPC2N"\n')
-    with pytest.raises(SystemExit, match=r"kept\.jsonl, line 1: not a result of a run"):
-        ratios.campaign.Results(path, dict)
-
-
 @pytest.mark.parametrize("file", sorted(BENCHMARKS.glob("*.toml")), ids=lambda file: file.stem)
 def test_the_studies_are_studies(file: Path, tmp_path: Path) -> None:
     """With small files in place of the logs they name, which are not shipped."""

@@ -41,19 +41,11 @@ def install(tmp_path, monkeypatch):
     return _install
 
 
-@pytest.mark.parametrize("group", registry.BUILT_IN)
+@pytest.mark.parametrize("group", registry.GROUPS)
 def test_every_built_in_can_be_loaded(group):
     """Nothing is registered that is not there."""
     for name in registry.names(group):
         assert registry.load(group, name) is not None
-
-
-def test_names_are_sorted():
-    """However they were found."""
-    assert registry.names("allocators") == [
-        "balanced", "best-fit", "consolidate", "contiguous", "fewest-groups", "first-fit",
-        "frugal", "lowest-switch",
-    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -139,46 +131,3 @@ def test_the_same_thing_twice_is_no_collision(install):
     """An installed and an editable copy register the same target: nothing to warn of."""
     install("again", [("dispatchers", "easy", registry.BUILT_IN["dispatchers"]["easy"])], "")
     assert registry.load("dispatchers", "easy") is Easy
-
-
-# --- the generic name ``predictors`` -------------------------------------------------------------
-
-
-@pytest.fixture
-def shadow(tmp_path, monkeypatch):
-    """Return a function that puts somebody else's package ``predictors`` first on the path."""
-
-    def _shadow(**modules):
-        package = tmp_path / "predictors"
-        package.mkdir()
-        (package / "__init__.py").write_text("")
-        for name, source in modules.items():
-            (package / f"{name}.py").write_text(source)
-        for name in [name for name in sys.modules if name.partition(".")[0] == "predictors"]:
-            monkeypatch.delitem(sys.modules, name)
-        monkeypatch.syspath_prepend(str(tmp_path))
-        importlib.invalidate_caches()
-        return package
-
-    yield _shadow
-    for name in [name for name in sys.modules if name.partition(".")[0] == "predictors"]:
-        del sys.modules[name]
-
-
-def test_shadowed_predictors_with_a_module_of_the_same_name(shadow):
-    """Their ``predictors.last`` is not ours: the error names their file."""
-    package = shadow(last="class Last: pass\n")
-    with pytest.raises(ConfigError, match=f"'predictors' of cpsched is shadowed by {package}"):
-        registry.load("predictors", "last")
-
-
-def test_shadowed_predictors_without_such_a_module(shadow):
-    """The usual case: their package has no ``last`` at all; the error still says who."""
-    package = shadow()
-    with pytest.raises(ConfigError, match=f"'predictors' of cpsched is shadowed by {package}"):
-        registry.load("predictors", "last")
-
-
-def test_predictors_of_our_own_load():
-    """Nothing in the way."""
-    assert registry.load("predictors", "last").__name__ == "Last"

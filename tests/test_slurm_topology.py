@@ -12,7 +12,7 @@ from cpsched.base.node_lists import compress, expand, natural
 from cpsched.errors import ConfigError
 from cpsched.model.system import System
 from cpsched.model.topology import Topology, TopologyKind
-from slurm_adapter.config.topology import read_slurm_topology
+from slurm_adapter.config.topology import TOPOLOGY_FILES
 
 #: Nodes n01 to n08, the odd ones thin.
 SYSTEM = """
@@ -151,7 +151,7 @@ BAD_CONF = {
     "SwitchName=a Nodes=n[01-08]\nBlockName=b Nodes=n01":
         ":2: SwitchName: switches and blocks cannot be in one file",
     "# nothing": "topology.conf: has neither a SwitchName nor a BlockName",
-    "BlockName=a Nodes=n[01-08]\nBlockSizes=4,6": ":2: BlockSizes: '4,6': each must be a power of",
+    "BlockName=a Nodes=n[01-08]\nBlockSizes=4,6": ":2: BlockSizes: '4,6' must be numbers each of which is a power of",
     "BlockName=a Nodes=n[01-08]\nBlockSizes=x": ":2: BlockSizes: 'x' must be whole numbers",
     "BlockName=a Nodes=n[01-06]\nBlockName=b Nodes=n[07-08]\nBlockSizes=4":
         ":2: b: has 2 nodes, the base block size is 4",
@@ -184,7 +184,7 @@ BAD_YAML = {
         ":5: nodes: 'n[x]' has 'x' in brackets",
     "- topology: a\n  block:\n    block_sizes: [4, 5]\n    blocks:\n    - block: s\n      nodes:"
     " n01":
-        ":3: block_sizes: '4,5': each must be a power of two",
+        ":3: block_sizes: '4,5' must be numbers each of which is a power of two",
 }  # fmt: skip
 
 
@@ -251,6 +251,6 @@ def test_a_large_tree_is_read_in_no_time(tmp_path):
               for m in range(1, 17) for s in range(1, 17)]  # fmt: skip
     (path := tmp_path / "topology.conf").write_text("\n".join(lines[::-1]))
     names = [f"n{m}x{s}x{n}" for m in range(1, 17) for s in range(1, 17) for n in range(1, 17)]
-    order, topology = read_slurm_topology(path, names)
+    order, topology = TOPOLOGY_FILES.read(path, names)
     assert np.array_equal(order, np.arange(4096))
     assert topology == Topology(4096, group_sizes=((16,) * 256, (256,) * 16))

@@ -11,7 +11,7 @@ from cpsched.base import registry
 from cpsched.base.registry import Entry
 from cpsched.base.spec import Spec, build, options_of
 from cpsched.dispatch.backfilling import Easy
-from cpsched.errors import ConfigError, CpschedError, UnknownNameError
+from cpsched.errors import ConfigError, CpschedError
 
 # --- text ----------------------------------------------------------------------------------------
 
@@ -66,13 +66,6 @@ def test_text_that_is_no_specification(text, message):
     """One line that names the part and what would be right."""
     with pytest.raises(ConfigError, match=message):
         Spec.parse(text)
-
-
-@pytest.mark.parametrize("text", ["", ":", ":priority=fifo"])
-def test_no_name_at_all(text):
-    """An empty name is an unknown one."""
-    with pytest.raises(UnknownNameError, match="no dispatcher is called ''; there are: aucsched1"):
-        build("dispatchers", text)
 
 
 # --- values --------------------------------------------------------------------------------------
@@ -204,14 +197,6 @@ def test_unknown_option_lists_what_there_is():
         build("dispatchers", "easy:prioriti=fifo")
     with pytest.raises(ConfigError, match="'requested' takes: none"):
         build("predictors", "requested:factor=2")
-
-
-def test_unknown_name_lists_what_there_is():
-    """With the closest one named, if one is close."""
-    with pytest.raises(
-        UnknownNameError, match=r"no dispatcher is called 'esay'.*Did you mean 'easy'"
-    ):
-        build("dispatchers", "esay")
 
 
 def test_what_is_given_is_no_option(monkeypatch):

@@ -62,7 +62,7 @@ def on_1024_nodes(dispatcher: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         engine = Engine(
             slurm,
-            lambda mine: Mirror(system, dispatcher, mine=mine),
+            Mirror(system, dispatcher),
             folder=Path(folder),
             act=True,
         )

@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from cpsched_papers.generators.esp import ESP, EspOptions
-from cpsched_papers.generators.esp_nodes import ESP_NODES, EspNodesOptions
+from cpsched_papers.generators.esp import ESP, ESP_NODES, EspNodesOptions, EspOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

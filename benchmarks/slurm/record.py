@@ -48,14 +48,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import queues
+from accounted import AccountedSite, AccountedSlurm
 
 from slurm_adapter.live.engine import Engine, Limits
 from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.mirror import Mirror
 from slurm_adapter.live.plan import system_of
-from slurm_adapter.live.private import PrivateSlurm
 from slurm_adapter.live.scontrol import Scontrol
-from slurm_adapter.live.site import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -139,8 +138,8 @@ def main() -> None:
         with ExitStack() as held:
             held.enter_context(users({job.user for job in queue if job.user}))
             changes = [*(FROM_OUTSIDE if arguments.decide else ()), *arguments.set]
-            site = _changed(Site.read(HERE / arguments.site), changes)
-            cluster = held.enter_context(PrivateSlurm(folder / "slurm", site))
+            site = _changed(AccountedSite.read(HERE / arguments.site), changes)
+            cluster = held.enter_context(AccountedSlurm(folder / "slurm", site))
             if arguments.decide:
                 queue = [replace(job, options=(*job.options, *HELD)) for job in queue]
                 held.enter_context(
@@ -182,14 +181,14 @@ class Deciding:
     ``cpsched slurm run`` waits by means that a fast clock does not reach (``sem_clockwait``).
     """
 
-    def __init__(self, cluster: PrivateSlurm, dispatcher: str, folder: Path, out: Path) -> None:
+    def __init__(self, cluster: AccountedSlurm, dispatcher: str, folder: Path, out: Path) -> None:
         backend = Scontrol(cluster.environment)
         system = system_of(backend)
         self._dispatcher, self._out = dispatcher, out
         self._stopped = False
         self._engine = Engine(
             backend,
-            lambda mine: Mirror(system, dispatcher, mine=mine),
+            Mirror(system, dispatcher),
             folder=folder,
             act=True,
             limits=Limits(patience=120, fastest=1, slowest=4),
@@ -238,7 +237,7 @@ def _warm_up(system: System, dispatcher: str) -> None:
     mirror.decide(fake.now)
 
 
-def _changed(site: Site, changes: list[str]) -> Site:
+def _changed(site: AccountedSite, changes: list[str]) -> AccountedSite:
     """Return a site with parameters of slurm.conf set."""
     text = site.conf
     for change in changes:
@@ -248,13 +247,13 @@ def _changed(site: Site, changes: list[str]) -> Site:
     return replace(site, conf=text)
 
 
-def record(cluster: PrivateSlurm, queue: list[Submission], arguments: argparse.Namespace) -> None:
+def record(cluster: AccountedSlurm, queue: list[Submission], arguments: argparse.Namespace) -> None:
     """Submit the queue, take snapshots, wait for the end, and write everything down."""
     clean = _cleaner(cluster)
-    site = cluster.site
+    site = cluster.accounts
     texts = {"slurm.conf": site.conf, "gres.conf": site.gres, "accounts.txt": site.accounts}
     for name, text in texts.items():
-        (arguments.out / name).write_text(text or "")
+        (arguments.out / name).write_text(text)
     for name, command in SITE.items():
         (arguments.out / name).write_text(clean(cluster.run(*command)))
     day = START.split()[0]
@@ -303,7 +302,7 @@ def _events(
         yield number * arguments.every, 2, "snapshot", number
 
 
-def _submit(cluster: PrivateSlurm, job: Submission, ids: dict[int, str], speed: int) -> str:
+def _submit(cluster: AccountedSlurm, job: Submission, ids: dict[int, str], speed: int) -> str:
     """
     Submit a job and return its id; it sleeps on the machine's own clock.
 
@@ -322,13 +321,13 @@ def _submit(cluster: PrivateSlurm, job: Submission, ids: dict[int, str], speed: 
     return cluster.run("sbatch", *fixed, *options, f"--wrap={script}").strip()
 
 
-def _snapshot(cluster: PrivateSlurm, clean: Any) -> dict[str, Any]:
+def _snapshot(cluster: AccountedSlurm, clean: Any) -> dict[str, Any]:
     begin = time.time()
     output = {name: clean(cluster.run(*command)) for name, command in SNAPSHOT.items()}
     return {"time": begin, "end": time.time(), "output": output}
 
 
-def _cleaner(cluster: PrivateSlurm) -> Any:
+def _cleaner(cluster: AccountedSlurm) -> Any:
     """Return a function that takes names of this machine out of a text."""
     host = socket.gethostname()
     names = {str(cluster.folder): "/slurm", host: "head", host.split(".")[0]: "head"}

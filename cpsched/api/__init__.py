@@ -8,14 +8,16 @@ your own, or run a machine yourself and ask a dispatcher what to start
 
 from __future__ import annotations
 
+import ast
 from importlib import import_module
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from cpsched.base.spec import build
     from cpsched.base.tables import Column, Table
-    from cpsched.base.types import AnyArray, Status
-    from cpsched.dispatch.allocators import Allocator, make_allocator
+    from cpsched.base.types import Status
+    from cpsched.dispatch.allocators import make_allocator
     from cpsched.dispatch.contract import Dispatcher, Reservation
     from cpsched.dispatch.learning import LearningDispatcher
     from cpsched.dispatch.priority import make_priority
@@ -55,47 +57,30 @@ if TYPE_CHECKING:
     from cpsched.traces import write as write_log
     from cpsched.verification import verify
 
-#: The names of each module, ``name=original`` where they differ; imported when first asked for.
-_NAMES = {
-    "cpsched.base.spec": "build",
-    "cpsched.base.tables": "Column Table",
-    "cpsched.base.types": "Status",
-    "cpsched.dispatch.allocators": "make_allocator",
-    "cpsched.dispatch.contract": "Dispatcher Reservation",
-    "cpsched.dispatch.learning": "LearningDispatcher",
-    "cpsched.dispatch.priority": "make_priority",
-    "cpsched.engine.cluster": "Cluster",
-    "cpsched.engine.encoder": "Request",
-    "cpsched.errors": (
-        "ConfigError CpschedError DispatchError InfeasibleRequestError "
-        "RunError TraceError UnknownNameError VerificationError"
-    ),
-    "cpsched.kernels.compiling": "kernel",
-    "cpsched.mapping": "Fitted fit",
-    "cpsched.metrics.leading": "Figures",
-    "cpsched.metrics.summary": "summarize",
-    "cpsched.model.allocation": "Allocation",
-    "cpsched.model.decision": "Decision PlannedStarts Start",
-    "cpsched.model.jobtable": "Job JobTable RunningTable",
-    "cpsched.model.prediction": "Outcome Prediction RuntimePredictor",
-    "cpsched.model.schedule": "JobOutcome Schedule",
-    "cpsched.model.system": "Queue System",
-    "cpsched.model.view": "View",
-    "cpsched.model.workload": "Workload",
-    "cpsched.show": "Comparison compare compare_runs",
-    "cpsched.simulation.observers": "Observer RunObserver",
-    "cpsched.simulation.simulate": "Checkpoint Run Settings simulate",
-    "cpsched.simulation.simulator": "Simulator",
-    "cpsched.study": "SavedRun load_run save_run",
-    "cpsched.systems": "load_system=load parse_system=parse save_system=save",
-    "cpsched.traces": "read_log=read write_log=write",
-    "cpsched.verification": "verify",
-}
-_HOMES = {
-    name.partition("=")[0]: (module, name.rpartition("=")[2])
-    for module, names in _NAMES.items()
-    for name in names.split()
-}
+
+if TYPE_CHECKING:
+    # For annotations here.
+    from collections.abc import Iterator
+
+    from cpsched.base.types import AnyArray
+    from cpsched.dispatch.allocators import Allocator
+
+
+def _homes() -> Iterator[tuple[str, tuple[str, str]]]:
+    """Yield each name in the list of imports above, its module, and what it is called there."""
+    listed, *_ = (
+        node
+        for node in ast.parse(Path(__file__).read_text(encoding="utf-8")).body
+        if isinstance(node, ast.If)
+    )
+    for node in ast.walk(listed):
+        if isinstance(node, ast.ImportFrom):
+            for name in node.names:
+                yield name.asname or name.name, (str(node.module), name.name)
+
+
+#: Where each name comes from; imported when first asked for.
+_HOMES = dict(_homes())
 
 __all__ = sorted([*_HOMES, "start_by"])  # pyright: ignore
 

@@ -14,4 +14,5 @@ from cpsched.generators.contract import (
     persistent_normals,
     pick,
     stratified,
+    streams,
 )

@@ -4,5 +4,5 @@ from __future__ import annotations
 
 from cpsched import systems
 from cpsched.base.node_lists import compress, expand, natural
-from cpsched.mapping.room import unit_capacity
+from cpsched.mapping.feasibility import unit_capacity
 from cpsched.systems.nodes import MAX_NODES

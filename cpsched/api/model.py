@@ -43,6 +43,7 @@ from cpsched.model.distinct import distinct
 from cpsched.model.estimates import Requested
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore
 from cpsched.model.jobtable import JobTable, RunningTable
+from cpsched.model.node_sets import NodeSets
 from cpsched.model.seeds import stream_seed
 from cpsched.model.speedup import MILLION, parts_per_second, seconds_on
 from cpsched.model.system import LogMapping, MemoryMapping, Preempt, ProcessorMapping, Queue, System

@@ -14,7 +14,7 @@ from cpsched.forecast.starts import NEVER, Starts
 from cpsched.forecast.text import changes, summary
 from cpsched.forecast.text import text as forecast_text
 from cpsched.forecast.when import Answer, JobForecast, forecasts
-from cpsched.show.run_tables import count_table
+from cpsched.show.decisions import count_table
 from cpsched.study import carry_out, load_run, make_tables, save_run
 from cpsched.study.campaign import Display
 from cpsched.study.folder import check_target

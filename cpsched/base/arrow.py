@@ -130,18 +130,15 @@ def data_frame(
         raise ConfigError(
             "needs pandas; install it with: pip install 'cpsched[pandas]'", key="to_pandas"
         ) from error
+    import pyarrow.compute as pc
+
     table = pa.table(dict(columns))
     for name in times:
-        seconds = table.column(name)
-        moments = _moments(seconds, epoch)
+        moments = table.column(name)
+        if epoch is None:
+            moments = moments.cast(pa.duration("s"))
+        else:
+            moments = pc.add(moments, epoch).cast(pa.timestamp("s", tz="UTC"))
         table = table.set_column(table.column_names.index(name), name, moments)
     frame: pd.DataFrame = table.to_pandas()
     return frame
-
-
-def _moments(seconds: pa.ChunkedArray, epoch: int | None) -> pa.ChunkedArray:
-    import pyarrow.compute as pc
-
-    if epoch is None:
-        return seconds.cast(pa.duration("s"))
-    return pc.add(seconds, epoch).cast(pa.timestamp("s", tz="UTC"))

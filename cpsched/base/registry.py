@@ -19,65 +19,46 @@ from cpsched.errors import ConfigError, UnknownNameError
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+
+def _classes(module: str, *names: str) -> dict[str, str]:
+    """Return names of classes of a module: ``best-fit`` is ``BestFit``."""
+    return {name: f"{module}:{name.title().replace('-', '')}" for name in names}
+
+
 #: What cpsched itself brings, as ``module:attribute``, by group.
 BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "dispatchers": {
-        "fifo": "cpsched.dispatch.rules:Fifo",
-        "sjf": "cpsched.dispatch.rules:Sjf",
-        "ljf": "cpsched.dispatch.rules:Ljf",
-        "prb": "cpsched.dispatch.rules:Prb",
-        "easy": "cpsched.dispatch.backfilling:Easy",
-        "conservative": "cpsched.dispatch.backfilling:Conservative",
-        "cph": "cpsched.cp.hybrid:Cph",
+        **_classes("cpsched.dispatch.rules", "fifo", "sjf", "ljf", "prb"),
+        **_classes("cpsched.dispatch.backfilling", "easy", "conservative"),
+        **_classes("cpsched.cp.hybrid", "cph"),
+        **_classes("cpsched.cp.pure", "cp"),
         "plan": "cpsched.rollout.whole_queue:WholeQueue",
-        "rollout": "cpsched.rollout.dispatcher:Rollout",
+        **_classes("cpsched.rollout.dispatcher", "rollout"),
         "try": "cpsched.dispatch.try_runs:TryRuns",
         "preempt": "cpsched.dispatch.preemption:Preemption",
-        "cp": "cpsched.cp.pure:Cp",
     },
-    "allocators": {
-        "first-fit": "cpsched.dispatch.allocators:FirstFit",
-        "best-fit": "cpsched.dispatch.allocators:BestFit",
-        "consolidate": "cpsched.dispatch.allocators:Consolidate",
-        "balanced": "cpsched.dispatch.allocators:Balanced",
-        "frugal": "cpsched.dispatch.allocators:Frugal",
-        "lowest-switch": "cpsched.dispatch.allocators:LowestSwitch",
-        "fewest-groups": "cpsched.dispatch.allocators:FewestGroups",
-        "contiguous": "cpsched.dispatch.allocators:Contiguous",
-    },
-    "priorities": {
-        name: f"cpsched.dispatch.priority:{attribute}"
-        for name, attribute in {
-            "fifo": "Fifo",
-            "basic": "Basic",
-            "sjf": "Sjf",
-            "ljf": "Ljf",
-            "expected-wait": "ExpectedWait",
-            "slowdown": "Slowdown",
-            "multifactor": "Multifactor",
-            "wfp3": "Wfp3",
-            "unicef": "Unicef",
-            "urgency": "Urgency",
-            "f1": "F1",
-            "f2": "F2",
-            "f3": "F3",
-            "f4": "F4",
-        }.items()
-    },
+    "allocators": _classes(
+        "cpsched.dispatch.allocators",
+        *("first-fit", "best-fit", "consolidate", "balanced"),
+        *("frugal", "lowest-switch", "fewest-groups", "contiguous"),
+    ),
+    "priorities": _classes(
+        "cpsched.dispatch.priority",
+        *("fifo", "basic", "sjf", "ljf", "expected-wait", "slowdown", "multifactor"),
+        *("wfp3", "unicef", "urgency", "f1", "f2", "f3", "f4"),
+    ),
     "traces": {
         "swf": "cpsched.traces.swf:SWF",
         "pbs": "cpsched.traces.pbs:PBS",
         "table": "cpsched.traces.table:TABLE",
     },
-    "generators": {
-        "site": "cpsched.generators.site:SITE",
-    },
+    "generators": {"site": "cpsched.generators.site:SITE"},
     "runtime_models": {
-        "recorded": "cpsched.simulation.runtime_models:Recorded",
-        "linear-speedup": "cpsched.simulation.runtime_models:LinearSpeedup",
-        "amdahl": "cpsched.simulation.runtime_models:Amdahl",
-        "gpu-scaling": "cpsched.simulation.runtime_models:GpuScaling",
-        "locality": "cpsched.simulation.locality:Locality",
+        **_classes(
+            "cpsched.simulation.runtime_models",
+            *("recorded", "linear-speedup", "amdahl", "gpu-scaling"),
+        ),
+        **_classes("cpsched.simulation.locality", "locality"),
     },
     "outages": {
         "none": "cpsched.simulation.outages:NoOutages",
@@ -86,29 +67,12 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "during": "cpsched.simulation.outages:OutageDuring",
     },
     "changes": {
-        "add-nodes": "cpsched.study.system_changes:AddNodes",
-        "remove-nodes": "cpsched.study.system_changes:RemoveNodes",
-        "outage": "cpsched.study.system_changes:Outage",
-        "max-time": "cpsched.study.system_changes:MaxTime",
-        "scale-load": "cpsched.study.workload_changes:ScaleLoad",
-        "cap-request": "cpsched.study.workload_changes:CapRequest",
-        "drop": "cpsched.study.workload_changes:Drop",
-        "keep": "cpsched.study.workload_changes:Keep",
+        **_classes(
+            "cpsched.study.system_changes", "add-nodes", "remove-nodes", "outage", "max-time"
+        ),
+        **_classes("cpsched.study.workload_changes", "scale-load", "cap-request", "drop", "keep"),
     },
-    "predictors": {
-        "requested": "cpsched.model.estimates:Requested",
-        "actual": "cpsched.model.estimates:Actual",
-        "oracle-class": "cpsched.model.estimates:OracleClass",
-    },
-    "formats": {},
-    "commands": {},
-    "observers": {},
-    "report_sections": {},
-    "system_files": {},
-    "model_files": {},
-    "policy_files": {},
-    "scripts": {},
-    "topology_files": {},
+    "predictors": _classes("cpsched.model.estimates", "requested", "actual"),
 }
 
 #: Other names of built-ins, with the options they settle: the eight variants of Remediani 2017.
@@ -127,8 +91,8 @@ ALIASES: Mapping[str, Mapping[str, tuple[str, Mapping[str, str]]]] = {
     }
 }
 
-#: What one thing of a group is called in a sentence.
-_KIND = {
+#: Every group, and what one thing of it is called in a sentence.
+GROUPS = {
     "dispatchers": "dispatcher",
     "allocators": "allocator",
     "priorities": "priority",
@@ -170,72 +134,57 @@ class Entry:
         """Import and return the thing."""
         module_name, _, attribute = self.target.partition(":")
         try:
-            self._check_not_shadowed(module_name)
             return getattr(import_module(module_name), attribute)
-        except ConfigError:
-            raise
         except (Exception, SystemExit) as error:  # a plug-in may fail in any way when imported
             raise ConfigError(
                 f"'{self.name}' ({self.target}, from {self.distribution}) cannot be loaded: {error}"
             ) from error
 
-    def _check_not_shadowed(self, module_name: str) -> None:
-        """``predictors`` is a generic name: say so if somebody else's package got in the way."""
-        if self.distribution != "cpsched" or not module_name.startswith("predictors"):
-            return
-        found = import_module("predictors")
-        if getattr(found, "CPSCHED_PACKAGE", False) is not True:
-            raise ConfigError(
-                "the package 'predictors' of cpsched is shadowed by"
-                f" {getattr(found, '__file__', None) or found}; rename that one or start python"
-                " elsewhere"
-            )
-
 
 @cache
 def entries(group: str) -> Mapping[str, Entry]:
     """Return everything registered in a group by name; built-ins win over plug-ins."""
-    found = {name: Entry(name, target, "cpsched") for name, target in BUILT_IN[group].items()}
-    for alias, (name, settled) in ALIASES.get(group, {}).items():
-        found[alias] = Entry(alias, BUILT_IN[group][name], "cpsched", settled)
+    own = BUILT_IN.get(group, {})
+    found = {name: Entry(name, target, "cpsched") for name, target in own.items()}
+    found |= _aliases(found, ALIASES.get(group, {}), "cpsched")
     points = entry_points(group=f"cpsched.{group}")
     # What this distribution registers itself wins, wherever it lies on the path.
     for point in sorted(points, key=lambda point: _owner(point) != "cpsched"):
         owner = _owner(point)
         if point.name in found and found[point.name].target != point.value:
             warnings.warn(
-                f"{owner} registers a {_KIND[group]} '{point.name}' that exists already; ignored",
+                f"{owner} registers a {GROUPS[group]} '{point.name}' that exists already; ignored",
                 RuntimeWarning,
                 stacklevel=2,
             )
             continue
         found[point.name] = Entry(point.name, point.value, owner)
     for point in entry_points(group="cpsched.aliases"):
-        _add_aliases(found, group, point)
+        owner = _owner(point)
+        try:
+            listed = Entry(point.name, point.value, owner).load().get(group, {})
+            found |= _aliases(found, listed, owner)
+        except (ConfigError, AttributeError, KeyError, TypeError, ValueError) as error:
+            warnings.warn(f"aliases of {owner} are left out: {error}", RuntimeWarning, stacklevel=2)
     return dict(sorted(found.items()))
 
 
-def _add_aliases(found: dict[str, Entry], group: str, point: EntryPoint) -> None:
-    """Add the names in a group that settle options of others, as a plug-in lists them."""
-    aliases = Entry(point.name, point.value, _owner(point))
-    try:
-        listed = aliases.load().get(group, {})
-        new = {
-            alias: replace(
-                found[name],
-                name=alias,
-                distribution=aliases.distribution,
-                settled={**found[name].settled, **settled},
-            )
-            for alias, (name, settled) in listed.items()
-            if alias not in found
-        }
-    except (ConfigError, AttributeError, KeyError, TypeError, ValueError) as error:
-        warnings.warn(
-            f"aliases of {aliases.distribution} are left out: {error}", RuntimeWarning, stacklevel=3
+def _aliases(
+    found: Mapping[str, Entry],
+    listed: Mapping[str, tuple[str, Mapping[str, str]]],
+    distribution: str,
+) -> dict[str, Entry]:
+    """Return new names that settle options of known ones."""
+    return {
+        alias: replace(
+            found[name],
+            name=alias,
+            distribution=distribution,
+            settled={**found[name].settled, **settled},
         )
-        return
-    found.update(new)
+        for alias, (name, settled) in listed.items()
+        if alias not in found
+    }
 
 
 def names(group: str) -> list[str]:
@@ -256,7 +205,7 @@ def load(group: str, name: str) -> Any:
     """
     found = entries(group)
     if name not in found:
-        raise UnknownNameError(_KIND[group], name, found)
+        raise UnknownNameError(GROUPS[group], name, found)
     return found[name].load()
 
 

@@ -44,7 +44,7 @@ class Section:
     place
         What the table is called in the file (``nodes[2]``), empty for the top level.
     lines
-        The lines of the file's keys, for messages.
+        The lines of the file's keys (:func:`key_lines`), for messages.
     """
 
     def __init__(
@@ -52,12 +52,12 @@ class Section:
         data: Mapping[str, Any],
         where: str,
         place: str = "",
-        lines: Lines | None = None,
+        lines: Mapping[str, int] | None = None,
     ) -> None:
         self._data = data
         self._where = where
         self._place = place
-        self._lines = lines
+        self._lines = lines or {}
         self._asked: set[str] = set()
 
     @classmethod
@@ -71,7 +71,7 @@ class Section:
             If it is not TOML.
         """
         try:
-            return cls(read_toml(text), where, lines=Lines(text))
+            return cls(read_toml(text), where, lines=key_lines(text))
         except ValueError as error:
             raise ConfigError(str(error), where=where) from error
 
@@ -89,8 +89,11 @@ class Section:
 
     def error(self, key: str, message: object) -> ConfigError:
         """Return the error that says what is wrong with a key, on one line whatever the key."""
-        line = None if self._lines is None else self._lines.of(self._below(key))
-        shown = self._below(escaped(key))
+        place = self._below(key)
+        # What is missing is missing from the table above it.
+        while place and place not in self._lines:
+            place = place.rpartition(".")[0]
+        line, shown = self._lines.get(place), self._below(escaped(key))
         return ConfigError(str(message), where=self._where, line=line, key=shown)
 
     @contextmanager
@@ -343,70 +346,39 @@ def _list(value: Any, read: Callable[[Any], _Value]) -> tuple[_Value, ...]:
 
 _NAME = r"""(?:[A-Za-z0-9_-]+|"[^"\n]*"|'[^'\n]*')"""
 _DOTTED = rf"{_NAME}(?:\s*\.\s*{_NAME})*"
-_ENTRY = re.compile(rf"\s*\[\[\s*({_DOTTED})\s*\]\]\s*(?:#.*)?$")
-_TABLE = re.compile(rf"\s*\[\s*({_DOTTED})\s*\]\s*(?:#.*)?$")
+#: A line of a table (``[a.b]``), of an entry of a list of tables (``[[a.b]]``), and of a key.
+_TABLE = re.compile(rf"\s*(\[\[?)\s*({_DOTTED})\s*\]\]?\s*(?:#.*)?$")
 _KEY = re.compile(rf"\s*({_DOTTED})\s*=")
 
 
-class Lines:
+def key_lines(text: str) -> dict[str, int]:
     """
-    The lines of a file's keys.
+    Return the line of each key and table of a TOML file, from 1 on.
 
-    Parameters
-    ----------
-    text
-        Valid TOML.
+    They are named as in errors: ``log.mapping``, or ``nodes[2].count`` in the second ``[[nodes]]``.
     """
-
-    def __init__(self, text: str) -> None:
-        self._line: dict[str, int] = {}
-        self._entries: dict[str, int] = {}
-        table, string = "", ""
-        for number, line in enumerate(text.split("\n"), start=1):
-            if not string:
-                table = self._read(line, number, table)
-            string = _open_string(line, string)
-
-    def of(self, place: str) -> int | None:
-        """
-        Return the line of a key, from 1 on; of the table it is missing from; None if it has none.
-
-        Parameters
-        ----------
-        place
-            As errors name it: ``log.mapping``, or ``nodes[2].count`` in the second ``[[nodes]]``.
-        """
-        while place:
-            if place in self._line:
-                return self._line[place]
-            place = place.rpartition(".")[0]
-        return None
-
-    def _read(self, line: str, number: int, table: str) -> str:
-        """Take up a line; return the table that the next one is in."""
-        if match := _ENTRY.match(line):
-            place = self._entered(match[1])
-            self._entries[place] = self._entries.get(place, 0) + 1
-            table = f"{place}[{self._entries[place]}]"
-            self._line.setdefault(place, number)
-        elif match := _TABLE.match(line):
-            table = self._entered(match[1])
+    found: dict[str, int] = {}
+    entries: dict[str, int] = {}
+    table = string = ""
+    for number, line in enumerate(text.split("\n"), start=1):
+        inside = bool(string)
+        string = _open_string(line, string)
+        if inside:
+            continue
+        if match := _TABLE.match(line):
+            table = ""
+            for part in _parts(match[2]):
+                if table in entries:
+                    table = f"{table}[{entries[table]}]"
+                table = f"{table}.{part}" if table else part
+            if match[1] == "[[":
+                found.setdefault(table, number)
+                entries[table] = entries.get(table, 0) + 1
+                table = f"{table}[{entries[table]}]"
+            found.setdefault(table, number)
         elif match := _KEY.match(line):
-            self._line.setdefault(".".join(filter(None, (table, *_parts(match[1])))), number)
-            return table
-        else:
-            return table
-        self._line.setdefault(table, number)
-        return table
-
-    def _entered(self, dotted: str) -> str:
-        """Return the place of a table's name: below the last entry, where there are entries."""
-        place = ""
-        for part in _parts(dotted):
-            if place in self._entries:
-                place = f"{place}[{self._entries[place]}]"
-            place = f"{place}.{part}" if place else part
-        return place
+            found.setdefault(".".join(filter(None, (table, *_parts(match[1])))), number)
+    return found
 
 
 def _parts(dotted: str) -> list[str]:

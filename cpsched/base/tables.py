@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from html import escape
+from itertools import zip_longest
 from typing import TYPE_CHECKING
 
 from cpsched.base.words import duration
@@ -24,8 +25,6 @@ _ALIGNED = tuple(
     f' style="text-align: {side}; padding: 0.1em 0.6em; white-space: {space}"'
     for side, space in (("right", "nowrap"), ("left", "normal"))
 )
-#: The lines of a heading, and the cells below it.
-_Shown = tuple[list[str], list[str]]
 _HTML_CAPTION = '<caption style="caption-side: top; text-align: left">{}</caption>'
 #: So many seconds need no parts of them.
 _SECONDS = 10
@@ -105,7 +104,9 @@ class Column:
     def cells(self) -> list[str]:
         """Return the values as shown: thousands in groups, ``-`` where nothing was measured."""
         return [
-            value if isinstance(value, str) else _shown(value, self.decimals)
+            value
+            if isinstance(value, str)
+            else ("-" if value is None else f"{value:,.{self.decimals}f}")
             for value in self.values
         ]
 
@@ -141,26 +142,19 @@ class Table:
         titles
             Of each row, a line above it; empty: none.
         """
-        columns = self._shown()
-        widths = _widths(self.columns, columns, width)
-        parts = [list(range(len(columns)))]
-        if _total(widths) > width:
-            names = _names(self.columns)
-            # Names may have half of each part, so that the other half has numbers.
-            widths = _widths(self.columns[:names], columns[:names], width // 2)
-            widths += map(_widest, columns[names:])
-            parts = _parts(self.columns, widths, width)
-        left = [column.is_text and not column.sorted_by for column in self.columns]
-        marks = [column.marks if colour else () for column in self.columns]
-        lines = [_lines(columns, widths, left, marks, part, titles) for part in parts]
+        columns = [_Laid(column) for column in self.columns]
+        _narrow(columns, width)
+        parts = [columns]
+        if _total(columns) > width:
+            parts = _parts(columns, width)
+        lines = [_lines(part, titles, colour=colour) for part in parts]
         return "\n".join([*self._above(), "\n\n".join(map("\n".join, lines))])
 
     def fits(self, width: int) -> bool:
         """Whether a terminal of this width shows all columns side by side."""
-        return _total(_widths(self.columns, self._shown(), width)) <= width
-
-    def _shown(self) -> list[_Shown]:
-        return [(_heading(column), column.cells()) for column in self.columns]
+        columns = [_Laid(column) for column in self.columns]
+        _narrow(columns, width)
+        return _total(columns) <= width
 
     def in_words(self) -> Table:
         """Return the table as people read it on a screen, its seconds as time spans."""
@@ -209,116 +203,96 @@ def decimals_for(values: Sequence[Number], unit: str = "") -> int:
     return 2 if least < 100 else 1 if least < 1000 else 0
 
 
-def _shown(value: Number, decimals: int) -> str:
-    return "-" if value is None else f"{value:,.{decimals}f}"
-
-
 def _heading(column: Column) -> list[str]:
     """Return a header as lines: one word each, unless no-break spaces join them; the unit last."""
     words = [word.replace("\u00a0", " ") for word in column.header.split(" ") if word]
     return [*words, *([f"[{column.unit}]"] if column.unit else [])]
 
 
-def _names(columns: Sequence[Column]) -> int:
-    """Return how many columns in front hold names."""
-    told = (index for index, one in enumerate(columns) if not one.is_text or one.sorted_by)
-    return next(told, len(columns))
+class _Laid:
+    """A column as a terminal shows it: the lines of its heading, its cells, and how wide it is."""
+
+    def __init__(self, column: Column) -> None:
+        self.heading = _heading(column)
+        self.cells = column.cells()
+        self.is_name = column.is_text and not column.sorted_by
+        self.joined = column.joined
+        self.marks = column.marks
+        lines = (line for cell in self.cells for line in cell.split("\n"))
+        self.widest = self.width = max(map(len, [*self.heading, *lines]))
+
+    def line(self, part: str) -> str:
+        """Return a part of a cell, aligned."""
+        return part.ljust(self.width) if self.is_name else part.rjust(self.width)
+
+    def row(self, at: int) -> list[str]:
+        """Return the lines of a cell; only names are wrapped."""
+        cell = self.cells[at]
+        return _wrapped(cell, self.width) if self.is_name else cell.split("\n")
+
+    def colour(self, at: int) -> str:
+        """Return how a cell is coloured, '' if it is not."""
+        return _COLOURS.get(self.marks[at], "") if self.marks else ""
 
 
-def _parts(columns: Sequence[Column], widths: Sequence[int], width: int) -> list[list[int]]:
+def _total(columns: Sequence[_Laid]) -> int:
+    return sum(column.width for column in columns) + len(_GAP) * (len(columns) - 1)
+
+
+def _narrow(columns: Sequence[_Laid], width: int) -> None:
+    """Let names give way if a table would be too wide."""
+    for column in columns:
+        column.width = column.widest
+    names = [column for column in columns if column.is_name]
+    for _ in range(_total(columns) - width):
+        longest = max(names, key=lambda column: column.width, default=None)
+        if longest is None or longest.width <= _NARROWEST:
+            break
+        longest.width -= 1
+
+
+def _parts(columns: Sequence[_Laid], width: int) -> list[list[_Laid]]:
     """Return the columns of each part of a table that is too wide: the names, and some others."""
-    names = list(range(_names(columns)))
-    groups: list[list[int]] = []
-    for index in range(len(names), len(columns)):
-        if groups and columns[index].joined:
-            groups[-1].append(index)
+    told = (index for index, one in enumerate(columns) if not one.is_name)
+    num_names = next(told, len(columns))
+    names, others = columns[:num_names], columns[num_names:]
+    # Names may have half of each part, so that the other half has numbers.
+    _narrow(names, width // 2)
+    groups: list[list[_Laid]] = []
+    for column in others:
+        column.width = column.widest
+        if groups and column.joined:
+            groups[-1].append(column)
         else:
-            groups.append([index])
-    parts = [list(names)]
+            groups.append([column])
+    parts = [[*names]]
     for group in groups:
-        if len(parts[-1]) > len(names) and _total(
-            [widths[at] for at in (*parts[-1], *group)]
-        ) > width:  # fmt: skip
-            parts.append(list(names))
+        if len(parts[-1]) > num_names and _total([*parts[-1], *group]) > width:
+            parts.append([*names])
         parts[-1].extend(group)
     return parts
 
 
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + len(_GAP) * (len(widths) - 1)
-
-
-def _lines(
-    shown: Sequence[_Shown],
-    widths: Sequence[int],
-    left: Sequence[bool],
-    marks: Sequence[Sequence[str]],
-    part: Sequence[int],
-    titles: Sequence[str],
-) -> list[str]:
-    """Return headers, a rule and the rows of some of the columns."""
-    shown = [shown[at] for at in part]
-    widths = [widths[at] for at in part]
-    left = [left[at] for at in part]
-    depth = max((len(heading) for heading, _ in shown), default=0)
-    heads = [[""] * (depth - len(heading)) + heading for heading, _ in shown]
-    lines = [_line(parts, widths, left) for parts in zip(*heads, strict=True)]
-    lines.append(_GAP.join("-" * size for size in widths))
-    for at, row in enumerate(zip(*(cells for _, cells in shown), strict=True)):
-        colours = [_COLOURS.get(marks[one][at], "") if marks[one] else "" for one in part]
-        lines.extend([*titles[at : at + 1], *_row(row, widths, left, colours)])
+def _lines(part: Sequence[_Laid], titles: Sequence[str], *, colour: bool) -> list[str]:
+    """Return headers, a rule and the rows of some of the columns; numbers begin in the first."""
+    depth = max((len(column.heading) for column in part), default=0)
+    heads = [[""] * (depth - len(column.heading)) + column.heading for column in part]
+    lines = [_line(part, words) for words in zip(*heads, strict=True)]
+    lines.append(_GAP.join("-" * column.width for column in part))
+    for at in range(len(part[0].cells) if part else 0):
+        lines.extend(titles[at : at + 1])
+        colours = [column.colour(at) if colour else "" for column in part]
+        for words in zip_longest(*(column.row(at) for column in part), fillvalue=""):
+            lines.append(_line(part, words, colours))
+            colours = []
     return lines
 
 
-def _widths(columns: Sequence[Column], shown: Sequence[_Shown], width: int) -> list[int]:
-    """Return the width of each column; names give way if the table would be too wide."""
-    widths = list(map(_widest, shown))
-    excess = _total(widths) - width
-    names = [index for index, one in enumerate(columns) if one.is_text and not one.sorted_by]
-    while excess > 0 and names:
-        longest = max(names, key=lambda index: widths[index])
-        if widths[longest] <= _NARROWEST:
-            break
-        widths[longest] -= 1
-        excess -= 1
-    return widths
-
-
-def _widest(shown: _Shown) -> int:
-    heading, cells = shown
-    return max(map(len, [*heading, *(line for cell in cells for line in cell.split("\n"))]))
-
-
-def _row(
-    cells: Sequence[str], widths: Sequence[int], left: Sequence[bool], colours: Sequence[str]
-) -> list[str]:
-    """Return the lines of one row; numbers begin in the first, which has the colours."""
-    wrapped = [
-        _wrapped(cell, size) if name else cell.split("\n")
-        for cell, size, name in zip(cells, widths, left, strict=True)
-    ]
-    height = max(map(len, wrapped), default=0)
-    lines = [[*part, *[""] * (height - len(part))] for part in wrapped]
-    first, *others = zip(*lines, strict=True)
-    return [
-        _line(first, widths, left, colours),
-        *(_line(parts, widths, left) for parts in others),
-    ]
-
-
-def _line(
-    parts: Sequence[str],
-    widths: Sequence[int],
-    left: Sequence[bool],
-    colours: Sequence[str] = (),
-) -> str:
-    aligned = [
-        part.ljust(size) if name else part.rjust(size)
-        for part, size, name in zip(parts, widths, left, strict=True)
-    ]
+def _line(part: Sequence[_Laid], words: Sequence[str], colours: Sequence[str] = ()) -> str:
+    aligned = [column.line(word) for column, word in zip(part, words, strict=True)]
     if any(colours):
         pairs = zip(aligned, colours, strict=True)
-        aligned = [colour.format(part) if colour else part for part, colour in pairs]
+        aligned = [colour.format(word) if colour else word for word, colour in pairs]
     return _GAP.join(aligned).rstrip()
 
 

@@ -64,7 +64,7 @@ def check_plug_ins(name: str) -> None:
         if group == "aliases":
             _check_aliases(point.name, point.load())
             continue
-        require(group in registry.BUILT_IN, f"there is no group {point.group}")
+        require(group in registry.GROUPS, f"there is no group {point.group}")
         entry = registry.entries(group)[point.name]
         require(entry.target == point.value, f"'{point.name}' is hidden behind {entry.target}")
         try:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpsched.cli.log_study import complain_about, narrowed, study_of_log
-from cpsched.cli.options import COMPARISON, OUTPUT, RepeatedRuns, Shown, grouped
+from cpsched.cli.options import COMPARISON, OUTPUT, RepeatedRuns, Shown, grouped, option
 from cpsched.cli.output import SOME_FAILED, counted, echo, print_json
 from cpsched.cli.progress import steps, study_bars
 from cpsched.cli.results import results_as_data, show_results
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from cpsched.study.campaign import Outcome
     from cpsched.study.study import Study
     from cpsched.study.tables import Tables
+
+_SYSTEM = "The system to compare with, if there are several. [each with its own runs]"
 
 
 @grouped
@@ -36,24 +38,12 @@ def command(
     ],
     scheduler: Annotated[
         str | None,
-        typer.Option(
-            help="Dask scheduler whose workers do the runs: tcp://HOST:8786.",
-            rich_help_panel=OUTPUT,
-        ),
+        option(OUTPUT, help="Dask scheduler whose workers do the runs: tcp://HOST:8786."),
     ] = None,
     baseline: Annotated[
-        str | None,
-        typer.Option(
-            help="The dispatcher to compare with. [the first]", rich_help_panel=COMPARISON
-        ),
+        str | None, option(COMPARISON, help="The dispatcher to compare with. [the first]")
     ] = None,
-    baseline_system: Annotated[
-        str | None,
-        typer.Option(
-            help="The system to compare with, if there are several. [each with its own runs]",
-            rich_help_panel=COMPARISON,
-        ),
-    ] = None,
+    baseline_system: Annotated[str | None, option(COMPARISON, help=_SYSTEM)] = None,
     *,
     runs: RepeatedRuns,
     shown: Shown,

@@ -15,7 +15,6 @@ from cpsched.cli.options import (
     Rules,
     Seed,
     SystemName,
-    baseline_of,
     fitted_of,
     grouped,
     second_of,
@@ -61,9 +60,10 @@ def command(
     from cpsched.cli.report import width
     from cpsched.explain import explain
     from cpsched.explain.text import text
+    from cpsched.study.policies import following
 
     settings = rules.settings(seed)
-    dispatcher = baseline_of(policy, dispatcher)
+    dispatcher = following(policy, dispatcher)
     dump = None if dump_model is None else _dump(dump_model, dispatcher)
     jobs = log.read()
     time = second_of(jobs, "--at", at)

@@ -22,20 +22,6 @@ if TYPE_CHECKING:
     from cpsched.model.system import Queue, System
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-Kind = Literal[
-    "dispatchers",
-    "predictors",
-    "allocators",
-    "priorities",
-    "traces",
-    "formats",
-    "generators",
-    "runtime_models",
-    "outages",
-    "changes",
-    "observers",
-    "systems",
-]
 #: What each kind is, in the order of the overview.
 _KINDS = {
     "dispatchers": "decide which waiting jobs start (-d)",
@@ -51,6 +37,11 @@ _KINDS = {
     "changes": "changes of a scenario (what-if --change)",
     "observers": "watch a run (simulate --observe)",
 }
+if TYPE_CHECKING:
+    Kind = str
+else:
+    Kind = Literal[tuple(_KINDS)]
+
 _BEGIN = """\
 Where to begin, on your own log:
   easy                                          EASY backfilling, what most sites run: the baseline

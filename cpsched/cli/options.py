@@ -17,8 +17,6 @@ from cpsched.simulation.settings import RULES as SETTINGS
 from cpsched.simulation.settings import Rule, Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
 
@@ -26,27 +24,7 @@ if TYPE_CHECKING:
 def complete_name(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete a name of the listed kind."""
     kind = ctx.params.get("kind")
-    return _beginning(incomplete, names_of(str(kind))) if kind else []
-
-
-def complete_dispatcher(incomplete: str) -> list[str]:
-    """Complete the name of a dispatcher."""
-    return _beginning(incomplete, names_of("dispatchers"))
-
-
-def complete_predictor(incomplete: str) -> list[str]:
-    """Complete the name of a predictor; model files are not offered."""
-    return _beginning(incomplete, names_of("predictors"))
-
-
-def complete_allocator(incomplete: str) -> list[str]:
-    """Complete the name of an allocator."""
-    return _beginning(incomplete, names_of("allocators"))
-
-
-def complete_system(incomplete: str) -> list[str]:
-    """Complete the name of a bundled machine; the shell completes files."""
-    return _beginning(incomplete, names_of("systems"))
+    return _beginning(incomplete, str(kind)) if kind else []
 
 
 def names_of(kind: str) -> list[str]:
@@ -60,8 +38,8 @@ def names_of(kind: str) -> list[str]:
     return list(registry.names(kind))
 
 
-def _beginning(incomplete: str, names: Iterable[str]) -> list[str]:
-    return [name for name in names if name.startswith(incomplete)]
+def _beginning(incomplete: str, kind: str) -> list[str]:
+    return [name for name in names_of(kind) if name.startswith(incomplete)]
 
 
 #: Groups of options in a command's help, in this order; the command's own options come first.
@@ -72,196 +50,89 @@ STUDY, JOBS, LOOK = "Simulate and compare", "Ask about jobs", "Look around"
 LOGS, SLURM = "Logs and predictors", "Your Slurm"
 _PANELS = (LOG, MACHINE, DISPATCHING, RULES, COMPARISON, OUTPUT)
 
+
+def option(panel: str, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002
+    """Return an option in a group of the help; ``more`` is as typer takes it."""
+    return typer.Option(*flags, help=help, rich_help_panel=panel, **more)
+
+
+def _name(panel: str, kind: str, *flags: str, help: str, **more: Any) -> Any:  # noqa: A002
+    """Return an option for a name of a kind, which the shell completes; files it completes too."""
+
+    def complete(incomplete: str) -> list[str]:
+        return _beginning(incomplete, kind)
+
+    return option(panel, *flags, help=help, autocompletion=complete, metavar="NAME", **more)
+
+
 WorkloadFile = Annotated[
     Path, typer.Argument(metavar="WORKLOAD", help="A job log: SWF, PBS, sacct, CSV or Parquet.")
 ]
 Format = Annotated[
     str | None,
-    typer.Option(
-        "--format",
-        help="Format of the log, if its content does not determine it.",
-        rich_help_panel=LOG,
-    ),
+    option(LOG, "--format", help="Format of the log, if its content does not determine it."),
 ]
 SkipBadLines = Annotated[
-    bool,
-    typer.Option("--skip-bad-lines", help="Skip and count invalid lines.", rich_help_panel=LOG),
+    bool, option(LOG, "--skip-bad-lines", help="Skip and count invalid lines.")
 ]
 First = Annotated[
-    int | None,
-    typer.Option("--first", min=1, help="Only the first N jobs.", metavar="N", rich_help_panel=LOG),
+    int | None, option(LOG, "--first", help="Only the first N jobs.", min=1, metavar="N")
 ]
-From = Annotated[
-    str | None,
-    typer.Option(
-        "--from",
-        help="Only jobs submitted from this time on: seconds or a date (UTC).",
-        rich_help_panel=LOG,
-    ),
-]
-To = Annotated[
-    str | None,
-    typer.Option(
-        "--to", help="Only jobs submitted earlier: seconds or a date (UTC).", rich_help_panel=LOG
-    ),
-]
-Policy = Annotated[
-    Path | None,
-    typer.Option(
-        "--policy",
-        help="A site's Slurm policy; the dispatcher is then slurm.",
-        rich_help_panel=DISPATCHING,
-    ),
-]
-MeasureFrom = Annotated[
-    str | None,
-    typer.Option(
-        "--measure-from",
-        help=(
-            "Compare only jobs submitted from this time on, when the machine is no longer empty:"
-            " seconds or a date (UTC)."
-        ),
-        rich_help_panel=COMPARISON,
-    ),
-]
-SystemName = Annotated[
-    str,
-    typer.Option(
-        "--system",
-        help="A system: its name or a TOML file (cpsched list systems).",
-        autocompletion=complete_system,
-        metavar="NAME",
-        rich_help_panel=MACHINE,
-    ),
-]
+_SINCE = "Only jobs submitted from this time on: seconds or a date (UTC)."
+From = Annotated[str | None, option(LOG, "--from", help=_SINCE)]
+_UNTIL = "Only jobs submitted earlier: seconds or a date (UTC)."
+To = Annotated[str | None, option(LOG, "--to", help=_UNTIL)]
+_POLICY = "A site's Slurm policy; the dispatcher is then slurm."
+Policy = Annotated[Path | None, option(DISPATCHING, "--policy", help=_POLICY)]
+_MEASURED = (
+    "Compare only jobs submitted from this time on, when the machine is no longer empty: seconds or"
+    " a date (UTC)."
+)
+MeasureFrom = Annotated[str | None, option(COMPARISON, "--measure-from", help=_MEASURED)]
+_SYSTEM = _name(
+    MACHINE, "systems", "--system",
+    help="A system: its name or a TOML file (cpsched list systems).",
+)  # fmt: skip
+SystemName = Annotated[str, _SYSTEM]
 #: Only one is allowed; several are refused with our own message.
-Systems = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--system",
-        help="A system: its name or a TOML file (cpsched list systems).",
-        autocompletion=complete_system,
-        metavar="NAME",
-        rich_help_panel=MACHINE,
-    ),
-]
-Dispatcher = Annotated[
-    str,
-    typer.Option(
-        "--dispatcher",
-        "-d",
-        help="NAME or NAME:KEY=VALUE,...",
-        autocompletion=complete_dispatcher,
-        metavar="NAME",
-        rich_help_panel=DISPATCHING,
-    ),
-]
+Systems = Annotated[list[str] | None, _SYSTEM]
+_DISPATCHER = (DISPATCHING, "dispatchers", "--dispatcher", "-d")
+Dispatcher = Annotated[str, _name(*_DISPATCHER, help="NAME or NAME:KEY=VALUE,...")]
 Dispatchers = Annotated[
     list[str] | None,
-    typer.Option(
-        "--dispatcher",
-        "-d",
-        help="NAME or NAME:KEY=VALUE,...; repeat to compare. [easy]",
-        autocompletion=complete_dispatcher,
-        metavar="NAME",
-        rich_help_panel=DISPATCHING,
-    ),
+    _name(*_DISPATCHER, help="NAME or NAME:KEY=VALUE,...; repeat to compare. [easy]"),
 ]
-Allocator = Annotated[
-    str | None,
-    typer.Option(
-        "--allocator",
-        help="Allocator of all dispatchers that do not set their own (cpsched list allocators).",
-        metavar="NAME",
-        autocompletion=complete_allocator,
-        rich_help_panel=DISPATCHING,
-    ),
-]
-Predictor = Annotated[
-    str,
-    typer.Option(
-        "--predictor",
-        "-p",
-        help="Runtime predictor: NAME:KEY=VALUE,... or a model file.",
-        callback=with_models,
-        autocompletion=complete_predictor,
-        metavar="NAME",
-        rich_help_panel=DISPATCHING,
-    ),
-]
+_PLACING = "Allocator of all dispatchers that do not set their own (cpsched list allocators)."
+Allocator = Annotated[str | None, _name(DISPATCHING, "allocators", "--allocator", help=_PLACING)]
+_PREDICTOR = (DISPATCHING, "predictors", "--predictor", "-p")
+_PREDICTS = "Runtime predictor: NAME:KEY=VALUE,... or a model file"
+Predictor = Annotated[str, _name(*_PREDICTOR, help=f"{_PREDICTS}.", callback=with_models)]
 Predictors = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--predictor",
-        "-p",
-        help=(
-            "Runtime predictor: NAME:KEY=VALUE,... or a model file; repeat to compare. [requested]"
-        ),
-        autocompletion=complete_predictor,
-        metavar="NAME",
-        rich_help_panel=DISPATCHING,
-    ),
+    list[str] | None, _name(*_PREDICTOR, help=f"{_PREDICTS}; repeat to compare. [requested]")
 ]
-StudyFolder = typer.Option(
-    "--out", "-o", help="Folder of the study; finished runs in it are kept.", rich_help_panel=OUTPUT
+StudyFolder = option(
+    OUTPUT, "--out", "-o", help="Folder of the study; finished runs in it are kept."
 )
-Seed = Annotated[
-    int, typer.Option("--seed", help="Seed of all random choices.", rich_help_panel=RULES)
-]
-Overwrite = Annotated[
-    bool, typer.Option("--overwrite", help="Replace existing files.", rich_help_panel=OUTPUT)
-]
-Stats = Annotated[
-    bool,
-    typer.Option(
-        "--stats",
-        help="Print all other tables too: who gains and who loses, by user, the machine, placement,"
-        " decisions.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-WithReport = Annotated[
-    bool,
-    typer.Option(
-        "--report/--no-report",
-        help="Write the report too, if cpsched[plots] is installed.",
-        rich_help_panel=OUTPUT,
-    ),
-]
-AsJson = Annotated[
-    bool, typer.Option("--json", help="Print JSON instead of text.", rich_help_panel=OUTPUT)
-]
-
-
+Seed = Annotated[int, option(RULES, "--seed", help="Seed of all random choices.")]
+Overwrite = Annotated[bool, option(OUTPUT, "--overwrite", help="Replace existing files.")]
+_STATS = (
+    "Print all other tables too: who gains and who loses, by user, the machine, placement,"
+    " decisions."
+)
+Stats = Annotated[bool, option(OUTPUT, "--stats", help=_STATS)]
+_REPORT = "Write the report too, if cpsched[plots] is installed."
+WithReport = Annotated[bool, option(OUTPUT, "--report/--no-report", help=_REPORT)]
+AsJson = Annotated[bool, option(OUTPUT, "--json", help="Print JSON instead of text.")]
 Seeds = Annotated[
     int | None,
-    typer.Option(
-        "--seeds",
-        min=1,
-        help="Repetitions with jittered submits.",
-        metavar="N",
-        rich_help_panel=COMPARISON,
-    ),
+    option(COMPARISON, "--seeds", help="Repetitions with jittered submits.", min=1, metavar="N"),
 ]
 Jitter = Annotated[
     int | None,
-    typer.Option(
-        "--jitter",
-        min=0,
-        help="Largest delay of a submit, in seconds. [5]",
-        rich_help_panel=COMPARISON,
-    ),
+    option(COMPARISON, "--jitter", help="Largest delay of a submit, in seconds. [5]", min=0),
 ]
 Jobs = Annotated[
-    int,
-    typer.Option(
-        "--jobs",
-        "-j",
-        min=1,
-        help="Processes on this machine.",
-        metavar="N",
-        rich_help_panel=OUTPUT,
-    ),
+    int, option(OUTPUT, "--jobs", "-j", help="Processes on this machine.", min=1, metavar="N")
 ]
 
 
@@ -319,16 +190,15 @@ def _rule(name: str, rule: Rule) -> Any:
     flag = f"--{name.replace('_', '-')}"
     shown = rule.usual or usual
     kind: Any = str
-    more: dict[str, Any] = {"metavar": rule.metavar, "rich_help_panel": RULES}
+    panel, more = RULES, dict[str, Any](metavar=rule.metavar)
     if rule.choices:
         kind = Literal[rule.choices]
     elif isinstance(usual, bool):
-        kind, flag = bool, f"{flag}/--no-{flag.removeprefix('--')}"
-        more["rich_help_panel"] = MACHINE
+        kind, panel, flag = bool, MACHINE, f"{flag}/--no-{flag.removeprefix('--')}"
     elif usual is None:
         kind, more["min"] = int, 1
     text = rule.help if shown is None else f"{rule.help} [{shown}]"
-    return Annotated[kind | None, typer.Option(flag, help=text, **more)]
+    return Annotated[kind | None, option(panel, flag, help=text, **more)]
 
 
 #: How a log is simulated: the options of the settings, by their names.
@@ -390,10 +260,12 @@ class SiteRuns(Runs, Reading):
 
     def given(self) -> dict[str, Any]:
         """Return what is given, by its name in a study file."""
+        from cpsched.study.policies import following
+
         found = super().given()
         if found.pop("policy", None):
             asked: Sequence[str | None] = self.dispatchers or [None]
-            found["dispatchers"] = [baseline_of(self.policy, one) for one in asked]
+            found["dispatchers"] = [following(self.policy, one) for one in asked]
         if self.measure_from is not None:
             found["measure_from"] = moment("--measure-from", self.measure_from)
         return found
@@ -493,17 +365,6 @@ def moment(option: str, text: str | None) -> int | str | None:
     raise ConfigError(
         f"'{text}' is neither seconds nor a date like 2014-03-31 or 2014-03-31T12:00", key=option
     )
-
-
-def baseline_of(policy: Path | None, dispatcher: str | None) -> str:
-    """Return the dispatcher that a policy, or a specification, asks for."""
-    from cpsched.base.spec import Spec
-
-    if policy is None:
-        return dispatcher or "easy"
-    spec = Spec.parse(dispatcher or "slurm")
-    options = {**dict(spec.options), "policy": str(policy.absolute())}
-    return str(Spec(spec.name, tuple(sorted(options.items()))))
 
 
 def fitted_of(jobs: Workload, system: str, settings: Settings) -> Fitted:

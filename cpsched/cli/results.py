@@ -40,12 +40,12 @@ def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True
         Whether to name workload and system above the table, with what they leave out.
     """
     from cpsched.show.leading import leading, leading_text
-    from cpsched.show.readable import readable, who_gains
+    from cpsched.show.readable import readable
     from cpsched.show.sentences import conclusions
 
     for line in _notes(tables):
         say(line)
-    first = {_place(run): run for run in reversed(tables.results.runs)}
+    first = {run.place: run for run in reversed(tables.results.runs)}
     for found in leading(tables):
         if place:
             echo(f"\n{found.place}")
@@ -56,7 +56,7 @@ def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True
         typer.echo(f"\n{leading_text(found, width(), scenarios=scenarios, colour=_in_colour())}")
     if stats:
         all_tables = readable(tables)
-        for titled in (*who_gains(tables), *all_tables["summary"], *all_tables["sizes"]):
+        for titled in (one for name in ("gains", "summary", "sizes") for one in all_tables[name]):
             echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.in_words().text(width())}")
         for table in _of_first_runs(tables):
             echo(f"\n{table.in_words().text(width())}")
@@ -69,10 +69,6 @@ def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True
 
 def _in_colour() -> bool:
     return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
-
-
-def _place(run: RunResult) -> str:
-    return f"{run.workload} on {run.system}"
 
 
 def _notes(tables: Tables) -> Iterator[str]:
@@ -89,17 +85,12 @@ def _notes(tables: Tables) -> Iterator[str]:
 
 
 def _of_first_runs(tables: Tables) -> Iterator[Table]:
-    """Give tables on machine use and decisions, for the first repetitions."""
-    from cpsched.show.run_tables import count_table, decision_table, machine_table
+    """Give tables on decisions, for the first repetitions."""
+    from cpsched.show.decisions import count_table, decision_table
 
-    first = {tuple(run.labels.values()): run for run in reversed(tables.results.runs)}
+    first = {run.key: run for run in reversed(tables.results.runs)}
     runs = [(run, _about(run)) for run in reversed(first.values())]
-    summaries = [_about(run, "metrics.json") for run, _ in runs]
-    yield machine_table(
-        [(r.dispatcher, r.predictor, one) for (r, _), one in zip(runs, summaries, strict=True)],
-        [run.allocator for run, _ in runs],
-    )
-    table = decision_table([(r.dispatcher, r.predictor, a["decisions"], r.timing) for r, a in runs])
+    table = decision_table([(*run.who, a["decisions"], run.timing) for run, a in runs])
     if table is not None:
         yield table
     for run, about in runs:

@@ -22,6 +22,7 @@ from cpsched.cli.options import (
     StudyFolder,
     WorkloadFile,
     grouped,
+    option,
 )
 from cpsched.cli.output import SOME_FAILED, echo, print_json
 from cpsched.cli.progress import reading, study_bars
@@ -35,55 +36,36 @@ if TYPE_CHECKING:
     from cpsched.study.tables import Tables
     from cpsched.study.task import Task
 
+_OBSERVE = "An observer of the run, NAME:KEY=VALUE,... (cpsched list observers)."
+_FORMAT = (
+    "Format of the log, if its content does not determine it; or of extra files to write into the"
+    " run (cpsched list formats)."
+)
+
 
 @grouped
 def command(
     workload: WorkloadFile,
     out: Annotated[Path | None, StudyFolder] = None,
     overwrite: Annotated[
-        bool,
-        typer.Option("--overwrite", help="Repeat runs that exist already.", rich_help_panel=OUTPUT),
+        bool, option(OUTPUT, "--overwrite", help="Repeat runs that exist already.")
     ] = False,
     *,
     runs: Runs,
     on_infeasible: Annotated[
         Literal["reject", "error"],
-        typer.Option(
-            help="Jobs that can never run here: reject and count them, or stop.",
-            rich_help_panel=RULES,
-        ),
+        option(RULES, help="Jobs that can never run here: reject and count them, or stop."),
     ] = "reject",
     checkpoint: Annotated[
         Path | None,
-        typer.Option(
-            help="Save the state in this file; continue from it if it exists.",
-            rich_help_panel=OUTPUT,
-        ),
+        option(OUTPUT, help="Save the state in this file; continue from it if it exists."),
     ] = None,
     checkpoint_interval: Annotated[
-        float,
-        typer.Option(min=0, help="Seconds between saves.", metavar="S", rich_help_panel=OUTPUT),
+        float, option(OUTPUT, help="Seconds between saves.", min=0, metavar="S")
     ] = 60.0,
-    observe: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="An observer of the run, NAME:KEY=VALUE,... (cpsched list observers).",
-            metavar="NAME",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    observe: Annotated[list[str] | None, option(OUTPUT, help=_OBSERVE, metavar="NAME")] = None,
     seed: Seed = 0,
-    formats: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--format",
-            help=(
-                "Format of the log, if its content does not determine it; or of extra files to"
-                " write into the run (cpsched list formats)."
-            ),
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    formats: Annotated[list[str] | None, option(OUTPUT, "--format", help=_FORMAT)] = None,
     skip_bad_lines: SkipBadLines = False,
     stats: Stats = False,
     as_json: AsJson = False,

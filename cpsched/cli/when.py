@@ -15,7 +15,6 @@ from cpsched.cli.options import (
     Rules,
     Seed,
     SystemName,
-    baseline_of,
     fitted_of,
     grouped,
     second_of,
@@ -83,9 +82,10 @@ def command(
     from cpsched.forecast.text import text
     from cpsched.forecast.when import when
     from cpsched.mapping import append
+    from cpsched.study.policies import following
 
     settings = rules.settings(seed)
-    dispatcher = baseline_of(policy, dispatcher)
+    dispatcher = following(policy, dispatcher)
     jobs = log.read()
     now = second_of(jobs, "--at", at)
     assert now is not None

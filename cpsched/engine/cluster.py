@@ -23,7 +23,6 @@ from cpsched.engine.predicting import (
     checked_prediction,
     correct_overdue,
     predict,
-    predict_again,
 )
 from cpsched.errors import (
     ConfigError,
@@ -138,16 +137,11 @@ class Cluster:
         self._predicts = not self.predictor.is_request
         self._sees_starts = listens(self.predictor, "on_start")
         self._learns = listens(self.predictor, "observe")
-        self._repredicts = self.predictor.repredicts
         #: When a job's limit of switches passes: second and row, a heap.
         self._switch_ends: list[tuple[int, int]] = []
         #: Jobs for which it has passed.
         self._relaxed: set[int] = set()
         self._maintenance = Maintenance()
-        #: Users of whom a job has ended since waiting jobs were last asked about again.
-        self._ended_users: set[int] = set()
-        #: Jobs predicted by the caller: the predictor is not called for them.
-        self._told: set[int] = set()
         #: Seconds that resized jobs have run before, as on the units they prefer.
         self._ran_before: dict[int, int] = {}
         self.dispatcher.on_epoch(epoch)
@@ -210,8 +204,6 @@ class Cluster:
             self.machine.set_classes(self._encoder.classes())
         if answers is not None:
             write_down(self.machine.store, np.array([row]), answers)
-            if self._repredicts:
-                self._told.add(row)
         self.admit(row, row + 1, now, held=(row,) if held else (), predicted=answers is not None)
         return row
 
@@ -459,8 +451,6 @@ class Cluster:
         if self._learns:
             outcome = Outcome(np.array([runtime]), np.array([status]), np.array([killed]))
             self.predictor.observe(self._jobs(handle), outcome, now)
-        if self._repredicts:
-            self._ended_users.add(machine.store.columns.item(handle, c.USER))
 
     def cancel(self, handle: int, now: int) -> None:
         """
@@ -576,22 +566,9 @@ class Cluster:
         machine = self.machine
         if not (machine.num_waiting or self.dispatcher.acts_when_idle):
             return None
-        if self._ended_users:
-            self._ask_again(now)
         if machine.is_overdue(now):
             correct_overdue(machine, self.correction, now)
         return self._maintenance.view(machine.view(now))
-
-    def _ask_again(self, now: int) -> None:
-        """Ask the predictor about waiting jobs of users of whom a job has ended since."""
-        waiting = self.machine.view(now).waiting
-        chosen = np.isin(waiting.column(c.USER), sorted(self._ended_users))
-        if self._told:
-            chosen &= ~np.isin(waiting.rows, sorted(self._told))
-        self._ended_users.clear()
-        if chosen.any():
-            jobs = JobTable(waiting.store, immutable(waiting.rows[chosen]))
-            predict_again(self.predictor, waiting.store, jobs, now)
 
     def decide(self, now: int) -> Decision:
         """
@@ -703,9 +680,6 @@ class Cluster:
             saved["ran_before"] = ran
         if self._relaxed:
             saved["relaxed"] = np.array(sorted(self._relaxed), dtype=np.int64)
-        if self._repredicts:
-            saved["ended_users"] = np.array(sorted(self._ended_users), dtype=np.int64)
-            saved["told"] = np.array(sorted(self._told), dtype=np.int64)
         if self._ids:
             saved["jobs"] = self._encoder.state()
             saved["ids"] = list(self._ids)
@@ -750,9 +724,6 @@ class Cluster:
         self.now, self._news, self._wakes = now, bool(saved["news"]), wakes
         self._ran_before = dict(saved.get("ran_before", _NO_ENDS).tolist())
         self._switch_ends = sorted((second, row) for second, row in ends.tolist())
-        if self._repredicts:
-            self._ended_users = set(saved["ended_users"].tolist())
-            self._told = set(saved["told"].tolist())
 
     # --- steps -----------------------------------------------------------------------------------
 

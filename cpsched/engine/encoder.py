@@ -237,14 +237,9 @@ class JobEncoder:
             masks = [
                 [not groups or own in groups for own in of_node] for groups, _ in self._class_of
             ]
-            having = [self._having(parse(text))[0] for _, text in self._class_of]
+            having = [self._features.mask(parse(text))[0] for _, text in self._class_of]
             self._classes = np.array(masks) & np.array(having)
         return self._classes
-
-    def _having(self, constraint: Constraint) -> tuple[BoolArray, str | None]:
-        """Return the nodes that satisfy a constraint, and why none ever can."""
-        mask, problem = self._features.mask(constraint)
-        return mask, constraint.problem or problem
 
     def state(self) -> dict[str, Any]:
         """Return the requests so far, as arrays and lists."""
@@ -324,7 +319,7 @@ class JobEncoder:
     def _constraint(self, text: str) -> Constraint:
         """Return what a constraint asks for if any node has that."""
         constraint = parse(text)
-        _, problem = self._having(constraint)
+        _, problem = self._features.mask(constraint)
         if problem is not None:
             raise InfeasibleRequestError("", problem)
         return constraint

@@ -50,13 +50,6 @@ def predict(predictor: RuntimePredictor, store: JobStore, jobs: JobTable, now: i
     write_down(store, jobs.rows, answers_of(predictor, predictor.predict(jobs, now), jobs))
 
 
-def predict_again(predictor: RuntimePredictor, store: JobStore, jobs: JobTable, now: int) -> None:
-    """Ask about jobs that still wait, and write the answers into the store."""
-    write_down(store, jobs.rows, answers_of(predictor, predictor.predict(jobs, now), jobs))
-    # Caches of jobs by prediction must be refreshed.
-    store.reordered += 1
-
-
 def checked_prediction(predicted: Sequence[Any]) -> Prediction:
     """
     Return what calling code predicts for one job.

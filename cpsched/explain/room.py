@@ -10,7 +10,7 @@ from cpsched.base.node_lists import fold
 from cpsched.base.words import amount, counted
 from cpsched.dispatch.allocators import FirstFit
 from cpsched.explain.model import Demand, Place, Room
-from cpsched.mapping.room import unit_capacity
+from cpsched.mapping.feasibility import unit_capacity
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ import numpy as np
 from cpsched.metrics import jobs
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import used, waiting
-from cpsched.metrics.window import busy_window, finished
+from cpsched.metrics.window import Window, busy_window, finished
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.figures.looks import Look
     from cpsched.metrics.steps import StepFunction
-    from cpsched.metrics.window import Window
+    from cpsched.model.schedule import Schedule
     from cpsched.study import SavedRun
-    from cpsched.study.results import RunResult
 
 #: Most points of a line over time; and the least seconds of one point.
 _POINTS = 240
 #: Points of a distribution.
 _ON_CURVE = 120
 _SHORTEST = 60
+DAY = 86400
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -102,14 +102,10 @@ class RunData:
 
     Attributes
     ----------
-    dispatcher, predictor
-        Labels.
     look
         How it looks in every figure.
     wait, slowdown
         Waits in seconds, and bounded slowdowns, of all jobs that ended.
-    mean_wait
-        Of the same jobs, seconds; None where there is none.
     queue_over_time, use
         The queue, and the share of each resource in use, over the window.
     by_size
@@ -122,12 +118,9 @@ class RunData:
         Mean relative gap to the solver's bound over its calls; None without a solver.
     """
 
-    dispatcher: str
-    predictor: str
     look: Look
     wait: Curve
     slowdown: Curve
-    mean_wait: float | None
     queue_over_time: Series | None
     use: Mapping[str, Series]
     by_size: BySize
@@ -136,8 +129,8 @@ class RunData:
     gap: float | None
 
 
-def read(run: SavedRun, result: RunResult, look: Look) -> RunData:
-    """Return what the figures show of a run; ``result`` has its labels."""
+def read(run: SavedRun, look: Look) -> RunData:
+    """Return what the figures show of a run."""
     schedule = run.schedule
     window, done = busy_window(schedule), finished(schedule)
     submit, start, end = (
@@ -147,12 +140,9 @@ def read(run: SavedRun, result: RunResult, look: Look) -> RunData:
     runtime, width = (values[done] for values in nominal(schedule))
     queue = waiting(schedule)
     return RunData(
-        dispatcher=result.dispatcher,
-        predictor=result.predictor,
         look=look,
         wait=Curve.of(wait),
         slowdown=Curve.of(jobs.bounded_slowdown(response, runtime)),
-        mean_wait=float(wait.mean()) if len(wait) else None,
         queue_over_time=means(queue, window) if window else None,
         use=_use(run, window),
         by_size=by_size(width, wait),
@@ -195,16 +185,27 @@ def _use(run: SavedRun, window: Window | None) -> dict[str, Series]:
 
 
 def _decisions(timing: Mapping[str, float]) -> tuple[float, float, float] | None:
-    try:
-        median, p99, most = (float(timing[f"decision_{n}_s"]) for n in ("median", "p99", "max"))
-    except (LookupError, TypeError, ValueError):
-        return None
-    return median, p99, most
+    known = [timing.get(f"decision_{one}_s") for one in ("median", "p99", "max")]
+    median, p99, most = known
+    return None if median is None or p99 is None or most is None else (median, p99, most)
 
 
 def _gap(run: SavedRun) -> float | None:
-    decisions = run.about.get("decisions")
-    if not isinstance(decisions, dict):
-        return None
-    calls, gap = decisions.get("solver_calls"), decisions.get("bound_gap")
+    calls, gap = (run.decisions.get(key) for key in ("solver_calls", "bound_gap"))
     return float(gap) / calls if calls and gap is not None else None
+
+
+def busiest(schedule: Schedule, length: int = DAY) -> Window | None:
+    """
+    Return the day (or period of another length) with the longest queue on average.
+
+    Days begin at midnight UTC where the log says when its second 0 was. A schedule shorter than
+    that is returned whole; None if no job ran.
+    """
+    window = busy_window(schedule)
+    if window is None or window.length <= length:
+        return window
+    offset = (window.start + (schedule.workload.epoch or 0)) % length
+    edges = np.arange(window.start - offset, window.end + length, length)
+    most = int(np.argmax(waiting(schedule).means(edges)))
+    return Window(max(int(edges[most]), window.start), min(int(edges[most]) + length, window.end))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.figures.style import SOFT, wrapped
+from cpsched.figures.style import SOFT, is_narrow, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from cpsched.figures.looks import Look
 
 _SIZE = 8.0
-#: Inches: narrower figures have no room beside lines, so names are below.
-_NARROW = 5
 #: Letters of a line of a name beside lines; and points from the axes to a sample, and its length.
 _LETTERS, _GAP, _SAMPLE = 29, 6, 16
 #: Letters that two names beside each other may have in a narrow figure.
@@ -49,7 +47,7 @@ def name_lines(figure: Figure, axes: Axes, lines: Sequence[tuple[float, str, Loo
     from matplotlib.offsetbox import AnnotationBbox, DrawingArea, HPacker, TextArea
 
     named = sorted((one for one in lines if one[2].name), key=lambda one: -one[0])
-    if figure.get_size_inches()[0] < _NARROW:
+    if is_narrow(figure.get_size_inches()[0]):
         _key_below(figure, [(value, look) for _, value, look in named])
         return
     boxes = []

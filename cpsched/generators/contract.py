@@ -124,6 +124,12 @@ def header(name: str, version: int, options: Any) -> list[tuple[str, str]]:
     ]
 
 
+def streams(seed: int, count: int) -> list[np.random.Generator]:
+    """Return a stream for each step of a generator: a change in one leaves the others alone."""
+    seeds = np.random.SeedSequence(seed).spawn(count)
+    return [np.random.Generator(np.random.PCG64(one)) for one in seeds]
+
+
 def stratified(rng: np.random.Generator, weights: AnyArray) -> FloatArray:
     """
     Return a uniform in [0, 1) for each item, spread evenly by weight, in random order.

@@ -26,6 +26,7 @@ from cpsched.generators.contract import (
     option,
     pick,
     stratified,
+    streams,
 )
 from cpsched.generators.site_tables import KINDS
 from cpsched.model.workload import Workload
@@ -83,15 +84,11 @@ class Site:
         ConfigError
             If the number of jobs does not allow this amount of work.
         """
-        # One stream for each step: a change in one leaves the draws of the others alone.
-        streams = [
-            np.random.Generator(np.random.PCG64(seed))
-            for seed in np.random.SeedSequence(options.seed).spawn(6)
-        ]
-        campaigns = _campaigns(streams[0], options)
-        jobs = _jobs(streams[1], campaigns, options)
-        submit = _submits(streams[2], campaigns, jobs, options)
-        return _assemble(options, campaigns, jobs, submit, streams[3:])
+        rngs = streams(options.seed, 6)
+        campaigns = _campaigns(rngs[0], options)
+        jobs = _jobs(rngs[1], campaigns, options)
+        submit = _submits(rngs[2], campaigns, jobs, options)
+        return _assemble(options, campaigns, jobs, submit, rngs[3:])
 
 
 SITE = Site()

@@ -13,6 +13,8 @@ from cpsched.base.words import quoted
 from cpsched.model.distinct import distinct
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import Queue, System
     from cpsched.model.workload import Workload
@@ -56,7 +58,11 @@ def classify(workload: Workload, system: System) -> Classes:
         row = int(first_rows[pair])
         text = workload.constraint.values[codes[row]] if codes[row] >= 0 else ""
         constraint = parse(text) if text else Constraint()
-        mask, problem = _mask(constraint, text, _queue_mask(workload, system, row), features)
+        having, problem = features.mask(constraint)
+        queues = _queues(workload, system, row)
+        mask = having & _queue_mask(queues, system)
+        if problem is None and not mask.any():
+            problem = f"no node of its queue satisfies the constraint {quoted(text)}"
         if problem is not None:
             rejected.update(dict.fromkeys(np.flatnonzero(pair_of_job == pair).tolist(), problem))
         key = np.packbits(mask).tobytes()
@@ -64,7 +70,6 @@ def classify(workload: Workload, system: System) -> Classes:
             class_of_mask[key] = len(masks)
             masks.append(mask)
         class_of_pair[pair] = class_of_mask[key]
-        queues = _queues(workload, system, row)
         alone = bool(queues) and all(queue.exclusive for queue in queues)
         exclusive[pair] = constraint.exclusive or alone
     return Classes(
@@ -75,28 +80,14 @@ def classify(workload: Workload, system: System) -> Classes:
     )
 
 
-def _mask(
-    constraint: Constraint, text: str, in_queue: BoolArray, features: NodeFeatures
-) -> tuple[BoolArray, str | None]:
-    """Return the nodes of a queue that satisfy a constraint, and why none can if so."""
-    if constraint.problem is not None:
-        return in_queue, constraint.problem
-    having, problem = features.mask(constraint)
-    mask = having & in_queue
-    if problem is None and not mask.any():
-        problem = f"no node of its queue satisfies the constraint {quoted(text)}"
-    return mask, problem
-
-
 def _queues(workload: Workload, system: System, row: int) -> tuple[Queue, ...]:
     """Return the queues of a job."""
     code = workload.queue.codes[row]
     return system.queues_of(workload.queue.values[code] if code >= 0 else None)
 
 
-def _queue_mask(workload: Workload, system: System, row: int) -> BoolArray:
-    """Return the nodes that the queues of a job allow, shape ``(N,)``."""
-    queues = _queues(workload, system, row)
+def _queue_mask(queues: Sequence[Queue], system: System) -> BoolArray:
+    """Return the nodes that some queues allow, shape ``(N,)``."""
     if not queues or not all(queue.groups for queue in queues):
         return np.ones(system.num_nodes, dtype=np.bool_)
     groups = [group for queue in queues for group in queue.groups]
@@ -174,7 +165,7 @@ class NodeFeatures:
                 names = " or ".join(quoted(name) for name in alternatives)
                 return np.zeros_like(mask), f"no node has the feature {names}"
             mask &= np.logical_or.reduce(known)
-        return mask, None
+        return mask, constraint.problem
 
     def _having(self, name: str) -> BoolArray | None:
         """Return the nodes that have a feature (``^``: have not), None if no node has it."""

@@ -8,7 +8,6 @@ import numpy as np
 
 from cpsched.base.types import Split
 from cpsched.mapping.locality import Locality, asks_for_locality
-from cpsched.mapping.room import unit_capacity
 from cpsched.model.distinct import distinct
 
 if TYPE_CHECKING:
@@ -60,7 +59,9 @@ def infeasible(
         loose = np.flatnonzero(own & ~shapes.contiguous)
         fits[loose] = _fits_kinds(shapes, loose, kinds, counts)
         for at in np.flatnonzero(own & shapes.contiguous).tolist():
-            fits[at] = _fits_line(shapes, at, system.capacity, eligible[index])
+            held = _held(shapes, np.array([at]), system.capacity, system.num_nodes)[0]
+            anywhere = Locality.of(shapes, at)._replace(segment=1, switches=0)
+            fits[at] = anywhere.fits_window(held * eligible[index], np.zeros_like(held))
         for at in np.flatnonzero(own & ~fits).tolist():
             reasons[at] = _reason(shapes, at, kinds, counts)
         for at in np.flatnonzero(own & fits & asks_for_locality(shapes)).tolist():
@@ -110,6 +111,33 @@ def most_units(
     return np.minimum(most, shapes.units_max)[shape_of_row]
 
 
+def unit_capacity(
+    capacity: IntArray, request: IntArray, per_node: IntArray, limit: IntArray
+) -> IntArray:
+    """
+    Return how many units of each shape an empty node of each kind holds.
+
+    Parameters
+    ----------
+    capacity
+        What a node of each kind holds, shape ``(M, R)``.
+    request, per_node
+        What one unit needs, and the job on each node in addition, shapes ``(S, R)``.
+    limit
+        The most units of interest, shape ``(S,)``: a unit may need nothing at all.
+
+    Returns
+    -------
+    ndarray
+        Units, at most ``limit``, shape ``(S, M)``.
+    """
+    left = capacity[None, :, :] - per_node[:, None, :]
+    needed = request[:, None, :]
+    units = np.where(needed > 0, left // np.maximum(needed, 1), limit[:, None, None])
+    held = np.where((left < 0).any(axis=2), 0, units.min(axis=2))
+    return np.asarray(np.clip(held, 0, limit[:, None]), dtype=np.int64)
+
+
 def _shapes_of(
     workload: Workload, eligible_class: IntArray, rows: IntArray, columns: Sequence[str]
 ) -> tuple[Workload, IntArray, IntArray]:
@@ -139,7 +167,7 @@ def _fits_kinds(shapes: Workload, which: IntArray, kinds: IntArray, counts: IntA
             & (_most(shapes, some, held, counts) >= shapes.units[some])
         )
         for at in np.flatnonzero(good & (shapes.split[some] == Split.EVEN)).tolist():
-            shares = _shares(shapes, int(some[at]), int(counts.sum()))
+            shares = Locality.of(shapes, int(some[at]))._replace(segment=1).shares(counts.sum())
             good[at] = any(counts[held[at] >= share].sum() >= nodes for nodes, share in shares)
         fits[start : start + step] = good
     return fits
@@ -155,45 +183,10 @@ def _most(shapes: Workload, which: IntArray, held: IntArray, counts: IntArray) -
     return np.asarray((sorted_held * taken).sum(axis=1))
 
 
-def _shares(shapes: Workload, at: int, num_nodes: int) -> list[tuple[int, int]]:
-    """Return the (nodes, units on each) with which a shape splits evenly within its bounds."""
-    units = int(shapes.units[at])
-    most = min(int(shapes.nodes_max[at]), units, num_nodes)
-    nodes = range(int(shapes.nodes_min[at]), most + 1)
-    return [(num, units // num) for num in nodes if units % num == 0]
-
-
 def _held(shapes: Workload, which: IntArray, kinds: IntArray, num_nodes: int) -> IntArray:
     """Return how many units of some shapes each kind of node holds, shape ``(S, M)``."""
     limit = np.minimum(shapes.units_max[which], _MOST_UNITS // max(1, int(num_nodes)))
     return unit_capacity(kinds, shapes.request[which], shapes.per_node[which], limit)
-
-
-def _fits_line(shapes: Workload, at: int, capacity: IntArray, eligible: BoolArray) -> bool:
-    """Say whether a shape fits on consecutive nodes, each holding at least one unit."""
-    held = _held(shapes, np.array([at]), capacity, len(capacity))[0] * eligible
-    if shapes.split[at] == Split.EVEN:
-        return any(
-            max((length for _, length in _runs(held >= share)), default=0) >= nodes
-            for nodes, share in _shares(shapes, at, len(held))
-        )
-    units, fewest, most = (
-        int(column[at]) for column in (shapes.units, shapes.nodes_min, shapes.nodes_max)
-    )
-    sums = np.concatenate(([0], np.cumsum(held)))
-    for start, length in _runs(held > 0):
-        # A longer window holds more, so only the longest allowed one matters.
-        nodes = min(most, units, length)
-        begins = np.arange(start, start + length - nodes + 1)
-        if nodes >= fewest and (sums[begins + nodes] - sums[begins]).max() >= units:
-            return True
-    return False
-
-
-def _runs(mask: BoolArray) -> list[tuple[int, int]]:
-    """Return start and length of each maximal run of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate(([0], mask.astype(np.int8), [0]))))
-    return [(int(a), int(b - a)) for a, b in edges.reshape(-1, 2)]
 
 
 def _reason(shapes: Workload, at: int, kinds: IntArray, counts: IntArray) -> str:

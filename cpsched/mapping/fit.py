@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.mapping.classes import classify
+from cpsched.mapping.draft import Draft
 from cpsched.mapping.feasibility import infeasible
-from cpsched.mapping.limits import bound_nodes, check_limits, fill_requested_time, resolve_queues
-from cpsched.mapping.malleable import with_malleable, within_machine
+from cpsched.mapping.limits import bound_nodes, choose_queues, fill_requested_time, resolve_queues
+from cpsched.mapping.malleable import bound_units, set_malleable, set_restarts
 from cpsched.mapping.requests import align, pooled, to_units
-from cpsched.mapping.restarts import with_restarts
 from cpsched.mapping.settings import NONE
 from cpsched.model.system import ProcessorMapping
 
@@ -81,10 +81,10 @@ def fit(
     enforce_limits
         Whether a job that asks for more time than its queue allows is rejected.
     restarts
-        Which jobs may be restarted, see :class:`~cpsched.mapping.restarts.Restarts`; ``none``: as
+        Which jobs may be restarted, see :class:`~cpsched.mapping.settings.Restarts`; ``none``: as
         in the log.
     malleable
-        Which jobs may change size, see :class:`~cpsched.mapping.malleable.Malleable`; ``none``: as
+        Which jobs may change size, see :class:`~cpsched.mapping.settings.Malleable`; ``none``: as
         in the log.
 
     Returns
@@ -107,30 +107,29 @@ def fit(
     """
     if workload.layout == "processors" and system.log.processors is ProcessorMapping.POOL:
         system = pooled(system)
-    workload = with_restarts(workload, restarts)
-    workload = fill_requested_time(resolve_queues(workload, system), system)
-    workload, rejected = check_limits(workload, system, enforce_limits=enforce_limits)
-    classes = classify(workload, system)
-    rejected = {**classes.rejected, **rejected}
-    workload, lacking = align(workload.with_columns(exclusive=classes.exclusive), system)
-    rejected = {**lacking, **rejected}
-    workload = with_malleable(workload, malleable)
-    workload = to_units(workload, system, classes.of_job, classes.nodes)
-    workload, too_many = bound_nodes(workload, system)
-    rejected = {**too_many, **rejected}
-    workload = within_machine(workload, system, classes.of_job, classes.nodes)
-    rest = np.ones(workload.num_jobs, dtype=np.bool_)
-    rest[list(rejected)] = False
-    rejected.update(
-        infeasible(workload, system, classes.of_job, classes.nodes, rows=np.flatnonzero(rest))
-    )
-    rejected.update(_never_released(workload, rejected))
+    draft = Draft(workload, system)
+    set_restarts(draft, restarts)
+    resolve_queues(draft)
+    fill_requested_time(draft)
+    choose_queues(draft, enforce_limits=enforce_limits)
+    draft.classes = classes = classify(draft.workload, system)
+    draft.reject(classes.rejected)
+    draft.change(exclusive=classes.exclusive)
+    align(draft)
+    set_malleable(draft, malleable)
+    to_units(draft)
+    bound_nodes(draft)
+    bound_units(draft)
+    fitted = draft.workload.with_columns()
+    rest = draft.accepted()
+    draft.reject(infeasible(fitted, system, classes.of_job, classes.nodes, rows=rest))
+    draft.reject(_never_released(fitted, draft.rejected))
     return Fitted(
-        workload=workload,
+        workload=fitted,
         system=system,
         eligible_class=classes.of_job,
         eligible=classes.nodes,
-        rejected=tuple(sorted(rejected.items())),
+        rejected=tuple(sorted(draft.rejected.items())),
         enforce_limits=enforce_limits,
         restarts=restarts,
         malleable=malleable,

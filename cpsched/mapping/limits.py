@@ -1,4 +1,4 @@
-"""Queues of a log as queues of a system, and what their rules say about time and users."""
+"""Queues of a log as queues of a system, and what their rules say about time, users and nodes."""
 
 from __future__ import annotations
 
@@ -15,13 +15,14 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.base.types import BoolArray, IntArray
+    from cpsched.mapping.draft import Draft
     from cpsched.model.system import Queue, System
     from cpsched.model.workload import Workload
 
 
-def resolve_queues(workload: Workload, system: System) -> Workload:
+def resolve_queues(draft: Draft) -> None:
     """
-    Return the workload with the system's queues as its ``queue`` column.
+    Give each job the system's queues as its ``queue`` column.
 
     The log's queue or partition (``queue_field``) is renamed as the system says; of several, with
     commas between, each is. A job without one is in the default queue, if there is one. A system
@@ -32,9 +33,11 @@ def resolve_queues(workload: Workload, system: System) -> Workload:
     ConfigError
         If a job's queue is none of the system's.
     """
-    column: Labels = getattr(workload, system.log.queue_field)
+    system, log = draft.system, draft.system.log
+    column: Labels = getattr(draft.workload, log.queue_field)
     if not system.queues:
-        return workload.with_columns(queue=column)
+        draft.change(queue=column)
+        return
     default = next((name for name, queue in system.queues.items() if queue.default), None)
     renamed: list[str | None] = []
     used = set(np.unique(column.codes).tolist())
@@ -42,18 +45,18 @@ def resolve_queues(workload: Workload, system: System) -> Workload:
         if text is None or code not in used:
             renamed.append(default if text is None else None)
             continue
-        names = [system.log.queues.get(name, name) for name in text.split(",")]
+        names = [log.queues.get(name, name) for name in text.split(",")]
         unknown = next((name for name in names if name not in system.queues), None)
         if unknown is not None:
-            job = workload.job_id[np.flatnonzero(column.codes == code)[0]]
+            job = draft.workload.job_id[np.flatnonzero(column.codes == code)[0]]
             raise ConfigError(
-                f"job {job} is in {system.log.queue_field} {quoted(unknown)}, which the system does"
+                f"job {job} is in {log.queue_field} {quoted(unknown)}, which the system does"
                 f" not have; it has: {', '.join(system.queues)}. Map other names in [log.queues]"
                 " of the system file",
                 where=f"system {system.name}",
             )
         renamed.append(",".join(dict.fromkeys(names)))
-    return workload.with_columns(queue=_relabelled(column.codes, renamed))
+    draft.change(queue=_relabelled(column.codes, renamed))
 
 
 def _relabelled(codes: IntArray, names: Sequence[str | None]) -> Labels:
@@ -62,9 +65,9 @@ def _relabelled(codes: IntArray, names: Sequence[str | None]) -> Labels:
     return Labels(values.codes[codes], values.values).take(np.arange(len(codes)))
 
 
-def fill_requested_time(workload: Workload, system: System) -> Workload:
+def fill_requested_time(draft: Draft) -> None:
     """
-    Return the workload with a requested time for every job.
+    Give each job a requested time.
 
     Where the log has none: the queue's default, else the queue's limit (as Slurm does), else the
     system's default.
@@ -74,39 +77,36 @@ def fill_requested_time(workload: Workload, system: System) -> Workload:
     ConfigError
         If there is none of them for a job.
     """
+    workload = draft.workload
     missing = workload.requested_time == MISSING
     if not missing.any():
-        return workload
-    defaults = [_default_time(queues, system) for queues in _queues(workload, system)]
+        return
+    defaults = [_default_time(queues, draft.system) for queues in draft.queues()]
     filled = np.asarray(defaults, dtype=np.int64)[workload.queue.codes]
     unknown = np.flatnonzero(missing & (filled == MISSING))
     if len(unknown):
         raise ConfigError(
             f"job {workload.job_id[unknown[0]]} has no requested time ({len(unknown)} jobs have"
             " none); set default_time in the system file, at the top or for the queue",
-            where=f"system {system.name}",
+            where=f"system {draft.system.name}",
         )
-    return workload.with_columns(
+    draft.change(
         requested_time=np.where(missing, filled, workload.requested_time),
         requested_time_assumed=workload.requested_time_assumed | missing,
     )
 
 
-def check_limits(
-    workload: Workload, system: System, *, enforce_limits: bool
-) -> tuple[Workload, dict[int, str]]:
+def choose_queues(draft: Draft, *, enforce_limits: bool) -> None:
     """
-    Return the workload with jobs in those of their queues alone that take them.
+    Keep each job in those of its queues alone that take it, by their time limits and users.
 
-    Returns
-    -------
-    workload, rejected
-        Jobs keep their queues if none takes them: these rows, and why the last one does not.
+    Jobs that none takes keep their queues and are rejected, for why the last one does not.
     """
+    workload = draft.workload
     rejected: dict[int, str] = {}
     names = [*workload.queue.values]
     codes = workload.queue.codes.copy()
-    for code, queues in enumerate(_queues(workload, system)[:-1]):
+    for code, queues in enumerate(draft.queues()[:-1]):
         if not any(queue.users or queue.max_time for queue in queues):
             continue
         rows = np.flatnonzero(workload.queue.codes == code)
@@ -122,9 +122,9 @@ def check_limits(
                 codes[row] = len(names) - 1
             else:
                 rejected[row] = reasons[-1][row]
-    if len(names) == len(workload.queue.values):
-        return workload, rejected
-    return workload.with_columns(queue=_relabelled(codes, [*names, None])), rejected
+    draft.reject(rejected)
+    if len(names) > len(workload.queue.values):
+        draft.change(queue=_relabelled(codes, [*names, None]))
 
 
 def _kept_out(
@@ -141,56 +141,37 @@ def _kept_out(
     if queue.users:
         allowed = _member(workload.user, queue) | _member(workload.group, queue)
         for row in rows[~allowed[rows]].tolist():
-            found[row] = (
-                f"{_user(workload, row)} is not allowed in queue {queue.name}, which takes:"
-                f" {', '.join(queue.users)}"
-            )
+            code = workload.user.codes[row]
+            user = f"user {quoted(workload.user.values[code])}" if code >= 0 else "an unknown user"
+            takes = ", ".join(queue.users)
+            found[row] = f"{user} is not allowed in queue {queue.name}, which takes: {takes}"
     return found
 
 
-def bound_nodes(workload: Workload, system: System) -> tuple[Workload, dict[int, str]]:
-    """
-    Return the workload, in layout ``units``, with the bounds on nodes of its jobs' queues.
-
-    Returns
-    -------
-    workload, rejected
-        Rows of jobs that ask for more nodes than their queues allow, and why.
-    """
-    of_code = _queues(workload, system)
-    if all(queue.min_nodes == 1 and not queue.max_nodes for queue in system.queues.values()):
-        return workload, {}
+def bound_nodes(draft: Draft) -> None:
+    """Bound the nodes of each job, in layout ``units``, as its queues do; reject what cannot be."""
+    workload, of_code = draft.workload, draft.queues()
+    if all(queue.min_nodes == 1 and not queue.max_nodes for queue in draft.system.queues.values()):
+        return
     codes = workload.queue.codes
     least = np.array([min((q.min_nodes for q in queues), default=1) for queues in of_code])[codes]
     most = np.array(
         [max((q.max_nodes or UNBOUNDED for q in queues), default=UNBOUNDED) for queues in of_code]
     )[codes]
-    rejected = {
-        row: f"asks for {workload.nodes_min[row]} nodes, queue {_name(workload, row)} allows"
-        f" {most[row]}"
-        for row in np.flatnonzero(workload.nodes_min > most).tolist()
-    } | {
-        row: f"asks for at most {workload.nodes_max[row]} nodes, queue {_name(workload, row)}"
-        f" needs {least[row]}"
-        for row in np.flatnonzero(workload.nodes_max < least).tolist()
-    }
-    fits = np.ones(len(workload), dtype=np.bool_)
-    fits[list(rejected)] = False
-    bounded = workload.with_columns(
-        nodes_min=np.where(fits, np.maximum(workload.nodes_min, least), workload.nodes_min),
-        nodes_max=np.where(fits, np.minimum(workload.nodes_max, most), workload.nodes_max),
+    fewest, largest = workload.nodes_min, workload.nodes_max
+    names = [*workload.queue.values, ""]
+    rejected: dict[int, str] = {}
+    for row in np.flatnonzero((fewest > most) | (largest < least)).tolist():
+        queue = names[codes[row]]
+        rejected[row] = f"asks for at most {largest[row]} nodes, queue {queue} needs {least[row]}"
+        if largest[row] >= least[row]:
+            rejected[row] = f"asks for {fewest[row]} nodes, queue {queue} allows {most[row]}"
+    draft.reject(rejected)
+    fits = (fewest <= most) & (largest >= least)
+    draft.change(
+        nodes_min=np.where(fits, np.maximum(fewest, least), fewest),
+        nodes_max=np.where(fits, np.minimum(largest, most), largest),
     )
-    return bounded, rejected
-
-
-def _name(workload: Workload, row: int) -> str:
-    name: str = workload.queue.values[workload.queue.codes[row]]
-    return name
-
-
-def _queues(workload: Workload, system: System) -> list[tuple[Queue, ...]]:
-    """Return the queues of each code, none for the last: -1 indexes "no queue"."""
-    return [system.queues_of(names) for names in (*workload.queue.values, None)]
 
 
 def _default_time(queues: Sequence[Queue], system: System) -> int:
@@ -203,8 +184,3 @@ def _member(column: Labels, queue: Queue) -> BoolArray:
     """Return the jobs whose user (or group) is on the queue's list, shape ``(J,)``."""
     listed: IntArray = np.asarray([name in queue.users for name in [*column.values, ""]])
     return listed[column.codes].astype(np.bool_)
-
-
-def _user(workload: Workload, row: int) -> str:
-    code = workload.user.codes[row]
-    return f"user {quoted(workload.user.values[code])}" if code >= 0 else "an unknown user"

@@ -9,7 +9,7 @@ import numpy as np
 from cpsched.base.types import MISSING, Split
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from typing import Self
 
     from cpsched.base.types import BoolArray, IntArray
@@ -82,7 +82,7 @@ class Locality(NamedTuple):
                 " are not a multiple of"
             )
         group = topology.level_group(0)
-        fits = self._fits_window if self.contiguous else self._fits_groups
+        fits = self.fits_window if self.contiguous else self._fits_groups
         if fits(held, group):
             return None
         sizes = np.bincount(group, minlength=1)
@@ -110,7 +110,7 @@ class Locality(NamedTuple):
         first = -(-self.fewest // self.segment) * self.segment
         return range(first, min(self.most, self.units, usable) + 1, self.segment)
 
-    def _shares(self, usable: int) -> Iterator[tuple[int, int]]:
+    def shares(self, usable: int) -> Iterator[tuple[int, int]]:
         """Yield numbers of nodes with the units each must hold at least."""
         for num in self._counts(usable):
             if not self.even:
@@ -123,7 +123,7 @@ class Locality(NamedTuple):
         if self.even:
             return any(
                 self._most_chunks(held >= share, group) * self.segment >= num
-                for num, share in self._shares(len(held))
+                for num, share in self.shares(len(held))
             )
         counts = self._counts(int((held > 0).sum()))
         low, high = counts[0] // self.segment, counts[-1] // self.segment
@@ -143,13 +143,22 @@ class Locality(NamedTuple):
         chunks = np.sort(np.bincount(group[usable], minlength=1) // self.segment)[::-1]
         return int(chunks[: self.switches or None].sum())
 
-    def _fits_window(self, held: IntArray, group: IntArray) -> bool:
-        """Say whether the job fits on consecutive nodes."""
+    def fits_window(self, held: IntArray, group: IntArray) -> bool:
+        """
+        Say whether the job fits on consecutive nodes.
+
+        Parameters
+        ----------
+        held
+            Units of the job that each node holds when empty, shape ``(N,)``.
+        group
+            The lowest group of the topology that each node is in, shape ``(N,)``.
+        """
         sizes = np.bincount(group)
         ends = np.cumsum(sizes)
         torn = np.concatenate([[0], np.cumsum(sizes % self.segment != 0)])
         sums = np.concatenate([[0], np.cumsum(held)])
-        for num, share in self._shares(len(held)):
+        for num, share in self._windows(held):
             begin = np.arange(len(held) - num + 1)
             first, last = group[begin], group[begin + num - 1]
             usable = np.concatenate([[0], np.cumsum(held >= share)])
@@ -165,6 +174,16 @@ class Locality(NamedTuple):
             if good.any():
                 return True
         return False
+
+    def _windows(self, held: IntArray) -> Iterable[tuple[int, int]]:
+        """Return the numbers of consecutive nodes to try, with the units each must hold."""
+        if self.even or self.segment > 1 or self.switches:
+            return self.shares(len(held))
+        # A longer window holds more, so only the longest allowed one of each run matters.
+        gaps = np.flatnonzero(held == 0)
+        lengths = np.diff(gaps, prepend=-1, append=len(held)) - 1
+        longest = np.minimum(np.unique(lengths), min(self.most, self.units))
+        return [(num, 1) for num in np.unique(longest).tolist() if num >= self.fewest]
 
 
 def _lasting_switches(shapes: Workload) -> IntArray:

@@ -1,105 +1,66 @@
-"""Which jobs may have another number of units than the log says, and between which bounds."""
+"""Which jobs may be started again, or have another number of units than the log says."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpsched.base.types import UNBOUNDED, JobType, Split
-from cpsched.errors import ConfigError, check_range
 from cpsched.mapping.feasibility import most_units
-from cpsched.mapping.settings import LONGEST, NONE, read_settings
+from cpsched.mapping.settings import KINDS, NONE, Malleable, Restarts
 from cpsched.model.speedup import MILLION
 from cpsched.model.workload import RESIZE_COST
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.system import System
+    from cpsched.base.types import BoolArray
+    from cpsched.mapping.draft import Draft
     from cpsched.model.workload import Workload
 
-_KINDS = {kind.name.lower(): kind for kind in JobType if kind is not JobType.RIGID}
-#: Of the draw; another one than that of the jobs that may be restarted.
-_SEED = 1
-_MOST = 1000
+#: Of the draw of each setting, so that neither tells of the other.
+_RESTARTS_SEED, _MALLEABLE_SEED = 0, 1
 
 
-class Malleable(NamedTuple):
+def set_restarts(draft: Draft, text: str) -> None:
+    """Let jobs be restarted as a setting says; ``none``: as in the log."""
+    if text == NONE:
+        return
+    found = Restarts.parse(text)
+    chosen = _drawn(draft, _RESTARTS_SEED, found.share)
+    draft.change(
+        restartable=chosen,
+        restart_cost=np.where(chosen, found.cost, 0),
+        checkpoint=np.where(chosen, found.checkpoint, 0),
+    )
+
+
+def set_malleable(draft: Draft, text: str) -> None:
     """
-    How a share of a log's jobs may change size.
-
-    Attributes
-    ----------
-    share
-        Of the jobs, drawn at random and always the same ones of a log; those of a smaller share
-        are among those of a larger one.
-    least, most
-        Fewest and most units, as multiples of the job's units; rounded up and down.
-    kind
-        ``moldable``, ``malleable`` or ``evolving``.
-    serial
-        Fraction of a job's work that its units cannot share.
-    cost
-        Seconds without progress after each change of size.
-    """
-
-    share: float = 1.0
-    least: float = 0.5
-    most: float = 2.0
-    kind: str = JobType.MALLEABLE.name.lower()
-    serial: float = 0.0
-    cost: int = RESIZE_COST
-
-    @classmethod
-    def parse(cls, text: str) -> Malleable:
-        """
-        Read ``share=0.5,least=0.5,most=2,kind=moldable,serial=0.05,cost=10``; see the defaults.
-
-        Raises
-        ------
-        ConfigError
-            If something else is given, or a value is invalid.
-        """
-        found = cls(**read_settings(cls._field_defaults, "malleable", text))
-        check_range("share", found.share, 0, 1)
-        check_range("least", found.least, 0, 1)
-        check_range("most", found.most, 1, _MOST)
-        check_range("serial", found.serial, 0, 1)
-        check_range("cost", found.cost, 0, LONGEST)
-        if found.kind not in _KINDS:
-            raise ConfigError(
-                f"kind is {found.kind}, must be one of: {', '.join(_KINDS)}", key="malleable"
-            )
-        return found
-
-
-def with_malleable(workload: Workload, text: str) -> Workload:
-    """
-    Return a workload in which jobs may change size as a setting says; ``none``: as in the log.
+    Let jobs change size as a setting says; ``none``: as in the log.
 
     Jobs that ask for more than a number of units stay rigid: those split evenly, on consecutive
     nodes, in segments, below few switches, or alone on a fixed number of nodes that is not one for
     each unit. Where it is one for each unit, the bounds on nodes follow those on units.
     The units of a rigid job are what it asks for, whatever the log says of bounds.
     """
+    workload, units = draft.workload, draft.workload.units
     if text == NONE:
         rigid = workload.job_type == JobType.RIGID
-        return workload.with_columns(
-            units_min=np.where(rigid, workload.units, workload.units_min),
-            units_max=np.where(rigid, workload.units, workload.units_max),
+        draft.change(
+            units_min=np.where(rigid, units, workload.units_min),
+            units_max=np.where(rigid, units, workload.units_max),
         )
+        return
     found = Malleable.parse(text)
-    chosen = np.random.default_rng(_SEED).random(len(workload)) < found.share
-    chosen &= _is_plain(workload)
-    units = workload.units
+    chosen = _drawn(draft, _MALLEABLE_SEED, found.share) & _is_plain(workload)
     # In whole millionths: 0.1 * 30 is a little more than 3.
     least, largest = round(found.least * MILLION), round(found.most * MILLION)
     fewest = np.where(chosen, np.maximum(-(-least * units // MILLION), 1), units)
     most = np.where(chosen, np.minimum(largest * units // MILLION, UNBOUNDED), units)
-    evolving = chosen & (found.kind == JobType.EVOLVING.name.lower())
+    evolving = chosen & (KINDS[found.kind] is JobType.EVOLVING)
     own_node = chosen & (workload.nodes_min == units) & (workload.nodes_max == units)
-    return workload.with_columns(
-        job_type=np.where(chosen, _KINDS[found.kind], JobType.RIGID),
+    draft.change(
+        job_type=np.where(chosen, KINDS[found.kind], JobType.RIGID),
         units_min=fewest,
         units_max=most,
         nodes_min=np.where(own_node, fewest, workload.nodes_min),
@@ -112,34 +73,29 @@ def with_malleable(workload: Workload, text: str) -> Workload:
     )
 
 
-def within_machine(
-    workload: Workload, system: System, eligible_class: IntArray, eligible: BoolArray
-) -> Workload:
+def bound_units(draft: Draft) -> None:
     """
-    Return a workload in which no job may have more units than its eligible nodes hold.
+    Let no job have more units than its eligible nodes hold, nor fewer than nodes it must touch.
 
-    Nor fewer than the nodes that it must touch. Jobs whose needs are more than a number of units
-    keep the bounds that the log gives them.
-
-    Parameters
-    ----------
-    workload
-        Layout ``units``, in the system's resource kinds.
-    eligible_class, eligible
-        Which nodes each job may use, shapes ``(J,)`` and ``(C, N)``.
+    Jobs whose needs are more than a number of units keep the bounds that the log gives them.
     """
+    workload, classes = draft.workload, draft.classes
     rows = np.flatnonzero((workload.units_min < workload.units_max) & _is_plain(workload))
     if not len(rows):
-        return workload
-    units, fewest, most = (
-        column.copy() for column in (workload.units, workload.units_min, workload.units_max)
-    )
-    held = most_units(workload, system, eligible_class, eligible, rows=rows)
-    most[rows] = np.maximum(np.minimum(most[rows], held), units[rows])
-    needed = np.minimum(workload.nodes_min[rows], units[rows])
-    fewest[rows] = np.maximum(fewest[rows], needed)
+        return
+    units = workload.units[rows]
+    fewest, most = workload.units_min.copy(), workload.units_max.copy()
+    held = most_units(workload, draft.system, classes.of_job, classes.nodes, rows=rows)
+    most[rows] = np.maximum(np.minimum(most[rows], held), units)
+    fewest[rows] = np.maximum(fewest[rows], np.minimum(workload.nodes_min[rows], units))
     wanted = np.where(workload.evolve_to > 0, np.clip(workload.evolve_to, fewest, most), 0)
-    return workload.with_columns(units_min=fewest, units_max=most, evolve_to=wanted)
+    draft.change(units_min=fewest, units_max=most, evolve_to=wanted)
+
+
+def _drawn(draft: Draft, seed: int, share: float) -> BoolArray:
+    """Draw a share of the jobs, shape ``(J,)``."""
+    drawn: BoolArray = np.random.default_rng(seed).random(len(draft.workload)) < share
+    return drawn
 
 
 def _is_plain(workload: Workload) -> BoolArray:

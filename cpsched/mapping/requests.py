@@ -9,26 +9,26 @@ import numpy as np
 
 from cpsched.base.types import UNBOUNDED
 from cpsched.errors import ConfigError
-from cpsched.mapping.room import unit_capacity
+from cpsched.mapping.feasibility import unit_capacity
 from cpsched.model.distinct import distinct
 from cpsched.model.system import MemoryMapping, ProcessorMapping
 from cpsched.model.topology import Topology
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.mapping.draft import Draft
     from cpsched.model.system import System
-    from cpsched.model.workload import Workload
 
 _AMOUNTS = ("request", "per_node", "per_node_max")
 
 
-def align(workload: Workload, system: System) -> tuple[Workload, dict[int, str]]:
+def align(draft: Draft) -> None:
     """
-    Return the workload in the resource kinds of the system, and the rows that want another.
+    Count what jobs ask for in the resource kinds of the system, and reject who wants another.
 
     Memory is dropped where the system's ``log`` says so. What a job could use at most
     (``per_node_max``) of a kind the system lacks is not a reason to reject it.
     """
+    workload, system = draft.workload, draft.system
     ignored = {"mem"} if system.log.memory is MemoryMapping.IGNORED else set()
     shape = (workload.num_jobs, len(system.resources))
     columns = {name: np.zeros(shape, dtype=np.int64) for name in _AMOUNTS}
@@ -45,7 +45,8 @@ def align(workload: Workload, system: System) -> tuple[Workload, dict[int, str]]
             amounts = getattr(workload, name)[:, source]
             for row in np.flatnonzero(amounts).tolist():
                 rejected[row] = f"asks for {amounts[row]} {kind} {place}, the system has none"
-    return workload.with_columns(resources=system.resources, **columns), rejected
+    draft.reject(rejected)
+    draft.change(resources=system.resources, **columns)
 
 
 def pooled(system: System) -> System:
@@ -66,68 +67,57 @@ def pooled(system: System) -> System:
     )
 
 
-def to_units(
-    workload: Workload, system: System, eligible_class: IntArray, eligible: BoolArray
-) -> Workload:
+def to_units(draft: Draft) -> None:
     """
-    Return the workload in layout ``units``; one that is so already comes back as it is.
+    Bring jobs into layout ``units``, those that a log counts in processors.
 
-    Parameters
-    ----------
-    workload
-        In the system's resource kinds; in layout ``processors``, ``units`` counts processors and
-        ``request`` is what one of them needs.
-    eligible_class, eligible
-        Which nodes each job may use, shapes ``(J,)`` and ``(C, N)``.
+    In layout ``processors``, ``units`` counts processors and ``request`` is what one needs.
 
     Raises
     ------
     ConfigError
         If the system does not say how processors are taken, or whole nodes differ in cores.
     """
-    if workload.layout == "units":
-        return workload
-    mapping = system.log.processors
+    if draft.workload.layout == "units":
+        return
+    mapping = draft.system.log.processors
     if mapping is None:
         raise ConfigError(
             "the log only counts processors, and the system does not say how they are placed on"
             " nodes:"
             f" set processors in [log] to one of: {', '.join(ProcessorMapping)}",
-            where=f"system {system.name}",
+            where=f"system {draft.system.name}",
         )
-    request = workload.request.copy()
-    request[:, 0] = system.log.processor_cores
-    workload = replace(workload, layout="units", request=request)
+    request = draft.workload.request.copy()
+    request[:, 0] = draft.system.log.processor_cores
+    draft.change(layout="units", request=request)
     if mapping is ProcessorMapping.WHOLE_NODES:
-        return _whole_nodes(workload, system, eligible_class, eligible)
+        _take_whole_nodes(draft)
     if mapping is ProcessorMapping.PACKED:
-        return _packed(workload, system, eligible_class, eligible)
-    return workload
+        _pack(draft)
 
 
-def _whole_nodes(
-    workload: Workload, system: System, eligible_class: IntArray, eligible: BoolArray
-) -> Workload:
-    """Return ceil(P / cores per node) units, each with a full node's cores."""
-    cores = np.ones(len(eligible), dtype=np.int64)
-    for index, mask in enumerate(eligible):
+def _take_whole_nodes(draft: Draft) -> None:
+    """Make ceil(P / cores per node) units, each with a full node's cores."""
+    workload, system, classes = draft.workload, draft.system, draft.classes
+    cores = np.ones(len(classes.nodes), dtype=np.int64)
+    for index, mask in enumerate(classes.nodes):
         kinds = np.unique(system.capacity[mask, 0])
         if len(kinds) > 1:
-            job = workload.job_id[np.flatnonzero(eligible_class == index)[0]]
+            job = workload.job_id[np.flatnonzero(classes.of_job == index)[0]]
             raise ConfigError(
                 f"whole nodes of job {job} could have {' or '.join(map(str, kinds))} cores: give"
                 ' its queue groups of one size, or set processors to "packed" or "pool"',
                 where=f"system {system.name}",
             )
         cores[index] = kinds[0] if len(kinds) else 1
-    full = cores[eligible_class]
+    full = cores[classes.of_job]
     units = -(-workload.units // full)
     # The processors lie evenly, so a unit's memory is that of its share, not of a full node.
     request = workload.request * -(-workload.units // units)[:, None]
     request[:, 0] = full
     fewest, most = -(-workload.units_min // full), -(-workload.units_max // full)
-    return replace(
-        workload,
+    draft.change(
         units=units,
         request=request,
         nodes_min=fewest,
@@ -138,17 +128,16 @@ def _whole_nodes(
     )
 
 
-def _packed(
-    workload: Workload, system: System, eligible_class: IntArray, eligible: BoolArray
-) -> Workload:
-    """Return the units with node bounds: as few nodes as can hold them."""
-    code, first = distinct([eligible_class, *workload.request.T], workload.num_jobs)
-    kinds = [np.unique(system.capacity[mask], axis=0) for mask in eligible]
+def _pack(draft: Draft) -> None:
+    """Bound the nodes of jobs: as few as can hold their units."""
+    workload, system, classes = draft.workload, draft.system, draft.classes
+    code, first = distinct([classes.of_job, *workload.request.T], workload.num_jobs)
+    kinds = [np.unique(system.capacity[mask], axis=0) for mask in classes.nodes]
     most = np.zeros(len(first), dtype=np.int64)
     least = np.zeros(len(first), dtype=np.int64)
     nothing = np.zeros_like(workload.request[:1])
     for shape, row in enumerate(first.tolist()):
-        own = kinds[eligible_class[row]]
+        own = kinds[classes.of_job[row]]
         held = unit_capacity(own, workload.request[[row]], nothing, system.total[:1])[0]
         held = held[held > 0]
         if len(held):
@@ -157,8 +146,7 @@ def _packed(
     fewest = -(-workload.units_min // np.maximum(most[code], 1))
     largest = -(-workload.units_max // np.maximum(least[code], 1))
     never = most[code] == 0
-    return replace(
-        workload,
+    draft.change(
         nodes_min=np.where(never, 1, fewest),
         nodes_max=np.where(never, UNBOUNDED, largest),
     )

@@ -16,7 +16,7 @@ import numpy as np
 
 from cpsched.base.types import Split
 from cpsched.mapping.classes import classify
-from cpsched.mapping.room import unit_capacity
+from cpsched.mapping.feasibility import unit_capacity
 from cpsched.metrics.steps import exact_dot, exact_sum
 from cpsched.metrics.window import finished
 from cpsched.model.distinct import distinct

@@ -1,8 +1,8 @@
 """
 The estimates without which nothing can be compared: the requested time, and the truth.
 
-What knows true runtimes, all or some, is given them by the simulation, which no forecast is: upper
-bounds, to see what information is worth.
+What knows true runtimes is given them by the simulation, which no forecast is: an upper bound, to
+see what information is worth.
 """
 
 from __future__ import annotations
@@ -39,25 +39,7 @@ class Requested(RuntimePredictor):
         return Prediction.point(jobs.requested_time)
 
 
-class _Knowing(RuntimePredictor):
-    """Is given the truth, and may draw random numbers, of each job its own."""
-
-    needs_truth = True
-
-    def __init__(self, truth: Callable[[IntArray], IntArray]) -> None:
-        self._truth = truth
-        self._seed = 0
-
-    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
-        """Draw from a seed."""
-        self._seed = seed
-
-    def _random(self, handles: IntArray) -> list[np.random.Generator]:
-        """Return a source of random numbers for each job, the same whenever it is asked about."""
-        return [np.random.default_rng([self._seed, handle]) for handle in handles.tolist()]
-
-
-class Actual(_Knowing):
+class Actual(RuntimePredictor):
     """
     Knows every runtime in advance (R in the papers): the named upper bound.
 
@@ -73,6 +55,7 @@ class Actual(_Knowing):
     """
 
     name = "actual"
+    needs_truth = True
     # A runtime of 0 and one beyond the requested time stay as they are.
     clipped = False
 
@@ -82,58 +65,24 @@ class Actual(_Knowing):
         if not 0 < factor <= _LARGEST:
             raise ValueError(f"factor is {factor:g}, must be above 0 and at most {_LARGEST:g}")
         check_range("sigma", sigma, 0, _LARGEST_SIGMA)
-        super().__init__(truth)
+        self._truth = truth
         self._factor = factor
         self._sigma = sigma
+        self._seed = 0
+
+    def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
+        """Draw from a seed."""
+        self._seed = seed
 
     def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
         """Return the true runtimes, times the factors and rounded down."""
         runtime = self._truth(jobs.handle)
         factor = np.full(len(runtime), self._factor)
         if self._sigma:
-            drawn = [job.standard_normal() for job in self._random(jobs.handle)]
+            # The same for a job whenever it is asked about.
+            sources = (np.random.default_rng([self._seed, job]) for job in jobs.handle.tolist())
+            drawn = [source.standard_normal() for source in sources]
             factor *= np.exp(self._sigma * np.array(drawn))
         if (factor != 1.0).any():
             runtime = np.minimum(np.floor(runtime * factor), MAX_TIME).astype(np.int64)
         return Prediction.point(runtime)
-
-
-class OracleClass(_Knowing):
-    """
-    Knows of each job whether it ends soon, or says so with errors, and nothing else.
-
-    A job that is said to end within some seconds is predicted to run so long, any other its
-    requested time. To see what one bit is worth, and how good a classifier must be.
-
-    Parameters
-    ----------
-    truth
-        As for :class:`Actual`.
-    within
-        Seconds.
-    recall, false_alarms
-        How many of the jobs that end within these seconds are said to, and how many of the others.
-    """
-
-    name = "oracle-class"
-
-    def __init__(
-        self,
-        truth: Callable[[IntArray], IntArray],
-        within: int = 60,
-        recall: float = 1.0,
-        false_alarms: float = 0.0,
-    ) -> None:
-        check_range("within", within, 1, MAX_TIME)
-        check_range("recall", recall, 0, 1)
-        check_range("false_alarms", false_alarms, 0, 1)
-        super().__init__(truth)
-        self._within = within
-        self._chances = false_alarms, recall
-
-    def predict(self, jobs: JobTable, now: int) -> Prediction:  # noqa: ARG002
-        """Return the horizon or the requested time."""
-        short = self._truth(jobs.handle) <= self._within
-        drawn = np.array([job.random() for job in self._random(jobs.handle)])
-        said = drawn < np.where(short, self._chances[1], self._chances[0])
-        return Prediction.point(np.where(said, self._within, jobs.requested_time))

@@ -207,16 +207,12 @@ class RuntimePredictor(RemembersArguments, ABC):
         predictor has answered, so it need not be asked.
     needs_truth
         Whether it is given true runtimes, so that its answers are no forecasts.
-    repredicts
-        Whether it wants to be asked again about jobs that still wait when another job of their
-        user has ended, because its answers follow what has become known since.
     """
 
     name: str = ""
     clipped: bool = True
     is_request: bool = False
     needs_truth: bool = False
-    repredicts: bool = False
 
     def on_epoch(self, epoch: int | None) -> None:
         """

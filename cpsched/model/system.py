@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.base.tables import Column, Table
-from cpsched.base.words import amount, brief, counted
+from cpsched.base.words import brief, counted, memory
 from cpsched.model.arrays import immutable
 from cpsched.model.topology import Topology
 
@@ -213,7 +213,7 @@ class System:
         kinds = self.kinds()
         amounts = self.capacity[[nodes[0] for _, nodes in kinds]].T.tolist()
         columns = [
-            Column(kind, "", tuple(_memory(one) for one in held) if kind == "mem" else tuple(held))
+            Column(kind, "", tuple(map(memory, held) if kind == "mem" else held))
             for kind, held in zip(self.resources, amounts, strict=True)
         ]
         groups = Column("group", "", tuple(brief(group) for group, _ in kinds))
@@ -320,11 +320,6 @@ class System:
     def digest(self) -> str:
         """Return the SHA-256 (hex) of everything that can change a schedule."""
         return hashlib.sha256(json.dumps(self.to_dict(), sort_keys=True).encode()).hexdigest()
-
-
-def _memory(amount_kb: int) -> str:
-    """Return memory for people, without saying again what it is."""
-    return amount("mem", amount_kb).removesuffix(" mem")
 
 
 #: Said only where it is not the default, so that digests stay what they were.

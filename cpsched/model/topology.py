@@ -19,13 +19,13 @@ import numpy as np
 
 from cpsched.model.arrays import immutable
 from cpsched.model.curves import CURVES, along_curve
-from cpsched.model.node_sets import NodeSets
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
     from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.model.node_sets import NodeSets
 
 #: Most sides of a torus, and the longest side.
 MAX_SIDES, MAX_SIDE = 5, 4095
@@ -96,18 +96,13 @@ class Topology:
             raise ValueError("a dragonfly has two levels: routers and groups of routers")
 
     @cached_property
-    def order(self) -> IntArray:
-        """Node indices along the line, shape ``(N,)``: the line is the order."""
-        return np.arange(self.num_nodes, dtype=np.int64)
-
-    @cached_property
     def levels(self) -> IntArray:
         """
         The group of every node at each level below the root, lowest first, shape ``(L, N)``.
 
         Groups count up from 0 along the line, and each lies inside one group of the next level.
         """
-        rows = [self.order // size for size in self.level_sizes]
+        rows = [np.arange(self.num_nodes) // size for size in self.level_sizes]
         rows += [np.repeat(np.arange(len(sizes)), sizes) for sizes in self.group_sizes]
         levels: IntArray = immutable(np.array(rows, dtype=np.int64).reshape(-1, self.num_nodes))
         return levels
@@ -178,15 +173,6 @@ class Topology:
         """Return how few groups of a level can hold so many nodes, were they all free."""
         return int(np.searchsorted(self._largest_first(level), num)) + 1
 
-    def is_compact(self, nodes: IntArray) -> bool:
-        """
-        Whether distinct nodes are compact.
-
-        On a line: they are consecutive. With levels of groups: at every level they touch as few
-        groups as so many nodes can. In a torus: they are consecutive along its curve.
-        """
-        return bool(self.compact(NodeSets.of(nodes))[0])
-
     def misfit(self, nodes: IntArray, *, segment: int = 0, max_switches: int = 0) -> str:
         """
         Say how distinct nodes break what a job asks of their places, '' if they do not.
@@ -205,13 +191,12 @@ class Topology:
             return f"touches {len(counts)} {words}, may touch {max_switches} at most"
         return ""
 
-    def cost(self, nodes: IntArray) -> float:
-        """Return the mean distance over all pairs of distinct nodes; 0 for a single node."""
-        return float(self.mean_distance(NodeSets.of(nodes))[0])
-
     def compact(self, sets: NodeSets, segment: IntArray | int = 1) -> BoolArray:
         """
-        Tell which of S sets of nodes are compact (see :meth:`is_compact`), shape ``(S,)``.
+        Tell which of S sets of nodes are compact, shape ``(S,)``.
+
+        On a line: they are consecutive. With levels of groups: at every level they touch as few
+        groups as so many nodes can. In a torus: they are consecutive along its curve.
 
         Parameters
         ----------

@@ -9,20 +9,24 @@ and the scoring may look at a workload. Dispatchers and predictors see
 :class:`~cpsched.model.jobtable.JobTable` instead, which holds copies of what is known at submit.
 """
 
+# ruff: noqa: RUF009 -- columns are declared by fields with metadata, which have no defaults.
 from __future__ import annotations
 
 import hashlib
 import re
 from dataclasses import dataclass, field, fields, replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
 from cpsched.base.types import (
+    MAX_AMOUNT,
+    MAX_TIME,
     MISSING,
     UNBOUNDED,
     AnyArray,
     BoolArray,
+    DependencyType,
     IntArray,
     JobType,
     Split,
@@ -34,12 +38,17 @@ from cpsched.model.distinct import by_appearance
 from cpsched.model.speedup import MILLION
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from enum import IntEnum
 
 Layout = Literal["processors", "units"]
 
 #: Key of the header's lines that say more of what was set aside: ``reason: text``.
 SET_ASIDE = "Set aside"
+#: No user takes more off a priority, or adds more to it.
+MAX_NICE = 2**31 - 3
+#: Seconds without progress after a change of size, where a log does not say.
+RESIZE_COST = 10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,6 +96,43 @@ class Labels:
         new = np.full(len(codes), -1, dtype=np.int64)
         new[known], first = by_appearance(codes[known])
         return type(self)(new, tuple(self.values[code] for code in codes[known[first]]))
+
+
+class Column(NamedTuple):
+    """
+    What a column of a workload holds, besides what it means.
+
+    Attributes
+    ----------
+    neutral
+        The value that asks for nothing special; None where a workload must be given the column,
+        or where that is another column.
+    least, most
+        Bounds of its numbers; a neutral ``MISSING`` is beyond them.
+    choices
+        The enumeration that its numbers are of.
+    later
+        Whether it came later than the first digests. A column of nothing else than its neutral
+        value is not part of the digest then, so that digests stay what they were.
+    kind
+        The type of the column, as annotated.
+    """
+
+    neutral: int | None = None
+    least: int = 0
+    most: int = UNBOUNDED
+    choices: type[IntEnum] | None = None
+    later: bool = False
+    kind: str = ""
+
+
+def _column(*about: Any, **more: Any) -> Any:
+    """Declare a column of a workload, by the attributes of :class:`Column`."""
+    return field(metadata={"column": Column(*about, **more)})
+
+
+def _time(neutral: int | None = MISSING, least: int = -MAX_TIME, *, later: bool = False) -> Any:
+    return _column(neutral, least, MAX_TIME, later=later)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -171,53 +217,53 @@ class Workload:
     epoch: int | None
     resources: tuple[str, ...]
     layout: Layout
-    job_id: StrArray
-    submit: IntArray
-    requested_time: IntArray
-    requested_time_assumed: BoolArray
-    units: IntArray
-    request: IntArray
-    per_node: IntArray
-    per_node_max: IntArray
-    nodes_min: IntArray
-    nodes_max: IntArray
-    split: IntArray
-    contiguous: BoolArray
-    exclusive: BoolArray
-    segment: IntArray
-    max_switches: IntArray
-    switch_wait: IntArray
-    constraint: Labels
-    queue: Labels
-    partition: Labels
-    user: Labels
-    name: Labels
-    group: Labels
-    qos: Labels
-    reservation: Labels
-    licenses: Labels
-    array: Labels
-    array_limit: IntArray
-    nice: IntArray
-    job_type: IntArray
-    units_min: IntArray
-    units_max: IntArray
-    serial: IntArray
-    resize_cost: IntArray
-    evolve_after: IntArray
-    evolve_to: IntArray
-    urgent: BoolArray
-    deadline: IntArray
-    begin: IntArray
-    restartable: BoolArray
-    checkpoint: IntArray
-    restart_cost: IntArray
-    cancel: IntArray
-    dependency: IntArray
-    dependency_type: IntArray
-    runtime: IntArray
-    status: IntArray
-    recorded_start: IntArray
+    job_id: StrArray = _column()
+    submit: IntArray = _time(None)
+    requested_time: IntArray = _time(least=1)
+    requested_time_assumed: BoolArray = _column(0)
+    units: IntArray = _column(least=1)
+    request: IntArray = _column(most=MAX_AMOUNT)
+    per_node: IntArray = _column(0, most=MAX_AMOUNT)
+    per_node_max: IntArray = _column(0, most=MAX_AMOUNT)
+    nodes_min: IntArray = _column(1, 1)
+    nodes_max: IntArray = _column(UNBOUNDED, 1)
+    split: IntArray = _column(Split.ANY, choices=Split)
+    contiguous: BoolArray = _column(0)
+    exclusive: BoolArray = _column(0)
+    segment: IntArray = _column(0, later=True)
+    max_switches: IntArray = _column(0, later=True)
+    switch_wait: IntArray = _time(least=0, later=True)
+    constraint: Labels = _column(-1)
+    queue: Labels = _column(-1)
+    partition: Labels = _column(-1)
+    user: Labels = _column(-1)
+    name: Labels = _column(-1)
+    group: Labels = _column(-1)
+    qos: Labels = _column(-1, later=True)
+    reservation: Labels = _column(-1, later=True)
+    licenses: Labels = _column(-1, later=True)
+    array: Labels = _column(-1, later=True)
+    array_limit: IntArray = _column(0, later=True)
+    nice: IntArray = _column(0, -MAX_NICE, MAX_NICE, later=True)
+    job_type: IntArray = _column(JobType.RIGID, choices=JobType)
+    units_min: IntArray = _column(least=1)
+    units_max: IntArray = _column(least=1)
+    serial: IntArray = _column(0, 0, MILLION, later=True)
+    resize_cost: IntArray = _time(RESIZE_COST, 0, later=True)
+    evolve_after: IntArray = _time(0, 0, later=True)
+    evolve_to: IntArray = _column(0, later=True)
+    urgent: BoolArray = _column(0)
+    deadline: IntArray = _time()
+    begin: IntArray = _time()
+    restartable: BoolArray = _column(0, later=True)
+    checkpoint: IntArray = _time(0, 0, later=True)
+    restart_cost: IntArray = _time(0, 0, later=True)
+    cancel: IntArray = _time(later=True)
+    dependency: IntArray = _column(-1, -1)
+    dependency_type: IntArray = _column(DependencyType.AFTERANY, choices=DependencyType, later=True)
+    runtime: IntArray = _time(None, 0)
+    status: IntArray = _column(Status.UNKNOWN, -1, choices=Status)
+    recorded_start: IntArray = _time()
     header: tuple[tuple[str, str], ...] = ()
     set_aside: tuple[tuple[str, int], ...] = field(default=())
 
@@ -260,11 +306,10 @@ class Workload:
             (a time or amount below zero, no units, ``nodes_min`` above ``nodes_max``).
         """
         num_jobs = len(job_id)
-        defaults = _neutral_columns(num_jobs, len(resources), np.asarray(units, dtype=np.int64))
-        unknown = sorted(set(columns) - set(defaults))
+        unknown = sorted(set(columns) - set(COLUMNS))
         if unknown:
             raise ValueError(f"a workload has no column {unknown[0]!r}")
-        given: dict[str, Any] = {
+        data: dict[str, Any] = {
             "job_id": np.asarray(job_id, dtype=np.str_),
             "submit": submit,
             "runtime": runtime,
@@ -272,10 +317,9 @@ class Workload:
             "request": np.asarray(request).reshape(num_jobs, len(resources)),
             **columns,
         }
-        data: dict[str, Any] = {}
-        for column, neutral in {**dict.fromkeys(_REQUIRED), **defaults}.items():
-            value = given.get(column)
-            data[column] = neutral if value is None else _as_column(column, value, neutral)
+        sizes = num_jobs, len(resources), np.asarray(units, dtype=np.int64)
+        for name in COLUMNS:
+            data[name] = _column_of(name, data.get(name), *sizes)
         workload = cls(
             title=title,
             epoch=epoch,
@@ -363,18 +407,24 @@ class Workload:
                 f" {self.submit[row - 1]}, that of the job before it"
             )
 
+    def is_neutral(self, name: str) -> bool:
+        """Whether a column asks for nothing special: a workload built without it has the same."""
+        value = getattr(self, name)
+        if isinstance(value, Labels):
+            return bool((value.codes == -1).all())
+        neutral = self.units if name in _UNITS else COLUMNS[name].neutral
+        return neutral is not None and bool((value == neutral).all())
+
     def digest(self) -> str:
         """Return the SHA-256 of all columns (hex), the workload's identity in run directories."""
         sha = hashlib.sha256()
         sha.update(repr((self.epoch, self.resources, self.layout, self.set_aside)).encode())
-        for column in COLUMNS:
-            value = getattr(self, column)
-            if column in _LATER_COLUMNS and (value == _LATER_COLUMNS[column]).all():
+        for name, column in COLUMNS.items():
+            if column.later and self.is_neutral(name):
                 continue
-            if column in _LATER_LABELS and (value.codes == -1).all():
-                continue
+            value = getattr(self, name)
             codes = value.codes if isinstance(value, Labels) else value
-            sha.update(f"{column} {codes.dtype.kind} {codes.shape}".encode())
+            sha.update(f"{name} {codes.dtype.kind} {codes.shape}".encode())
             sha.update("\0".join(codes).encode() if codes.dtype.kind == "U" else codes.tobytes())
             if isinstance(value, Labels):
                 sha.update(repr(value.values).encode())
@@ -385,7 +435,7 @@ class Workload:
             value = getattr(self, column)
             if len(value) != self.num_jobs:
                 raise ValueError(f"{column} has {len(value)} rows, submit has {self.num_jobs}")
-        for column in ("request", "per_node", "per_node_max"):
+        for column in AMOUNTS:
             if getattr(self, column).shape != (self.num_jobs, len(self.resources)):
                 raise ValueError(f"{column} must have one column for each resource kind")
         for column, bad, right in _RULES:
@@ -398,82 +448,59 @@ class Workload:
                 )
 
 
-#: No user takes more off a priority, or adds more to it.
-MAX_NICE = 2**31 - 3
+#: Every column of a workload, in a fixed order.
+COLUMNS: Mapping[str, Column] = {
+    item.name: item.metadata["column"]._replace(kind=item.type)
+    for item in fields(Workload)
+    if "column" in item.metadata
+}
+#: The columns of strings; those with an amount of each resource kind; and those of numbers of
+#: units which are ``units`` where nothing is said.
+LABEL_COLUMNS = tuple(name for name, column in COLUMNS.items() if column.kind == "Labels")
+AMOUNTS = ("request", "per_node", "per_node_max")
+_UNITS = ("units_min", "units_max")
 
-#: Columns without values below 0, and those without values below 1.
-_NOT_NEGATIVE = (
-    *("request", "per_node", "runtime", "segment", "max_switches", "array_limit", "checkpoint"),
-    *("restart_cost", "resize_cost", "evolve_after"),
-)
-_AT_LEAST_ONE = ("units", "nodes_min")
 
-
-def _below(column: str, least: int) -> Callable[[Workload], BoolArray]:
-    """Return what finds the jobs with a value below the least of a column."""
+def _within(name: str, column: Column) -> Callable[[Workload], BoolArray]:
+    """Return what finds the jobs with a number beyond the bounds of a column."""
 
     def bad(workload: Workload) -> BoolArray:
-        values = getattr(workload, column)
-        return np.asarray((values < least).any(axis=tuple(range(1, values.ndim))))
+        values = getattr(workload, name)
+        beyond = (values < column.least) | (values > column.most)
+        if column.neutral == MISSING:
+            beyond &= values != MISSING
+        return np.asarray(beyond.any(axis=tuple(range(1, values.ndim))))
 
     return bad
 
 
-#: What a column may not be: which jobs break the rule, and what is right.
-_RULES: tuple[tuple[str, Callable[[Workload], BoolArray], str], ...] = (
-    *((column, _below(column, 1), "at least one") for column in _AT_LEAST_ONE),
-    *((column, _below(column, 0), "non-negative") for column in _NOT_NEGATIVE),
-    (
-        "per_node_max",
-        lambda w: ((w.per_node_max != 0) & (w.per_node_max < w.per_node)).any(axis=1),
-        "at least per_node, or 0 for no range",
-    ),
-    (
-        "requested_time",
-        lambda w: (w.requested_time < 1) & (w.requested_time != MISSING),
-        "at least one second",
-    ),
+#: What columns may not be beside others: which jobs break the rule, and what is right.
+RELATIONS: tuple[tuple[str, Callable[[Workload], BoolArray], str], ...] = (
     ("nodes_max", lambda w: w.nodes_max < w.nodes_min, "at least nodes_min"),
-    ("switch_wait", lambda w: (w.switch_wait < 0) & (w.switch_wait != MISSING), "non-negative"),
-    ("nice", lambda w: np.abs(w.nice) > MAX_NICE, f"within {MAX_NICE} of 0"),
+    ("units_min", lambda w: (w.units_min < 1) | (w.units_min > w.units), "from 1 to units"),
+    ("units_max", lambda w: w.units_max < w.units, "at least units"),
     ("cancel", lambda w: (w.cancel < w.submit) & (w.cancel != MISSING), "at least submit"),
-    ("serial", lambda w: (w.serial < 0) | (w.serial > MILLION), "0 to 1000000"),
     (
         "evolve_to",
         lambda w: (w.evolve_to != 0) & ((w.evolve_to < w.units_min) | (w.evolve_to > w.units_max)),
         "units_min to units_max, or 0 for none",
     ),
-    ("units_min", lambda w: (w.units_min < 1) | (w.units_min > w.units), "1 to units"),
-    ("units_max", lambda w: w.units_max < w.units, "at least units"),
 )
-
-_REQUIRED = ("job_id", "submit", "runtime", "units", "request")
-
-#: Every column of a workload, in a fixed order.
-COLUMNS: tuple[str, ...] = tuple(
-    item.name
-    for item in fields(Workload)
-    if item.name not in ("title", "epoch", "resources", "layout", "header", "set_aside")
+#: The same for each number by itself, and for amounts.
+_RULES = (
+    *(
+        (name, _within(name, column), f"from {column.least} to {column.most}")
+        for name, column in COLUMNS.items()
+        # Moments may be any, such as the sum of two that a log may have.
+        if column.kind == "IntArray" and column.least > -MAX_TIME
+    ),
+    (
+        "per_node_max",
+        lambda w: ((w.per_node_max != 0) & (w.per_node_max < w.per_node)).any(axis=1),
+        "at least per_node, or 0 for no range",
+    ),
+    *RELATIONS,
 )
-
-#: Seconds without progress after a change of size, where a log does not say.
-RESIZE_COST = 10
-
-#: What every job has in columns that came later. A column of nothing else is not part of the
-#: digest, so that digests stay what they were.
-_LATER_COLUMNS = {
-    **dict.fromkeys(("restartable", "checkpoint", "restart_cost", "segment", "max_switches"), 0),
-    **dict.fromkeys(("serial", "evolve_after", "evolve_to", "array_limit", "nice"), 0),
-    "dependency_type": 0,
-    "resize_cost": RESIZE_COST,
-    "switch_wait": MISSING,
-    "cancel": MISSING,
-}
-_LATER_LABELS = ("qos", "reservation", "licenses", "array")
-
-#: The columns of strings, and those that are true or false.
-LABEL_COLUMNS = ("constraint", "queue", "partition", "user", "name", "group", *_LATER_LABELS)
-FLAG_COLUMNS = ("contiguous", "exclusive", "urgent", "restartable", "requested_time_assumed")
 
 
 def _submit_order(submit: IntArray, job_id: StrArray) -> IntArray:
@@ -508,34 +535,18 @@ _NUMBER = re.compile(r"([0-9]+)")
 _MOST_DIGITS = 18
 
 
-def _neutral_columns(num_jobs: int, num_resources: int, units: IntArray) -> dict[str, Any]:
-    """Give every optional column the value that asks for nothing special."""
-    numbers: dict[str, int] = {
-        **dict.fromkeys(("requested_time", "deadline", "begin", "recorded_start"), MISSING),
-        "nodes_min": 1,
-        "nodes_max": UNBOUNDED,
-        "split": Split.ANY,
-        "job_type": JobType.RIGID,
-        "dependency": -1,
-        "status": Status.UNKNOWN,
-        **_LATER_COLUMNS,
-    }
-    return {
-        **{name: np.full(num_jobs, value, dtype=np.int64) for name, value in numbers.items()},
-        **{name: np.zeros(num_jobs, dtype=np.bool_) for name in FLAG_COLUMNS},
-        **{label: Labels.unknown(num_jobs) for label in LABEL_COLUMNS},
-        "per_node": np.zeros((num_jobs, num_resources), dtype=np.int64),
-        "per_node_max": np.zeros((num_jobs, num_resources), dtype=np.int64),
-        "units_min": units.copy(),
-        "units_max": units.copy(),
-    }
-
-
-def _as_column(column: str, value: Any, neutral: Any) -> Any:
-    """Bring one given column to its type."""
-    if column == "job_id":
-        return value
-    if isinstance(neutral, Labels):
+def _column_of(name: str, value: Any, num_jobs: int, num_resources: int, units: IntArray) -> Any:
+    """Bring a given column to its type; make one that asks for nothing special of None."""
+    column = COLUMNS[name]
+    if column.kind == "Labels":
+        value = Labels.unknown(num_jobs) if value is None else value
         return value if isinstance(value, Labels) else Labels.encode(value)
-    dtype = np.int64 if neutral is None else neutral.dtype
-    return np.ascontiguousarray(np.asarray(value), dtype=dtype)
+    if value is None and name in _UNITS:
+        return units.copy()
+    if value is None:
+        shape = (num_jobs, num_resources) if name in AMOUNTS else (num_jobs,)
+        return np.full(shape, column.neutral, dtype=_DTYPES[column.kind])
+    return np.ascontiguousarray(np.asarray(value), dtype=_DTYPES[column.kind])
+
+
+_DTYPES = {"IntArray": np.int64, "BoolArray": np.bool_, "StrArray": np.str_}

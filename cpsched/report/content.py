@@ -45,7 +45,7 @@ def content(
     results = tables.results
     schedules = [one for section in sections for one in section.schedules]
     runs_of = {
-        name: [run for run in results.runs if f"{run.workload} on {run.system}" == name]
+        name: [run for run in results.runs if run.place == name]
         for name in (section.content["name"] for section in sections)
     }
     more = [one for some in readable(tables).values() for one in some] + plugged(runs_of)

@@ -9,7 +9,7 @@ from cpsched.base.words import amount, counted
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.report.choose import Place
+    from cpsched.report.places import Place
     from cpsched.study import SavedRun
     from cpsched.study.results import Results
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,9 +11,9 @@ from cpsched.base.atomic_files import write_all
 from cpsched.errors import ConfigError, RunError
 from cpsched.figures.style import FORMATS, styled
 from cpsched.report import plot
-from cpsched.report.choose import places
 from cpsched.report.content import content
 from cpsched.report.page import render
+from cpsched.report.places import places
 from cpsched.report.section import make_section
 from cpsched.show import write_tables
 from cpsched.show.sentences import findings
@@ -45,20 +46,6 @@ class Report:
     figures: tuple[Path, ...]
     tables: tuple[Path, ...]
     runs: int
-
-
-class _Steps:
-    """Counts steps, and names the next one."""
-
-    def __init__(self, progress: Callable[[str, int, int], None] | None, total: int) -> None:
-        self._progress = progress
-        self._total = total
-        self._done = 0
-
-    def __call__(self, step: str) -> None:
-        if self._progress is not None:
-            self._progress(step, self._done, self._total)
-        self._done += 1
 
 
 def make_report(
@@ -108,7 +95,12 @@ def make_report(
     _write(target / "figures", {})
     said = {finding.place: finding for finding in findings(tables)}
     found = places(tables.results, {name: one.about for name, one in said.items()})
-    tell = _Steps(progress, sum(len(place.runs) for place in found) + len(found) + 1)
+    total, done = sum(len(place.runs) for place in found) + len(found) + 1, count()
+
+    def tell(step: str) -> None:
+        if progress is not None:
+            progress(step, next(done), total)
+
     budget = min(_OF_ONE, _RECTANGLES // sum(len(place.shown) for place in found))
     forms = tuple(dict.fromkeys(("svg", form)))
     sections = [

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.base.words import visible
 from cpsched.errors import ConfigError
-from cpsched.figures.draw_gantt import EDGE, EMPTY
+from cpsched.figures.nodes import EDGE, EMPTY
 from cpsched.figures.style import BAD, BEHIND, COLOURS, FAINT, GOOD, INK, PAPER, SOFT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.base.tables import Column
-    from cpsched.figures import FigureFile
+    from cpsched.figures.pictures import FigureFile
     from cpsched.show.readable import Titled
 
 _HERE = Path(__file__).resolve().parent

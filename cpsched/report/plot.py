@@ -18,6 +18,18 @@ _HOVER = (
 _DAY = 86_400_000
 _SIDES = ("left", "right", "bottom", "top")
 _COLUMNS = (*_SIDES, "color", *_HOVER)
+#: How both kinds of charts look. The page shows through: a white background, once drawn, leaves an
+#: edge on a dark page.
+_LOOK: dict[str, Any] = {
+    "sizing_mode": "stretch_width",
+    "x_axis_type": "datetime",
+    "tools": [],
+    "output_backend": "canvas",
+    "background_fill_color": None,
+    "border_fill_color": None,
+    "outline_line_color": None,
+    "min_border_left": 70,
+}
 
 
 def script() -> str:
@@ -73,19 +85,11 @@ def _chart(at: int, shown: Any) -> Figure:
     chart = figure(
         name=f"chart{at}",
         height=300,
-        sizing_mode="stretch_width",
-        x_axis_type="datetime",
         x_range=shown,
         y_range=Range1d(start=1, end=0, name=f"rows{at}"),
-        tools=[],
         toolbar_location="above",
-        output_backend="canvas",
-        # The page shows through: a white one, once drawn, leaves an edge on a dark page.
-        background_fill_color=None,
-        border_fill_color=None,
-        outline_line_color=None,
         lod_threshold=None,
-        min_border_left=70,
+        **_LOOK,
     )
     chart.image_url(url="url", x="x", y="y", w="w", h="h", anchor="top_left", source=shade)
     jobs = chart.quad(
@@ -121,18 +125,11 @@ def _overview(sides: int, shown: Any) -> Figure:
     overview = figure(
         name="overview",
         height=130,
-        sizing_mode="stretch_width",
-        x_axis_type="datetime",
         x_range=Range1d(start=0, end=_DAY),
         y_range=Range1d(start=0, end=1, name="queue"),
         y_axis_label="queue",
-        min_border_left=70,
-        tools=[],
         toolbar_location=None,
-        output_backend="canvas",
-        background_fill_color=None,
-        border_fill_color=None,
-        outline_line_color=None,
+        **_LOOK,
     )
     for at in range(sides):
         line = ColumnDataSource({"time": [], "queue": []}, name=f"line{at}")

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cpsched import figures
-from cpsched.figures.focus import DAY, busiest
+from cpsched.figures.data import DAY, busiest, read
+from cpsched.figures.pictures import of_jobs, of_schedule
 from cpsched.metrics.workload import describe
-from cpsched.report import facts, lead, reproduce
+from cpsched.report import charts, facts, reproduce
 from cpsched.report.page import inline
+from cpsched.report.places import importance
 from cpsched.report.schedule_data import drawn
 from cpsched.study import load_run
 from cpsched.study.allocators import unequal
@@ -18,18 +19,26 @@ from cpsched.study.folder import slug
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping
 
-    from cpsched.figures import FigureFile, RunData
-    from cpsched.report.choose import Place
+    from cpsched.figures.data import RunData
+    from cpsched.figures.looks import Who
+    from cpsched.figures.pictures import FigureFile, Picture
+    from cpsched.report.places import Place
     from cpsched.show.sentences import Finding
     from cpsched.study import SavedRun, Tables
+    from cpsched.study.results import Results
 
 
-#: Charts shown directly, in this order; others are folded.
-_OPEN = (
-    *("waits of all jobs", "bounded slowdowns of all jobs", "queue over time"),
-    *("core use over time", "wait against job size"),
-)
-_APPENDIX = ("cost of decisions",)
+#: Where the charts of jobs and machine stand in the page; others are folded.
+_PLACED = {
+    **dict.fromkeys(
+        (
+            *("waits of all jobs", "bounded slowdowns of all jobs", "queue over time"),
+            *("core use over time", "wait against job size"),
+        ),
+        "charts",
+    ),
+    "cost of decisions": "appendix",
+}
 #: Charts of gains and losses are drawn for at most this many scenarios; tables have all.
 _SCENARIOS = 6
 
@@ -86,15 +95,13 @@ def make_section(
     RunError
         If a run is damaged.
     """
-    results = tables.results
-    looks = lead.looks_at(results, place.name)
     data: dict[str, RunData] = {}
     commands: dict[str, list[str]] = {}
     gantts: list[FigureFile] = []
     schedules: list[dict[str, Any]] = []
     first: SavedRun | None = None
     for result in (*place.shown, *(run for run in place.runs if run not in place.shown)):
-        look = looks[result.dispatcher, result.predictor]
+        look = place.looks[result.who]
         tell(f"reading {look.name}")
         run = load_run(result.path)
         if first is None:
@@ -103,7 +110,7 @@ def make_section(
             day, week = (busiest(run.schedule, days * DAY) for days in (1, 7))
         lines = (reproduce.model_note(run.about), reproduce.simulate_line(run.about))
         commands[result.folder] = [line for line in lines if line]
-        data[result.folder] = figures.read(run, result, look)
+        data[result.folder] = read(run, look)
         if day is None or result not in place.shown:
             continue
         shown = drawn(run.schedule, week, budget)
@@ -111,43 +118,49 @@ def make_section(
             own = {"place": place.name, "name": look.label, "color": look.colour, "day": day}
             schedules.append({**own, **shown})
         if result in place.charted:
-            gantts += figures.draw_schedule(place.name, look.name, run.schedule, day, forms)
+            pictures = of_schedule(look.name, run.schedule, day)
+            gantts += [one.file(place.name, forms) for one in pictures]
     assert first is not None
     tell(f"drawing {place.name}")
-    about = [finding.about] if finding is not None else []
-    if results.by_group:
-        about = [who for who, look in looks.items() if not look.is_base][:_SCENARIOS]
-    ranked = sorted(place.runs, key=lead.importance(results, about))
-    charts = figures.draw(place.name, [data[run.folder] for run in ranked], forms)
-    tradeoff = lead.tradeoff(tables, place.name, looks, forms)
-    ratios = lead.ratios(tables, place.name, looks, forms)
-    gains = lead.changes(tables, place.name, about, looks, forms)
-    folded = [chart for title, chart in charts.items() if title not in (*_OPEN, *_APPENDIX)]
+    about = _about(place, tables.results, finding)
+    ranked = sorted(place.runs, key=importance(tables.results, about))
+    pictures_of: dict[str, list[Picture]] = {
+        "tradeoff": list(charts.tradeoff(tables, place)),
+        "ratios": list(charts.ratios(tables, place)),
+        **{slot: [] for slot in ("charts", "folded", "appendix")},
+        "gains": list(charts.changes(tables, place, about)),
+    }
+    for picture in of_jobs([data[run.folder] for run in ranked]):
+        pictures_of[_PLACED.get(picture.title, "folded")].append(picture)
+    figures = {
+        slot: [one.file(place.name, forms) for one in some] for slot, some in pictures_of.items()
+    }
+    figures["places"] = [one for one in gantts if not one.title.startswith("nodes ")]
     content = {
         "id": slug(place.name),
         "name": place.name,
         "finding": () if finding is None else finding.sentences,
-        "lead": lead.lead_table(tables, place.name),
-        "looks": looks,
-        "tradeoff": [] if tradeoff is None else [inline(tradeoff)],
-        "ratios": [] if ratios is None else [inline(ratios)],
-        "charts": [inline(charts[title]) for title in _OPEN if title in charts],
-        "gains": [inline(one) for one in gains],
-        "folded": [inline(one) for one in folded],
-        "places": [inline(one) for one in gantts if not one.title.startswith("nodes ")],
-        "appendix": [inline(charts[title]) for title in _APPENDIX if title in charts],
+        "lead": charts.lead_table(tables, place),
+        "looks": place.looks,
+        **{slot: [inline(one) for one in some] for slot, some in figures.items()},
         "unequal": unequal(
             (run.dispatcher, run.dispatcher_spec, run.allocator) for run in place.runs
         ),
         "machine": facts.machine(first),
         "log": describe(first.schedule.workload),
-        "left_out": facts.left_out(first.summary["counts"], place, results),
+        "left_out": facts.left_out(first.summary["counts"], place, tables.results),
         "commands": [line for run in place.runs for line in commands[run.folder]],
     }
-    leading = [one for one in (tradeoff, ratios) if one is not None]
     return Section(
         content=content,
         versions=first.about["versions"],
-        drawings=[*leading, *charts.values(), *gains, *gantts],
+        drawings=[*(one for slot in pictures_of for one in figures[slot]), *gantts],
         schedules=schedules,
     )
+
+
+def _about(place: Place, results: Results, finding: Finding | None) -> list[Who]:
+    """Return the runs that charts are about: those of the finding, or some of the scenarios."""
+    if results.by_group:
+        return [who for who, look in place.looks.items() if not look.is_base][:_SCENARIOS]
+    return [] if finding is None else [finding.about]

@@ -10,16 +10,15 @@ from cpsched.base.tables import BEST, WORST, Better, Column, Table
 from cpsched.base.words import counted, escaped, estimate
 from cpsched.base.words import ratio as times
 from cpsched.metrics.leading import BY_NAME, LEADING
-from cpsched.study.comparisons import EQUAL, HIGHER, LOWER, UNKNOWN, base_name
+from cpsched.study.comparisons import EQUAL, UNKNOWN, key_of
+from cpsched.study.results import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
+    from cpsched.study.comparisons import Difference
     from cpsched.study.tables import Cell, Tables
 
-Row = dict[str, "Cell"]
-#: The key of a run's row in a table of figures.
-_KEYS = ("workload", "system", "dispatcher", "predictor")
 #: With fewer runs, the worst is not marked.
 _FEWEST_FOR_WORST = 3
 _UNCLEAR = "~"
@@ -149,28 +148,20 @@ class LeadingRows:
 
 def leading(tables: Tables) -> list[LeadingRows]:
     """Return the leading figures of each workload and system, in the order of the study."""
-    compared: dict[tuple[Cell, ...], dict[str, Row]] = {}
-    bases: set[tuple[Cell, ...]] = set()
-    for row in tables.differences.rows():
-        if row["class"] == "all":
-            compared.setdefault(_key(row), {})[str(row["figure"])] = row
-            bases.add(tuple(row[f"base_{key}"] for key in _KEYS))
-    places: dict[str, list[Row]] = {}
+    compared = tables.compared
+    bases = {one.base_key for figures in compared.values() for one in figures.values()}
+    places: dict[str, list[Mapping[str, Cell]]] = {}
     for row in tables.summary.rows():
-        places.setdefault(f"{row['workload']} on {row['system']}", []).append(row)
+        places.setdefault(place_of(row), []).append(row)
     found = []
     for place, rows in places.items():
-        told = [_row(row, compared.get(_key(row), {}), _key(row) in bases) for row in rows]
-        against = [some for row in rows if (some := compared.get(_key(row)))]
+        told = [_row(row, compared.get(key_of(row), {}), key_of(row) in bases) for row in rows]
+        against = [next(iter(some.values())) for row in rows if (some := compared.get(key_of(row)))]
         found.append(LeadingRows(place=place, against=_against(against), rows=_marked(told)))
     return found
 
 
-def _key(row: Mapping[str, Cell]) -> tuple[Cell, ...]:
-    return tuple(row[key] for key in _KEYS)
-
-
-def _row(row: Row, compared: Mapping[str, Row], is_baseline: bool) -> Leading:
+def _row(row: Mapping[str, Cell], compared: Mapping[str, Difference], is_baseline: bool) -> Leading:
     allocator = row["allocator"]
     return Leading(
         dispatcher=str(row["dispatcher"]),
@@ -187,19 +178,15 @@ def _row(row: Row, compared: Mapping[str, Row], is_baseline: bool) -> Leading:
     )
 
 
-def _measured(name: str, value: Cell, against: Row | None) -> Measured:
+def _measured(name: str, value: Cell, against: Difference | None) -> Measured:
     if against is None:
         return Measured(name=name, value=_number(value))
-    lows = [_number(against[key]) for key in ("ratio_low", "week_ratio_low")]
-    highs = [_number(against[key]) for key in ("ratio_high", "week_ratio_high")]
-    ends = [one for one in lows if one is not None], [one for one in highs if one is not None]
-    verdict = str(against["verdict"])
     return Measured(
         name=name,
         value=_number(value),
-        ratio=_number(against["ratio"]),
-        interval=(min(ends[0]), max(ends[1])) if all(ends) else None,
-        clear=None if verdict in (UNKNOWN, EQUAL) else verdict.startswith((LOWER, HIGHER)),
+        ratio=against.ratio,
+        interval=against.interval,
+        clear=None if against.verdict in (UNKNOWN, EQUAL) else against.is_clear,
     )
 
 
@@ -207,20 +194,19 @@ def _number(value: Cell) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _against(compared: Sequence[Mapping[str, Row]]) -> str:
+def _against(compared: Sequence[Difference]) -> str:
     """Return in words what the ratios refer to."""
-    rows = [next(iter(one.values())) for one in compared]
-    if not rows:
+    if not compared:
         return ""
-    if len({base_name(row) for row in rows}) == 1:
-        dispatcher, predictor = (str(rows[0][f"base_{key}"]) for key in ("dispatcher", "predictor"))
-        elsewhere = base_name(rows[0]).removeprefix(f"{dispatcher} {predictor}")
-        if all(row["predictor"] == predictor for row in rows):
-            return f"{dispatcher}{elsewhere}"
-        return f"{dispatcher} with {estimate(predictor)}{elsewhere}"
-    names = {(row["base_dispatcher"], row["base_system"]) for row in rows}
-    if len(names) == 1 and all(row["base_predictor"] == row["predictor"] for row in rows):
-        return f"{rows[0]['base_dispatcher']} with the same runtime estimate"
+    first = compared[0]
+    dispatcher, predictor = first.base_key[2:]
+    if len({one.base_name for one in compared}) == 1:
+        if all(one.key[3] == predictor for one in compared):
+            return f"{dispatcher}{first.elsewhere}"
+        return f"{dispatcher} with {estimate(predictor)}{first.elsewhere}"
+    names = {one.base_key[1:3] for one in compared}
+    if len(names) == 1 and all(one.base_key[3] == one.key[3] for one in compared):
+        return f"{dispatcher} with the same runtime estimate"
     return "the run that each is compared with (see the tables)"
 
 
@@ -265,7 +251,7 @@ def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: boo
     """
     Return the leading figures of runs as a table of at most ``width`` characters, and a legend.
 
-    The ratio of each figure is beside it where there is room, else below it; so are intervals.
+    The ratio of each figure is beside it where there is room, else below it; intervals are below.
 
     Parameters
     ----------
@@ -275,7 +261,7 @@ def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: boo
         Whether colours (ANSI) also mark the best and the worst.
     """
     first = "scenario" if scenarios else "dispatcher"
-    tables = [found.table(form, first) for form in (_beside, _between, _stacked)]
+    tables = [found.table(form, first) for form in (_between, _stacked)]
     table = next((one for one in tables if one.fits(width)), None)
     legend = [line for text in _legend(found) for line in wrap(text, width, break_on_hyphens=False)]
     if table is not None:
@@ -339,17 +325,6 @@ def _parts(one: Measured) -> list[str]:
     ratio = one.times and f"{one.times}{_UNCLEAR if one.clear is False else ' '}"
     ends = [times(end).removeprefix("×") for end in one.interval or ()]
     return [f"{one.shown}{one.mark or ' '}", ratio, "-".join(ends)]
-
-
-def _beside(column: Sequence[Measured]) -> list[str]:
-    """Return cells with ratios and intervals beside the values."""
-    lines = [f"({_parts(one)[2]})" if one.interval else "" for one in column]
-    size = max(map(len, lines))
-    between = [cell.partition("\n")[0] for cell in _between(column)]
-    return [
-        f"{cell} {line:>{size}}" if size else cell
-        for cell, line in zip(between, lines, strict=True)
-    ]
 
 
 def _between(column: Sequence[Measured]) -> list[str]:

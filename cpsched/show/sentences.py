@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -11,26 +11,28 @@ from cpsched.base.spec import build
 from cpsched.base.types import JobType
 from cpsched.base.words import duration, estimate
 from cpsched.metrics.leading import BY_COLUMN
-from cpsched.study.comparisons import EQUAL, HIGHER, LOWER, SEEDS_ONLY, UNKNOWN
+from cpsched.study.comparisons import EQUAL, LOWER, SEEDS_ONLY, UNKNOWN, key_of
 from cpsched.study.gains import NOTICED
-from cpsched.study.results import AREA
+from cpsched.study.measures import AREA
+from cpsched.study.results import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.workload import Workload
-    from cpsched.study.tables import Cell, Tables
+    from cpsched.study.comparisons import Difference
+    from cpsched.study.results import RunKey
+    from cpsched.study.tables import Tables
 
-
-Row = dict[str, "Cell"]
+Row = dict[str, Any]
+#: A run's figures against the baseline's.
+Compared = dict[str, "Difference"]
 #: The measure of a gain. Area-weighted response hardly differs between dispatchers that keep the
 #: machine busy; slowdown is what most users notice.
 QUALITY, LONGEST = "bounded_slowdown_mean", "wait_max_s"
 #: Smaller changes are not mentioned.
 NOTICEABLE = 0.01
-#: What a run's rows are told from those of other runs by.
-WHICH = ("workload", "system", "dispatcher", "predictor")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,21 +55,14 @@ class Finding:
     about: tuple[str, str]
 
 
-def key_of(row: Row) -> tuple[Cell, ...]:
-    """Return which run a row is of."""
-    return tuple(row[name] for name in WHICH)
+def shown(one: Difference) -> str:
+    """Return a figure of a run in readable form."""
+    return BY_COLUMN[one.figure].shown(one.value)
 
 
-def shown(row: Row, name: str = "value") -> str:
-    """Return a figure of a run or its baseline in readable form."""
-    return BY_COLUMN[str(row["figure"])].shown(value_of(row, name))
-
-
-def value_of(row: Mapping[str, Cell], name: str) -> float:
-    """Return a number that a row of a compared run always has."""
-    value = row[name]
-    assert isinstance(value, int | float), f"{name} of a run that is compared is known"
-    return float(value)
+def base_shown(one: Difference) -> str:
+    """Return the same figure of its baseline."""
+    return BY_COLUMN[one.figure].shown(one.base_value)
 
 
 def span(seconds: float) -> str:
@@ -90,16 +85,16 @@ _TOLD = 0.0005
 
 def of_scenarios(tables: Tables) -> Finding | None:
     """Say which scenario helps most, then in a sentence what each one changes."""
-    groups: dict[tuple[Cell, ...], list[Row]] = {}
+    groups: dict[RunKey, list[Row]] = {}
     for row in tables.gains.rows():
         groups.setdefault(key_of(row), []).append(row)
     if not groups:
         return None
     start = tables.results.measure_from
     longest = {
-        key_of(row): row
-        for row in tables.differences.rows()
-        if (row["class"], row["figure"]) == ("all", LONGEST) and start is None
+        key: figures[LONGEST]
+        for key, figures in tables.compared.items()
+        if LONGEST in figures and start is None
     }
     stopped = _stopped(tables)
     sentences = []
@@ -107,10 +102,10 @@ def of_scenarios(tables: Tables) -> Finding | None:
         price = stopped.get(key, "")
         changed = _changes(rows[0], longest.get(key), price)
         sentences.append(f"{key[2]}: {changed}{_for_whom(rows)}.")
-    best = min(groups, key=lambda key: value_of(groups[key][0], "difference"))
+    best = min(groups, key=lambda key: groups[key][0]["difference"])
     if len(groups) > 1:
         tail = _tail(longest.get(best))
-        sentences.insert(0, _most_helpful(str(best[2]), groups[best][0], len(groups), tail))
+        sentences.insert(0, _most_helpful(best[2], groups[best][0], len(groups), tail))
     if start is not None:
         sentences.append(
             f"Only jobs submitted from {start} on are compared; tables of whole runs include all."
@@ -119,13 +114,13 @@ def of_scenarios(tables: Tables) -> Finding | None:
         sentences.append(
             "There are no intervals, which need eight days of log: small differences may be chance."
         )
-    sentences += _held(max((rows[0] for rows in groups.values()), key=_jobs_of))
-    workload, system, name, predictor = map(str, best)
+    sentences += _held(max((rows[0] for rows in groups.values()), key=lambda row: row["jobs"]))
+    workload, system, name, predictor = best
     return Finding(f"{workload} on {system}", tuple(sentences), (name, predictor))
 
 
 def _most_helpful(name: str, row: Row, number: int, tail: str) -> str:
-    wait, base = value_of(row, "wait_mean_s"), value_of(row, "base_wait_mean_s")
+    wait, base = row["wait_mean_s"], row["base_wait_mean_s"]
     if wait >= base:
         return f"None of the {number} scenarios shortens the mean wait ({span(base)})."
     if wait > base * (1 - NOTICEABLE):
@@ -139,21 +134,14 @@ def _most_helpful(name: str, row: Row, number: int, tail: str) -> str:
     )
 
 
-def _jobs_of(row: Row) -> float:
-    return value_of(row, "jobs")
-
-
 def _held(row: Row) -> Iterator[str]:
     """Say how much of the baseline's waits is not the scheduler's, if it is worth a word."""
-    wait = value_of(row, "base_wait_mean_s")
+    wait = row["base_wait_mean_s"]
     parts = (
         ("time", "before begin times and under holds, which no scenario changes"),
         ("jobs", "for other jobs (dependencies, array limits), which changes only with these"),
     )
-    shares = [
-        (value_of(row, f"base_held_by_{what}_s") / wait if wait else 0.0, why)
-        for what, why in parts
-    ]
+    shares = [(row[f"base_held_by_{what}_s"] / wait if wait else 0.0, why) for what, why in parts]
     told = [(share, why) for share, why in shares if share >= _HELD]
     if told:
         whys = [f"{100 * share:.0f} % {why}" if len(told) > 1 else why for share, why in told]
@@ -163,19 +151,18 @@ def _held(row: Row) -> Iterator[str]:
         )
 
 
-def _stopped(tables: Tables) -> dict[tuple[Cell, ...], str]:
+def _stopped(tables: Tables) -> dict[RunKey, str]:
     """
     Say for each scenario whether more jobs than in the baseline end early or never run.
 
     Such jobs leave the machine to others, so without this note a shorter wait would look free.
     """
     runs = {key_of(row): row for row in tables.summary.rows()}
-    said: dict[tuple[Cell, ...], str] = {}
-    for row in tables.differences.rows():
-        base = runs.get(tuple(row[f"base_{name}"] for name in WHICH))
-        run = runs.get(key_of(row))
+    said: dict[RunKey, str] = {}
+    for key, figures in tables.compared.items():
+        run, base = runs.get(key), runs.get(next(iter(figures.values())).base_key)
         if base is not None and run is not None:
-            said[key_of(row)] = "".join(
+            said[key] = "".join(
                 f"; {100 * now:.1f} % of the jobs {what} instead of {100 * then:.1f} %"
                 for count, of, what in _ENDS
                 for now, then in [(_share_of(run, count, of), _share_of(base, count, of))]
@@ -185,19 +172,19 @@ def _stopped(tables: Tables) -> dict[tuple[Cell, ...], str]:
 
 
 def _share_of(row: Row, count: str, of: str) -> float:
-    return value_of(row, count) / max(value_of(row, of), 1)
+    return float(row[count] / max(row[of], 1))
 
 
-def _changes(row: Row, longest: Row | None, price: str) -> str:
+def _changes(row: Row, longest: Difference | None, price: str) -> str:
     """Say what a scenario changes for all jobs that ran in both, and at whose cost."""
-    wait, base = value_of(row, "wait_mean_s"), value_of(row, "base_wait_mean_s")
-    less, more = value_of(row, "shorter"), value_of(row, "longer")
+    wait, base = row["wait_mean_s"], row["base_wait_mean_s"]
+    less, more = row["shorter"], row["longer"]
     if wait == base and not (less or more):
         nothing = "" if price else "changes nothing, "
         return f"{nothing}no job waits longer or shorter{price}"
     interval = ""
     if row["difference_low"] is not None:
-        low, high = (_signed(value_of(row, f"difference_{end}")) for end in ("low", "high"))
+        low, high = (_signed(row[f"difference_{end}"]) for end in ("low", "high"))
         interval = f", 95 % interval of the difference {low} to {high}"
     return (
         f"mean wait {span(wait)} instead of {span(base)} ({_percent(base, wait)}{interval})"
@@ -206,10 +193,10 @@ def _changes(row: Row, longest: Row | None, price: str) -> str:
     )
 
 
-def _tail(longest: Row | None) -> str:
+def _tail(longest: Difference | None) -> str:
     if longest is None:
         return ""
-    return f", longest wait {shown(longest)} instead of {shown(longest, 'base_value')}"
+    return f", longest wait {shown(longest)} instead of {base_shown(longest)}"
 
 
 def _for_whom(rows: Sequence[Row]) -> str:
@@ -217,8 +204,8 @@ def _for_whom(rows: Sequence[Row]) -> str:
     some = [row for row in rows if row["kind"] in _KINDS]
     if not some:
         return ""
-    most = max(some, key=lambda row: abs(value_of(row, "hours")))
-    change = value_of(most, "difference")
+    most = max(some, key=lambda row: abs(row["hours"]))
+    change = most["difference"]
     if abs(change) < NOTICED:
         return ""
     return f"; the change is largest for {most['kind']} {most['group']} ({_signed(change)} a job)"
@@ -267,11 +254,6 @@ def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
     ]
 
 
-def headline(tables: Tables) -> str | None:
-    """Return the sentence that answers a study's question; None with nothing to compare."""
-    return next(iter(conclusions(tables)), None)
-
-
 def findings(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[Finding]:
     """Return the finding on each workload and system that has a baseline."""
     if tables.results.by_group:
@@ -281,31 +263,25 @@ def findings(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[Finding]:
     found = []
     for place, runs in compared(tables).items():
         known = [one for one in runs if QUALITY in one and LONGEST in one]
-        real = [one for one in known if key_of(one[QUALITY]) not in knowing]
+        real = [one for one in known if one[QUALITY].key not in knowing]
         if known:
             told = bool(real) and len(real) < len(known)
             found.append(_of_place(tables, place, real or known, told, repeat))
     return found
 
 
-#: A run's figures against the baseline's: rows of the table of differences by figure.
-Compared = dict[str, Row]
-
-
 def compared(tables: Tables) -> dict[str, list[Compared]]:
     """Return the figures over all jobs of each run but the baselines, by workload and system."""
-    found: dict[str, dict[tuple[Cell, ...], Compared]] = {}
-    for row in tables.differences.rows():
-        if row["class"] == "all":
-            runs = found.setdefault(f"{row['workload']} on {row['system']}", {})
-            runs.setdefault(key_of(row), {})[str(row["figure"])] = row
-    return {place: list(runs.values()) for place, runs in found.items()}
+    found: dict[str, list[Compared]] = {}
+    for (workload, system, *_), figures in tables.compared.items():
+        found.setdefault(f"{workload} on {system}", []).append(figures)
+    return found
 
 
 def _of_place(
     tables: Tables, place: str, runs: Sequence[Compared], told: bool, repeat: str
 ) -> Finding:
-    several = len({str(one[QUALITY]["predictor"]) for one in runs}) > 1
+    several = len({one[QUALITY].key[3] for one in runs}) > 1
     best = min(runs, key=lambda one: (not _is_gain(one[QUALITY]), _ratio(one[QUALITY])))
     sentences = [_answer(best, several), *_also(best), _how_sure(best, repeat)]
     sentences += _without_price(best, runs, several)
@@ -325,15 +301,15 @@ def _of_place(
 def _answer(one: Compared, several: bool) -> str:
     """Say what a run gains against its baseline, and at what price, in one sentence."""
     quality, name, base = one[QUALITY], _name(one, several), _base(one)
-    values = f"{shown(quality)} instead of {shown(quality, 'base_value')}"
+    values = f"{shown(quality)} instead of {base_shown(quality)}"
     if _is_gain(quality):
         by = f"by {_share(quality)} %"
         return (
             f"{name} cuts the mean bounded slowdown {by} against {base} ({values}), {_price(one)}."
         )
-    if quality["verdict"] == EQUAL or not _change(quality):
+    if quality.verdict == EQUAL or not _change(quality):
         return (
-            f"Nothing lowers the mean bounded slowdown of {base} ({shown(quality, 'base_value')});"
+            f"Nothing lowers the mean bounded slowdown of {base} ({base_shown(quality)});"
             f" {name} comes closest with {shown(quality)}, {_price(one, joined='and')}."
         )
     if _ratio(quality) < 1:
@@ -350,7 +326,7 @@ def _answer(one: Compared, several: bool) -> str:
 def _price(one: Compared, joined: str = "but") -> str:
     """Say how the longest wait changes."""
     longest = one[LONGEST]
-    values = f"({shown(longest)} instead of {shown(longest, 'base_value')})"
+    values = f"({shown(longest)} instead of {base_shown(longest)})"
     if not _change(longest):
         return f"and the longest wait stays at {shown(longest)}"
     if _ratio(longest) < 1:
@@ -377,13 +353,13 @@ def _also(one: Compared) -> Iterator[str]:
 def _how_sure(one: Compared, repeat: str) -> str:
     """Say which of the changes are significant by their intervals."""
     rows = {name: one[name] for name in (LONGEST, QUALITY) if name in one}
-    verdicts = {str(row["verdict"]) for row in rows.values()}
+    verdicts = {row.verdict for row in rows.values()}
     if all(verdict in (UNKNOWN, EQUAL) for verdict in verdicts):
         return (
             "Each was run once, so there are no intervals and the differences may be noise:"
             f" repeat with {repeat} to see."
         )
-    clear = {name: row for name, row in rows.items() if _is_clear(row)}
+    clear = {name: row for name, row in rows.items() if row.is_clear}
     unclear = [f"the {BY_COLUMN[name].title}" for name in rows if name not in clear]
     said = []
     if clear:
@@ -425,16 +401,17 @@ def _front(tables: Tables, place: str) -> Iterator[str]:
     rows = [
         row
         for row in tables.summary.rows()
-        if f"{row['workload']} on {row['system']}" == place and row["on_front"] is not None
+        if place_of(row) == place and row["on_front"] is not None
     ]
     rows = [row for row in rows if not row["knows_runtimes"]] or rows
     several = len({row["predictor"] for row in rows}) > 1
-    names = [_run_name(row, several) for row in rows if row["on_front"]]
+    names = [
+        _run_name(row["dispatcher"], row["predictor"], several) for row in rows if row["on_front"]
+    ]
     if names:
-        more = [f"{len(names) - _MOST} more"] if len(names) > _MOST else []
         yield (
             "On the Pareto front of area-weighted response, p99.9 wait and mean bounded slowdown:"
-            f" {_listed([*names[:_MOST], *more])}."
+            f" {_some(names)}."
         )
 
 
@@ -457,76 +434,65 @@ def _overview(tables: Tables, found: Sequence[Finding]) -> str:
     return f"The mean bounded slowdown falls most with {_listed(said)}{rest}."
 
 
-def _is_clear(row: Row) -> bool:
-    return str(row["verdict"]).startswith((LOWER, HIGHER))
-
-
-def _is_gain(row: Row) -> bool:
+def _is_gain(one: Difference) -> bool:
     """Whether a figure is lower by every interval, or noticeably if there is none."""
-    if row["verdict"] == UNKNOWN:
-        return _ratio(row) < 1 - NOTICEABLE
-    return str(row["verdict"]).startswith(LOWER)
+    if one.verdict == UNKNOWN:
+        return _ratio(one) < 1 - NOTICEABLE
+    return one.verdict.startswith(LOWER)
 
 
-def _ratio(row: Row) -> float:
+def _ratio(one: Difference) -> float:
     """Return the ratio to the baseline's figure; that of the means if no ratio is defined."""
-    if row["ratio"] is not None:
-        return value_of(row, "ratio")
-    value, base = value_of(row, "value"), value_of(row, "base_value")
+    if one.ratio is not None:
+        return one.ratio
+    value, base = one.value, one.base_value
     return 1.0 if value == base else value / base if base else float("inf")
 
 
-def _change(row: Row) -> bool:
+def _change(one: Difference) -> bool:
     """Whether a figure differs noticeably."""
-    return abs(_ratio(row) - 1) >= NOTICEABLE
+    return abs(_ratio(one) - 1) >= NOTICEABLE
 
 
-def _share(row: Row) -> str:
+def _share(one: Difference) -> str:
     """Return the difference of a figure in percent."""
-    return f"{100 * abs(_ratio(row) - 1):,.0f}"
+    return f"{100 * abs(_ratio(one) - 1):,.0f}"
 
 
-def _interval(row: Row) -> str:
+def _interval(one: Difference) -> str:
     """Return a ratio with its widest interval."""
-    lows = [row[name] for name in ("ratio_low", "week_ratio_low") if row[name] is not None]
-    highs = [row[name] for name in ("ratio_high", "week_ratio_high") if row[name] is not None]
-    if not lows or not highs:
-        return f"×{_ratio(row):.2f}"
-    low, high = min(map(float, lows)), max(map(float, highs))  # type: ignore[arg-type]
-    return f"×{_ratio(row):.2f}, {low:.2f} to {high:.2f}"
+    said = f"×{_ratio(one):.2f}"
+    return said if one.interval is None else f"{said}, {{:.2f}} to {{:.2f}}".format(*one.interval)
 
 
-def _run_name(row: Mapping[str, Cell], several: bool) -> str:
+def _run_name(dispatcher: str, predictor: str, several: bool) -> str:
     """Return a dispatcher, with its predictor if there are several."""
-    if not several:
-        return str(row["dispatcher"])
-    return f"{row['dispatcher']} with {estimate(str(row['predictor']))}"
+    return f"{dispatcher} with {estimate(predictor)}" if several else dispatcher
 
 
 def _about(one: Compared) -> tuple[str, str]:
-    return str(one[QUALITY]["dispatcher"]), str(one[QUALITY]["predictor"])
+    return one[QUALITY].key[2:]
 
 
 def _name(one: Compared, several: bool) -> str:
-    return _run_name(one[QUALITY], several)
+    return _run_name(*_about(one), several)
 
 
 def _names(runs: Sequence[Compared], several: bool) -> str:
-    more = [f"{len(runs) - _MOST} more"] if len(runs) > _MOST else []
-    return _listed([*(_name(one, several) for one in runs[:_MOST]), *more])
+    return _some([_name(one, several) for one in runs])
+
+
+def _some(names: Sequence[str]) -> str:
+    """Return the first of some names, and how many more there are."""
+    more = [f"{len(names) - _MOST} more"] if len(names) > _MOST else []
+    return _listed([*names[:_MOST], *more])
 
 
 def _base(one: Compared) -> str:
     """Return what a run is compared with: what differs from it."""
-    row = one[QUALITY]
-    name = _run_name(
-        {"dispatcher": row["base_dispatcher"], "predictor": row["base_predictor"]},
-        row["base_predictor"] != row["predictor"],
-    )
-    for key in ("workload", "system"):
-        if row[f"base_{key}"] != row[key]:
-            name += f" on {row[f'base_{key}']}"
-    return name
+    quality = one[QUALITY]
+    dispatcher, predictor = quality.base_key[2:]
+    return _run_name(dispatcher, predictor, predictor != quality.key[3]) + quality.elsewhere
 
 
 def _listed(parts: Iterable[str], comma: str = ", ") -> str:

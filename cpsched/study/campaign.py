@@ -161,8 +161,6 @@ def _failures(
         if done.error is not None:
             failed.append(store.fail(task, done.error, done.trace))
         else:
-            if done.files is not None:
-                store.receive(task, done.files)
             store.succeed(task)
         if display is not None:
             display.advance(done.name, done.error)

@@ -3,67 +3,78 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cpsched.metrics.groups import SIZES
 from cpsched.study import paired
-from cpsched.study.paired import Estimate, difference, ratio
-from cpsched.study.results import AREA, GROUPS, MEASURED, MEASURES, column
+from cpsched.study.measures import MEASURED
+from cpsched.study.paired import difference, ratio
+from cpsched.study.results import LABELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cpsched.study.results import Figure, RunResult
+    from cpsched.study.measures import Figure
+    from cpsched.study.paired import Estimate
+    from cpsched.study.results import RunKey, RunResult
     from cpsched.study.study import Baseline
 
-#: Columns of means over jobs, which the bootstrap is for: measure and group by them.
-_MEANS = {column(name, "mean", unit): key for key, (name, unit) in MEASURES.items()}
-_MEANS[AREA] = AREA
+Pairs = list[tuple["RunResult", "RunResult"]]
 EQUAL, LOWER, HIGHER = "equal", "lower", "higher"
+UNCLEAR, UNKNOWN = "unclear", "no interval"
 #: Added if no interval over the weeks of the log was computed.
 SEEDS_ONLY = " (seeds)"
-#: Verdicts without a difference.
-_NO_DIFFERENCE = {"difference": 0, "ratio": 1, "week_difference": 0, "week_ratio": 1}
-UNCLEAR, UNKNOWN = "unclear", "no interval"
+#: Columns of text of a row, which say what is compared with what.
+NAMES = (
+    *(*LABELS, "allocator", *(f"base_{name}" for name in LABELS), "base_allocator"),
+    *("class", "figure"),
+)
 #: Of a row.
 COLUMNS = (
-    *("workload", "system", "dispatcher", "predictor", "allocator"),
-    *("base_workload", "base_system", "base_dispatcher", "base_predictor", "base_allocator"),
-    *("class", "figure", "value", "base_value", "pairs"),
+    *(*NAMES, "value", "base_value", "pairs"),
     *("difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high"),
     *("weeks", "week_difference_low", "week_difference_high", "week_ratio_low", "week_ratio_high"),
     "verdict",
 )
 
 
+def with_baselines(
+    repeated: Sequence[list[RunResult]], baseline: Baseline
+) -> Iterator[tuple[list[RunResult], Pairs]]:
+    """
+    Yield each group of repetitions with its pairs of a run and the baseline's, of the same seed.
+
+    Groups without a baseline (its runs failed, or the workload has no such predictor), and the
+    baseline itself, are left out. Seeds that change nothing on either side are one pair: a repeated
+    run is not a second measurement.
+    """
+    by_labels = {tuple(of[0].labels.values()): of for of in repeated}
+    named = {key: one for key, one in asdict(baseline).items() if one}
+    for of in repeated:
+        base = by_labels.get(tuple((of[0].labels | named).values()))
+        if base is not None and base is not of:
+            yield of, _pairs(of, base)
+
+
 def comparisons(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list[dict[str, Any]]:
     """
     Return a row for each figure of each group of repetitions and its baseline.
 
-    Groups without a baseline (its runs failed, or the workload has no such predictor), and the
-    baseline itself, have no rows. Pairs are the seeds that both have the figure in. Seeds that
-    change nothing on either side count as one pair: a repeated run is not a second measurement.
+    Pairs are the seeds that both have the figure in.
     """
-    by_labels = {tuple(of[0].labels.values()): of for of in repeated}
-    rows: list[dict[str, Any]] = []
-    for of in repeated:
-        wanted = of[0].labels | {key: one for key, one in asdict(baseline).items() if one}
-        base = by_labels.get(tuple(wanted.values()))
-        if base is not None and base is not of:
-            rows.extend(_against(of, base))
-    return rows
-
-
-def base_name(row: Mapping[str, Any]) -> str:
-    """Return what a row is compared with, with its workload and system if they differ."""
-    name = f"{row['base_dispatcher']} {row['base_predictor']}"
-    for key in ("workload", "system"):
-        if row[f"base_{key}"] != row[key]:
-            name += f" on {row[f'base_{key}']}"
-    return name
+    return [
+        {**_names(*pairs[0]), "class": group, "figure": name, **row}
+        for _, pairs in with_baselines(repeated, baseline)
+        if pairs
+        for group in ("all", *MEASURED, *SIZES)
+        for name in _figures(pairs[0][0], group)
+        if name != "jobs" and (row := _row(pairs, group, name)) is not None
+    ]
 
 
 def is_lower(of: Sequence[RunResult], base: Sequence[RunResult], figure: str) -> bool:
@@ -72,133 +83,190 @@ def is_lower(of: Sequence[RunResult], base: Sequence[RunResult], figure: str) ->
 
     Every interval must say so; without intervals, as with one run each, the figures are compared.
     """
-    row = _row(pairs(of, base), "all", figure)
+    row = _row(_pairs(of, base), "all", figure)
     if row is None:
         return False
     said = row["verdict"]
     return bool(row["value"] < row["base_value"] if said == UNKNOWN else said.startswith(LOWER))
 
 
-def _against(of: Sequence[RunResult], base: Sequence[RunResult]) -> Iterator[dict[str, Any]]:
-    both = pairs(of, base)
-    if not both:
-        return
-    first, other = both[0]
-    names = {
-        **first.labels,
-        "allocator": first.allocator,
-        "base_workload": other.workload,
-        "base_system": other.system,
-        "base_dispatcher": other.dispatcher,
-        "base_predictor": other.predictor,
-        "base_allocator": other.allocator,
+def _names(run: RunResult, base: RunResult) -> dict[str, str | None]:
+    return {
+        **run.labels,
+        "allocator": run.allocator,
+        **{f"base_{key}": one for key, one in base.labels.items()},
+        "base_allocator": base.allocator,
     }
-    for group in GROUPS:
-        for name in _figures(first, group):
-            row = None if name == "jobs" else _row(both, group, name)
-            if row is not None:
-                yield {**names, "class": group, "figure": name, **row}
 
 
-def _row(
-    runs: Sequence[tuple[RunResult, RunResult]], group: str, name: str
-) -> dict[str, Any] | None:
-    """Return the comparison of a figure of a group of jobs; None without a pair."""
-    both = [pair for pair in runs if all(_value(run, group, name) is not None for run in pair)]
-    if not both:
-        return None
-    ours, theirs = zip(*both, strict=True)
-    values, bases = ([_value(run, group, name) for run in runs] for runs in (ours, theirs))
-    row = {
-        **_compared(values, bases),  # type: ignore[arg-type]
-        **_by_week(ours, theirs, group, name),
-    }
-    return {**row, "verdict": verdict(row)}
-
-
-def pairs(of: Sequence[RunResult], base: Sequence[RunResult]) -> list[tuple[RunResult, RunResult]]:
+def _pairs(of: Sequence[RunResult], base: Sequence[RunResult]) -> Pairs:
     """Return the runs of the common seeds; equal pairs once."""
     theirs = {run.seed: run for run in base}
-    found: list[tuple[RunResult, RunResult]] = []
+    found: Pairs = []
     for run in sorted(of, key=lambda run: run.seed):
         other = theirs.get(run.seed)
         if other is not None and not any(
-            _is_same(run, one) and _is_same(other, two) for one, two in found
+            run.groups == one.groups and other.groups == two.groups for one, two in found
         ):
             found.append((run, other))
     return found
 
 
-def _is_same(run: RunResult, other: RunResult) -> bool:
-    return run.figures == other.figures and run.by_class == other.by_class
-
-
-def _value(run: RunResult, group: str, name: str) -> Figure:
-    return _figures(run, group).get(name)
-
-
 def _figures(run: RunResult, group: str) -> Mapping[str, Figure]:
     """Return the figures of a group of jobs: all, those of a length, or those of a size."""
-    if group == "all":
-        return run.figures
-    return (run.by_class if group in MEASURED else run.by_size).get(group, {})
+    return run.groups.get(group) or run.sizes.get(group, {})
 
 
-def _compared(values: Sequence[float], bases: Sequence[float]) -> dict[str, Any]:
-    pairs = len(values)
-    return {
-        "value": math.fsum(values) / pairs,
-        "base_value": math.fsum(bases) / pairs,
-        "pairs": pairs,
-        **_shown("difference", difference(values, bases)),
-        **_shown("ratio", ratio(values, bases)),
+def _row(pairs: Pairs, group: str, name: str) -> dict[str, Any] | None:
+    """Return the comparison of a figure of a group of jobs; None without a pair."""
+    both = [
+        (pair, figures)
+        for pair in pairs
+        if None not in (figures := [_figures(run, group).get(name) for run in pair])
+    ]
+    if not both:
+        return None
+    values, bases = np.array([figures for _, figures in both], dtype=np.float64).T.tolist()
+    weekly = _by_week([pair for pair, _ in both], group, name)
+    found = {
+        "difference": difference(values, bases),
+        "ratio": ratio(values, bases),
+        "week_difference": weekly[0],
+        "week_ratio": weekly[1],
     }
-
-
-def _by_week(
-    ours: Sequence[RunResult], theirs: Sequence[RunResult], group: str, name: str
-) -> dict[str, Any]:
-    """Return the bootstrap intervals of a mean over jobs, over all repetitions together."""
-    key = _MEANS.get(name)
-    found: tuple[Estimate | None, Estimate | None] = (None, None)
-    if key is not None and group not in SIZES:
-        found = paired.intervals(
-            *(reduce(add, (run.weeks[key, group] for run in runs)) for runs in (ours, theirs))
-        )
-    number = next((one.number for one in found if one is not None), None)
-    return {
-        "weeks": number,
-        **_shown("week_difference", found[0], mean=False),
-        **_shown("week_ratio", found[1], mean=False),
+    row: dict[str, Any] = {
+        "value": math.fsum(values) / len(both),
+        "base_value": math.fsum(bases) / len(both),
+        "pairs": len(both),
+        "weeks": next((one.number for one in weekly if one is not None), None),
     }
+    for key, one in found.items():
+        if not key.startswith("week"):
+            row[key] = None if one is None else one.mean
+        row |= {f"{key}_{end}": getattr(one, end, None) for end in ("low", "high")}
+    return {**row, "verdict": verdict(row["value"], row["base_value"], found)}
 
 
-def _shown(name: str, estimate: Estimate | None, *, mean: bool = True) -> dict[str, Any]:
-    middle = {name: estimate.mean if estimate else None} if mean else {}
-    return {
-        **middle,
-        f"{name}_low": estimate.low if estimate else None,
-        f"{name}_high": estimate.high if estimate else None,
-    }
+def _by_week(pairs: Pairs, group: str, name: str) -> tuple[Estimate | None, Estimate | None]:
+    """Return the bootstrap estimates of a mean over jobs, over all repetitions together."""
+    if (name, group) not in pairs[0][0].weeks:
+        return None, None
+    ours, theirs = (
+        reduce(add, (run.weeks[name, group] for run in runs)) for runs in zip(*pairs, strict=True)
+    )
+    return paired.intervals(ours, theirs)
 
 
-def verdict(row: dict[str, Any]) -> str:
+def verdict(value: float, base: float, found: Mapping[str, Estimate | None]) -> str:
     """
     Return the verdict of a comparison: ``lower``, ``higher``, ``equal``, ``unclear``, ``no
     interval``.
 
     Lower or higher only if every interval excludes no difference; ``(seeds)``: none over weeks.
+
+    Parameters
+    ----------
+    found
+        Estimates of the ``difference``, the ``ratio``, ``week_difference`` and ``week_ratio``.
     """
     bounds = [
-        (row[f"{name}_low"] - none, row[f"{name}_high"] - none)
-        for name, none in _NO_DIFFERENCE.items()
-        if row[f"{name}_low"] is not None
+        (one.low - none, one.high - none)
+        for key, one in found.items()
+        if one is not None and one.low is not None and one.high is not None
+        for none in (1 if key.endswith("ratio") else 0,)
     ]
-    if row["value"] == row["base_value"] and all(low == high == 0 for low, high in bounds):
+    if value == base and all(low == high == 0 for low, high in bounds):
         return EQUAL
     if not bounds:
         return UNKNOWN
-    asked = "" if row["week_difference_low"] is not None else SEEDS_ONLY
+    asked = "" if found.get("week_difference") is not None else SEEDS_ONLY
     if all(high < 0 for _, high in bounds):
         return LOWER + asked
     return HIGHER + asked if all(low > 0 for low, _ in bounds) else UNCLEAR
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """
+    A row of the table of differences, as tables and sentences for people read it.
+
+    Attributes
+    ----------
+    row
+        By column.
+    """
+
+    row: Mapping[str, Any]
+
+    @property
+    def key(self) -> RunKey:
+        """Which run it is of."""
+        return key_of(self.row)
+
+    @property
+    def base_key(self) -> RunKey:
+        """Which run that is compared with."""
+        return key_of(self.row, "base_")
+
+    @property
+    def figure(self) -> str:
+        """The column of the figure."""
+        return str(self.row["figure"])
+
+    @property
+    def value(self) -> float:
+        """The figure, the mean over pairs."""
+        return float(self.row["value"])
+
+    @property
+    def base_value(self) -> float:
+        """The baseline's."""
+        return float(self.row["base_value"])
+
+    @property
+    def ratio(self) -> float | None:
+        """Of both; None where it is not defined."""
+        found: float | None = self.row["ratio"]
+        return found
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The widest of the 95 % intervals of the ratio: over repetitions, and over weeks."""
+        lows, highs = (
+            [self.row[f"{kind}_{end}"] for kind in ("ratio", "week_ratio")]
+            for end in ("low", "high")
+        )
+        known = [one for one in lows if one is not None], [one for one in highs if one is not None]
+        return (min(known[0]), max(known[1])) if all(known) else None
+
+    @property
+    def verdict(self) -> str:
+        """See :func:`verdict`."""
+        return str(self.row["verdict"])
+
+    @property
+    def is_clear(self) -> bool:
+        """Whether it is lower or higher by every interval."""
+        return self.verdict.startswith((LOWER, HIGHER))
+
+    @property
+    def base_name(self) -> str:
+        """What it is compared with, with its workload and system if they differ."""
+        dispatcher, predictor = self.base_key[2:]
+        return f"{dispatcher} {predictor}{self.elsewhere}"
+
+    @property
+    def elsewhere(self) -> str:
+        """The workload and the system of what it is compared with, where they differ."""
+        names = ("workload", "system")
+        return "".join(
+            f" on {self.row[f'base_{name}']}"
+            for name in names
+            if self.row[f"base_{name}"] != self.row[name]
+        )
+
+
+def key_of(row: Mapping[str, Any], of: str = "") -> RunKey:
+    """Return which run a row is of; with ``base_``, which one that is compared with."""
+    workload, system, dispatcher, predictor = (str(row[f"{of}{name}"]) for name in LABELS)
+    return workload, system, dispatcher, predictor

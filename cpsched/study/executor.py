@@ -7,7 +7,6 @@ import shutil
 from contextlib import contextmanager
 from dataclasses import replace
 from importlib import import_module
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
@@ -16,7 +15,7 @@ from cpsched.study.status import under_way
 from cpsched.study.worker import Done, work_on
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
 
     from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.status import Watch
@@ -129,19 +128,16 @@ def _cluster(
     """
     Yield runs finished by the workers of a Dask cluster, through joblib's Dask backend.
 
-    Workers that share the campaign's folder write there; others send their runs back. Logs are read
-    from their path if every worker finds them, and else sent to each worker once.
+    All workers need to see the campaign's folder and the logs at their paths.
     """
     import joblib
 
+    logs = {path for task in tasks if (path := _path_of(task)) is not None}
     with _client(scheduler) as client:
-        contents = _to_send(client, tasks)
-        with joblib.parallel_config(backend="dask", client=client, scatter=list(contents.values())):
+        _check_storage(client, [str(place.work / place.token), *sorted(logs)])
+        with joblib.parallel_config(backend="dask", client=client):
             parallel = joblib.Parallel(batch_size=1, return_as="generator_unordered")
-            yield from parallel(
-                joblib.delayed(work_on)(task, place, watch, contents.get(_path_of(task)))
-                for task in tasks
-            )
+            yield from parallel(joblib.delayed(work_on)(task, place, watch) for task in tasks)
 
 
 @contextmanager
@@ -172,16 +168,20 @@ def _client(scheduler: str) -> Iterator[Any]:
         yield client
 
 
-def _to_send(client: Any, tasks: Sequence[Task]) -> Mapping[str | None, bytes]:
-    """Return the contents of the logs that some worker cannot read itself, by path."""
-    paths = sorted({path for task in tasks if (path := _path_of(task)) is not None})
-    missing = set().union(*client.run(_unreadable, paths).values())
-    return {path: Path(path).read_bytes() for path in paths if path in missing}
+def _check_storage(client: Any, paths: list[str]) -> None:
+    """Refuse workers that do not see the campaign's folder, or a log."""
+    for worker, missing in client.run(_unreadable, paths).items():
+        for path in missing:
+            raise ConfigError(
+                f"worker {worker} does not see {path}; workers share the study's folder and its"
+                " logs with this machine",
+                key="--scheduler",
+            )
 
 
-def _unreadable(paths: list[str]) -> set[str]:
+def _unreadable(paths: list[str]) -> list[str]:
     """Return the files this process cannot read."""
-    return {path for path in paths if not os.access(path, os.R_OK)}
+    return [path for path in paths if not os.access(path, os.R_OK)]
 
 
 def _path_of(task: Task) -> str | None:

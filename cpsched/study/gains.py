@@ -7,7 +7,7 @@ Jobs that ran in both runs are compared one by one. Intervals come from the boot
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,7 @@ from cpsched.metrics.groups import SIZES, job_size, labels
 from cpsched.metrics.jobs import Held, held
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.window import finished
-from cpsched.study.comparisons import pairs, verdict
+from cpsched.study.comparisons import verdict, with_baselines
 from cpsched.study.paired import FEWEST, WEEK, WeekSums, intervals
 from cpsched.study.reader import load_run
 from cpsched.study.sources import second_of
@@ -32,14 +32,6 @@ if TYPE_CHECKING:
     from cpsched.study.results import RunResult
     from cpsched.study.study import Baseline
 
-#: Of a row.
-COLUMNS = (
-    *("workload", "system", "dispatcher", "predictor", "kind", "group", "jobs"),
-    *("wait_mean_s", "base_wait_mean_s", "difference", "difference_low", "difference_high"),
-    *("bounded_slowdown_mean", "base_bounded_slowdown_mean"),
-    *("base_held_by_time_s", "base_held_by_jobs_s"),
-    *("shorter", "longer", "hours", "verdict"),
-)
 #: A change of the wait by fewer seconds counts as neither shorter nor longer.
 NOTICED = 60
 _DAY = 86400
@@ -75,16 +67,12 @@ def gains(
     start
         Jobs submitted from this second or date on are compared; None: all.
     """
-    by_labels = {tuple(of[0].labels.values()): of for of in repeated}
     known: dict[str, _Jobs] = {}
-    rows: list[dict[str, Any]] = []
-    for of in repeated:
-        wanted = of[0].labels | {key: one for key, one in asdict(baseline).items() if one}
-        base = by_labels.get(tuple(wanted.values()))
-        if base is not None and base is not of:
-            both = [tuple(_jobs(run, known, start) for run in pair) for pair in pairs(of, base)]
-            rows.extend({**of[0].labels, **row} for row in _rows(both))
-    return rows
+    return [
+        {**of[0].labels, **row}
+        for of, pairs in with_baselines(repeated, baseline)
+        for row in _rows([tuple(_jobs(run, known, start) for run in pair) for pair in pairs])
+    ]
 
 
 def _jobs(run: RunResult, known: dict[str, _Jobs], start: int | str | None) -> _Jobs:
@@ -204,21 +192,15 @@ def _row(
     total, base_total = reduce(add, ours), reduce(add, theirs)
     estimate = intervals(total, base_total)[0]
     mean, base_mean = (float(sums.total.sum()) / number for sums in (total, base_total))
-    row = {
-        "difference": mean - base_mean,
-        "difference_low": None if estimate is None else estimate.low,
-        "difference_high": None if estimate is None else estimate.high,
-    }
-    said = {"value": mean, "base_value": base_mean, **_BARE,
-            "week_difference_low": row["difference_low"],
-            "week_difference_high": row["difference_high"]}  # fmt: skip
     yield {
         "kind": kind,
         "group": name,
         "jobs": number // len(joined),
         "wait_mean_s": mean,
         "base_wait_mean_s": base_mean,
-        **row,
+        "difference": mean - base_mean,
+        "difference_low": None if estimate is None else estimate.low,
+        "difference_high": None if estimate is None else estimate.high,
         "bounded_slowdown_mean": float(slowdowns[0]) / number,
         "base_bounded_slowdown_mean": float(slowdowns[1]) / number,
         "base_held_by_time_s": float(kept[0]) / number,
@@ -226,11 +208,5 @@ def _row(
         "shorter": shorter / number,
         "longer": longer / number,
         "hours": (mean - base_mean) * number / len(joined) / 3600,
-        "verdict": verdict(said),
+        "verdict": verdict(mean, base_mean, {"week_difference": estimate}),
     }
-
-
-#: Intervals that a group has not.
-_BARE = dict.fromkeys(
-    f"{name}_{end}" for name in ("difference", "ratio", "week_ratio") for end in ("low", "high")
-)

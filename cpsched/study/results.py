@@ -16,12 +16,12 @@ import pyarrow.parquet as pq
 from cpsched.base.arrow import numbers, read_file
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
-from cpsched.metrics.groups import SIZES
 from cpsched.metrics.nominal import Nominal, nominal_of
 from cpsched.metrics.predictions import knows_runtimes
 from cpsched.metrics.steps import StepFunction
 from cpsched.study.allocators import allocator_of
 from cpsched.study.folder import MARK, find_runs
+from cpsched.study.measures import AREA, MEASURED, figures_of, figures_of_group, waits_of_size
 from cpsched.study.paired import WeekSums, week_of
 from cpsched.study.store import DESCRIPTION, FORMAT
 from cpsched.study.study import Baseline, as_label
@@ -31,47 +31,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from cpsched.base.types import IntArray
+    from cpsched.study.measures import Figure
 
-#: A figure; None where nothing was measured.
-Figure = int | float | None
-#: Measures of jobs: their key in ``metrics.json`` and in tables, and their unit.
-MEASURES = {
-    "wait_s": ("wait", "s"),
-    "slowdown": ("slowdown", ""),
-    "bounded_slowdown": ("bounded_slowdown", ""),
-}
-#: Key in ``metrics.json``, and column, of area-weighted response.
-AREA = "response_by_area_s"
-#: Measures of where jobs lie, as in ``metrics.json``.
-PLACES = (
-    *("packing_factor", "fragmentation", "spread", "span_nodes", "lowest_common_switch"),
-    *("groups_touched", "distance_hops"),
-)
-#: Shares of jobs, of their time and of their node time, as in ``metrics.json``.
-PLACE_SHARES = ("contiguous", "compact")
 #: Labels of a run's place in a study.
 LABELS = ("workload", "system", "dispatcher", "predictor")
-STATISTICS = ("mean", "median", "p95", "p99", "p99.9", "max")
-#: Of the queue size at every second, and of the mean waits of users.
-QUEUE_STATISTICS = ("mean", "median", "p95", "p99", "max")
-USER_STATISTICS = ("mean", "median", "p95", "max")
-CLASSES = tuple(job_metrics.CLASSES)
-#: Groups of jobs for which there are all measures of jobs.
-MEASURED = (*CLASSES, job_metrics.STEADY)
-GROUPS = ("all", *MEASURED, *SIZES)
 #: What :func:`~cpsched.metrics.nominal.nominal_of` needs of each job.
 _OF_JOBS = ("start", "end", "units", "runtime", "requested_time")
 COUNTS = (
-    "in_log",
-    "set_aside",
-    "rejected",
-    "simulated",
-    "completed",
-    "timeout",
-    "killed",
-    "cancelled",
-    "not_ended",
+    *("in_log", "set_aside", "rejected", "simulated"),
+    *("completed", "timeout", "killed", "cancelled", "not_ended"),
 )
+#: Which run a row or a result is of: its labels.
+RunKey = tuple[str, str, str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -95,16 +66,14 @@ class RunResult:
         What the predictor has seen of the jobs that it predicts; None for nothing.
     counts
         The fate of every row of the log.
-    figures
-        By column, over all jobs: ``wait_mean_s``, ``utilization_core``, ...
-    by_class
-        The same of short, medium and long jobs, and of those submitted in the steady window if
-        there is one, for the measures of jobs; with ``jobs``.
-    by_size
-        The waits of jobs by size (see :mod:`cpsched.metrics.groups`), with ``jobs``; nothing where
-        the run was made before there were any.
+    groups
+        Figures of each group of jobs, by column: of ``all`` (``wait_mean_s``, ...); the measures
+        of jobs of short, medium and long ones, and of those submitted in the steady window if there
+        is one, with ``jobs``.
+    sizes
+        The waits of jobs by size (see :mod:`cpsched.metrics.groups`), with ``jobs``.
     weeks
-        Sums by week, by measure (key of ``metrics.json``) and group of jobs.
+        Sums by week, by column of a mean over jobs and group of jobs.
     timing
         Seconds; they differ between equal runs.
     """
@@ -117,9 +86,8 @@ class RunResult:
     seed: int
     deterministic: bool
     counts: Mapping[str, int]
-    figures: Mapping[str, Figure]
-    by_class: Mapping[str, Mapping[str, Figure]]
-    by_size: Mapping[str, Mapping[str, Figure]]
+    groups: Mapping[str, Mapping[str, Figure]]
+    sizes: Mapping[str, Mapping[str, Figure]]
     weeks: Mapping[tuple[str, str], WeekSums]
     timing: Mapping[str, float]
     dispatcher_spec: str
@@ -131,6 +99,26 @@ class RunResult:
     def labels(self) -> dict[str, str]:
         """Workload, system, dispatcher and predictor."""
         return {label: getattr(self, label) for label in LABELS}
+
+    @property
+    def key(self) -> RunKey:
+        """The same, to find its repetitions by."""
+        return self.workload, self.system, self.dispatcher, self.predictor
+
+    @property
+    def who(self) -> tuple[str, str]:
+        """Dispatcher and predictor."""
+        return self.dispatcher, self.predictor
+
+    @property
+    def place(self) -> str:
+        """``workload on system``."""
+        return place_of(self.labels)
+
+    @property
+    def figures(self) -> Mapping[str, Figure]:
+        """Of all jobs, by column."""
+        return self.groups["all"]
 
     @property
     def folder(self) -> str:
@@ -196,6 +184,11 @@ def collect(folder: str | Path) -> Results:
         by_group=bool(about.get("by_group")),
         measure_from=about.get("measure_from"),
     )
+
+
+def place_of(row: Mapping[str, Any]) -> str:
+    """Return of which workload on which system a row is: ``workload on system``."""
+    return f"{row['workload']} on {row['system']}"
 
 
 def mean(values: Iterable[Figure]) -> float | None:
@@ -303,18 +296,17 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
             seed=int(place["seed"]),
             deterministic=bool(about["deterministic"]),
             counts=_counts(summary),
-            figures={
-                **_of_group(summary, "all"),
-                AREA: _number(summary[AREA]) if AREA in summary else weeks[AREA, "all"].mean,
-                **_of_users(summary),
-                **_of_system(run, summary),
+            groups={
+                "all": _of_all(run, summary, weeks),
+                **{
+                    name: figures_of_group(summary, name)
+                    for name in MEASURED
+                    if name in summary["wait_s"]
+                },
             },
-            by_class={
-                name: {"jobs": summary["wait_s"][name]["jobs"], **_of_group(summary, name)}
-                for name in MEASURED
-                if name in summary["wait_s"]
+            sizes={
+                name: waits_of_size(summary, name) for name in summary.get("wait_by_size_s") or {}
             },
-            by_size=_by_size(summary),
             weeks=weeks,
             timing=_json(run / "timing.json"),
         )
@@ -328,13 +320,6 @@ def _damaged(run: Path, error: Exception) -> str:
     return f"{run} is damaged ({reason}); delete the folder and run the study again"
 
 
-def _number(value: Any) -> Figure:
-    """Return a figure as ``metrics.json`` has it, None for none."""
-    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-        return value
-    raise ValueError(f"{value!r} is not a number")
-
-
 def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
     # Older runs have no killed jobs.
     counts = {"killed": 0, **summary["counts"]}
@@ -342,74 +327,14 @@ def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
     return {key: aside if key == "set_aside" else int(counts[key]) for key in COUNTS}
 
 
-def _of_group(summary: Mapping[str, Any], group: str) -> dict[str, Figure]:
-    """Return the measures of a group of jobs by column."""
-    return {
-        column(name, statistic, unit): _number(summary[key][group][statistic])
-        for key, (name, unit) in MEASURES.items()
-        for statistic in STATISTICS
-    }
-
-
-def _of_users(summary: Mapping[str, Any]) -> dict[str, Figure]:
-    """Return waits by user, and how often jobs were overtaken, by column; None in older runs."""
-    users, passed = (summary.get(key) or {} for key in ("wait_by_user_s", "overtaken_by_jobs"))
-    return (
-        {column("user_wait", one, "s"): _number(users.get(one)) for one in USER_STATISTICS}
-        | {column("overtaken", one, "jobs"): _number(passed.get(one)) for one in STATISTICS}
-        | {"fairness_by_user": _number(summary.get("fairness_by_user"))}
-    )
-
-
-def _by_size(summary: Mapping[str, Any]) -> dict[str, dict[str, Figure]]:
-    """Return the waits of jobs by size by column."""
-    return {
-        name: {
-            "jobs": found["jobs"],
-            **{column("wait", one, "s"): _number(found[one]) for one in STATISTICS},
-        }
-        for name, found in (summary.get("wait_by_size_s") or {}).items()
-    }
-
-
-def column(*parts: str) -> str:
-    """Return the name of a column of its parts: ``wait``, ``mean``, ``s``."""
-    return "_".join(part for part in parts if part)
-
-
-def _of_system(run: Path, summary: Mapping[str, Any]) -> dict[str, Figure]:
-    """Return the measures of queue and machine by column."""
-    queue = summary["queue_jobs"]
-    found: dict[str, Figure] = {
-        column("queue", statistic, "jobs"): _number(queue.get(statistic))
-        for statistic in QUEUE_STATISTICS
-    }
+def _of_all(
+    run: Path, summary: Mapping[str, Any], weeks: Mapping[tuple[str, str], WeekSums]
+) -> dict[str, Figure]:
+    """Return the figures of all jobs, with two that ``metrics.json`` does not have."""
+    found = figures_of(summary)
     found["queue_p99_jobs"] = _queue_p99(run / "queue.parquet", summary["window_s"])
-    for name in ("utilization", "steady_utilization", "loss_of_capacity"):
-        # Of all resources the machine has; older runs have no steady window.
-        shares = summary.get(name) or dict.fromkeys(summary["utilization"])
-        found |= {column(name, kind): _number(value) for kind, value in shares.items()}
-    found["node_utilization"] = _number(summary.get("node_utilization"))
-    found["theoretical_utilization"] = _number(summary.get("theoretical_utilization"))
-    found |= _of_places(summary.get("placement") or {})
-    found["makespan_s"] = _number(summary["makespan_s"])
-    found["throughput_jobs_per_hour"] = _number(summary["throughput_jobs_per_hour"])
-    found["share_that_never_waited"] = _number(summary["excluded_in_plots"]["wait = 0"]["share"])
-    return found
-
-
-def _of_places(summary: Mapping[str, Any]) -> dict[str, Figure]:
-    """Return how jobs lie on the nodes by column; nothing on a machine without places."""
-    found: dict[str, Figure] = {
-        column(name, statistic): _number(summary[name][statistic])
-        for name in PLACES
-        if summary.get(name)
-        for statistic in ("mean", "std")
-    }
-    for name in PLACE_SHARES:
-        found |= {column(name, of): _number(v) for of, v in (summary.get(name) or {}).items()}
-    for level, shares in (summary.get("by_switch_level") or {}).items():
-        found |= {column("switch_level", level, name): _number(shares[name]) for name in shares}
+    if AREA not in summary:
+        found[AREA] = weeks[AREA, "all"].mean
     return found
 
 
@@ -433,9 +358,9 @@ def _weeks(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Wee
     runtime, width = (values[done] for values in _nominal(run, table))
     wait, response = job_metrics.wait(submit, start), job_metrics.turnaround(submit, end)
     values = {
-        "wait_s": wait,
-        "slowdown": job_metrics.slowdown(response, runtime),
-        "bounded_slowdown": job_metrics.bounded_slowdown(response, runtime),
+        "wait_mean_s": wait,
+        "slowdown_mean": job_metrics.slowdown(response, runtime),
+        "bounded_slowdown_mean": job_metrics.bounded_slowdown(response, runtime),
     }
     length = job_metrics.job_class(runtime)
     groups: dict[str, Any] = {"all": slice(None)}
@@ -447,9 +372,8 @@ def _weeks(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Wee
         for key, value in values.items()
         for group, rows in groups.items()
     }
-    return found | {
-        (AREA, "all"): WeekSums.of(week[done], response, num_weeks, weight=width * runtime)
-    }
+    found[AREA, "all"] = WeekSums.of(week[done], response, num_weeks, weight=width * runtime)
+    return found
 
 
 def _nominal(run: Path, jobs: pa.Table) -> Nominal:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import sys
-import tempfile
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -137,13 +136,11 @@ def _generated(name: str, given: tuple[tuple[str, Any], ...]) -> GeneratedSource
     generator = registry.load("generators", name)
     options = generator.options(**dict(given))
     every = tuple((key, getattr(options, key)) for key in sorted(options.__dataclass_fields__))
-    return GeneratedSource(generator=name, options=every, version=_version_of(generator))
-
-
-def _version_of(generator: Any) -> int:
-    """Return the generator's own version, which grows when equal options give other jobs."""
+    # A generator's own version grows when equal options give other jobs.
     module = sys.modules.get(type(generator).__module__)
-    return int(getattr(module, "VERSION", 0))
+    return GeneratedSource(
+        generator=name, options=every, version=int(getattr(module, "VERSION", 0))
+    )
 
 
 def system_source(name_or_path: str, changes: tuple[str, ...] = ()) -> SystemSource:
@@ -194,14 +191,10 @@ def jittered(workload: Workload, seed: int, jitter: int) -> Workload:
     return workload.take(order).with_columns(**moved)
 
 
-def prepare(made_of: Input, content: bytes | None = None) -> Fitted:
+@lru_cache(maxsize=2)
+def prepare(made_of: Input) -> Fitted:
     """
     Return the jobs on their machine; the last two are kept by this process.
-
-    Parameters
-    ----------
-    content
-        The log's file, if it came with the run and is not read from its path.
 
     Raises
     ------
@@ -209,11 +202,13 @@ def prepare(made_of: Input, content: bytes | None = None) -> Fitted:
         If the log cannot be read, is another than when the campaign began, or does not suit the
         machine.
     """
-    # For any form of the call: the cache distinguishes a missing argument from None.
-    return _prepared(made_of, content)
+    workload = jobs_of(made_of)
+    if made_of.jitter:
+        workload = jittered(workload, made_of.seed, made_of.jitter)
+    return fit(workload, machine(made_of.system), **dict(made_of.mapping))
 
 
-def jobs_of(made_of: Input, content: bytes | None = None) -> Workload:
+def jobs_of(made_of: Input) -> Workload:
     """
     Return the jobs after all changes, before they are fitted to their machine.
 
@@ -222,40 +217,7 @@ def jobs_of(made_of: Input, content: bytes | None = None) -> Workload:
     CpschedError
         As :func:`prepare`; or if the log does not have what is to be changed.
     """
-    workload = _part(_load(made_of.source, content), made_of)
-    return changed_workload(workload, machine(made_of.system), made_of.changes)
-
-
-@lru_cache(maxsize=2)
-def _prepared(made_of: Input, content: bytes | None) -> Fitted:
-    workload = jobs_of(made_of, content)
-    if made_of.jitter:
-        workload = jittered(workload, made_of.seed, made_of.jitter)
-    return fit(workload, machine(made_of.system), **dict(made_of.mapping))
-
-
-@lru_cache(maxsize=2)
-def _load(source: LogSource | GeneratedSource, content: bytes | None) -> Workload:
-    if isinstance(source, GeneratedSource):
-        generator = registry.load("generators", source.generator)
-        workload: Workload = generator.generate(generator.options(**dict(source.options)))
-        return workload
-    if content is None:
-        return _read(source, Path(source.path))
-    with tempfile.TemporaryDirectory() as folder:
-        # The name is kept: it may show the format, and it is the workload's title.
-        path = Path(folder) / Path(source.path).name
-        path.write_bytes(content)
-        return _read(source, path)
-
-
-def _read(source: LogSource, path: Path) -> Workload:
-    if file_digest(path) != source.digest:
-        raise ConfigError("has changed since the campaign began", where=path)
-    return traces.read(path, format=source.format, skip_bad_lines=source.skip_bad_lines)
-
-
-def _part(workload: Workload, made_of: Input) -> Workload:
+    workload = _load(made_of.source)
     part = workload.select(
         first=made_of.first,
         start=second_of(workload, "from", made_of.start),
@@ -263,7 +225,19 @@ def _part(workload: Workload, made_of: Input) -> Workload:
     )
     if not len(part):
         raise ConfigError("no job is left after first, from and to", where=workload.title)
-    return part
+    return changed_workload(part, machine(made_of.system), made_of.changes)
+
+
+@lru_cache(maxsize=2)
+def _load(source: LogSource | GeneratedSource) -> Workload:
+    if isinstance(source, GeneratedSource):
+        generator = registry.load("generators", source.generator)
+        workload: Workload = generator.generate(generator.options(**dict(source.options)))
+        return workload
+    path = Path(source.path)
+    if file_digest(path) != source.digest:
+        raise ConfigError("has changed since the campaign began", where=path)
+    return traces.read(path, format=source.format, skip_bad_lines=source.skip_bad_lines)
 
 
 def second_of(workload: Workload, key: str, moment: int | str | None) -> int | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
@@ -58,21 +58,21 @@ class StatusFile:
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        self._path = folder / _FILE
-        self._name = name
-        self._total = 0
+        self._path, self._status = folder / _FILE, Status(name=name)
 
     def begin(self, total: int) -> None:
         """Record that the run has begun, and its number of jobs."""
-        self._total = total
-        self.update(None, completed=0, queue="", date="")
+        self._write(total=total, done=0, queue="", date="")
 
     def update(self, task: object, *, completed: int, queue: str, date: str) -> None:  # noqa: ARG002
         """Record the progress."""
-        status = Status(name=self._name, done=completed, total=self._total, queue=queue, date=date)
+        self._write(done=completed, queue=queue, date=date)
+
+    def _write(self, **changes: Any) -> None:
+        self._status = replace(self._status, **changes)
         # Replaced in one step: a reader finds the one before or this one, never half of it.
         fresh = self._path.with_suffix(".new")
-        fresh.write_text(json.dumps(asdict(status)), encoding="utf-8")
+        fresh.write_text(json.dumps(asdict(self._status)), encoding="utf-8")
         os.replace(fresh, self._path)  # noqa: PTH105
 
 

@@ -15,7 +15,7 @@ from uuid import uuid4
 from cpsched.base.atomic_files import PARTIAL, write_all
 from cpsched.errors import RunError
 from cpsched.simulation.identity import versions_here
-from cpsched.study.folder import put_in_place, read_mark
+from cpsched.study.folder import read_mark
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -209,14 +209,6 @@ class Store:
     def succeed(self, task: Task) -> None:
         """Remove the record of an earlier failure."""
         (self.failed / f"{task.name}.json").unlink(missing_ok=True)
-
-    def receive(self, task: Task, files: Mapping[str, bytes]) -> None:
-        """Write a run that came as files from a worker without access to the folder."""
-        folder = self.work / f"{task.key}-{uuid4().hex}"
-        folder.mkdir()
-        for name, content in files.items():
-            (folder / name).write_bytes(content)
-        put_in_place(folder, self.runs / task.name, overwrite=True)
 
 
 def identity_of(run: Path) -> str | None:

@@ -187,7 +187,7 @@ def _placing(section: Section, dispatchers: tuple[Choice, ...]) -> tuple[Choice,
     with section.blamed("allocator"):
         allocator = canonical("allocators", allocator)
     found = tuple(replace(one, spec=with_allocator(one.spec, allocator)) for one in dispatchers)
-    _once(section, "dispatchers", "run", [one.spec for one in found])
+    _once(section, "dispatchers", [one.spec for one in found])
     return found
 
 
@@ -203,17 +203,17 @@ def _choices(
     for label, spec in section.labelled(key, default):
         with section.blamed(key if label is None else f"{key}.{label}"):
             found.append(choice(key, spec, file.parent, label))
-    _once(section, key, "label", [choice.label for choice in found])
-    if once:
-        _once(section, key, "run", [choice.spec for choice in found])
     _distinct(section, key, [choice.label for choice in found])
+    if once:
+        _once(section, key, [choice.spec for choice in found])
     return tuple(found)
 
 
-def _once(section: Section, key: str, what: str, values: Sequence[str]) -> None:
-    twice = next((one for i, one in enumerate(values) if one in values[:i]), None)
+def _once(section: Section, key: str, specs: Sequence[str]) -> None:
+    """Refuse what would be run twice."""
+    twice = next((one for i, one in enumerate(specs) if one in specs[:i]), None)
     if twice is not None:
-        raise section.error(key, f"'{twice}' is given twice, as a {what}")
+        raise section.error(key, f"'{twice}' is given twice, as a run")
 
 
 def _systems(section: Section, file: Path) -> tuple[str, ...]:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
 from cpsched.metrics.leading import on_front
-from cpsched.study.comparisons import COLUMNS, comparisons, is_lower
+from cpsched.study.comparisons import COLUMNS, NAMES, Difference, comparisons, is_lower
 from cpsched.study.gains import gains
-from cpsched.study.results import AREA, COUNTS, LABELS, Results, collect, mean
+from cpsched.study.measures import AREA
+from cpsched.study.results import COUNTS, LABELS, Results, collect, mean
 from cpsched.study.study import Baseline
 
 if TYPE_CHECKING:
@@ -18,14 +20,14 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.metrics.leading import Headline
-    from cpsched.study.results import RunResult
+    from cpsched.study.results import RunKey, RunResult
 
-#: Columns of text.
-_TEXTS = (
-    *("folder", *LABELS, "allocator", "class", "size"),
-    *("base_workload", "base_system", "base_dispatcher", "base_predictor", "base_allocator"),
-    *("figure", "verdict", "kind", "group"),
-)
+#: The type of each column; all others are floats.
+_KINDS: dict[str, type] = {
+    **dict.fromkeys((*NAMES, "folder", "size", "verdict", "kind", "group"), str),
+    **dict.fromkeys((*COUNTS, "jobs", "seed", "repetitions", "pairs", "weeks"), int),
+    **dict.fromkeys(("deterministic", "knows_runtimes", "on_front"), bool),
+}
 #: Of a table that has no rows where all runs are of before there were sizes.
 _SIZE_COLUMNS = (*LABELS, "allocator", "size")
 #: A cell; None where nothing was measured.
@@ -44,27 +46,28 @@ class Rows:
     kinds: Mapping[str, type]
 
     @classmethod
-    def of(
-        cls,
-        rows: Sequence[Mapping[str, Cell]],
-        kinds: Mapping[str, type],
-        least: Iterable[str] = (),
-    ) -> Rows:
+    def of(cls, rows: Sequence[Mapping[str, Cell]], least: Iterable[str] = ()) -> Rows:
         """
-        Build a table of rows; values missing in a row are None, other columns are floats.
+        Build a table of rows; values missing in a row are None.
 
-        ``least`` are columns that exist even without rows.
+        Counts of which some are means are floats. ``least`` are columns that exist even without
+        rows.
         """
         names = list(dict.fromkeys([*least, *(name for row in rows for name in row)]))
-        whole = {name: kinds.get(name, float) for name in names}
-        return cls(
-            {name: tuple(_as(row.get(name), whole[name]) for row in rows) for name in names}, whole
-        )
+        columns, kinds = {}, {}
+        for name in names:
+            values = [row.get(name) for row in rows]
+            kind = _KINDS.get(name, float)
+            if kind is int and any(isinstance(value, float) for value in values):
+                kind = float
+            kinds[name] = kind
+            columns[name] = tuple(None if value is None else kind(value) for value in values)
+        return cls(columns, kinds)
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
 
-    def rows(self) -> list[dict[str, Cell]]:
+    def rows(self) -> list[dict[str, Any]]:
         """Return the table row by row."""
         return [
             dict(zip(self.columns, row, strict=True))
@@ -72,7 +75,7 @@ class Rows:
         ]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Tables:
     """
     The tables of a study.
@@ -116,6 +119,16 @@ class Tables:
             )
         }
 
+    @cached_property
+    def compared(self) -> dict[RunKey, dict[str, Difference]]:
+        """The differences over all jobs of each run but the baselines, by run and figure."""
+        found: dict[RunKey, dict[str, Difference]] = {}
+        for row in self.differences.rows():
+            if row["class"] == "all":
+                one = Difference(row)
+                found.setdefault(one.key, {})[one.figure] = one
+        return found
+
 
 def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> Tables:
     """
@@ -137,26 +150,17 @@ def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> T
     results = _compared_with(baseline, collect(folder))
     runs = results.runs
     repeated = grouped(runs)
-    counts = dict.fromkeys((*COUNTS, "jobs", "seed", "repetitions", "pairs", "weeks"), int)
-    kinds: dict[str, type] = {
-        **counts,
-        **dict.fromkeys(_TEXTS, str),
-        **dict.fromkeys(("deterministic", "knows_runtimes", "on_front"), bool),
-    }
-    classes = _group_rows(repeated, "class", "by_class")
-    sizes = _group_rows(repeated, "size", "by_size")
     summary = [_summary_row(*each) for each in zip(repeated, fronts(repeated), strict=True)]
-    differences = comparisons(repeated, results.baseline)
     by_group = gains(repeated, results.baseline, results.measure_from) if results.by_group else []
     return Tables(
         results=results,
-        runs=Rows.of([_run_row(run) for run in runs], kinds),
-        summary=Rows.of(summary, kinds | _means_among(COUNTS, summary)),
-        classes=Rows.of(classes, kinds | _means_among(("jobs",), classes)),
-        sizes=Rows.of(sizes, kinds | _means_among(("jobs",), sizes), least=_SIZE_COLUMNS),
-        differences=Rows.of(differences, kinds, least=COLUMNS),
-        gains=Rows.of(by_group, kinds),
-        timing=Rows.of([_timing_row(run) for run in runs], kinds),
+        runs=Rows.of([_run_row(run) for run in runs]),
+        summary=Rows.of(summary),
+        classes=Rows.of(_group_rows(repeated, "class", "groups")),
+        sizes=Rows.of(_group_rows(repeated, "size", "sizes"), least=_SIZE_COLUMNS),
+        differences=Rows.of(comparisons(repeated, results.baseline), least=COLUMNS),
+        gains=Rows.of(by_group),
+        timing=Rows.of([_timing_row(run) for run in runs]),
     )
 
 
@@ -176,9 +180,9 @@ def _compared_with(baseline: str | Baseline | None, results: Results) -> Results
 
 def grouped(runs: Iterable[RunResult]) -> list[list[RunResult]]:
     """Return the repetitions of each workload, system, dispatcher and predictor, in order."""
-    found: dict[tuple[str, ...], list[RunResult]] = {}
+    found: dict[RunKey, list[RunResult]] = {}
     for run in runs:
-        found.setdefault(tuple(run.labels.values()), []).append(run)
+        found.setdefault(run.key, []).append(run)
     return list(found.values())
 
 
@@ -215,11 +219,13 @@ def _summary_row(of: Sequence[RunResult], on_front: bool | None) -> dict[str, Ce
 def _group_rows(
     repeated: Sequence[Sequence[RunResult]], kind: str, groups: str
 ) -> list[dict[str, Cell]]:
-    """Return a row for each group of jobs: by length (``by_class``) or by size (``by_size``)."""
+    """Return a row for each group of jobs: by length (``groups``) or by size (``sizes``)."""
     rows: list[dict[str, Cell]] = []
     for of in repeated:
         found = [getattr(run, groups) for run in of if getattr(run, groups)]
         for name in found[0] if found else ():
+            if name == "all":
+                continue
             figures = {key: mean(one[name][key] for one in found) for key in found[0][name]}
             jobs = _mean_count([one[name]["jobs"] for one in found])
             names = {**of[0].labels, "allocator": of[0].allocator, kind: name}
@@ -230,15 +236,6 @@ def _group_rows(
 def _mean_count(counts: Sequence[Any]) -> int | float:
     """Return a count common to all repetitions, or the mean: other seeds may give other jobs."""
     return int(counts[0]) if len(set(counts)) == 1 else math.fsum(counts) / len(counts)
-
-
-def _means_among(names: Iterable[str], rows: Sequence[Mapping[str, Cell]]) -> dict[str, type]:
-    """Return the types of columns of counts of which some are means."""
-    return {name: float for name in names if any(isinstance(row[name], float) for row in rows)}
-
-
-def _as(value: Cell, kind: type) -> Cell:
-    return None if value is None else kind(value)
 
 
 #: Columns of the headline: area-weighted response, tail of the wait, mean bounded slowdown.

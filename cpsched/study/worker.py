@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shutil
-import tempfile
 import threading
 import traceback
 from dataclasses import asdict, dataclass
@@ -22,10 +21,8 @@ from cpsched.study.status import StatusFile, die_with
 from cpsched.study.writer import save_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
 
-    from cpsched.mapping import Fitted
-    from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulate import Checkpoint, Run
     from cpsched.study.status import Watch
     from cpsched.study.task import Task
@@ -45,7 +42,7 @@ class Place:
     folder
         The campaign's, as seen by the process that began it.
     token
-        Name of a folder in its ``.work``: a process that finds it shares the storage.
+        Name of a folder in its ``.work``: a machine that has it shares the storage.
     parent
         Process whose end stops its workers, or None if it did not start them.
     versions
@@ -73,11 +70,6 @@ class Place:
         """Folder of what is under way."""
         return self.folder / ".work"
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether this process sees the campaign's folder."""
-        return (self.work / self.token).is_dir()
-
 
 @dataclass(frozen=True, kw_only=True)
 class Done:
@@ -88,21 +80,17 @@ class Done:
     ----------
     error, trace
         One line, and the traceback; None if the run succeeded.
-    files
-        The run's files by name, if the worker could not write to the campaign's folder.
     """
 
     name: str
     error: str | None = None
     trace: str | None = None
-    files: dict[str, bytes] | None = None
 
 
 def work_on(
     task: Task,
     place: Place,
     watch: Watch | None,
-    content: bytes | None = None,
     checkpoint: Checkpoint | None = None,
 ) -> Done:
     """
@@ -110,8 +98,6 @@ def work_on(
 
     Parameters
     ----------
-    content
-        The log's file, if workers cannot read it themselves.
     checkpoint
         Where the run saves its state.
     """
@@ -120,7 +106,8 @@ def work_on(
         threading.Thread(target=die_with, args=(place.parent,), daemon=True).start()
     with _TURN:
         try:
-            return _carried_out(task, place, watch, content, checkpoint)
+            _carried_out(task, place, watch, checkpoint)
+            return Done(name=task.name)
         except Exception as error:
             # Whatever a dispatcher, a predictor or a library raises, the other runs continue.
             reason = " ".join(str(error).split()) or type(error).__name__
@@ -128,68 +115,37 @@ def work_on(
 
 
 def _carried_out(
-    task: Task,
-    place: Place,
-    watch: Watch | None,
-    content: bytes | None,
-    checkpoint: Checkpoint | None,
-) -> Done:
+    task: Task, place: Place, watch: Watch | None, checkpoint: Checkpoint | None
+) -> None:
+    """Simulate, and put the run in its place."""
     _check_versions(place)
-    if not place.is_shared:
-        with tempfile.TemporaryDirectory() as own:
-            run = _saved(task, place, Path(own), None, content, None)
-            files = {path.name: path.read_bytes() for path in sorted(run.iterdir())}
-        return Done(name=task.name, files=files)
-    again = task.key in place.again
-    if not again and (place.runs / task.name / MARK).is_file():
+    if task.key not in place.again and (place.runs / task.name / MARK).is_file():
         # Another worker, assumed lost, has finished it after all.
-        return Done(name=task.name)
+        return
     # No other process writes here, not even a worker assumed lost with the same run.
     folder = place.work / f"{task.key}-{uuid4().hex}"
     folder.mkdir()
     try:
-        run = _saved(task, place, folder, watch, content, checkpoint)
-        put_in_place(run, place.runs / task.name, overwrite=True)
+        status = StatusFile(folder, task.name)
+        status.begin(0)
+        fitted = prepare(task.made_of)
+        status.begin(len(fitted.workload) - len(fitted.rejected))
+        run = simulate(
+            fitted,
+            dispatcher=task.dispatcher,
+            predictor=task.predictor,
+            settings=task.settings,
+            observers=() if watch is None else watch(status, 0, fitted.workload.epoch),
+            checkpoint=checkpoint,
+        )
+        writers = [_writer(name, task) for name in place.formats]
+        arguments = arguments_of(task) | {"formats": list(place.formats)}
+        save_run(run, folder / "run", arguments=arguments, formats=writers)
+        put_in_place(folder / "run", place.runs / task.name, overwrite=True)
         if checkpoint is not None:
             checkpoint.remove()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
-    return Done(name=task.name)
-
-
-def _saved(
-    task: Task,
-    place: Place,
-    folder: Path,
-    watch: Watch | None,
-    content: bytes | None,
-    checkpoint: Checkpoint | None,
-) -> Path:
-    """Simulate, and write the run to a folder in ``folder``."""
-    status = StatusFile(folder, task.name)
-    status.begin(0)
-    fitted = prepare(task.made_of, content)
-    status.begin(len(fitted.workload) - len(fitted.rejected))
-    observers = () if watch is None else watch(status, 0, fitted.workload.epoch)
-    run = simulated(task, fitted, observers, checkpoint)
-    writers = [_writer(name, task) for name in place.formats]
-    arguments = arguments_of(task) | {"formats": list(place.formats)}
-    save_run(run, folder / "run", arguments=arguments, formats=writers)
-    return folder / "run"
-
-
-def simulated(
-    task: Task, fitted: Fitted, observers: Sequence[Observer], checkpoint: Checkpoint | None
-) -> Run:
-    """Simulate a run."""
-    return simulate(
-        fitted,
-        dispatcher=task.dispatcher,
-        predictor=task.predictor,
-        settings=task.settings,
-        observers=observers,
-        checkpoint=checkpoint,
-    )
 
 
 def _writer(name: str, task: Task) -> Callable[[Run, Path], object]:

@@ -124,7 +124,10 @@ def _entry(section: Section, resources: Sequence[str], shared: Sequence[str]) ->
         group=section.text("group"),
         positions=positions,
         count=len(positions) if positions is not None else count,
-        amounts=tuple(_amount(section, name) for name in resources),
+        amounts=tuple(
+            (section.memory(name) if name == "mem" else section.count(name)) or 0
+            for name in resources
+        ),
         pattern=pattern,
         hosts=hosts,
         features=frozenset((*shared, *section.texts("features"))),
@@ -143,11 +146,6 @@ def _hosts(section: Section, text: str) -> tuple[str, ...]:
         return tuple(expand(text, MAX_NODES))
     except ValueError as error:
         raise section.error("names", f"{text[:60]!r} {error}, nor a pattern with {{}}") from None
-
-
-def _amount(section: Section, resource: str) -> int:
-    found = section.memory(resource) if resource == "mem" else section.count(resource)
-    return found or 0
 
 
 def _positions(section: Section) -> tuple[int, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,10 +25,6 @@ if TYPE_CHECKING:
 _KEYS = (
     *("name", "title", "source", "resources", "features", "default_time", "default_expected_wait"),
     *("nodes", "queues", "topology", "log"),
-)
-_QUEUE_KEYS = (
-    *("name", "expected_wait", "max_time", "default_time", "groups", "users"),
-    *("priority_tier", "preempt", "grace", "default", "exclusive", "min_nodes", "max_nodes"),
 )
 
 
@@ -99,7 +96,7 @@ def _nodes(top: Section, kinds: tuple[str, ...]) -> Nodes:
 def _queues(top: Section, nodes: Nodes) -> dict[str, Queue]:
     queues: dict[str, Queue] = {}
     for section in top.tables("queues"):
-        section.expect(*_QUEUE_KEYS)
+        section.expect(*(item.name for item in fields(Queue)))
         queue = Queue(
             name=section.text("name"),
             expected_wait=section.seconds("expected_wait"),

@@ -77,9 +77,11 @@ def write(
     path = Path(path)
     name = format or _named(path)
     if name is None:
+        endings = sorted(end for reader in _formats() if reader.write for end in reader.suffixes)
         raise TraceError(
-            f"the file name does not show a format that can be written; end it in {_endings()}"
-            " (.gz may follow for text), or give the format (convert: --to-format)",
+            "the file name does not show a format that can be written; end it in"
+            f" {', '.join(endings)} (.gz may follow for text), or give the format"
+            " (convert: --to-format)",
             file=path,
         )
     writer = registry.load("traces", name).write
@@ -105,7 +107,8 @@ def detect(path: str | PathLike[str]) -> str:
     name = found[0] if len(found) == 1 else _named(path)
     if name is None:
         what = f"could be {' or '.join(found)}" if found else "is in no format known here"
-        raise TraceError(f"{what if start else 'is empty'}; {_choice()}", file=path)
+        choice = f"choose one of {', '.join(registry.names('traces'))} with --format"
+        raise TraceError(f"{what if start else 'is empty'}; {choice}", file=path)
     return name
 
 
@@ -122,13 +125,3 @@ def _formats() -> Iterator[TraceFormat]:
             yield registry.load("traces", name)
         except ConfigError as error:
             warnings.warn(f"trace format skipped: {error}", RuntimeWarning, stacklevel=3)
-
-
-def _endings() -> str:
-    """Return the endings of files that can be written."""
-    endings = [end for reader in _formats() if reader.write for end in reader.suffixes]
-    return ", ".join(sorted(endings))
-
-
-def _choice() -> str:
-    return f"choose one of {', '.join(registry.names('traces'))} with --format"

@@ -62,19 +62,31 @@ class RowChecks:
         wrong = np.asarray((request > most[:, None]).any(axis=1))
         self.fail(wrong, f"times the request must be at most {MAX_AMOUNT}", field, units)
 
-    def settle(self, path: Path, lines: IntArray | None, *, skip_bad_lines: bool) -> int:
+    def settle(
+        self,
+        path: Path,
+        lines: IntArray | None,
+        *,
+        skip_bad_lines: bool,
+        bad_lines: int = 0,
+        **aside: BoolArray,
+    ) -> tuple[IntArray, tuple[tuple[str, int], ...]]:
         """
-        Return how many rows are wrong.
+        Return the rows that are jobs, and how many others there are, by reason.
 
         Parameters
         ----------
         lines
             Shape ``(rows,)``: line of each row, None where the file has no lines.
+        bad_lines
+            How many more could not be read at all.
+        aside
+            Rows that are right and no jobs, by reason.
 
         Raises
         ------
         TraceError
-            For the first wrong row, unless ``skip_bad_lines``.
+            For the first wrong row, unless ``skip_bad_lines``; and if there is no job.
         """
         if self._first is not None and not skip_bad_lines:
             row, field, value, message = self._first
@@ -82,7 +94,16 @@ class RowChecks:
                 message = f"{message} (row {row + 1})"
             line = None if lines is None else int(lines[row])
             raise TraceError(message, file=path, line=line, field=field, value=value)
-        return int(np.count_nonzero(~self.good))
+        jobs = self.good.copy()
+        counts: dict[str, int] = {}
+        for reason, others in aside.items():
+            counts[reason.replace("_", " ")] = int((others & self.good).sum())
+            jobs &= ~others
+        counts["bad line"] = bad_lines + int(np.count_nonzero(~self.good))
+        set_aside = tuple((reason, count) for reason, count in counts.items() if count)
+        if not jobs.any():
+            raise no_jobs(path, set_aside)
+        return np.flatnonzero(jobs), set_aside
 
 
 class LogTooLargeError(TraceError):
@@ -118,8 +139,3 @@ def no_jobs(path: Path, set_aside: Sequence[tuple[str, int]]) -> TraceError:
     """Return the error for a log in which no row is a job."""
     why = ", ".join(f"{count} {reason}" for reason, count in set_aside)
     return TraceError(f"no job in it: {why}" if why else "no job in it", file=path)
-
-
-def counted(**reasons: int) -> tuple[tuple[str, int], ...]:
-    """Return the reasons that occurred, ``never_ran=3`` as ``("never ran", 3)``."""
-    return tuple((reason.replace("_", " "), count) for reason, count in reasons.items() if count)

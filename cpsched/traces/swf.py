@@ -33,7 +33,7 @@ from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, Status
 from cpsched.errors import TraceError
 from cpsched.model.distinct import by_appearance
 from cpsched.model.workload import Labels, Workload
-from cpsched.traces.checks import RowChecks, counted, no_jobs, repeated
+from cpsched.traces.checks import RowChecks, repeated
 from cpsched.traces.swf_lines import FIELDS, KEPT, Lines, read_lines
 from cpsched.traces.text import title
 
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
-    from cpsched.base.types import AnyArray, BoolArray, IntArray
+    from cpsched.base.types import BoolArray, IntArray
 
 _COMMENT = re.compile(r"([A-Z]\w*):(?:\s+(.*))?", re.DOTALL)
 _UNIX_TIME = re.compile(r"-?[0-9]{1,13}(?!\S)")
@@ -95,16 +95,15 @@ def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
     never_ran = ~partial & (field[4] < 0)
     nowhere = ~partial & ~never_ran & (processors <= 0)
     checks = _check(field, processors, job=~(partial | never_ran | nowhere), partial=partial)
-    bad = checks.settle(path, lines.line, skip_bad_lines=skip_bad_lines)
-    set_aside = counted(
-        never_ran=int((never_ran & checks.good).sum()),
-        no_processors=int((nowhere & checks.good).sum()),
-        partial_execution=int((partial & checks.good).sum()),
-        bad_line=lines.bad + bad,
+    rows, set_aside = checks.settle(
+        path,
+        lines.line,
+        skip_bad_lines=skip_bad_lines,
+        bad_lines=lines.bad,
+        never_ran=never_ran,
+        no_processors=nowhere,
+        partial_execution=partial,
     )
-    rows = np.flatnonzero(checks.good & ~(partial | never_ran | nowhere))
-    if not len(rows):
-        raise no_jobs(path, set_aside)
     jobs = {number: column[rows] for number, column in field.items()}
     memory_known = bool((jobs[10] >= 0).any())
     request = np.ones((len(rows), 1 + memory_known), dtype=np.int64)
@@ -115,7 +114,8 @@ def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
         epoch=_epoch(path, header),
         resources=("core", "mem") if memory_known else ("core",),
         layout="processors",
-        job_id=_numerals(jobs[1]),
+        # Non-negative numbers as text, no wider than the longest.
+        job_id=jobs[1].astype(f"U{len(str(jobs[1].max()))}"),
         submit=jobs[2],
         recorded_start=np.where(jobs[3] >= 0, jobs[2] + jobs[3], MISSING),
         runtime=jobs[4],
@@ -181,8 +181,3 @@ def _labels(values: IntArray) -> Labels:
     codes = np.full(len(values), -1, dtype=np.int64)
     codes[known], first = by_appearance(values[known])
     return Labels(codes, tuple(str(value) for value in values[known[first]].tolist()))
-
-
-def _numerals(values: IntArray) -> AnyArray:
-    """Return non-negative numbers as text, no wider than the longest."""
-    return values.astype(f"U{len(str(values.max()))}")

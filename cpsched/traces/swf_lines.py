@@ -64,9 +64,6 @@ FIELDS: tuple[Field, ...] = (
 KEPT = (0, 1, 2, 3, 4, 7, 8, 9, 10, 11, 12, 13, 14, 15)
 
 _PLAIN = b"0123456789-+. \n\t"
-#: Blanks that do not stand alone between two fields, and how far they are looked for at first.
-_UNTIDY = re.compile(rb"\A |\t|  | \n|\n ")
-_SAMPLE = 4096
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][+-]?[0-9]{1,3})?")
 
 
@@ -281,17 +278,10 @@ def _num_fields(piece: bytes) -> int:
 
 def _parse_plain(piece: bytes) -> list[AnyArray]:
     """Return the columns of lines of plain numbers; none where the lines differ in length."""
-    # Most logs are laid out alike from end to end, so the beginning tells how.
-    if not _UNTIDY.search(piece, 0, _SAMPLE) and (columns := _parse_tidy(piece)):
-        return columns
     piece = piece.replace(b"\t", b" ")
     while b"  " in piece:
         piece = piece.replace(b"  ", b" ")
-    return _parse_tidy(piece.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" "))
-
-
-def _parse_tidy(piece: bytes) -> list[AnyArray]:
-    """Return the columns of lines with one blank between numbers, none where they are not so."""
+    piece = piece.replace(b" \n", b"\n").replace(b"\n ", b"\n").removeprefix(b" ")
     # Not before they are needed: importing takes a while. Arrow is, because runs are written
     # with it too.
     arrow: Any = import_module("pyarrow")

@@ -106,45 +106,27 @@ class Cells:
         """Return strings, empty cells as unknown."""
         if column not in self:
             return Labels.unknown(self._table.num_rows)
-        import pyarrow.compute as pc
-
-        cells = self._table.columns[column]
-        if not _is_coded_text(cells.type):
-            cells = self._text(column).dictionary_encode()
-        coded = cells.unify_dictionaries().combine_chunks()
-        texts = coded.dictionary.to_pylist()
-        empty = pa.array([code for code, text in enumerate(texts) if not text], coded.indices.type)
-        own = coded.indices
-        if len(empty):
-            own = pc.if_else(pc.is_in(own, empty), None, own)
-        # Codes by first appearance, whatever the order in the file is.
-        again = own.dictionary_encode()
-        values = tuple(texts[code] for code in again.dictionary.to_pylist())
-        codes = again.indices.fill_null(-1).to_numpy(zero_copy_only=False).astype(np.int64)
+        codes, texts = self._text(column)
+        found = Labels(codes, tuple(texts.to_pylist()))
+        if "" in found.values or pa.types.is_dictionary(self._table.columns[column].type):
+            # Codes by first appearance, whatever the order in the file is.
+            known = np.array([*map(bool, found.values), False])[codes]
+            found = Labels(np.where(known, codes, -1), found.values).take(np.arange(len(codes)))
         # Neither a table nor NumPy's strings keep a NUL.
-        nuls = np.array([*("\0" in value for value in values), False])
-        self._fail(nuls[codes], "holds a NUL character; text is expected", column)
-        return Labels(codes, values)
+        if "\0" in "".join(found.values):
+            nuls = np.array([*("\0" in value for value in found.values), False])
+            self._fail(nuls[found.codes], "holds a NUL character; text is expected", column)
+        return found
 
     def ids(self, column: str) -> StrArray:
         """Return ids of limited length, ``""`` where empty or wrong; shape ``(rows,)``."""
-        import pyarrow.compute as pc
-
-        if column in self and not _is_coded_text(self._table.columns[column].type):
-            text = self._text(column)
-            if (pc.max(pc.utf8_length(text)).as_py() or 0) <= MAX_ID:
-                texts = text.to_pylist()
-                if "\0" not in "".join(texts):
-                    return self._distinct(np.array(texts, dtype=np.str_), column)
         labels = self.labels(column)
         long = np.array([*(len(value) > MAX_ID for value in labels.values), False])
         self._fail(long[labels.codes], f"must have at most {MAX_ID} characters", column)
         texts = [*("" if len(value) > MAX_ID else value for value in labels.values), ""]
-        return self._distinct(np.array(texts, dtype=np.str_)[labels.codes], column)
-
-    def _distinct(self, ids: StrArray, column: str) -> StrArray:
-        self._fail(ids == "", "must not be empty", column)
-        self._fail(repeated(ids), "another row has this id", column)
+        self._fail(labels.codes < 0, "must not be empty", column)
+        self._fail(repeated(labels.codes), "another row has this id", column)
+        ids: StrArray = np.array(texts, dtype=np.str_)[labels.codes]
         return ids
 
     def _fail(self, wrong: BoolArray, message: str, column: str) -> None:
@@ -172,20 +154,16 @@ class Cells:
         cells = self._table.columns[column]
         if pa.types.is_floating(cells.type):
             return _from_floats(cells)
-        if _is_coded_text(cells.type):
-            codes = self.labels(column)
-            values, blank, wrong = _from_text(pa.chunked_array([[*codes.values, ""]], pa.string()))
-            return values[codes.codes], blank[codes.codes], wrong[codes.codes]
         if not pa.types.is_integer(cells.type):
-            return _from_text(self._text(column))
+            codes, texts = self._text(column)
+            values, blank, wrong = _from_text(pa.concat_arrays([texts, pa.array([""])]))
+            return values[codes], blank[codes], wrong[codes]
         values = _numpy(pc.fill_null(cells, 0))
         big = values > np.iinfo(np.int64).max
         return np.where(big, 0, values).astype(np.int64), _numpy(cells.is_null()), big
 
-    def _text(self, column: str) -> pa.ChunkedArray:
-        """Return a column as strings without nulls."""
-        import pyarrow.compute as pc
-
+    def _text(self, column: str) -> tuple[IntArray, pa.StringArray]:
+        """Return a column as codes, -1 for null, and the texts that they stand for."""
         cells = self._table.columns[column]
         kind = cells.type
         if pa.types.is_dictionary(kind):
@@ -194,7 +172,10 @@ class Cells:
             raise self._table.wrong_column(
                 column, f"has type {kind}; text or whole numbers are expected"
             )
-        return pc.fill_null(cells.cast(pa.string()), "")
+        if not (pa.types.is_dictionary(cells.type) and _is_string(kind)):
+            cells = cells.cast(pa.string()).dictionary_encode()
+        coded = cells.unify_dictionaries().combine_chunks()
+        return _numpy(coded.indices.fill_null(-1)).astype(np.int64), coded.dictionary
 
 
 def check_columns(
@@ -235,7 +216,7 @@ class _Shown:
         return self._values[row].as_py()
 
 
-def _from_text(text: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray]:
+def _from_text(text: pa.Array) -> tuple[IntArray, BoolArray, BoolArray]:
     import pyarrow.compute as pc
 
     text = pc.utf8_trim_whitespace(text)
@@ -262,10 +243,6 @@ def _numpy(values: pa.ChunkedArray | pa.Array) -> Any:
         if isinstance(values, pa.Array)
         else (values.to_numpy())
     )
-
-
-def _is_coded_text(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_dictionary(kind) and _is_string(kind.value_type))
 
 
 def _is_string(kind: pa.DataType) -> bool:

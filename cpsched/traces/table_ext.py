@@ -20,13 +20,11 @@ import numpy as np
 
 from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED
 from cpsched.model.workload import Workload
-from cpsched.traces.checks import RowChecks, counted, no_jobs
+from cpsched.traces.checks import RowChecks
 from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.text import title
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray
-    from cpsched.model.workload import Labels
     from cpsched.traces.table_cells import Table
 
 REQUIRED = ("job", "submit", "run", "reqtime", "nodes", "cores_per_node")
@@ -55,21 +53,23 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     check_columns(table, "a table of chunk requests", KNOWN, REQUIRED)
     checks = RowChecks(table.num_rows)
     columns = _columns(Cells(table, checks), checks)
-    bad = checks.settle(table.path, table.line, skip_bad_lines=skip_bad_lines)
-    never_ran = columns["runtime"] < 0
-    set_aside = counted(never_ran=int((checks.good & never_ran).sum()), bad_line=bad + table.bad)
-    rows = np.flatnonzero(checks.good & ~never_ran)
-    if not len(rows):
-        raise no_jobs(table.path, set_aside)
+    rows, set_aside = checks.settle(
+        table.path,
+        table.line,
+        skip_bad_lines=skip_bad_lines,
+        bad_lines=table.bad,
+        never_ran=columns["runtime"] < 0,
+    )
     jobs = taken(columns, rows)
     request = jobs.pop("request")
+    says = [bool(_EXCLUSIVE.search(value)) for value in jobs["constraint"].values]
     asked = [kind == "core" or bool(request[:, place].any()) for place, kind in enumerate(AMOUNTS)]
     return Workload.build(
         title=title(table.path),
         resources=[kind for kind, some in zip(AMOUNTS, asked, strict=True) if some],
         layout="units",
         request=request[:, asked],
-        exclusive=_exclusive(jobs["constraint"]),
+        exclusive=np.array([*says, False])[jobs["constraint"].codes],
         header=[("", comment) for comment in table.comments],
         set_aside=set_aside,
         **jobs,
@@ -97,9 +97,3 @@ def _columns(cells: Cells, checks: RowChecks) -> dict[str, Any]:
         "request": request,
         **{name: cells.labels(name) for name in ("constraint", "user", "name", "queue")},
     }
-
-
-def _exclusive(constraint: Labels) -> BoolArray:
-    says = [bool(_EXCLUSIVE.search(value)) for value in constraint.values]
-    exclusive: BoolArray = np.array([*says, False])[constraint.codes]
-    return exclusive

@@ -69,7 +69,8 @@ def read_parquet(path: Path) -> Table:
             table = file.read()
         table.validate(full=True)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        raise TraceError(f"cannot be read as Parquet: {_first_line(error)}", file=path) from error
+        reason = str(error).partition("\n")[0]
+        raise TraceError(f"cannot be read as Parquet: {reason}", file=path) from error
     text = (table.schema.metadata or {}).get(b"cpsched", b"{}")
     metadata = _json(text.decode("utf-8", "replace"), "metadata", path)
     if not isinstance(metadata, dict):
@@ -278,7 +279,3 @@ def _csv_text(columns: list[list[Any]]) -> str:
     )
     writer.writerows(zip(*columns, strict=True))
     return text.getvalue()
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).partition("\n")[0]

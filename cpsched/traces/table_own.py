@@ -28,40 +28,23 @@ empty cell is unknown. A job with an empty ``runtime`` never ran and is set asid
 from __future__ import annotations
 
 import re
+from collections import Counter
 from itertools import chain
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from cpsched.base import arrow
-from cpsched.base.types import (
-    MAX_AMOUNT,
-    MAX_TIME,
-    MISSING,
-    UNBOUNDED,
-    DependencyType,
-    JobType,
-    Split,
-    Status,
-)
+from cpsched.base.types import MAX_AMOUNT, MISSING, UNBOUNDED
 from cpsched.errors import TraceError
-from cpsched.model.speedup import MILLION
-from cpsched.model.workload import (
-    COLUMNS,
-    FLAG_COLUMNS,
-    LABEL_COLUMNS,
-    MAX_NICE,
-    RESIZE_COST,
-    Labels,
-    Workload,
-)
-from cpsched.traces.checks import RowChecks, counted, no_jobs
+from cpsched.model.workload import AMOUNTS, COLUMNS, LABEL_COLUMNS, RELATIONS, Labels, Workload
+from cpsched.traces.checks import RowChecks
 from cpsched.traces.table_cells import Cells, check_columns, taken
 from cpsched.traces.table_metadata import read_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from enum import IntEnum
+    from collections.abc import Mapping, Sequence
 
     import pyarrow as pa
 
@@ -71,23 +54,11 @@ if TYPE_CHECKING:
 
 REQUIRED = ("job_id", "submit", "runtime", "requested_time")
 
-_AMOUNTS = ("request", "per_node", "per_node_max")
 _AMOUNT_COLUMN = re.compile(r"(request|per_node|per_node_max)\.(.+)", re.DOTALL)
-_CHOICES: Mapping[str, tuple[type[IntEnum], IntEnum]] = {
-    "split": (Split, Split.ANY),
-    "job_type": (JobType, JobType.RIGID),
-    "status": (Status, Status.UNKNOWN),
-    "dependency_type": (DependencyType, DependencyType.AFTERANY),
-}
-#: Times that may be unknown.
-_TIMES = ("deadline", "begin", "cancel", "recorded_start")
-#: Columns of numbers in which an empty cell stands for one of them.
-_BLANKS = {
-    **dict.fromkeys((*_TIMES, "switch_wait"), MISSING),
-    **dict.fromkeys(("segment", "max_switches"), 0),
-    "nodes_max": UNBOUNDED,
-}
-_KNOWN = (*(name for name in COLUMNS if name not in _AMOUNTS), "cores")
+#: Columns of numbers in which an empty cell stands for the neutral one: those with no other word
+#: for it, and these.
+_BLANKS = ("segment", "max_switches", "nodes_max")
+_KNOWN = (*(name for name in COLUMNS if name not in AMOUNTS), "cores")
 
 
 def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
@@ -102,24 +73,29 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     """
     _check_columns(table)
     layout: Layout = "processors" if "cores" in table.columns else "units"
-    about = read_metadata(table, _named(table.columns), layout)
+    matches = map(_AMOUNT_COLUMN.fullmatch, table.columns)
+    about = read_metadata(table, {match[2] for match in matches if match}, layout)
     resources = about["resources"]
     checks = RowChecks(table.num_rows)
     cells = Cells(table, checks)
     columns = _columns(cells, resources)
-    never_ran = columns["runtime"] == MISSING
     _check_rows(columns, resources, checks)
     position = _positions(cells, checks, columns["job_id"])
-    bad = checks.settle(table.path, table.line, skip_bad_lines=skip_bad_lines)
-    rows = np.flatnonzero(checks.good & ~never_ran)
-    set_aside = counted(never_ran=int((checks.good & never_ran).sum()), bad_line=bad + table.bad)
-    if not len(rows):
-        raise no_jobs(table.path, set_aside)
+    rows, set_aside = checks.settle(
+        table.path,
+        table.line,
+        skip_bad_lines=skip_bad_lines,
+        bad_lines=table.bad,
+        never_ran=columns["runtime"] == MISSING,
+    )
     new_row = np.full(table.num_rows + 1, -1, dtype=np.int64)
     new_row[rows] = np.arange(len(rows))
     columns["dependency"] = new_row[position]
+    total: Counter[str] = Counter()
+    for reason, count in (*about["set_aside"], *set_aside):
+        total[reason] += count
     return Workload.build(
-        **about | {"set_aside": _added(about["set_aside"], set_aside)},
+        **about | {"set_aside": tuple(total.items())},
         **taken(columns, rows),
     )
 
@@ -141,38 +117,27 @@ def columns_of(workload: Workload) -> dict[str, pa.Array]:
     strings = (text for name in LABEL_COLUMNS for text in getattr(workload, name).values)
     if "\0" in "".join(chain(ids, strings)):
         raise TraceError("a table cannot hold a string with a NUL character")
-    neutral = Workload.build(
-        title="",
-        **{name: getattr(workload, name) for name in ("job_id", "submit", "runtime", "units")},
-        request=workload.request,
-        resources=workload.resources,
-    )
     columns = {
         "job_id": arrow.strings(ids),
         "submit": arrow.numbers(workload.submit),
         "runtime": arrow.numbers(workload.runtime),
-        "requested_time": _gaps(workload.requested_time, MISSING),
+        "requested_time": _array("requested_time", workload.requested_time, ids),
         "units": arrow.numbers(workload.units),
     }
-    for kind in _AMOUNTS:
+    for kind in AMOUNTS:
         for position, resource in enumerate(workload.resources):
             amounts = getattr(workload, kind)[:, position]
             if kind == "request" or amounts.any():
                 columns[f"{kind}.{resource}"] = arrow.numbers(amounts)
-    for name in (name for name in COLUMNS if name not in columns and name not in _AMOUNTS):
-        value = getattr(workload, name)
-        if not _same(value, getattr(neutral, name)):
-            columns[name] = _array(name, value, ids)
+    for name in COLUMNS:
+        if name not in columns and name not in AMOUNTS and not workload.is_neutral(name):
+            columns[name] = _array(name, getattr(workload, name), ids)
     return columns
 
 
 def _check_columns(table: Table) -> None:
     """Raise for columns that are missing, unknown or contradict each other."""
     names = set(table.columns)
-    if "box" in names:
-        raise table.wrong_column(
-            "box", "jobs can no longer ask for a box of a torus; leave the column out"
-        )
     amounts = [name for name in table.columns if _AMOUNT_COLUMN.fullmatch(name)]
     check_columns(table, "a table of jobs", (*_KNOWN, *amounts), REQUIRED)
     if ("units" in names) == ("cores" in names):
@@ -183,40 +148,33 @@ def _check_columns(table: Table) -> None:
         raise table.wrong_column("request.core", "each unit has one core where there are cores")
 
 
-def _named(columns: Iterable[str]) -> set[str]:
-    """Return the resource kinds that columns name."""
-    matches = (_AMOUNT_COLUMN.fullmatch(name) for name in columns)
-    return {match[2] for match in matches if match}
-
-
 def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
     """Return a table's columns as a workload has them, all rows, dependencies left out."""
     units = cells.whole("cores" if "cores" in cells else "units", 1, UNBOUNDED - 1)
-    return {
+    found = {
         "job_id": cells.ids("job_id"),
         "submit": cells.seconds("submit"),
         "runtime": cells.seconds("runtime", blank=MISSING),
         "requested_time": cells.seconds("requested_time", 1, MISSING),
         "units": units,
-        **{kind: _amounts(cells, kind, resources) for kind in _AMOUNTS},
+        **{kind: _amounts(cells, kind, resources) for kind in AMOUNTS},
         "nodes_min": cells.whole("nodes_min", 1, UNBOUNDED, 1),
         "nodes_max": cells.whole("nodes_max", 1, UNBOUNDED, UNBOUNDED),
         "units_min": _or(cells.whole("units_min", 0, UNBOUNDED, MISSING), units),
         "units_max": _or(cells.whole("units_max", 0, UNBOUNDED, MISSING), units),
-        **{name: cells.whole(name, 0, UNBOUNDED, 0) for name in ("segment", "max_switches")},
-        "switch_wait": cells.seconds("switch_wait", blank=MISSING),
-        **{name: cells.seconds(name, 0, 0) for name in ("checkpoint", "restart_cost")},
-        "serial": cells.whole("serial", 0, MILLION, 0),
-        "resize_cost": cells.seconds("resize_cost", 0, RESIZE_COST),
-        "evolve_after": cells.seconds("evolve_after", 0, 0),
-        "evolve_to": cells.whole("evolve_to", 0, UNBOUNDED, 0),
-        "array_limit": cells.whole("array_limit", 0, UNBOUNDED, 0),
-        "nice": cells.whole("nice", -MAX_NICE, MAX_NICE, 0),
-        **{name: cells.seconds(name, -MAX_TIME, MISSING) for name in _TIMES},
-        **{name: cells.flag(name) for name in FLAG_COLUMNS},
-        **{name: cells.choice(name, *choices) for name, choices in _CHOICES.items()},
-        **{name: cells.labels(name) for name in LABEL_COLUMNS},
     }
+    for name, column in COLUMNS.items():
+        if name in found or name == "dependency":
+            continue
+        if column.kind == "Labels":
+            found[name] = cells.labels(name)
+        elif column.kind == "BoolArray":
+            found[name] = cells.flag(name)
+        elif column.choices is not None:
+            found[name] = cells.choice(name, column.choices, column.neutral or 0)
+        else:
+            found[name] = cells.whole(name, column.least, column.most, column.neutral)
+    return found
 
 
 def _amounts(cells: Cells, kind: str, resources: Sequence[str]) -> IntArray:
@@ -231,18 +189,9 @@ def _amounts(cells: Cells, kind: str, resources: Sequence[str]) -> IntArray:
 
 def _check_rows(columns: Mapping[str, Any], resources: Sequence[str], checks: RowChecks) -> None:
     """Find what no single cell gives away."""
-    checks.fail(
-        columns["nodes_max"] < columns["nodes_min"],
-        "must be at least nodes_min",
-        "nodes_max",
-        columns["nodes_max"],
-    )
-    units, fewest, most = (columns[name] for name in ("units", "units_min", "units_max"))
-    checks.fail((fewest < 1) | (fewest > units), "must be from 1 to units", "units_min", fewest)
-    checks.fail(most < units, "must be at least units", "units_max", most)
-    cancel = columns["cancel"]
-    early = (cancel < columns["submit"]) & (cancel != MISSING)
-    checks.fail(early, "must be at least submit", "cancel", cancel)
+    jobs: Any = SimpleNamespace(**columns)
+    for name, wrong, right in RELATIONS:
+        checks.fail(wrong(jobs), f"must be {right}", name, columns[name])
     for kind, resource in enumerate(resources):
         least, most = (columns[name][:, kind] for name in ("per_node", "per_node_max"))
         name = f"per_node_max.{resource}"
@@ -268,29 +217,13 @@ def _array(name: str, value: Any, ids: Sequence[str]) -> pa.Array:
         return arrow.coded(value.codes, value.values)
     if name == "dependency":
         return arrow.strings([ids[row] if row >= 0 else None for row in value])
-    if name in _CHOICES:
-        words = {int(choice): choice.name.lower() for choice in _CHOICES[name][0]}
+    column = COLUMNS[name]
+    if column.choices is not None:
+        words = {int(choice): choice.name.lower() for choice in column.choices}
         return arrow.strings([words[code] for code in value.tolist()])
-    return _gaps(value, _BLANKS[name]) if name in _BLANKS else arrow.numbers(value)
-
-
-def _gaps(values: IntArray, blank: int) -> pa.Array:
-    return arrow.numbers(values, values != blank)
-
-
-def _same(value: Any, neutral: Any) -> bool:
-    if isinstance(value, Labels):
-        return bool((value.codes == -1).all())
-    return bool(np.array_equal(value, neutral))
+    blank = column.neutral if name in _BLANKS or column.neutral == MISSING else None
+    return arrow.numbers(value, None if blank is None else value != blank)
 
 
 def _or(values: IntArray, instead: IntArray) -> IntArray:
     return np.where(values == MISSING, instead, values)
-
-
-def _added(*counts: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]:
-    """Return counts by reason, added up."""
-    total: dict[str, int] = {}
-    for reason, count in (pair for pairs in counts for pair in pairs):
-        total[reason] = total.get(reason, 0) + count
-    return tuple(total.items())

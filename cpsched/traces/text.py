@@ -132,7 +132,6 @@ def chunks(
         As :func:`opened`, and if a line or the whole file is beyond the limits.
     """
     line, rest, total = 1, b"", 0
-    end_lines = bytes if keep_returns else _one_newline
     with opened(path) as file:
         while block := file.read(size):
             if not total:
@@ -145,14 +144,17 @@ def chunks(
             if not newline:
                 rest += tail
             else:
-                piece = end_lines(rest + whole_lines + newline)
+                piece = rest + whole_lines + newline
+                if not keep_returns and b"\r" in piece:
+                    piece = piece.replace(b"\r\n", b"\n")
                 yield line, piece
                 line += piece.count(b"\n")
                 rest = tail
             if len(rest) > MAX_LINE:
                 raise TraceError(f"is longer than {MAX_LINE} bytes", file=path, line=line)
     if rest:
-        yield line, end_lines(rest + b"\n")
+        rest += b"\n"
+        yield line, rest if keep_returns else rest.replace(b"\r\n", b"\n")
 
 
 def lines(path: Path) -> Iterator[tuple[int, bytes]]:
@@ -211,7 +213,3 @@ def title(path: Path) -> str:
     while name.lower().endswith(SUFFIXES) and len(Path(name).stem) > 0:
         name = name[: name.rindex(".")]
     return name or full
-
-
-def _one_newline(piece: bytes) -> bytes:
-    return piece.replace(b"\r\n", b"\n") if b"\r" in piece else piece

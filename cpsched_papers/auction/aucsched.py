@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cpsched.api.errors import ConfigError, check_choice, check_least
+from cpsched.api.errors import check_least
 from cpsched_papers.auction.auctioneer import Auctioneer
-from cpsched_papers.auction.bids import machine_lines
+from cpsched_papers.auction.lines import machine_lines
 from cpsched_papers.auction.preference import (
-    BETAS,
     TABLE_4_4,
     TABLE_5_2,
     TABLE_5_2_CORRECTED,
-    costing_weights,
+    alpha,
+    beta,
     costs,
     preferences,
-    preferring_weights,
+    weights,
 )
 from cpsched_papers.auction.program import Program, UnitProgram
 from cpsched_papers.auction.spots import line_spots, switch_spots
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.api.model import FloatArray, System, View
-    from cpsched_papers.auction.asks import Ask
     from cpsched_papers.auction.bids import Bid, Offer, Spots
 
 
@@ -56,26 +55,24 @@ class LineAuctioneer(Auctioneer):
         super().__post_init__()
         check_least("nodesets", self.nodesets, 1, "none")
 
-    def weights(
-        self, view: View, bids: Sequence[Bid], ask: Sequence[Ask], priorities: Sequence[int]
-    ) -> list[int]:
+    def weights(self, view: View, bids: Sequence[Bid], priorities: Sequence[int]) -> list[int]:
         """Return ``P_j + alpha F_i`` of each bid."""
         nodesets = np.array([bid.num_nodesets for bid in bids])
         # The nodes that a job can use may be more nodesets than the machine has.
         lines = machine_lines(view.free, self.generic.tolist())
         total = sum(len(line.begins) for line in lines)
         level = np.stack([bid.level for bid in bids])[:, self.generic]
-        most = np.stack([one.levels[-1] for one in ask])[:, self.generic]
+        most = np.stack([bid.ask.levels[-1] for bid in bids])[:, self.generic]
         values = preferences(
             self.tables[self.faithful],
-            np.array([one.job_type for one in ask]),
+            np.array([bid.ask.job_type for bid in bids]),
             np.array([bid.kind for bid in bids]),
             nodes=(np.array([len(bid.node) for bid in bids]), view.system.num_nodes),
             nodesets=(nodesets, max(total, int(nodesets.max()))),
             generic=(level.sum(axis=1), most.sum(axis=1)),
         )
-        jobs = [bid.job for bid in bids]
-        return preferring_weights(priorities, jobs, values, printed=self.faithful)
+        weight = alpha(priorities, len(bids), printed=self.faithful)
+        return weights(priorities, [bid.job for bid in bids], values, weight)
 
     def spots(self, offer: Offer) -> Spots:
         """Return the candidates of an offer."""
@@ -132,27 +129,10 @@ class Aucsched3(Auctioneer):
     Auction of nodes under few and low switches (6.1-6.7), and GPU ranges.
 
     ``docs/background/aucsched.md`` has the program, and where it departs from the thesis.
-
-    Parameters
-    ----------
-    beta
-        Weight of costs beside priorities. ``pairs``: (6.7) with the smallest difference of two
-        priorities that is not 0; ``sums``: so small that no selection loses by costs to one of
-        lower total priority; ``printed``: (6.7) as printed, which ``faithful`` takes.
     """
 
     name = "aucsched3"
     good_for = "few and low switches of a tree, and ranges of GPUs, as in its thesis"
-
-    beta: str = "pairs"
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        super().__post_init__()
-        check_choice("beta", self.beta, BETAS)
-        if self.faithful and self.beta not in ("pairs", "printed"):
-            raise ConfigError(f"beta is '{self.beta}', but faithful=yes uses the printed one")
-        self.beta = "printed" if self.faithful else self.beta
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
@@ -165,13 +145,7 @@ class Aucsched3(Auctioneer):
         unions, most = not self.faithful, self.bids_per_job
         return switch_spots(offer, self.topology, unions=unions, most=most)
 
-    def weights(
-        self,
-        view: View,
-        bids: Sequence[Bid],
-        ask: Sequence[Ask],  # noqa: ARG002
-        priorities: Sequence[int],
-    ) -> list[int]:
+    def weights(self, view: View, bids: Sequence[Bid], priorities: Sequence[int]) -> list[int]:
         """Return ``P_j - beta K_ji`` of each bid."""
         topology = self.topology
         first = np.array([bid.node[0] for bid in bids])
@@ -182,4 +156,5 @@ class Aucsched3(Auctioneer):
             level=(topology.common_level(first, last), topology.num_levels - 1),
             generic=(level.sum(axis=1), self.most_generic),
         )
-        return costing_weights(priorities, [bid.job for bid in bids], values, self.beta)
+        weight = beta(priorities, printed=self.faithful)
+        return weights(priorities, [bid.job for bid in bids], -values, weight)

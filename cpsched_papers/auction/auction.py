@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,21 +10,22 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.api.model import IntArray
-    from cpsched_papers.auction.asks import Ask
     from cpsched_papers.auction.bids import Bid
 
 
-@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Auction:
     """
-    Bids and what is free; B bids, N nodes, R resource kinds, E nodes of all bids together.
+    Bids and what is free; B bids of one or more, N nodes, R resource kinds.
+
+    Parameters
+    ----------
+    bids, weight
+        By job: the bids, and the value of each (above 0 if it may win).
+    free, capacity
+        Shape ``(N, R)``.
 
     Attributes
     ----------
-    bids, weight, ask
-        By job: the bids, the value of each (above 0 if it may win), and its request.
-    free, capacity
-        Shape ``(N, R)``.
     owner, node, amount
         Of every node of every bid, in order: the bid, the node, and what is taken there; shapes
         ``(E,)``, ``(E,)``, ``(E, R)``.
@@ -33,60 +33,28 @@ class Auction:
         Where in these the nodes of each bid begin, shape ``(B + 1,)``.
     """
 
-    bids: Sequence[Bid]
-    weight: Sequence[int]
-    ask: Sequence[Ask]
-    free: IntArray
-    capacity: IntArray
-    owner: IntArray
-    node: IntArray
-    amount: IntArray
-    first: IntArray
-
-    @classmethod
-    def of(
-        cls,
-        bids: Sequence[Bid],
-        weight: Sequence[int],
-        ask: Sequence[Ask],
-        free: IntArray,
-        capacity: IntArray,
-    ) -> Auction:
-        """Return the auction of one bid or more."""
+    def __init__(
+        self, bids: Sequence[Bid], weight: Sequence[int], free: IntArray, capacity: IntArray
+    ) -> None:
+        self.bids, self.weight = bids, weight
+        self.free, self.capacity = free, capacity
         count = np.array([len(bid.node) for bid in bids], dtype=np.int64)
-        owner = np.repeat(np.arange(len(bids), dtype=np.int64), count)
-        node = np.concatenate([bid.node for bid in bids])
+        self.owner: IntArray = np.repeat(np.arange(len(bids), dtype=np.int64), count)
+        self.node: IntArray = np.concatenate([bid.node for bid in bids])
         units = np.concatenate([bid.units for bid in bids])
-        request = np.stack([each.request for each in ask])
+        request = np.stack([bid.ask.request for bid in bids])
         level = np.stack([bid.level for bid in bids])
-        amount = units[:, None] * request[owner] + level[owner]
-        alone = np.array([each.exclusive for each in ask])[owner]
+        self.amount: IntArray = units[:, None] * request[self.owner] + level[self.owner]
+        alone = np.array([bid.ask.exclusive for bid in bids])[self.owner]
         if alone.any():
-            amount[alone] = capacity[node[alone]]
-        first = np.zeros(len(bids) + 1, dtype=np.int64)
-        np.cumsum(count, out=first[1:])
-        return cls(
-            bids=bids,
-            weight=weight,
-            ask=ask,
-            free=free,
-            capacity=capacity,
-            owner=owner,
-            node=node,
-            amount=amount,
-            first=first,
-        )
+            self.amount[alone] = capacity[self.node[alone]]
+        self.first: IntArray = np.concatenate([[0], np.cumsum(count)])
 
     def take(self, chosen: IntArray, free: IntArray) -> Auction:
         """Return the auction of some bids, in ascending order, for what is free then."""
         picked = chosen.tolist()
-        return Auction.of(
-            [self.bids[bid] for bid in picked],
-            [self.weight[bid] for bid in picked],
-            [self.ask[bid] for bid in picked],
-            free,
-            self.capacity,
-        )
+        bids = [self.bids[bid] for bid in picked]
+        return Auction(bids, [self.weight[bid] for bid in picked], free, self.capacity)
 
     @property
     def num_jobs(self) -> int:

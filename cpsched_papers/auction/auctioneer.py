@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cpsched.api.model import IntArray, System, View
-    from cpsched_papers.auction.asks import Ask
     from cpsched_papers.auction.bids import Bid, Offer, Spots
 
 #: ``MAXBIDSPERJOB`` of the thesis.
@@ -50,7 +49,7 @@ class Auctioneer(WindowDispatcher):
 
     Parameters
     ----------
-    priority, scale, interval, limit, wall
+    priority, interval, limit, wall
         As for :class:`~cpsched_papers.window.WindowDispatcher`.
     window
         How many jobs may bid, first by priority of those that may fit now.
@@ -134,10 +133,8 @@ class Auctioneer(WindowDispatcher):
         """Return the candidates of an offer."""
 
     @abstractmethod
-    def weights(
-        self, view: View, bids: Sequence[Bid], ask: Sequence[Ask], priorities: Sequence[int]
-    ) -> list[int]:
-        """Return the value of each bid as a whole number; ``ask`` is its request."""
+    def weights(self, view: View, bids: Sequence[Bid], priorities: Sequence[int]) -> list[int]:
+        """Return the value of each bid as a whole number."""
 
     def _round(self, view: View) -> Round | None:
         """Return the window and the auction, None without bids."""
@@ -158,10 +155,8 @@ class Auctioneer(WindowDispatcher):
             bids = self._with_first_without_bid(view, jobs, maker, bids)
         if not bids:
             return None
-        ask = [maker.asks[maker.ask_of[bid.job]] for bid in bids]
-        weights = self.weights(view, bids, ask, priorities.tolist())
-        auction = Auction.of(bids, weights, ask, view.free, self.allocator.capacity)
-        return Round(view, jobs, auction)
+        weights = self.weights(view, bids, priorities.tolist())
+        return Round(view, jobs, Auction(bids, weights, view.free, self.allocator.capacity))
 
     def _with_first_without_bid(
         self, view: View, jobs: JobTable, maker: BidMaker, bids: list[Bid]
@@ -238,11 +233,10 @@ class Auctioneer(WindowDispatcher):
         view, auction, handles = now.view, now.auction, now.jobs.handle.tolist()
         starts = []
         for index, units in winners:
-            bid, ask = auction.bids[index], auction.ask[index]
-            if ask.exclusive:
+            bid = auction.bids[index]
+            amount = units[:, None] * bid.ask.request + bid.level
+            if bid.ask.exclusive:
                 amount = auction.capacity[bid.node]
-            else:
-                amount = units[:, None] * ask.request + bid.level
             starts.append(Start(handles[bid.job], Allocation(bid.node, units, amount)))
         more = bool(starts) and len(starts) < len(view.waiting)
         return self.met(view, starts, {**numbers, stats.BIDS: len(auction.bids)}, more=more)

@@ -14,29 +14,106 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cpsched.api.machines import unit_capacity
 from cpsched.api.model import MAX_AMOUNT
-from cpsched_papers.auction.asks import asks_of
+from cpsched_papers.auction.lines import Line, spot_of, spread
 from cpsched_papers.auction.preference import BidClass
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from cpsched.api.model import BoolArray, IntArray, JobTable, View
-    from cpsched_papers.auction.asks import Ask
+    from cpsched_papers.auction.lines import Spot
 
-
-#: Positions in a line: a window, or, where they are not consecutive, the positions in order.
-Spot: TypeAlias = "slice | IntArray"
-
+#: More steps than this of a range of generic resources are not bid for (on a node with more GPUs).
+MOST_LEVELS = 8
 #: How many node counts are tried for an even split whose number of nodes is open.
 _MOST_SHARES = 4
 #: The golden section: its multiples modulo 1 stay far apart.
 _PHASE = 0.6180339887498949
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Ask:
+    """
+    A request that one or more jobs of a window make; R resource kinds.
+
+    Attributes
+    ----------
+    nodes_max
+        No more than the units.
+    request
+        Amounts of one unit, shape ``(R,)``.
+    levels
+        What may be taken on every node in addition, least first, shape ``(L, R)``: one row where
+        the job names no range.
+    """
+
+    units: int
+    nodes_min: int
+    nodes_max: int
+    even: bool
+    contiguous: bool
+    exclusive: bool
+    eligible_class: int
+    request: IntArray
+    levels: IntArray
+
+    @property
+    def job_type(self) -> int:
+        """The thesis's type (4.1): 1: units alone; 2: bounds on nodes; 3: an even split."""
+        if self.even:
+            return 3
+        return 1 if self.nodes_min == 1 and self.nodes_max >= self.units else 2
+
+
+def asks_of(jobs: JobTable, largest: IntArray) -> tuple[list[Ask], list[int]]:
+    """
+    Return the distinct requests of some jobs, and which of them each job makes.
+
+    ``largest`` is the most of each kind that any node has, shape ``(R,)``.
+    """
+    number, first = jobs.distinct()
+    table = jobs.take(first)
+    columns = {
+        name: getattr(table, name).tolist()
+        for name in ("units", "nodes_min", "nodes_max", "split", "contiguous", "exclusive",
+                     "eligible_class")
+    }  # fmt: skip
+    request, least, most = table.request, table.per_node, table.per_node_max
+    asks = [
+        Ask(
+            units=columns["units"][at],
+            nodes_min=columns["nodes_min"][at],
+            nodes_max=min(columns["nodes_max"][at], columns["units"][at]),
+            even=bool(columns["split"][at]),
+            contiguous=bool(columns["contiguous"][at]),
+            exclusive=bool(columns["exclusive"][at]),
+            eligible_class=columns["eligible_class"][at],
+            request=request[at],
+            levels=levels_between(least[at], np.minimum(most[at], largest)),
+        )
+        for at in range(len(table))
+    ]
+    return asks, number.tolist()
+
+
+def levels_between(least: IntArray, most: IntArray) -> IntArray:
+    """
+    Return the amounts on each node that are bid for, least first, shape ``(L, R)``.
+
+    All kinds with a range go up together, one by one, or in at most ``MOST_LEVELS`` even steps.
+    """
+    span = np.maximum(most - least, 0)
+    longest = int(span.max(initial=0))
+    steps = min(longest + 1, MOST_LEVELS)
+    part = np.arange(steps, dtype=np.int64)[:, None]
+    levels: IntArray = least + (span * part // max(steps - 1, 1))
+    return levels
 
 
 class Spots(NamedTuple):
@@ -64,6 +141,8 @@ class Bid(NamedTuple):
     ----------
     job
         Position of the job in the window.
+    ask
+        Its request.
     kind
         Class of the bid.
     node, units
@@ -75,6 +154,7 @@ class Bid(NamedTuple):
     """
 
     job: int
+    ask: Ask
     kind: BidClass
     node: IntArray
     units: IntArray
@@ -92,8 +172,8 @@ class Offer:
         What is taken on each node in addition, shape ``(R,)``.
     line
         The nodes it can use.
-    share
-        Units on each node of an even split; 0 otherwise.
+    nodes
+        Their number for an even split; 0 otherwise.
 
     Attributes
     ----------
@@ -103,88 +183,47 @@ class Offer:
         The candidates, once they are known.
     """
 
-    def __init__(self, ask: Ask, level: IntArray, line: Line, share: int = 0) -> None:
+    def __init__(self, ask: Ask, level: IntArray, line: Line, nodes: int = 0) -> None:
         self.ask = ask
         self.level = level
         self.line = line
-        nodes = ask.units // share if share else 0
         self.nodes_min = nodes or ask.nodes_min
         self.nodes_max = nodes or ask.nodes_max
         self.spots: Spots | None = None
 
     def forward(self, begin: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the shortest windows from some positions on."""
-        return self.line.forward(begin, self.ask.units, self.nodes_min, self.nodes_max)
+        """
+        Return the shortest windows ``[begin, end)`` that hold the job, from given positions on.
+
+        Positions from which there is none are left out.
+        """
+        line = self.line
+        end = np.searchsorted(line.before, line.before[begin] + self.ask.units).astype(np.int64)
+        end = np.maximum(end, begin + self.nodes_min)
+        good = (end <= len(line.node)) & (end - begin <= self.nodes_max)
+        return begin[good], end[good]
 
     def backward(self, end: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the shortest windows up to some positions."""
-        return self.line.backward(end, self.ask.units, self.nodes_min, self.nodes_max)
+        """Return the shortest windows that hold the job and end at given positions."""
+        before = self.line.before
+        begin = np.searchsorted(before, before[end] - self.ask.units, side="right") - 1
+        begin = np.minimum(begin, end - self.nodes_min).astype(np.int64)
+        good = (begin >= 0) & (end - begin <= self.nodes_max)
+        return begin[good], end[good]
 
-    def bid(self, job: int, spot: Spot) -> Bid:
-        """Return the bid of a job for a spot."""
-        fixed = self.nodes_min == self.nodes_max
-        units = spread(self.line.room[spot], self.ask.units, evenly=fixed)
-        return _bid(self.line, spot, job, units, self.level)
-
-
-def _bid(line: Line, spot: Spot, job: int, units: IntArray, level: IntArray) -> Bid:
-    run = line.run[spot]
-    kind = BidClass.C
-    num_nodesets = int(run[-1] - run[0]) + 1
-    if not isinstance(spot, slice):
-        num_nodesets = len(np.unique(run))
-    elif num_nodesets == 1:
-        aligned = spot.start == line.begins[run[0]] or spot.stop == line.ends[run[0]]
-        kind = BidClass.A if aligned else BidClass.B
-    return Bid(job, kind, line.node[spot], units, level, num_nodesets)
-
-
-def spot_of(positions: IntArray) -> Spot:
-    """Return the spot of some positions of a line, in any order."""
-    found: IntArray = np.sort(positions)
-    first, last = int(found[0]), int(found[-1])
-    return slice(first, last + 1) if last - first + 1 == len(found) else found
-
-
-def spread(room: IntArray, units: int, *, evenly: bool) -> IntArray:
-    """
-    Put units on nodes, at least one on each.
-
-    The thesis does not specify this. If a job sets its number of nodes, an even spread leaves cores
-    for the generic resources on all of them; otherwise filling one node after the other leaves
-    whole nodes free.
-
-    Parameters
-    ----------
-    room
-        Units each node holds, at least 1, shape ``(K,)``; together they hold all.
-    units
-        At least K.
-    evenly
-        As even as the room allows; otherwise nodes are filled in order, unless fewer would do.
-    """
-    count = len(room)
-    if not evenly:
-        taken = room.copy()
-        taken[-1] -= int(room.sum()) - units
-        if taken[-1] >= 1:
-            return taken
-    each, extra = divmod(units, count)
-    taken = np.full(count, each, dtype=np.int64)
-    taken[:extra] += 1
-    if (taken <= room).all():
-        return taken
-    # The largest number that every node can get, as far as it has the room.
-    low, high = 1, int(room.max())
-    while low < high:
-        middle = (low + high + 1) // 2
-        if int(np.minimum(room, middle).sum()) <= units:
-            low = middle
-        else:
-            high = middle - 1
-    taken = np.minimum(room, low)
-    taken[np.flatnonzero(room > low)[: units - int(taken.sum())]] += 1
-    return taken
+    def bid(self, job: int, spot: Spot, units: IntArray | None = None) -> Bid:
+        """Return the bid of a job for a spot; where units are not given they are spread on it."""
+        line, run, kind = self.line, self.line.run[spot], BidClass.C
+        if units is None:
+            fixed = self.nodes_min == self.nodes_max
+            units = spread(line.room[spot], self.ask.units, evenly=fixed)
+        num_nodesets = int(run[-1] - run[0]) + 1
+        if not isinstance(spot, slice):
+            num_nodesets = len(np.unique(run))
+        elif num_nodesets == 1:
+            aligned = spot.start == line.begins[run[0]] or spot.stop == line.ends[run[0]]
+            kind = BidClass.A if aligned else BidClass.B
+        return Bid(job, self.ask, kind, line.node[spot], units, self.level, num_nodesets)
 
 
 class BidMaker:
@@ -275,7 +314,7 @@ class BidMaker:
         ask = self.asks[self.ask_of[job]]
         line = self._line(ask, ask.levels[0], int(units[0]) if ask.even else 0)
         spot = spot_of(np.searchsorted(line.node, node))
-        return _bid(line, spot, job, units, ask.levels[0])
+        return Offer(ask, ask.levels[0], line).bid(job, spot, units)
 
     def _line(self, ask: Ask, level: IntArray, share: int) -> Line:
         # A job that asks for nothing fits anywhere, all of it.
@@ -304,7 +343,7 @@ class BidMaker:
                 continue
             line = self._line(ask, level, ask.units // nodes)
             if len(line.node) >= nodes:
-                found.append(Offer(ask, level, line, ask.units // nodes))
+                found.append(Offer(ask, level, line, nodes))
             if len(found) == _MOST_SHARES:
                 break
         return found
@@ -346,84 +385,3 @@ def _spaced(windows: IntArray, job: int, count: int) -> list[Spot]:
         picked = ((np.arange(count) + begin) * (total / count)).astype(np.int64) % total
         windows = windows[picked]
     return [slice(low, high) for low, high in windows.tolist()]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Line:
-    """
-    The nodes that a request can use, in order, in runs called nodesets; M nodes in P nodesets.
-
-    Attributes
-    ----------
-    node, room
-        Their numbers and how many units each holds, at least 1; shape ``(M,)``.
-    before
-        Units that fit on the nodes before each, and on all of them; shape ``(M + 1,)``.
-    run
-        The nodeset of each, from 0 on, shape ``(M,)``.
-    begins, ends
-        Positions in the line at which nodesets begin and end (half-open), shape ``(P,)``.
-    """
-
-    node: IntArray
-    room: IntArray
-    before: IntArray
-    run: IntArray
-    begins: IntArray
-    ends: IntArray
-
-    @classmethod
-    def of(cls, room: IntArray) -> Line:
-        """Return the line of the nodes that hold a unit or more, given ``room``, shape ``(N,)``."""
-        node = np.flatnonzero(room > 0).astype(np.int64)
-        held = room[node]
-        before = np.zeros(len(node) + 1, dtype=np.int64)
-        np.cumsum(held, out=before[1:])
-        first = np.ones(len(node), dtype=np.bool_)
-        first[1:] = node[1:] != node[:-1] + 1
-        begins = np.flatnonzero(first).astype(np.int64)
-        ends = np.append(begins[1:], len(node)).astype(np.int64)[: len(begins)]
-        return cls(node, held, before, np.cumsum(first) - 1, begins, ends)
-
-    def forward(
-        self, begin: IntArray, units: int, nodes_min: int, nodes_max: int
-    ) -> tuple[IntArray, IntArray]:
-        """
-        Return the shortest windows ``[begin, end)`` that hold a job, from given positions on.
-
-        Positions from which there is none are left out.
-        """
-        end = np.searchsorted(self.before, self.before[begin] + units).astype(np.int64)
-        end = np.maximum(end, begin + nodes_min)
-        good = (end <= len(self.node)) & (end - begin <= nodes_max)
-        return begin[good], end[good]
-
-    def backward(
-        self, end: IntArray, units: int, nodes_min: int, nodes_max: int
-    ) -> tuple[IntArray, IntArray]:
-        """Return the shortest windows that hold a job and end at given positions."""
-        begin = np.searchsorted(self.before, self.before[end] - units, side="right") - 1
-        begin = np.minimum(begin, end - nodes_min).astype(np.int64)
-        good = (begin >= 0) & (end - begin <= nodes_max)
-        return begin[good], end[good]
-
-
-def machine_lines(free: IntArray, generic: Iterable[int]) -> list[Line]:
-    """
-    Return the nodesets of a machine, those of Figure 4.4 of the thesis, as lines.
-
-    Parameters
-    ----------
-    free
-        Cores first, shape ``(N, R)``.
-    generic
-        Which kinds are generic resources. The first line is of all nodes with a core free; then
-        there is one for each level of each kind, of those that have as much of it free, too.
-    """
-    cores = free[:, 0]
-    levels = [
-        np.where(free[:, kind] >= level, cores, 0)
-        for kind in generic
-        for level in range(1, int(free[:, kind].max(initial=0)) + 1)
-    ]
-    return [Line.of(usable) for usable in (cores, *levels)]

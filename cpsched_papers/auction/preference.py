@@ -109,91 +109,62 @@ def costs(
     return values
 
 
-def preferring_weights(
-    priorities: Sequence[int],
-    job: Sequence[int],
-    preference: Sequence[float] | FloatArray,
-    *,
-    printed: bool,
+def alpha(priorities: Sequence[int], num_bids: int, *, printed: bool) -> tuple[int, float]:
+    """
+    Return the weight of preferences beside priorities, as numerator and denominator.
+
+    As printed (4.10), it is the least priority over one more than the number of bids, which does
+    not keep priorities apart: with priorities 1000 and 999 and 150 bids it is 6.6. Otherwise it is
+    ``1 / (1.1 |J| + 1)``: all preferences together weigh less than one point of priority.
+    """
+    if printed:
+        return min(priorities, default=1), num_bids + 1.0
+    return 1, MOST_PREFERENCE * len(priorities) + 1
+
+
+def beta(priorities: Sequence[int], *, printed: bool) -> tuple[int, float]:
+    """
+    Return the weight of costs beside priorities, as numerator and denominator.
+
+    As printed (6.7), it is a third of the smallest difference of two priorities, which is 0 where
+    two are equal. Otherwise the smallest difference counts that is not 0, and it stays below a
+    third of the smallest priority, because a bid with a negative ``P - beta K`` would never win: of
+    two jobs, the one with the higher priority keeps the higher weight.
+    """
+    distinct = sorted(set(priorities))
+    gaps = [high - low for low, high in pairwise(distinct)]
+    least = distinct[0] if distinct else 1
+    if printed:
+        if len(distinct) < len(priorities):
+            return 0, 1
+        if gaps:
+            return min(gaps), MOST_COST
+    # Strictly less than a third of the smallest priority; as printed where there is no pair, too.
+    gap = min([*gaps, least])
+    return min(_STRICTLY * gap, (_STRICTLY - 1) * least), MOST_COST * _STRICTLY
+
+
+def weights(
+    priorities: Sequence[int], job: Sequence[int], values: FloatArray, weight: tuple[int, float]
 ) -> list[int]:
     """
-    Return ``P_j + alpha F_i`` of each bid (4.1, 5.1), times a number that makes them whole.
-
-    As printed (4.10), alpha is the least priority over one more than the number of bids, which does
-    not keep priorities apart: with priorities 1000 and 999 and 150 bids it is 6.6. Otherwise alpha
-    is ``1 / (1.1 |J| + 1)``: all preferences together weigh less than one point of priority.
+    Return ``P_j + w V`` of each bid (4.1, 5.1, 6.1), times a number that makes them whole.
 
     Parameters
     ----------
     priorities
         Of each job of the window, whole and positive.
-    job, preference
-        Of each bid; preferences are rounded, see ``_PARTS``.
+    job, values
+        Of each bid: its job, and its preference or its negative cost; these are rounded, see
+        ``_PARTS``.
+    weight
+        See :func:`alpha` and :func:`beta`.
     """
-    numerator, whole = 1, MOST_PREFERENCE * len(priorities) + 1
-    if printed:
-        numerator, whole = min(priorities, default=1), len(job) + 1.0
-    parts = _parts(priorities, whole)
+    numerator, whole = weight
+    total = 2 * sum(priorities) * whole
+    parts = next((parts for parts in _PARTS if total * parts < _MOST_WORTH), _PARTS[-1])
     denominator = round(whole * parts)
     return [
         priorities[of] * denominator + numerator * round(value * parts)
-        for of, value in zip(job, preference, strict=True)
-    ]
-
-
-def _parts(priorities: Sequence[int], factor: float) -> int:
-    """Return in how many parts preferences or costs are counted, beside ``factor`` times P."""
-    total = 2 * sum(priorities) * factor
-    return next((parts for parts in _PARTS if total * parts < _MOST_WORTH), _PARTS[-1])
-
-
-#: How beta may be chosen, see :func:`beta`.
-BETAS = ("pairs", "sums", "printed")
-
-
-def beta(priorities: Sequence[int], choice: str) -> tuple[int, int]:
-    """
-    Return the weight of costs beside priorities, as numerator and denominator.
-
-    ``printed`` is (6.7): a third of the smallest difference of two priorities, which is 0 where two
-    are equal. ``pairs`` takes the smallest difference that is not 0, and stays below a third of the
-    smallest priority, because a bid with a negative ``P - beta K`` would never win: of two jobs,
-    the one with the higher priority keeps the higher weight. ``sums`` is ``1 / (3 |J| + 1)``: a
-    *selection* with the higher total priority keeps it, too.
-    """
-    distinct = sorted(set(priorities))
-    gaps = [high - low for low, high in pairwise(distinct)]
-    least = distinct[0] if distinct else 1
-    if choice == "printed":
-        if len(distinct) < len(priorities):
-            return 0, 1
-        if not gaps:
-            # No pair: any weight will do that leaves the job worth something.
-            return (_STRICTLY - 1) * least, MOST_COST * _STRICTLY
-        return min(gaps), MOST_COST
-    if choice == "sums":
-        return 1, MOST_COST * len(priorities) + 1
-    gap = min([*gaps, least])
-    # Strictly less than a third of the smallest priority.
-    return min(_STRICTLY * gap, (_STRICTLY - 1) * least), MOST_COST * _STRICTLY
-
-
-def costing_weights(
-    priorities: Sequence[int], job: Sequence[int], cost: Sequence[float] | FloatArray, choice: str
-) -> list[int]:
-    """
-    Return ``P_j - beta K_ji`` of each bid (6.1), times a number that makes them whole.
-
-    Parameters
-    ----------
-    priorities, job, cost
-        As for :func:`preferring_weights`, costs for preferences.
-    choice
-        See :func:`beta`.
-    """
-    numerator, denominator = beta(priorities, choice)
-    parts = _parts(priorities, denominator)
-    return [
-        priorities[of] * denominator * parts - numerator * round(value * parts)
-        for of, value in zip(job, cost, strict=True)
+        for of, value in zip(job, values.tolist(), strict=True)
     ]

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.api.solver import cpsat
-from cpsched_papers.auction.bids import spread
+from cpsched_papers.auction.lines import spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -247,7 +247,7 @@ class UnitProgram(Program):
 
     def _fill(self, bid: int, given: dict[int, int], left: IntArray) -> IntArray:
         """Put a bid's units on its nodes, beyond the one on each; take them from ``left``."""
-        ask, node = self.auction.ask[bid], self.auction.bids[bid].node
+        ask, node = self.auction.bids[bid].ask, self.auction.bids[bid].node
         units = np.ones(len(node), dtype=np.int64)
         kinds = np.flatnonzero(ask.request)
         for place, amount in given.items():
@@ -267,7 +267,7 @@ class UnitProgram(Program):
         single = np.zeros(len(auction.bids), dtype=np.bool_)
         for index, bid in enumerate(auction.bids):
             if bid.job in self._free_jobs:
-                part, ask = auction.of_bid(index), auction.ask[index]
+                part, ask = auction.of_bid(index), bid.ask
                 self._least[part] = ask.request + bid.level
                 most[part] = self._room[part, None] * ask.request + bid.level
                 single[index] = ask.request.sum() != 1
@@ -298,7 +298,7 @@ class UnitProgram(Program):
             variables: list[cpsat.IntVar] = []
             weights: list[int] = []
             for job, members in of_job.items():
-                request = int(self.auction.ask[int(place.bids[members[0]])].request[kind])
+                request = int(bids[int(place.bids[members[0]])].ask.request[kind])
                 if request:
                     takes[members] -= request
                     variables.append(self._units[job, number])
@@ -327,9 +327,10 @@ class UnitProgram(Program):
 
 def _room(auction: Auction) -> IntArray:
     """Return how many units of its job fit on each node of each bid, shape ``(E,)``."""
-    request = np.stack([ask.request for ask in auction.ask])[auction.owner]
-    level = np.stack([bid.level for bid in auction.bids])[auction.owner]
-    units = np.array([ask.units for ask in auction.ask], dtype=np.int64)[auction.owner]
+    bids, owner = auction.bids, auction.owner
+    request = np.stack([bid.ask.request for bid in bids])[owner]
+    level = np.stack([bid.level for bid in bids])[owner]
+    units = np.array([bid.ask.units for bid in bids], dtype=np.int64)[owner]
     left = auction.free[auction.node] - level
     each = np.where(request > 0, left // np.maximum(request, 1), units[:, None])
     room: IntArray = np.minimum(each.min(axis=1), units)
@@ -338,10 +339,9 @@ def _room(auction: Auction) -> IntArray:
 
 def _free_jobs(auction: Auction, room: IntArray) -> dict[int, int]:
     """Return the jobs whose units can be put on a bid's nodes in several ways, and their units."""
-    total = np.add.reduceat(room, auction.first[:-1])
-    found: dict[int, int] = {}
-    for index, (bid, ask) in enumerate(zip(auction.bids, auction.ask, strict=True)):
-        several: bool | BoolArray = len(bid.node) < ask.units < total[index]
-        if several and not (ask.even or ask.exclusive):
-            found[bid.job] = ask.units
-    return found
+    total = np.add.reduceat(room, auction.first[:-1]).tolist()
+    return {
+        bid.job: bid.ask.units
+        for bid, most in zip(auction.bids, total, strict=True)
+        if len(bid.node) < bid.ask.units < most and not (bid.ask.even or bid.ask.exclusive)
+    }

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched_papers.auction.bids import Spots, spot_of
+from cpsched_papers.auction.bids import Spots
+from cpsched_papers.auction.lines import spot_of
 
 if TYPE_CHECKING:
     from cpsched.api.model import BoolArray, IntArray, Topology
-    from cpsched_papers.auction.bids import Offer, Spot
+    from cpsched_papers.auction.bids import Offer
+    from cpsched_papers.auction.lines import Spot
 
 #: Bids for all nodes of nodesets that one job makes, of one and of more nodesets each.
 _MOST_UNIONS = 2

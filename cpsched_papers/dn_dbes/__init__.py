@@ -7,6 +7,5 @@ the machine full. They exchange offers and mappings of jobs to them until both a
 algorithms named in this package are of that thesis; ``docs/background/dn-dbes.md`` says what is
 done where it leaves something open.
 
-Both sides are functions from one message to the messages that answer it; nothing in them knows
-clocks, files or the machine.
+Both sides answer messages; nothing in them knows clocks, files or the machine.
 """

@@ -12,8 +12,6 @@ from cpsched.api.commands import LOOK, AsJson, counted, echo, escaped, print_jso
 from cpsched.api.errors import VerificationError
 
 if TYPE_CHECKING:
-    from cpsched.api.tools import Table
-    from cpsched_papers.dn_dbes.negotiation import Sent
     from cpsched_papers.dn_dbes.record import Record
 
 _app = typer.Typer(
@@ -41,62 +39,60 @@ def show(
     file: _File,
     transaction: Annotated[
         int | None,
-        typer.Option(
-            min=0, help="Its messages; without it, all are listed. 0: how they began.", metavar="N"
-        ),
+        typer.Option(min=1, help="Its messages; without it, all are listed.", metavar="N"),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Show the messages of a transaction, or list all transactions."""
     from cpsched.api.commands import width
-    from cpsched.api.tools import seconds
-    from cpsched_papers.dn_dbes.record import as_data, read
+    from cpsched.api.tools import Column, Table, seconds
+    from cpsched_papers.dn_dbes.record import read
 
     record = read(file)
     if transaction is None:
-        rows = _rows(record)
+        rows = [_outcome(number, lines) for number, lines in record.transactions()]
         if as_json:
             print_json("negotiation", {"transactions": rows})
-        else:
-            echo(_table(rows).text(width=width()))
+            return
+        columns = (
+            Column(name.replace("_", " "), "", tuple(row[name] for row in rows))
+            for name in _outcome(0, [])
+        )
+        echo(Table("Transactions:", tuple(columns)).text(width=width()))
         return
     found = record.transaction(transaction)
     if as_json:
-        messages = [as_data(sent) for sent in found]
-        print_json("negotiation", {"messages": messages, "jobs": record.names})
+        print_json("negotiation", {"messages": found, "jobs": record.names})
         return
-    echo(f"Transaction {transaction:,}, at {seconds(found[0].second)}\n")
-    for line in map(as_data, found):
+    echo(f"Transaction {transaction:,}, at {seconds(found[0]['second'])}\n")
+    for line in found:
         said = _named(line["message"], record)
         echo(f"{line['sender']:>7} -> {line['receiver']:<7}  {line['type']} {json.dumps(said)}")
 
 
 @_app.command("replay")
 def replay(file: _File, as_json: AsJson = False) -> None:
-    """Replay each message to both sides, and check that they answer the same."""
+    """Repeat each transaction, and check that both sides say the same."""
     from cpsched_papers.dn_dbes.record import read
     from cpsched_papers.dn_dbes.record import replay as replayed
 
     record = read(file)
-    different = 0
-    shown: list[str] = []
-    for one in replayed(record):
-        different += 1
-        if different <= _MOST_DIFFERENCES:
-            shown.append(
-                f"{file}:{one.line}: transaction {one.transaction:,}: the {one.party} side"
-                f" answers {_short(one.sent)}, but {_short(one.recorded)} is recorded"
-            )
-    numbers = {sent.transaction for _, sent in record.lines} - {0}
+    found = list(replayed(record))
+    shown = [
+        f"{file}:{one.line}: transaction {one.transaction:,}: the answer is {_short(one.sent)},"
+        f" but {_short(one.recorded)} is recorded"
+        for one in found[:_MOST_DIFFERENCES]
+    ]
+    transactions = sum(1 for _ in record.transactions())
     if as_json:
-        told_of = {"messages": len(record.lines), "transactions": len(numbers)}
-        print_json("negotiation.replay", {**told_of, "different": different, "first": shown})
+        numbers = {"messages": len(record.lines), "transactions": transactions}
+        print_json("negotiation.replay", {**numbers, "different": len(found), "first": shown})
     else:
         for line in shown:
             echo(escaped(line))
-    told = f"{counted(len(record.lines), 'message')} in {counted(len(numbers), 'transaction')}"
-    if different:
-        raise VerificationError(f"{told}: {counted(different, 'answer')} different")
+    told = f"{counted(len(record.lines), 'message')} in {counted(transactions, 'transaction')}"
+    if found:
+        raise VerificationError(f"{told}: {counted(len(found), 'transaction')} different")
     if not as_json:
         echo(f"{told}: both sides give the recorded answers")
 
@@ -125,51 +121,25 @@ def _named(value: Any, record: Record, jobs: int = 0) -> Any:
     return value
 
 
-def _short(message: object) -> str:
-    text = "nothing" if message is None else repr(message)
+def _short(message: dict[str, Any] | None) -> str:
+    text = "nothing" if message is None else f"{message['type']} {json.dumps(message['message'])}"
     return text if len(text) <= 300 else f"{text[:297]}..."
 
 
-def _rows(record: Record) -> list[dict[str, int]]:
-    """Return what came of each transaction."""
-    from cpsched_papers.dn_dbes.messages import Offer, StatusReport, UrgentJobResponse
-
-    by_number: dict[int, list[Sent]] = {}
-    for _, sent in record.lines:
-        if sent.transaction:
-            by_number.setdefault(sent.transaction, []).append(sent)
-    rows = []
-    for number, all_sent in by_number.items():
-        messages = [sent.message for sent in all_sent]
-        states = [
-            status.state
-            for message in messages
-            if isinstance(message, StatusReport | UrgentJobResponse)
-            for status in message.jobs
-        ]
-        offers = sum(isinstance(message, Offer) for message in messages)
-        started, resized = states.count("started"), states.count("resized")
-        others = len(states) - started - resized
-        rows.append(
-            {
-                "transaction": number,
-                "second": all_sent[0].second,
-                "offers": offers,
-                "started": started,
-                "resized": resized,
-                "suspended_or_killed": others,
-            }
-        )
-    return rows
-
-
-def _table(rows: list[dict[str, int]]) -> Table:
-    from cpsched.api.tools import Column, Table
-
-    names = ("transaction", "second", "offers", "started", "resized", "suspended_or_killed")
-    return Table(
-        "Transactions:",
-        tuple(
-            Column(name.replace("_", " "), "", tuple(row[name] for row in rows)) for name in names
-        ),
-    )
+def _outcome(transaction: int, lines: list[dict[str, Any]]) -> dict[str, int]:
+    """Return what came of a transaction."""
+    states = [
+        status["state"]
+        for line in lines
+        if line["type"] in ("StatusReport", "UrgentJobResponse")
+        for status in line["message"]["jobs"]
+    ]
+    started, resized = states.count("started"), states.count("resized")
+    return {
+        "transaction": transaction,
+        "second": lines[0]["second"] if lines else 0,
+        "offers": sum(line["type"] == "Offer" for line in lines),
+        "started": started,
+        "resized": resized,
+        "suspended_or_killed": len(states) - started - resized,
+    }

@@ -10,7 +10,7 @@ from cpsched.api.dispatchers import Dispatcher, WaitReason, frozen, make_allocat
 from cpsched.api.errors import check_least
 from cpsched.api.model import MAX_TIME, Decision, JobType, PlannedStarts
 from cpsched.api.model import columns as c
-from cpsched_papers.dn_dbes.actions import Actions, Tables
+from cpsched_papers.dn_dbes.actions import Agreed
 from cpsched_papers.dn_dbes.messages import (
     Machine,
     Offer,
@@ -20,13 +20,13 @@ from cpsched_papers.dn_dbes.messages import (
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
 from cpsched_papers.dn_dbes.settings import NegotiationSettings, UrgentPolicy
+from cpsched_papers.dn_dbes.tables import Tables
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from cpsched.api.dispatchers import Allocator
     from cpsched.api.model import IntArray, System, View
-    from cpsched_papers.dn_dbes.messages import Message
 
 #: Statistics: negotiations, offers made in them, jobs resized, and starts and changes that were
 #: agreed on and found no nodes.
@@ -142,21 +142,24 @@ class DnDbes(Dispatcher):
             return Decision(again_at=self._due)
         rows = self.ranking(view)
         machine = self._machine(view, rows, changed=changed, stepping=stepping)
-        queue = Queue(
-            view.now,
-            self._tables.waiting(view, rows),
-            asks=not (machine.offers or machine.expands),
-        )
+        queue = Queue(self._tables.waiting(view, rows))
         self._step, self._due, self._retry = view.now // self._period, -1, -1
         messages = self.negotiation.transact(machine, queue)
-        actions = self._actions(view, rows, messages)
-        self._note(view, waiting, running, actions)
-        return Decision(
-            actions.done,
-            _plan(messages, actions),
-            self._again_at(view),
-            _numbers(messages, actions),
-        )
+        answers = [one for one in messages if isinstance(one, StatusReport | UrgentJobResponse)]
+        jobs = [status for answer in answers for status in answer.jobs]
+        done = Agreed(view, rows, self.allocator, jobs)
+        report = answers[-1] if answers and isinstance(answers[-1], StatusReport) else None
+        if report is not None:
+            self._blocks = dict(report.dependencies)
+        self._note(view, waiting, running, done)
+        offers = sum(isinstance(message, Offer) for message in messages)
+        numbers = {
+            NEGOTIATIONS: int(offers > 0),
+            OFFERS: offers,
+            RESIZES: done.shrunk + done.grown,
+            NOT_PLACED: done.not_placed,
+        }
+        return Decision(done.actions, _plan(report, done), self._again_at(view), numbers)
 
     def _is_told_of(self, view: View, waiting: set[int]) -> bool:
         """Return whether jobs have arrived of which the batch side tells now."""
@@ -182,30 +185,19 @@ class DnDbes(Dispatcher):
             return machine._replace(offers=True, shrinks=True)
         return machine._replace(offers=changed, expands=not changed)
 
-    def _actions(self, view: View, rows: IntArray, messages: Sequence[Message]) -> Actions:
-        """Return what is done of what both sides agreed on."""
-        actions = Actions(view, rows, self.allocator)
-        for message in messages:
-            if isinstance(message, StatusReport | UrgentJobResponse):
-                actions.add(message.jobs)
-            if isinstance(message, StatusReport):
-                self._blocks = dict(message.dependencies)
-        actions.carry_out()
-        return actions
-
-    def _note(self, view: View, waiting: set[int], running: set[int], actions: Actions) -> None:
+    def _note(self, view: View, waiting: set[int], running: set[int], done: Agreed) -> None:
         """Remember what waits and what runs, so that what happens until the next time is seen."""
-        self._waited = (waiting - actions.started) | actions.suspended
-        self._ran = (running | actions.started) - actions.suspended - actions.killed
+        self._waited = (waiting - done.started) | done.suspended
+        self._ran = (running | done.started) - done.suspended - done.killed
         self._slots = self._tables.slots(view)
         urgent = view.waiting.handle[view.waiting.urgent != 0].tolist()
-        if set(urgent) - actions.started and self._is_in_flux(view, actions):
+        if set(urgent) - done.started and self._is_in_flux(view, done):
             self._retry = view.now + 1
 
-    def _is_in_flux(self, view: View, actions: Actions) -> bool:
+    def _is_in_flux(self, view: View, done: Agreed) -> bool:
         """Return whether jobs run that can change in the next second, and cannot in this one."""
         now, jobs = view.now, view.running
-        return bool(actions.done) or bool(((jobs.start >= now) | (jobs.since >= now)).any())
+        return bool(done.actions) or bool(((jobs.start >= now) | (jobs.since >= now)).any())
 
     def _again_at(self, view: View) -> int | None:
         """Return when to decide again if nothing happens until then."""
@@ -242,25 +234,13 @@ class DnDbes(Dispatcher):
         self.negotiation.waits_for_request = bool(state["waits_for_request"])
 
 
-def _plan(messages: Sequence[Message], actions: Actions) -> PlannedStarts | None:
+def _plan(report: StatusReport | None, done: Agreed) -> PlannedStarts | None:
     """Return the planned starts of the jobs that go on waiting."""
-    reports = [message for message in messages if isinstance(message, StatusReport)]
     planned = [
         (job, start)
-        for report in reports
-        for job, start in report.planned
-        if start < MAX_TIME and job not in actions.started
+        for job, start in (report.planned if report is not None else ())
+        if start < MAX_TIME and job not in done.started
     ]
     if not planned:
         return None
     return PlannedStarts([job for job, _ in planned], [start for _, start in planned])
-
-
-def _numbers(messages: Sequence[Message], actions: Actions) -> dict[str, float]:
-    offers = sum(isinstance(message, Offer) for message in messages)
-    return {
-        NEGOTIATIONS: int(offers > 0),
-        OFFERS: offers,
-        RESIZES: actions.resized,
-        NOT_PLACED: actions.not_placed,
-    }

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import NamedTuple, TypeAlias
 
 from cpsched.api.model import seconds_on
-from cpsched_papers.dn_dbes.settings import VERSION
 
 # --- jobs ----------------------------------------------------------------------------------------
 
@@ -148,20 +147,9 @@ STARTED, RESIZED, SUSPENDED, KILLED = "started", "resized", "suspended", "killed
 
 
 class Queue(NamedTuple):
-    """
-    To the batch side: the jobs that wait.
+    """To the batch side: the jobs that wait, in order of priority."""
 
-    Attributes
-    ----------
-    jobs
-        In order of priority.
-    asks
-        Whether it is to ask for an offer (jobs have arrived), and not to wait for one.
-    """
-
-    now: int
     jobs: tuple[WaitingJob, ...]
-    asks: bool = False
 
 
 class Machine(NamedTuple):
@@ -173,7 +161,8 @@ class Machine(NamedTuple):
     slots, idle
         Of the whole machine, and those that nobody uses.
     offers
-        Whether it is to make an offer; not where an urgent job waits, which comes first.
+        Whether it is to make an offer; not where an urgent job waits, which comes first. If it
+        neither makes one nor expands, the batch side asks for one.
     shrinks
         Whether it first shrinks running jobs by a step, to have more to offer (a *partial
         transformation*).
@@ -191,23 +180,6 @@ class Machine(NamedTuple):
 
 
 # --- between the sides ---------------------------------------------------------------------------
-
-
-class NegotiationStart(NamedTuple):
-    """Batch side to runtime side: the settings of all negotiations to come."""
-
-    attempts: int
-    depth: int
-    mapped_share: float
-    urgent: str
-    version: int = VERSION
-
-
-class NegotiationStartResponse(NamedTuple):
-    """Runtime side to batch side: whether it can negotiate so."""
-
-    accepted: bool
-    version: int = VERSION
 
 
 class RequestOffer(NamedTuple):
@@ -300,32 +272,6 @@ class UrgentJobResponse(NamedTuple):
     jobs: tuple[JobStatus, ...]
 
 
-class NegotiationEnd(NamedTuple):
-    """Either side to the other: no more negotiations."""
-
-    reason: str
-
-
-class NegotiationEndResponse(NamedTuple):
-    """The answer to it."""
-
-
-ToBatch: TypeAlias = (
-    Queue
-    | NegotiationStartResponse
-    | Offer
-    | StatusReport
-    | UrgentJobResponse
-    | NegotiationEnd
-    | NegotiationEndResponse
-)
-ToRuntime: TypeAlias = (
-    Machine
-    | NegotiationStart
-    | RequestOffer
-    | OfferResponse
-    | UrgentJob
-    | NegotiationEnd
-    | NegotiationEndResponse
-)
-Message: TypeAlias = ToBatch | ToRuntime
+FromBatch: TypeAlias = RequestOffer | OfferResponse | UrgentJob
+FromRuntime: TypeAlias = Offer | StatusReport | UrgentJobResponse
+Message: TypeAlias = Machine | Queue | FromBatch | FromRuntime

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.api.errors import ConfigError, DispatchError
 from cpsched_papers.dn_dbes.attempt import Attempt, end_on
 from cpsched_papers.dn_dbes.messages import (
     KILLED,
@@ -19,90 +18,47 @@ from cpsched_papers.dn_dbes.messages import (
     SUSPENDED,
     JobStatus,
     Machine,
-    NegotiationEnd,
-    NegotiationEndResponse,
-    NegotiationStart,
-    NegotiationStartResponse,
     Offer,
-    OfferResponse,
-    RequestOffer,
     RunningJob,
     StatusReport,
-    UrgentJob,
     UrgentJobResponse,
 )
-from cpsched_papers.dn_dbes.settings import VERSION, NegotiationSettings, UrgentPolicy
+from cpsched_papers.dn_dbes.settings import UrgentPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cpsched_papers.dn_dbes.messages import ForwardedJob, ToBatch, ToRuntime, WaitingJob
+    from cpsched_papers.dn_dbes.messages import ForwardedJob, OfferResponse, WaitingJob
+    from cpsched_papers.dn_dbes.settings import NegotiationSettings
 
 
 class RuntimeSide:
-    """Answers one message with others; remembers no more than the transaction that is under way."""
+    """Makes offers; remembers no more than the transaction that is under way."""
 
-    def __init__(self) -> None:
-        self._settings = NegotiationSettings()
+    def __init__(self, settings: NegotiationSettings) -> None:
+        self._settings = settings
+        self.begin(Machine(0, 0, 0, ()))
+
+    def begin(self, machine: Machine) -> None:
+        """Begin a transaction."""
         #: The state that every attempt of the transaction starts from.
-        self._machine = Machine(0, 0, 0, ())
+        self._machine = machine
         self._attempt = 0
         #: How many jobs the last attempt would have started that it rejected.
         self._refused_with: int | None = None
 
-    def step(self, message: ToRuntime) -> list[ToBatch]:
-        """
-        Return the answers to a message.
+    def start_urgent(self, job: WaitingJob) -> UrgentJobResponse:
+        """Start an urgent job at once, if room can be made for it."""
+        answer, self._machine = start_urgent(self._machine, job, self._settings.urgent)
+        return answer
 
-        Raises
-        ------
-        DispatchError
-            If the message is invalid now.
-        """
-        match message:
-            case NegotiationStart():
-                return [self._start(message)]
-            case Machine():
-                return self._take(message)
-            case RequestOffer():
-                self._check(message.jobs)
-                return [self._offer(message.jobs)]
-            case OfferResponse():
-                return [self._answer(message)]
-            case UrgentJob():
-                answer, self._machine = start_urgent(
-                    self._machine, message.job, self._settings.urgent
-                )
-                return [answer]
-            case NegotiationEnd():
-                return [NegotiationEndResponse()]
-            case NegotiationEndResponse():
-                return []
+    def expand(self) -> StatusReport:
+        """Transform the running jobs for their own good."""
+        attempt = self._try(1)
+        attempt.favour_what_blocks()
+        return self._done(attempt, 0)
 
-    def _start(self, message: NegotiationStart) -> NegotiationStartResponse:
-        if message.version != VERSION:
-            return NegotiationStartResponse(accepted=False)
-        attempts, depth, mapped_share, urgent, _ = message
-        try:
-            self._settings = NegotiationSettings(
-                attempts=attempts, depth=depth, mapped_share=mapped_share, urgent=urgent
-            )
-        except ConfigError as error:
-            raise DispatchError(f"the batch side proposes settings of which {error}") from None
-        return NegotiationStartResponse(accepted=True)
-
-    def _take(self, machine: Machine) -> list[ToBatch]:
-        """Begin a transaction."""
-        self._machine, self._attempt, self._refused_with = machine, 0, None
-        if machine.offers:
-            return [self._offer(())]
-        if machine.expands:
-            attempt = self._try(1)
-            attempt.favour_what_blocks()
-            return [self._done(attempt, 0)]
-        return []
-
-    def _offer(self, jobs: Sequence[ForwardedJob]) -> Offer:
+    def offer(self, jobs: Sequence[ForwardedJob]) -> Offer:
         """Make the next offer."""
         self._attempt += 1
         attempt = self._try(self._attempt)
@@ -110,28 +66,22 @@ class RuntimeSide:
             attempt.schedule(jobs)
         return Offer(self._attempt, attempt.reservations(), attempt.idle)
 
-    def _try(self, number: int) -> Attempt:
-        """Begin a transformation from the state at the start of the transaction."""
-        attempt = Attempt(self._machine, self._settings, number)
-        if self._machine.shrinks:
-            attempt.give_way()
-        return attempt
-
-    def _answer(self, response: OfferResponse) -> Offer | StatusReport:
-        if response.attempt != self._attempt:
-            raise DispatchError(
-                f"offer {response.attempt} was answered, but the last one was {self._attempt}"
-            )
-        self._check(response.jobs)
-        if not response.accepted and self._attempt >= self._settings.attempts:
-            raise DispatchError(f"offer {self._attempt} is rejected, but it was the last one")
+    def answer(self, response: OfferResponse) -> Offer | StatusReport:
+        """Do what the last offer was, if that suits both; else make the next one."""
         if response.accepted:
             # The transformation behind the offer once more, for what has been mapped to it.
             attempt = self._try(self._attempt)
             attempt.schedule(response.jobs)
             if self._suits(attempt, len(response.jobs)):
                 return self._done(attempt, self._attempt)
-        return self._offer(response.jobs)
+        return self.offer(response.jobs)
+
+    def _try(self, number: int) -> Attempt:
+        """Begin a transformation from the state at the start of the transaction."""
+        attempt = Attempt(self._machine, self._settings, number)
+        if self._machine.shrinks:
+            attempt.give_way()
+        return attempt
 
     def _suits(self, attempt: Attempt, forwarded: int) -> bool:
         """Return whether it does what has been agreed on (section 5.2.2, "Decision Logic")."""
@@ -153,19 +103,6 @@ class RuntimeSide:
         return StatusReport(
             number, attempt.changes(), attempt.dependencies(), planned, attempt.idle
         )
-
-    def _check(self, jobs: Sequence[ForwardedJob]) -> None:
-        """Do not believe a mapping that cannot be one."""
-        running = {job.job for job in self._machine.running}
-        for details, units, least, most in jobs:
-            if details.job in running:
-                raise DispatchError(f"job {details.job} is forwarded, but already runs")
-            low, high = details.units_min, details.units_max
-            if not low <= least <= most <= high or (units and not low <= units <= high):
-                raise DispatchError(
-                    f"job {details.job} is mapped to {units} units and wants {least} to {most},"
-                    f" and may have {low} to {high}"
-                )
 
 
 def start_urgent(

@@ -7,9 +7,6 @@ from enum import StrEnum
 
 from cpsched.api.errors import check_choice, check_least, check_range
 
-#: Counts up when messages change.
-VERSION = 1
-
 
 class UrgentPolicy(StrEnum):
     """How far the runtime side goes to make room for an urgent job; each includes those before."""

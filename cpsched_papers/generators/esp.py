@@ -1,15 +1,20 @@
 """
-ESP-2, the Effective System Performance workload, and its variants for CPU-GPU machines.
+ESP, the Effective System Performance workload: as first published, and for CPU-GPU machines.
 
-The jobs and how they are doubled are those of IPSCHED (Soner and Ozturan, section V; Soner's
+``esp``: ESP-2, with the jobs and the doubling of IPSCHED (Soner and Ozturan, section V; Soner's
 thesis, 7.3.1), marked P and T below. The original rule that nothing else runs beside a Z job is
 left out, as there.
+
+``esp-nodes``: as Wong, Oliker, Kramer, Kaltz and Bailey (SC 2000) published it, in whole nodes of a
+machine of any size. The two jobs of the whole machine are left out unless asked for: in studies of
+jobs that change size they are urgent and come from outside the queue (Nagendra 2016, chapter 7, has
+the other 228 on 16 nodes).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,11 +25,14 @@ from cpsched.api.generators import (
     gaussian_arrivals,
     header,
     option,
+    streams,
 )
 from cpsched.api.logs import Workload
 from cpsched.api.model import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cpsched.api.model import FloatArray, IntArray
 
 #: Counts up when equal options begin to give another workload.
@@ -43,16 +51,19 @@ class EspJob(NamedTuple):
         Jobs of this type.
     runtime
         Seconds.
+    gpus
+        On every node.
     """
 
     name: str
     size: float
     number: int
     runtime: int
+    gpus: int = 0
 
 
 #: P Figure 3 (a), T Table 7.1.
-JOBS = (
+ESP_2 = (
     EspJob("A", 0.03125, 75, 257),
     EspJob("B", 0.06250, 9, 341),
     EspJob("C", 0.50000, 3, 536),
@@ -68,6 +79,11 @@ JOBS = (
     EspJob("M", 0.25000, 15, 192),
     EspJob("Z", 1.00000, 2, 100),
 )
+#: Target runtimes of the types as first published, seconds. Sizes and numbers are those of ESP-2.
+_FIRST = (267, 322, 534, 616, 315, 1846, 1334, 1067, 1432, 725, 487, 366, 187, 100)
+ESP_1 = tuple(job._replace(runtime=time) for job, time in zip(ESP_2, _FIRST, strict=True))
+#: Decimals of sizes.
+_UNIT = 10**5
 #: The job that takes the whole machine; it is not doubled, and comes at a time of its own.
 FULL = "Z"
 #: When Z jobs come, seconds: T 7.3.1; twice that where the other jobs are doubled (P, T).
@@ -102,18 +118,35 @@ class EspOptions:
     )
 
     def __post_init__(self) -> None:
-        check_whole(
-            self,
-            seed=(0, LARGEST_SEED),
-            gpus=(0, 1000),
-            nodes=(1, 1_000_000),
-            cores=(1, 10_000),
-            size_jitter=(0, 1_000_000),
-            initial=(0, 1_000_000),
-        )
-        check_number(
-            self, gap=(0.0, 86400.0), gap_deviation=(0.0, 86400.0), request_factor=(1.0, 1000.0)
-        )
+        _check(self)
+        check_whole(self, gpus=(0, 1000), cores=(1, 10_000), size_jitter=(0, 1_000_000))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EspNodesOptions:
+    """Options of the generator ``esp-nodes``."""
+
+    seed: int = option(1, "seed of all random choices; equal seeds give equal workloads")
+    nodes: int = option(16, "nodes of the machine")
+    full: bool = option(False, "add the two urgent jobs that use the whole machine")
+    initial: int = option(228, "jobs submitted at the start; 50 in ESP-2")
+    gap: float = option(GAP, "mean seconds between later submits")
+    gap_deviation: float = option(
+        10.0, "standard deviation of the seconds between submits (not published)"
+    )
+    request_factor: float = option(
+        1.0, "requested time as a multiple of the runtime (not published)"
+    )
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+
+def _check(options: EspOptions | EspNodesOptions) -> None:
+    check_whole(options, seed=(0, LARGEST_SEED), nodes=(1, 1_000_000), initial=(0, 1_000_000))
+    check_number(
+        options, gap=(0.0, 86400.0), gap_deviation=(0.0, 86400.0), request_factor=(1.0, 1000.0)
+    )
 
 
 class Esp:
@@ -131,65 +164,85 @@ class Esp:
         every node that it uses. They are submitted in random order, the Z jobs at their own times.
         Sizes are whole nodes, but jobs ask for cores and not for a number of nodes, as in P.
         """
-        # One stream for each step: a change in one leaves the draws of the others alone.
-        streams = [
-            np.random.Generator(np.random.PCG64(seed))
-            for seed in np.random.SeedSequence(options.seed).spawn(3)
-        ]
-        kinds, of_job = _shuffled(streams[0], options)
-        submit = _submits(streams[1], options, len(of_job))
-        cores = _cores(streams[2], options, np.array([kind.size for kind, _ in kinds])[of_job])
-        order = np.argsort(submit, kind="stable")
-        of_job, cores = of_job[order], cores[order]
-        runtime = np.array([kind.runtime for kind, _ in kinds])[of_job]
-        gpus = np.array([gpus for _, gpus in kinds])[of_job]
-        names = [f"{kind.name}-gpu" if gpus else kind.name for kind, gpus in kinds]
-        return Workload.build(
+        order, arrivals, sizes = streams(options.seed, 3)
+        kinds, late = list(ESP_2), FULL_SUBMITS
+        if options.gpus:
+            kinds += [job._replace(gpus=options.gpus) for job in ESP_2 if job.name != FULL]
+            late = (2 * late[0], 2 * late[1])
+        jobs = _shuffled(order, kinds)
+        submit = _submits(arrivals, options, len(jobs), late)
+        units = _cores(sizes, options, np.array([job.size for job in jobs]))
+        gpus = np.array([job.gpus for job in jobs])
+        # Amounts of the resource kinds there are.
+        kept = 2 if options.gpus else 1
+        return _workload(
+            self.name,
+            options,
+            [job._replace(name=f"{job.name}-gpu") if job.gpus else job for job in jobs],
             title=f"esp-{'cpu-gpu' if options.gpus else 'cpu'}-seed{options.seed}",
-            resources=("core", "gpu") if options.gpus else ("core",),
-            header=header(self.name, VERSION, options),
-            job_id=[str(number) for number in range(1, len(of_job) + 1)],
-            submit=submit[order],
-            runtime=runtime,
-            requested_time=np.ceil(options.request_factor * runtime).astype(np.int64),
-            units=cores,
-            request=_per_resource(np.ones_like(gpus), 0 * gpus, options),
-            per_node=_per_resource(0 * gpus, gpus, options),
-            name=[names[kind] for kind in of_job.tolist()],
-            status=np.full(len(of_job), Status.COMPLETED),
+            resources=("core", "gpu")[:kept],
+            submit=submit,
+            units=units,
+            request=np.column_stack([np.ones_like(gpus), 0 * gpus])[:, :kept],
+            per_node=np.column_stack([0 * gpus, gpus])[:, :kept],
         )
 
 
-ESP = Esp()
+class EspNodes:
+    """Generator of ESP workloads in whole nodes; see the module."""
+
+    name = "esp-nodes"
+    summary = "ESP as first published: 228 jobs of whole nodes, 16 of them or any number"
+    options = EspNodesOptions
+
+    def generate(self, options: EspNodesOptions) -> Workload:
+        """
+        Return the workload of the given options, for a machine like ``esp-16``.
+
+        A job's units are nodes: its part of the machine, rounded up. The jobs are in random order;
+        those of the whole machine come at times of their own.
+        """
+        order, arrivals = streams(options.seed, 2)
+        jobs = _shuffled(order, [job for job in ESP_1 if options.full or job.name != FULL])
+        late = FULL_SUBMITS if options.full else ()
+        return _workload(
+            self.name,
+            options,
+            jobs,
+            title=f"esp-{options.nodes}-seed{options.seed}",
+            resources=("core",),
+            submit=_submits(arrivals, options, len(jobs), late),
+            units=np.array([-(-round(job.size * _UNIT) * options.nodes // _UNIT) for job in jobs]),
+            request=np.ones((len(jobs), 1), dtype=np.int64),
+            urgent=np.array([job.name == FULL for job in jobs]),
+        )
 
 
-def _shuffled(
-    rng: np.random.Generator, options: EspOptions
-) -> tuple[list[tuple[EspJob, int]], IntArray]:
-    """
-    Return job types with their GPUs a node, and which of them each job is.
-
-    Jobs are in random order, the Z jobs last.
-    """
-    kinds = [(kind, 0) for kind in JOBS]
-    if options.gpus:
-        kinds += [(kind, options.gpus) for kind in JOBS if kind.name != FULL]
-    of_job = np.repeat(np.arange(len(kinds)), [kind.number for kind, _ in kinds])
-    full = np.array([kind.name == FULL for kind, _ in kinds])[of_job]
-    return kinds, np.concatenate([rng.permutation(of_job[~full]), of_job[full]])
+ESP, ESP_NODES = Esp(), EspNodes()
 
 
-def _submits(rng: np.random.Generator, options: EspOptions, count: int) -> IntArray:
+def _shuffled(rng: np.random.Generator, kinds: Sequence[EspJob]) -> list[EspJob]:
+    """Return all jobs in random order, the Z jobs last."""
+    jobs = [job for job in kinds for _ in range(job.number) if job.name != FULL]
+    full = [job for job in kinds for _ in range(job.number) if job.name == FULL]
+    return [jobs[at] for at in rng.permutation(len(jobs)).tolist()] + full
+
+
+def _submits(
+    rng: np.random.Generator,
+    options: EspOptions | EspNodesOptions,
+    count: int,
+    late: tuple[int, ...],
+) -> IntArray:
     """Return when jobs are submitted: Gaussian gaps, then the times of the Z jobs."""
-    full = np.array(FULL_SUBMITS, dtype=np.int64)
     early = gaussian_arrivals(
         rng,
-        count - len(full),
+        count - len(late),
         initial=options.initial,
         gap=options.gap,
         deviation=options.gap_deviation,
     )
-    return np.concatenate([early, full * (2 if options.gpus else 1)])
+    return np.concatenate([early, np.array(late, dtype=np.int64)])
 
 
 def _cores(rng: np.random.Generator, options: EspOptions, size: FloatArray) -> IntArray:
@@ -205,6 +258,27 @@ def _cores(rng: np.random.Generator, options: EspOptions, size: FloatArray) -> I
     return cores
 
 
-def _per_resource(cores: IntArray, gpus: IntArray, options: EspOptions) -> IntArray:
-    """Return amounts of the resource kinds there are, shape ``(J, R)``."""
-    return np.column_stack([cores, gpus] if options.gpus else [cores])
+def _workload(
+    name: str,
+    options: EspOptions | EspNodesOptions,
+    jobs: Sequence[EspJob],
+    *,
+    title: str,
+    resources: tuple[str, ...],
+    **columns: Any,
+) -> Workload:
+    """Put jobs in the order of their submission and number them."""
+    order = np.argsort(columns["submit"], kind="stable")
+    jobs = [jobs[at] for at in order.tolist()]
+    runtime = np.array([job.runtime for job in jobs])
+    return Workload.build(
+        title=title,
+        resources=resources,
+        header=header(name, VERSION, options),
+        job_id=[str(number) for number in range(1, len(jobs) + 1)],
+        runtime=runtime,
+        requested_time=np.ceil(options.request_factor * runtime).astype(np.int64),
+        name=[job.name for job in jobs],
+        status=np.full(len(jobs), Status.COMPLETED),
+        **{key: values[order] for key, values in columns.items()},
+    )

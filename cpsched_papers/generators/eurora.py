@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.api.errors import ConfigError
-from cpsched.api.generators import LARGEST_SEED, check_number, check_whole, option, pick
+from cpsched.api.generators import LARGEST_SEED, check_number, check_whole, option, pick, streams
 from cpsched.api.logs import Labels, Workload
 from cpsched_papers.generators import eurora_tables as known
 from cpsched_papers.generators.eurora_arrivals import draw_submits
@@ -77,15 +77,13 @@ class Eurora:
         ConfigError
             If the jobs, the days and the load cannot be met together.
         """
-        # One stream for each step: a change in one leaves the draws of the others alone.
-        seeds = np.random.SeedSequence(options.seed).spawn(5)
-        streams = [np.random.Generator(np.random.PCG64(seed)) for seed in seeds]
-        campaigns = draw_campaigns(streams[0], options.jobs)
-        runs = draw_runs(streams[1], campaigns, options.jobs)
+        rngs = streams(options.seed, 5)
+        campaigns = draw_campaigns(rngs[0], options.jobs)
+        runs = draw_runs(rngs[1], campaigns, options.jobs)
         seconds = runs.per_campaign(runs.runtime.astype(np.float64))
         span = options.span
         widths = draw_widths(
-            streams[2],
+            rngs[2],
             campaigns,
             seconds,
             core_seconds=options.load * known.MACHINE[0] * span * _DAY,
@@ -93,10 +91,10 @@ class Eurora:
         )
         _check_load(options, float(seconds @ widths.total("core")))
         accelerator = _accelerator(widths)
-        follows = _draw_preparations(streams[4], campaigns, accelerator)
-        submit = draw_submits(streams[3], campaigns, runs, widths, days=span, follows=follows)
+        follows = _draw_preparations(rngs[4], campaigns, accelerator)
+        submit = draw_submits(rngs[3], campaigns, runs, widths, days=span, follows=follows)
         first_day = submit[np.cumsum(campaigns.size) - campaigns.size] / _DAY
-        people = draw_people(streams[4], accelerator, first_day, days=span, follows=follows)
+        people = draw_people(rngs[4], accelerator, first_day, days=span, follows=follows)
         return _assemble(options, campaigns, runs, widths, people, submit)
 
 

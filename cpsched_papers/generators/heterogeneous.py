@@ -9,7 +9,7 @@ changed.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -21,26 +21,23 @@ from cpsched.api.generators import (
     gaussian_arrivals,
     header,
     option,
+    streams,
 )
 from cpsched.api.logs import Workload
 from cpsched.api.model import UNBOUNDED, Split, Status
 from cpsched_papers.generators import heterogeneous_tables as known
-from cpsched_papers.generators.heterogeneous_jobs import draw_jobs
 from cpsched_papers.generators.heterogeneous_tables import Machine, Preset
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from cpsched.api.model import IntArray
-    from cpsched_papers.generators.heterogeneous_jobs import Jobs
 
-Number = TypeVar("Number", int, float)
 #: Counts up when equal options begin to give another workload.
 VERSION = 1
 #: Of the gaps between submits: as that of ``esp``, a third of the mean.
 _GAP_DEVIATION = 1 / 3
-#: Larger shares would not add up.
-_MOST_SHARE = 1e9
+#: Jobs drawn at a time: a longer workload begins with the jobs of a shorter one.
+_BLOCK = 1024
+_A, _B = 0, 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,11 +104,8 @@ class HeterogeneousOptions:
             raise ConfigError(
                 f"{self.min_time} is more than max_time, {self.max_time}", key="min_time"
             )
-        if self.shares is not None:
-            _shares(self.shares)
-        for key in ("cores_per_node", "cores_per_gpu"):
-            if getattr(self, key) is not None:
-                _counts(key, getattr(self, key))
+        for key in ("shares", "cores_per_node", "cores_per_gpu"):
+            _listed(self, key)
 
     def resolved(self) -> Preset:
         """Return the named workload with what was changed."""
@@ -119,19 +113,13 @@ class HeterogeneousOptions:
         own = (self.nodes, self.cores, self.gpus)
         pairs = zip(own, preset.machine, strict=True)
         machine = Machine(*(there if given is None else given for given, there in pairs))
-        per_gpu = self.cores_per_gpu
-        given = {
-            "max_cores": self.max_cores,
-            "contiguous": self.contiguous,
-            "ranges": self.ranges,
-            "arrival_part": self.arrival_part,
-            "shares": None if self.shares is None else _shares(self.shares),
-            "cores_per_gpu": None if per_gpu is None else _counts("cores_per_gpu", per_gpu),
-        }
         if self.jobs is not None or self.hours is not None:
             preset = replace(preset, jobs=self.jobs, hours=self.hours)
+        given: dict[str, Any] = {key: _listed(self, key) for key in ("shares", "cores_per_gpu")}
+        for key in ("max_cores", "contiguous", "ranges", "arrival_part"):
+            given[key] = getattr(self, key)
         changes = {key: value for key, value in given.items() if value is not None}
-        return replace(preset, machine=machine, **changes)  # type: ignore[arg-type]
+        return replace(preset, machine=machine, **changes)
 
 
 class Heterogeneous:
@@ -150,128 +138,174 @@ class Heterogeneous:
         ConfigError
             If a job of these options could not run on this machine.
         """
-        preset = options.resolved()
-        cores_per_node = _counts("cores_per_node", options.cores_per_node)
-        _check_fits(preset, cores_per_node)
-        seeds = np.random.SeedSequence(options.seed).spawn(3)
-        streams = [np.random.Generator(np.random.PCG64(seed)) for seed in seeds]
-        jobs = draw_jobs(
-            streams[0], preset, cores_per_node, times=(options.min_time, options.max_time)
-        )
-        seconds = jobs.theoretical_seconds(preset.machine)
-        gap = preset.arrival_part * seconds / max(1, len(jobs) - options.initial)
+        preset, on_node = options.resolved(), _listed(options, "cores_per_node") or ()
+        _check_fits(preset, on_node)
+        rngs = streams(options.seed, 3)
+        jobs = _drawn(rngs[0], options, preset, on_node)
+        total = preset.machine.nodes * preset.machine.cores
+        # The run time if every core were always busy (T 7.4, equation 7.2).
+        seconds = float((jobs.cores * jobs.runtime).sum() / total)
+        count = len(jobs.cores)
+        gap = preset.arrival_part * seconds / max(1, count - options.initial)
         submit = gaussian_arrivals(
-            streams[1],
-            len(jobs),
-            initial=options.initial,
-            gap=gap,
-            deviation=_GAP_DEVIATION * gap,
+            rngs[1], count, initial=options.initial, gap=gap, deviation=_GAP_DEVIATION * gap
         )
-        contiguous = np.zeros(len(jobs), dtype=np.bool_)
-        contiguous[: round(preset.contiguous * len(jobs))] = True
-        return _assemble(options, preset, jobs, submit, streams[2].permutation(contiguous))
+        contiguous = np.zeros(count, dtype=np.bool_)
+        contiguous[: round(preset.contiguous * count)] = True
+        free, none = jobs.nodes == 0, np.zeros(count, dtype=np.int64)
+        ranged = (jobs.gpus > 0) & (jobs.gpus < preset.machine.gpus) & preset.ranges
+        names = np.array([*known.TYPES, *(f"{name}'" for name in known.TYPES)])
+        return Workload.build(
+            title=f"heterogeneous-{options.workload}-seed{options.seed}",
+            resources=("core", "gpu"),
+            header=[
+                *header(self.name, VERSION, options),
+                ("Theoretical run time", f"{seconds / 3600:.4f} h"),
+            ],
+            job_id=[str(number) for number in range(1, count + 1)],
+            submit=submit,
+            runtime=jobs.runtime,
+            requested_time=np.ceil(options.request_factor * jobs.runtime).astype(np.int64),
+            units=jobs.cores,
+            request=np.column_stack([none + 1, none]),
+            per_node=np.column_stack([none, jobs.gpus]),
+            per_node_max=np.column_stack([none, np.where(ranged, preset.machine.gpus, 0)]),
+            nodes_min=np.where(free, 1, jobs.nodes),
+            nodes_max=np.where(free, UNBOUNDED, jobs.nodes),
+            split=np.where((jobs.type == _B) & preset.even, Split.EVEN, Split.ANY),
+            contiguous=rngs[2].permutation(contiguous),
+            name=names[jobs.type + len(known.TYPES) * ranged].tolist(),
+            status=np.full(count, Status.COMPLETED),
+        )
 
 
 HETEROGENEOUS = Heterogeneous()
 
 
-def _assemble(
+class _Jobs(NamedTuple):
+    """
+    Jobs in the order they were drawn, each column of shape ``(J,)``.
+
+    Attributes
+    ----------
+    type
+        Index into :data:`~cpsched_papers.generators.heterogeneous_tables.TYPES`.
+    cores
+        All of them.
+    nodes
+        Exact number; 0 if the job does not say.
+    gpus
+        On every node, the fewest.
+    runtime
+        Seconds.
+    """
+
+    type: IntArray
+    cores: IntArray
+    nodes: IntArray
+    gpus: IntArray
+    runtime: IntArray
+
+
+def _drawn(
+    rng: np.random.Generator,
     options: HeterogeneousOptions,
     preset: Preset,
-    jobs: Jobs,
-    submit: IntArray,
-    contiguous: IntArray,
-) -> Workload:
-    free = jobs.nodes == 0
-    seconds = jobs.theoretical_seconds(preset.machine)
-    none = np.zeros(len(jobs), dtype=np.int64)
-    ranged = (jobs.gpus > 0) & (jobs.gpus < preset.machine.gpus) & preset.ranges
-    even = (jobs.type == known.TYPES.index("B")) & preset.even
-    names = np.array([*known.TYPES, *(f"{name}'" for name in known.TYPES)])
-    return Workload.build(
-        title=f"heterogeneous-{options.workload}-seed{options.seed}",
-        resources=("core", "gpu"),
-        header=[
-            *header(Heterogeneous.name, VERSION, options),
-            ("Theoretical run time", f"{seconds / 3600:.4f} h"),
-        ],
-        job_id=[str(number) for number in range(1, len(jobs) + 1)],
-        submit=submit,
-        runtime=jobs.runtime,
-        requested_time=np.ceil(options.request_factor * jobs.runtime).astype(np.int64),
-        units=jobs.cores,
-        request=np.column_stack([none + 1, none]),
-        per_node=np.column_stack([none, jobs.gpus]),
-        per_node_max=np.column_stack([none, np.where(ranged, preset.machine.gpus, 0)]),
-        nodes_min=np.where(free, 1, jobs.nodes),
-        nodes_max=np.where(free, UNBOUNDED, jobs.nodes),
-        split=np.where(even, Split.EVEN, Split.ANY),
-        contiguous=contiguous,
-        name=names[jobs.type + len(known.TYPES) * ranged].tolist(),
-        status=np.full(len(jobs), Status.COMPLETED),
-    )
+    on_node: tuple[int, ...],
+) -> _Jobs:
+    """Return the preset's number of jobs, or as many as fill its hours."""
+    drawn = np.empty((5, 0), dtype=np.int64)
+    while True:
+        drawn = np.hstack([drawn, _block(rng, options, preset, on_node)])
+        jobs = _Jobs(*drawn)
+        count = preset.jobs
+        if preset.hours is not None:
+            total = preset.machine.nodes * preset.machine.cores
+            done = np.cumsum(jobs.cores * jobs.runtime)
+            count = int(np.searchsorted(done, preset.hours * 3600 * total)) + 1
+        assert count is not None
+        if count <= drawn.shape[1]:
+            return _Jobs(*drawn[:, :count])
 
 
-def _shares(text: str) -> tuple[float, float, float, float, float]:
-    """Read five percentages; they need not sum to 100."""
-    right = "five percentages, such as 20,20,20,20,20, not all of them 0"
+def _block(
+    rng: np.random.Generator,
+    options: HeterogeneousOptions,
+    preset: Preset,
+    on_node: tuple[int, ...],
+) -> IntArray:
+    """
+    Return a block of jobs, everything drawn independently and uniformly (T 7.3.2).
+
+    A job's cores are a multiple of a node's. With ``x`` cores on a node, or ``x`` for each of its
+    GPUs, it needs ``cores / x`` or ``cores / (x GPUs)`` nodes: the thesis' formula, rounded up
+    where 8 does not divide a multiple of 12.
+    """
+    shares = np.array(preset.shares)
+    kind = rng.choice(len(shares), size=_BLOCK, p=shares / shares.sum())
+    whole = rng.integers(1, preset.max_cores // preset.machine.cores + 1, size=_BLOCK)
+    per_node = rng.choice(np.array(on_node), size=_BLOCK)
+    per_gpu = rng.choice(np.array(preset.cores_per_gpu), size=_BLOCK)
+    runtime = rng.integers(options.min_time, options.max_time + 1, size=_BLOCK)
+    cores = whole * preset.machine.cores
+    gpus = np.maximum(kind - _B, 0)
+    each = np.where(gpus > 0, per_gpu * gpus, per_node)
+    nodes = np.where(kind == _A, 0, -(-cores // each))
+    if preset.even:
+        # As many cores on every node: the last one is filled up.
+        cores = np.where(kind == _B, nodes * each, cores)
+    return np.stack([kind, cores, nodes, gpus, runtime])
+
+
+def _listed(options: HeterogeneousOptions, key: str) -> tuple[Any, ...] | None:
+    """Read numbers with commas between them: five percentages, or whole numbers of at least 1."""
+    text = getattr(options, key)
+    if text is None:
+        return None
     try:
-        a, b, c, d, e = _numbers(text, float)
-    except ValueError:
-        raise ConfigError(f"{text!r} is not {right}", key="shares") from None
-    shares = (a, b, c, d, e)
-    if not all(0 <= share <= _MOST_SHARE for share in shares) or not sum(shares):
-        raise ConfigError(f"{text!r} is not {right}", key="shares")
-    return shares
+        found = [float(part) if key == "shares" else int(part) for part in text.split(",")]
+    except (AttributeError, ValueError):
+        found = []
+    if key == "shares":
+        # Percentages need not sum to 100; larger ones would not add up.
+        good = len(found) == 5 and all(0 <= one <= 1e9 for one in found) and sum(found) > 0
+        right = "five percentages, such as 20,20,20,20,20, not all of them 0"
+    else:
+        good = bool(found) and all(1 <= one <= 1_000_000 for one in found)
+        right = "a list of whole numbers such as 4,8"
+    if not good:
+        raise ConfigError(f"{text!r} is not {right}", key=key)
+    return tuple(found)
 
 
-def _counts(key: str, text: str) -> tuple[int, ...]:
-    """Read whole numbers of at least 1."""
-    try:
-        counts = _numbers(text, int)
-    except ValueError:
-        counts = []
-    if not counts or not all(1 <= count <= 1_000_000 for count in counts):
-        raise ConfigError(f"{text!r} is not a list of whole numbers such as 4,8", key=key)
-    return tuple(counts)
-
-
-def _numbers(text: str, kind: Callable[[str], Number]) -> list[Number]:
-    if not isinstance(text, str):
-        raise ValueError(text)
-    return [kind(part) for part in text.split(",")]
-
-
-def _check_fits(preset: Preset, cores_per_node: tuple[int, ...]) -> None:
+def _check_fits(preset: Preset, on_node: tuple[int, ...]) -> None:
     """Refuse options that could ask for a job that never runs on the machine."""
     nodes, cores, gpus = preset.machine
-    if not cores <= preset.max_cores <= nodes * cores:
+    most = preset.max_cores
+    if not cores <= most <= nodes * cores:
         raise ConfigError(
-            f"{preset.max_cores} is not between {cores} and {nodes * cores}, the cores of a node"
+            f"{most} is not between {cores} and {nodes * cores}, the cores of a node"
             " and of the machine",
             key="max_cores",
         )
-    on_a_node = {"B": cores_per_node}
-    for wanted, name in enumerate(known.TYPES[2:], start=1):
-        on_a_node[name] = tuple(wanted * each for each in preset.cores_per_gpu)
-        if preset.shares[known.TYPES.index(name)] and wanted > gpus:
+    for wanted, (name, share) in enumerate(zip(known.TYPES, preset.shares, strict=True), start=-1):
+        if name == "A" or not share:
+            continue
+        if wanted > gpus:
             raise ConfigError(
                 f"jobs of type {name} ask for {wanted} GPUs per node, but the machine has {gpus}",
                 key="shares",
             )
-    for name, choices in on_a_node.items():
-        if not preset.shares[known.TYPES.index(name)]:
-            continue
-        key = "cores_per_node" if name == "B" else "cores_per_gpu"
-        if max(choices) > cores:
+        key = "cores_per_gpu" if wanted else "cores_per_node"
+        each = [wanted * one for one in preset.cores_per_gpu] if wanted else on_node
+        if max(each) > cores:
             raise ConfigError(
-                f"a job of type {name} would need {max(choices)} cores of a node, but it has"
-                f" {cores}",
+                f"a job of type {name} would need {max(each)} cores of a node, but it has {cores}",
                 key=key,
             )
-        if -(-preset.max_cores // min(choices)) > nodes:
+        if -(-most // min(each)) > nodes:
             raise ConfigError(
-                f"a job of type {name} with {preset.max_cores} cores, {min(choices)} on a node,"
-                f" would need {-(-preset.max_cores // min(choices))} nodes, but there are {nodes}",
+                f"a job of type {name} with {most} cores, {min(each)} on a node,"
+                f" would need {-(-most // min(each))} nodes, but there are {nodes}",
                 key="max_cores",
             )

@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 #: Value of a job in 3.1: ``P_j`` or ``P_j R_j``.
 OBJECTIVES = ("priority", "priority-cores")
-#: 3.6: for the jobs that are selected, or as printed.
-NODE_BOUNDS = ("selected", "printed")
 
 
 @dataclass(kw_only=True, eq=False)
@@ -47,13 +45,10 @@ class Ipsched(WindowDispatcher):
 
     Parameters
     ----------
-    priority, scale, window, interval, limit, wall
+    priority, window, interval, limit, wall
         As for :class:`~cpsched_papers.window.WindowDispatcher`.
     objective
         ``priority``: ``sum P_j (s_j - c_j)``; ``priority-cores``: ``sum P_j R_j (s_j - c_j)``.
-    node_bounds
-        ``selected``: 3.6 with both bounds multiplied by ``s_j``; ``printed``: as printed, which
-        no solution satisfies unless every job of the window starts.
     """
 
     name = "ipsched"
@@ -62,15 +57,12 @@ class Ipsched(WindowDispatcher):
     allocates = "best-fit"
 
     objective: str = "priority"
-    node_bounds: str = "selected"
 
     def __post_init__(self) -> None:
         """Check the options."""
         check_choice("objective", self.objective, OBJECTIVES)
-        check_choice("node_bounds", self.node_bounds, NODE_BOUNDS)
         super().__post_init__()
         self.limits = replace(self.limits, presolve=False, relax=True)
-        self.printed = self.node_bounds == "printed"
 
     def choose(self, view: View) -> Decision:
         """Match the window to the nodes; nothing starts if the limit passes before the proof."""
@@ -79,9 +71,7 @@ class Ipsched(WindowDispatcher):
         problem = self._problem(view)
         if problem is None:
             return self.met(view, (), {stats.SKIPPED_NONE_FIT: 1}, more=False)
-        matcher = Matcher(
-            problem, view.free, view.system.capacity, self.limits, all_selected=self.printed
-        )
+        matcher = Matcher(problem, view.free, view.system.capacity, self.limits)
         # Lists by priority, and by value for size.
         orders = (np.arange(len(problem)), density_order(problem))
         layout, numbers = matcher.match(
@@ -105,7 +95,7 @@ class Ipsched(WindowDispatcher):
         It is built whether or not :meth:`decide` would need it.
         """
         problem = self._problem(view) if len(view.waiting) else None
-        return None if problem is None else build(problem, all_selected=self.printed)
+        return None if problem is None else build(problem)
 
     def _problem(self, view: View) -> Problem | None:
         """Return the problem of the jobs in the window that may start; None if none can."""
@@ -116,9 +106,7 @@ class Ipsched(WindowDispatcher):
         if not fits.any():
             return None
         problem = Problem.of(view, frozen(rows[fits]), weight[fits].tolist()).without_dominated()
-        if not len(problem) or (self.printed and len(problem) < len(rows)):
-            return None
-        return problem
+        return problem if len(problem) else None
 
     def _listed(self, view: View, problem: Problem, order: IntArray) -> Layout:
         """Start whatever fits, in an order."""

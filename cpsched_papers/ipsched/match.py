@@ -45,8 +45,6 @@ class Matcher:
         Free amounts and capacity of each node, shape ``(N, R)``.
     limits
         For all solves of the decision together.
-    all_selected
-        Whether all jobs must start, or none (3.6 as printed).
     """
 
     def __init__(
@@ -55,13 +53,10 @@ class Matcher:
         free: IntArray,
         capacity: IntArray,
         limits: cpsat.Limits,
-        *,
-        all_selected: bool,
     ) -> None:
         self.problem = problem
         self.free, self.capacity = free, capacity
         self.limits = limits
-        self.all_selected = all_selected
         self.numbers: defaultdict[str, float] = defaultdict(float)
         self.best = Layout({}, 0)
 
@@ -82,7 +77,7 @@ class Matcher:
             if self.best.value == most:
                 return self.best, {stats.SKIPPED_BOUND: 1}
         self.numbers[stats.SOLVED] = 1
-        program = self._program(problem)
+        program = programs.build(problem)
         answer = self._best_on_classes(program)
         if not answer.is_solved:
             return None, {**self.numbers, stats.LIMIT_HITS: 1}
@@ -123,7 +118,7 @@ class Matcher:
         """Return a bound on the value node by node; keep nodes that attain what is found."""
         self.numbers[stats.SOLVED_ON_NODES] = 1
         problem = self.problem.on_nodes()
-        answer = self._solve(self._program(problem), self._left())
+        answer = self._solve(programs.build(problem), self._left())
         self._attained(problem, answer)
         return answer.bound
 
@@ -133,13 +128,8 @@ class Matcher:
         left = whole - self.numbers[stats.DETERMINISTIC_TIME]
         return replace(self.limits, deterministic=max(left, LEAST * whole))
 
-    def _program(self, problem: Problem) -> Program:
-        return programs.build(problem, all_selected=self.all_selected)
-
     def _keep(self, layout: Layout) -> None:
-        """Keep a placement if it is better than the best so far and obeys 3.6."""
-        if self.all_selected and len(layout.takes) < len(self.problem):
-            return
+        """Keep a placement if it is better than the best so far."""
         if layout.value > self.best.value:
             self.best = layout
 

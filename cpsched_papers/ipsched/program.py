@@ -58,16 +58,8 @@ class Answer:
         return self.bound - self.value <= RELATIVE_GAP * self.bound
 
 
-def build(problem: Problem, *, all_selected: bool = False) -> Program:
-    """
-    Return the program of a problem; it minimises ``-2 |N|`` times 3.1.
-
-    Parameters
-    ----------
-    all_selected
-        3.6 as it is printed: its lower bound holds for jobs that are not selected too, and only
-        jobs on a node satisfy it.
-    """
+def build(problem: Problem) -> Program:
+    """Return the program of a problem; it minimises ``-2 |N|`` times 3.1."""
     program = Program(problem=problem, model=cpsat.new_model("ipsched"))
     fewest = problem.fewest_nodes().tolist()
     for job in range(len(problem)):
@@ -79,9 +71,6 @@ def build(problem: Problem, *, all_selected: bool = False) -> Program:
         capacity.add_capacity(program, k, parts)
     capacity.add_totals(program, fewest)
     _add_order(program)
-    if all_selected:
-        for variable in program.selected:
-            program.model.add(variable == 1)
     _add_objective(program)
     return program
 

@@ -18,7 +18,6 @@ from cpsched.api.model import MAX_TIME, Decision, PlannedStarts, Start
 from cpsched.api.model import columns as c
 from cpsched_papers.wla.machine_slots import (
     MachineSlots,
-    Sizes,
     Slots,
     busy_until,
     earliest_run,
@@ -96,7 +95,6 @@ class Wla(LearningDispatcher):
         """Prepare for a system."""
         super().reset(system, seed)
         self._machine = MachineSlots(system)
-        self._sizes = Sizes(self.allocator, self._machine)
 
     def choose(self, view: View) -> Decision:
         """Pack the window into the slots."""
@@ -104,7 +102,7 @@ class Wla(LearningDispatcher):
         if not len(window):
             again = self._again_at(view, starting)
             return Decision(starting.starts, plan, again, {stats.SKIPPED_NONE_FIT: 1})
-        sizes, ends = self._sizes.of(view, window), expected_ends(view, window)
+        sizes, ends = self._sizes_and_ends(view, window)
         nowhere = ~sizes.any(axis=1)
         if nowhere.any():
             for row, end in zip(window[nowhere].tolist(), ends[nowhere].tolist(), strict=True):
@@ -129,9 +127,7 @@ class Wla(LearningDispatcher):
         self, view: View
     ) -> tuple[_Starting, PlannedStarts | None, IntArray, IntArray, Slots]:
         """Return what starts first, what is reserved, for whom, the window, and the slots."""
-        classes = np.unique(view.waiting.eligible_class)
-        if self._machine.update(view, classes):
-            self._sizes.forget()
+        self._machine.update(view, np.unique(view.waiting.eligible_class))
         starting = _Starting(view, self.allocator)
         plan, late = self._start_late(starting)
         rows = self.queues[0].rows(view)
@@ -146,9 +142,16 @@ class Wla(LearningDispatcher):
         taken = starting.taken if starting.starts else None
         return self._machine.available(taken, starting.reserved)
 
+    def _sizes_and_ends(self, view: View, rows: IntArray) -> tuple[IntArray, IntArray]:
+        """Return what jobs need of each sort of nodes, and when they end if they start now."""
+        runtime = view.waiting.store.columns[rows, c.RUNTIME_ESTIMATE]
+        # Not in this second.
+        ends: IntArray = view.now + np.maximum(runtime, 1)
+        return self._machine.sizes(view, rows, self.allocator), ends
+
     def _fits_somewhere(self, view: View, rows: IntArray, slots: Slots) -> BoolArray:
         """Return which jobs some slot can hold; those that no slot ever can are not held."""
-        sizes, ends = self._sizes.of(view, rows), expected_ends(view, rows)
+        sizes, ends = self._sizes_and_ends(view, rows)
         fits = np.logical_not(sizes.any(axis=1))
         for until in set(slots.until.tolist()):
             longest = np.zeros(sizes.shape[1], dtype=np.int64)
@@ -170,7 +173,7 @@ class Wla(LearningDispatcher):
         if self._age_limit is None:
             return None, np.zeros(0, dtype=np.int64)
         late = view.waiting.rows[view.now - view.waiting.submit >= self._age_limit]
-        sizes, ends = self._sizes.of(view, late), expected_ends(view, late)
+        sizes, ends = self._sizes_and_ends(view, late)
         until = busy_until(view) if len(late) else late
         for job, row in enumerate(late.tolist()):
             run = earliest_run(self._machine, until, sizes[job])
@@ -201,13 +204,6 @@ class Wla(LearningDispatcher):
             return None
         late = int(view.waiting.submit[0]) + self._age_limit
         return late if late > view.now else None
-
-
-def expected_ends(view: View, rows: IntArray) -> IntArray:
-    """Return when jobs are expected to end if they start now; not in this second."""
-    runtime = view.waiting.store.columns[rows, c.RUNTIME_ESTIMATE]
-    ends: IntArray = view.now + np.maximum(runtime, 1)
-    return ends
 
 
 class _Starting:

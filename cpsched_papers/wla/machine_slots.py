@@ -8,13 +8,18 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.api.errors import ConfigError
-from cpsched.api.model import MAX_TIME, distinct
+from cpsched.api.model import MAX_TIME, JobTable, distinct
 from cpsched.api.model import columns as c
 from cpsched_papers.wla.knapsack import LEFT_OUT, Knapsack
 
 if TYPE_CHECKING:
     from cpsched.api.dispatchers import Allocator
     from cpsched.api.model import BoolArray, IntArray, JobStore, System, View
+
+
+#: Of a shape: what a job says itself of how it is to lie.
+OWN_PLACES = [c.SHAPE_SEGMENT, c.SHAPE_SWITCHES]
+_DEMAND = (c.SHAPE, c.UNITS, c.NODES_MIN, c.NODES_MAX)
 
 
 def runs(marked: BoolArray, at: IntArray) -> tuple[IntArray, IntArray]:
@@ -57,7 +62,7 @@ class Slots(NamedTuple):
 
 class MachineSlots:
     """
-    The slots of a machine at a decision.
+    The slots of a machine at a decision, and how many nodes jobs need of each sort.
 
     What it keeps is a cache and no state: it follows from the view.
 
@@ -93,15 +98,18 @@ class MachineSlots:
             )
         self._capacity = system.capacity
         self.free: BoolArray = np.zeros(system.num_nodes, dtype=np.bool_)
-        self._eligible: BoolArray | None = None
-        self._classes: list[int] = []
         self.sort: IntArray = np.zeros(0, dtype=np.int64)
         self.begins: IntArray = np.zeros(0, dtype=np.int64)
         self.num_sorts = 0
+        #: What the sorts, and then the sizes, were found for.
+        self._eligible: BoolArray | None = None
+        self._classes: list[int] = []
+        self._store: JobStore | None = None
+        self._sizes: dict[tuple[int, ...], IntArray] = {}
 
-    def update(self, view: View, classes: IntArray) -> bool:
+    def update(self, view: View, classes: IntArray) -> None:
         """
-        Take up a view; return whether the sorts of nodes have changed.
+        Take up a view.
 
         Parameters
         ----------
@@ -110,13 +118,13 @@ class MachineSlots:
         """
         self.free = (view.free == self._capacity).all(axis=1) & view.node_up
         if view.eligible is self._eligible and classes.tolist() == self._classes:
-            return False
+            return
         self._eligible, self._classes = view.eligible, classes.tolist()
         columns = [*self._capacity.T, *view.eligible[classes]]
         self.sort, first = distinct(columns, len(self._capacity))
         self.begins = np.flatnonzero(np.diff(self.sort, prepend=-1))
         self.num_sorts = len(first)
-        return True
+        self._store = None
 
     def available(self, taken: BoolArray | None, reserved: IntArray | None) -> Slots:
         """
@@ -138,6 +146,42 @@ class MachineSlots:
         first, end = runs(free, at)
         until = np.full(len(first), MAX_TIME) if reserved is None else reserved[first]
         return Slots(first, end, self.sort[first], until)
+
+    def sizes(self, view: View, rows: IntArray, allocator: Allocator) -> IntArray:
+        """
+        Return how many neighbouring nodes of each sort jobs need, shape ``(n, number of sorts)``.
+
+        They are found by placing a job on all nodes of a sort as if they were free, once for each
+        distinct request. 0 for nodes that a job may not use, where even the whole machine has no
+        run of them that is long enough, and for jobs that say themselves how they are to lie.
+        """
+        store = view.waiting.store
+        if store is not self._store:
+            self._store, self._sizes = store, {}
+        code, first = JobTable(store, rows).distinct()
+        found = np.zeros((len(first), self.num_sorts), dtype=np.int64)
+        for at, row in enumerate(rows[first].tolist()):
+            demand = tuple(store.columns[row, _DEMAND].tolist())
+            if demand not in self._sizes:
+                self._sizes[demand] = self._size(view, row, allocator)
+            found[at] = self._sizes[demand]
+        sizes: IntArray = found[code]
+        return sizes
+
+    def _size(self, view: View, row: int, allocator: Allocator) -> IntArray:
+        size = np.zeros(self.num_sorts, dtype=np.int64)
+        store = view.waiting.store
+        if store.shapes[store.columns[row, c.SHAPE], OWN_PLACES].any():
+            return size
+        longest = np.zeros(self.num_sorts, dtype=np.int64)
+        length = np.diff(self.begins, append=len(self.sort))
+        np.maximum.at(longest, self.sort[self.begins], length)
+        for sort, most in enumerate(longest.tolist()):
+            free = np.where((self.sort == sort)[:, None], allocator.capacity, 0)
+            allocation = allocator.place(view, row, free)
+            if allocation is not None and len(allocation.node) <= most:
+                size[sort] = len(allocation.node)
+        return size
 
 
 class WindowProblem(NamedTuple):
@@ -237,73 +281,6 @@ def problem_of(slots: Slots, size: IntArray, ends: IntArray) -> WindowProblem:
         which = np.sort(which[by_room[rank < len(jobs)]])
     problem = Knapsack(weight=weight[:, which].tolist(), capacity=room[which].tolist())
     return WindowProblem(problem, jobs.tolist(), slots, which)
-
-
-#: Of a shape: what a job says itself of how it is to lie.
-OWN_PLACES = [c.SHAPE_SEGMENT, c.SHAPE_SWITCHES]
-_DEMAND = (c.SHAPE, c.UNITS, c.NODES_MIN, c.NODES_MAX)
-
-
-class Sizes:
-    """
-    The sizes of jobs on each sort of nodes.
-
-    They are found by placing a job on all nodes of a sort as if they were free, once for each
-    distinct request; they are kept until the sorts of nodes change.
-    """
-
-    def __init__(self, allocator: Allocator, machine: MachineSlots) -> None:
-        self._allocator, self._machine = allocator, machine
-        self.forget()
-
-    def forget(self) -> None:
-        """Take up other sorts of nodes."""
-        machine = self._machine
-        first = machine.begins
-        self._longest = np.zeros(machine.num_sorts, dtype=np.int64)
-        length = np.diff(first, append=len(machine.sort))
-        np.maximum.at(self._longest, machine.sort[first], length)
-        self._number: dict[tuple[int, ...], int] = {}
-        self._sizes: IntArray = np.zeros((0, machine.num_sorts), dtype=np.int64)
-        # The number of each row's request, -1 where it has not been looked at.
-        self._of_row: IntArray = np.zeros(0, dtype=np.int64)
-        self._store: JobStore | None = None
-        self._reordered = 0
-
-    def of(self, view: View, rows: IntArray) -> IntArray:
-        """
-        Return how many neighbouring nodes of each sort jobs need, shape ``(n, number of sorts)``.
-
-        0 for nodes that a job may not use, where even the whole machine has no run of them that is
-        long enough, and for jobs that say themselves how they are to lie (segments, switches).
-        """
-        store = view.waiting.store
-        if store is not self._store or store.reordered != self._reordered:
-            self.forget()
-            self._store, self._reordered = store, store.reordered
-        more = len(store.columns) - len(self._of_row)
-        if more:
-            self._of_row = np.append(self._of_row, np.full(more, -1))
-        for row in rows[self._of_row[rows] < 0].tolist():
-            demand = tuple(store.columns[row, _DEMAND].tolist())
-            if demand not in self._number:
-                self._number[demand] = len(self._number)
-                self._sizes = np.vstack([self._sizes, self._find(view, row)])
-            self._of_row[row] = self._number[demand]
-        return self._sizes[self._of_row[rows]]
-
-    def _find(self, view: View, row: int) -> IntArray:
-        found = np.zeros(self._machine.num_sorts, dtype=np.int64)
-        store = view.waiting.store
-        if store.shapes[store.columns[row, c.SHAPE], OWN_PLACES].any():
-            return found
-        for sort, longest in enumerate(self._longest.tolist()):
-            nodes = self._machine.sort == sort
-            free = np.where(nodes[:, None], self._allocator.capacity, 0)
-            allocation = self._allocator.place(view, row, free)
-            if allocation is not None and len(allocation.node) <= longest:
-                found[sort] = len(allocation.node)
-        return found
 
 
 class Run(NamedTuple):

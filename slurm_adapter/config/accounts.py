@@ -8,20 +8,18 @@ file (:data:`~slurm_adapter.dispatch.policy.LIMITS`), and the longer ones that s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import ConfigError
-from cpsched.api.fields import parse_duration as duration
-from cpsched.api.fields import whole
-from slurm_adapter.config.conf import Value, read_text
-from slurm_adapter.dispatch.policy import LIMITS, Association, Qos
-from slurm_adapter.dispatch.policy_file import limit
+from slurm_adapter.config.lines import Value, read_text
+from slurm_adapter.dispatch.policy import ABSENT, ASSOCIATIONS, QOS, Association, Qos
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-T = TypeVar("T")
+    from slurm_adapter.dispatch.policy import Key
+
 #: Alternative names of columns, in lower case.
 _ALIASES = {
     "fairshare": "share",
@@ -45,6 +43,7 @@ _ALIASES = {
     "maxsubmitjobsperuser": "maxsubmitpu",
     "maxsubmitjobsperaccount": "maxsubmitpa",
 }
+_USAGE = next(key for key in ASSOCIATIONS.keys if key.field == "usage")
 _NO_VALUE = ("", "(null)", "N/A", "-1", "4294967295")
 
 
@@ -62,9 +61,10 @@ class Row:
         value = self.values.get(key)
         return "" if value is None or value.text in _NO_VALUE else value.text
 
-    def read(self, key: str, reader: Callable[[str], T], default: T) -> T:
-        """Return a column as converted by a reader."""
-        return self.values[key].read(reader) if self.text(key) else default
+    def value(self, key: Key) -> Any:
+        """Return what a column stands for, :data:`ABSENT` if it is empty or missing."""
+        column = key.name.lower()
+        return self.values[column].read(key.kind.read) if self.text(column) else ABSENT
 
 
 def read_table(path: Path, needed: str) -> Iterator[Row]:
@@ -108,20 +108,7 @@ def read_qos(path: Path) -> dict[str, Qos]:
     ConfigError
         If it is not such a table, or a value is invalid; names file, line and column.
     """
-    found: dict[str, Qos] = {}
-    for row in read_table(path, "Name"):
-        mode = row.text("preemptmode").upper()
-        found[row.text("name")] = Qos(
-            name=row.text("name"),
-            priority=row.read("priority", whole, 0),
-            usage_factor=row.read("usagefactor", _number, 1.0),
-            limits=_limits(row),
-            preempt=_names(row, "preempt"),
-            preempt_mode="" if mode == "CLUSTER" else mode,
-            grace=row.read("gracetime", duration, 0),
-            preempt_exempt=row.read("preemptexempttime", _exempt, None),
-            flags=frozenset(_names(row, "flags")),
-        )
+    found = {row.text("name"): QOS.make(row.value) for row in read_table(path, "Name")}
     # Slurm may still give the number of a QOS that no longer exists.
     return {
         name: replace(one, preempt=tuple(other for other in one.preempt if other in found))
@@ -165,19 +152,8 @@ def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:
                 "is given twice: this must be the output for one cluster (cluster=NAME)"
             )
         seen.add(key)
-        found.append(
-            Association(
-                account=account,
-                user=user,
-                partition=row.text("partition"),
-                parent="" if user or account == "root" else parent,
-                shares=_shares(row),
-                priority=row.read("priority", whole, 0),
-                limits=_limits(row),
-                qos=_names(row, "qos"),
-                default_qos=row.text("defaultqos"),
-            )
-        )
+        above_it = "" if user or account == "root" else parent
+        found.append(replace(ASSOCIATIONS.make(row.value), parent=above_it))
     return tuple(found), named or indented
 
 
@@ -193,46 +169,12 @@ def with_usage(
         If it is not such a table.
     """
     usage = {
-        (row.text("account"), row.text("user"), row.text("partition")): row.read(
-            "rawusage", _number, 0.0
-        )
+        tuple(map(row.text, ("account", "user", "partition"))): row.value(_USAGE)
         for row in read_table(path, "RawUsage")
-        if row.text("user")
+        if row.text("user") and row.text("rawusage")
     }
     used = tuple(
         replace(one, usage=usage.get((one.account, one.user, one.partition), 0.0))
         for one in associations
     )
     return used, sum(1 for one in used if one.usage)
-
-
-def _limits(row: Row) -> dict[str, object]:
-    return {
-        name: row.values[name.lower()].read(lambda text, name=name: limit(name, text))  # type: ignore[misc]
-        for name in LIMITS
-        if row.text(name.lower())
-    }
-
-
-def _names(row: Row, key: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in row.text(key).split(",") if name.strip())
-
-
-def _shares(row: Row) -> int | None:
-    if row.text("share").lower() == "parent":
-        return None
-    shares = row.read("share", whole, 1)
-    if shares < 0:
-        raise row.values["share"].error('must be a whole number from 0 on, or "parent"')
-    return shares
-
-
-def _number(text: str) -> float:
-    try:
-        return float(text)
-    except ValueError:
-        raise ValueError("is not a number") from None
-
-
-def _exempt(text: str) -> int | None:
-    return duration(text)

@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError
-from slurm_adapter.config import lines as slurm_lines
-from slurm_adapter.config.conf import Entry, Value, hosts, read_text
+from slurm_adapter.config.lines import Entry, Value, hosts, logical_lines, pairs, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -82,18 +81,14 @@ def read_gres_conf(path: Path) -> list[Entry]:
         If it cannot be read, or a line is not of the form Name=value.
     """
     found: list[Entry] = []
-    for line, content in slurm_lines.logical_lines(read_text(path)):
-        pairs = slurm_lines.pairs(content, str(path), line)
-        values = {key.lower(): Value(text, key, str(path), line) for key, text in pairs.items()}
+    for line, content in logical_lines(read_text(path)):
+        values = pairs(content, str(path), line)
         if "name" in values:
             found.append(Entry(values["name"], values))
-        elif not any(key in _MODES for key in values):
-            raise ConfigError(
-                "the line has no Name, such as Name=gpu",
-                where=str(path),
-                line=line,
-                key=next(iter(pairs)),
-            )
+        elif values.keys().isdisjoint(_MODES):
+            first = next(iter(values.values())).key
+            message = "the line has no Name, such as Name=gpu"
+            raise ConfigError(message, where=str(path), line=line, key=first)
     return found
 
 

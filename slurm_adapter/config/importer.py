@@ -12,8 +12,9 @@ from cpsched.api.errors import ConfigError
 from cpsched.api.machines import systems
 from cpsched.api.tools import check_new_file, write_all
 from slurm_adapter.config.accounts import read_associations, read_qos, with_usage
-from slurm_adapter.config.conf import read_conf, read_text
+from slurm_adapter.config.conf import read_conf
 from slurm_adapter.config.gres import read_gres_conf
+from slurm_adapter.config.lines import read_text
 from slurm_adapter.config.machine import Machine, read_machine, system_file
 from slurm_adapter.config.policy import Imported, policy_of
 from slurm_adapter.config.scontrol import read_scontrol

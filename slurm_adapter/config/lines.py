@@ -9,15 +9,106 @@ backslash goes on in the next one.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, TypeVar
 
 from cpsched.api.errors import ConfigError
+from cpsched.api.machines import MAX_NODES, expand
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
+    from pathlib import Path
 
+T = TypeVar("T")
+_NOTHING = ("(null)", "N/A", "")
 _PAIR = re.compile(r'([A-Za-z_][\w./-]*?)\s*[-+*/]?=[ \t]*(?:"([^"]*)"|(\S*))(?=\s|$)')
 _COMMENT = re.compile(r"(?<!\\)#.*")
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """A value and its place in a file."""
+
+    text: str
+    key: str
+    where: str
+    line: int | None = None
+
+    def error(self, message: str) -> ConfigError:
+        """Return an error about it."""
+        shown = self.text if len(self.text) <= 60 else self.text[:57] + "..."
+        return ConfigError(f"{shown!r} {message}", where=self.where, line=self.line, key=self.key)
+
+    def read(self, reader: Callable[[str], T]) -> T:
+        """
+        Return the text as converted by a reader; its ValueError becomes an error with this place.
+        """
+        try:
+            return reader(self.text)
+        except ValueError as error:
+            raise self.error(str(error)) from None
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """
+    A line that describes nodes, a partition or similar.
+
+    Attributes
+    ----------
+    name
+        Of what: the value of the line's first key.
+    values
+        By key in lower case, defaults included.
+    """
+
+    name: Value
+    values: Mapping[str, Value] = field(default_factory=dict)
+
+    def text(self, key: str, default: str = "") -> str:
+        """Return a value, or the default if it is missing or ``(null)``."""
+        return said(self.values, key, default)
+
+    def number(self, key: str, default: int) -> int:
+        """Return a whole number from 0 on; Slurm allows units of 1024 (``K``, ``M``, ``G``)."""
+        if not self.text(key):
+            return default
+        return self.values[key.lower()].read(_number)
+
+    def flag(self, key: str) -> bool:
+        """Whether a value is YES."""
+        return self.text(key).upper() in ("YES", "TRUE", "1", "ON")
+
+    def hosts(self, key: str | None = None) -> tuple[str, ...]:
+        """Return the names that a list of hosts stands for."""
+        return hosts(self.name if key is None else self.values[key.lower()])
+
+
+def said(values: Mapping[str, Value], key: str, default: str = "") -> str:
+    """Return the text of a key, or the default if it is missing or ``(null)``."""
+    value = values.get(key.lower())
+    return default if value is None or value.text in _NOTHING else value.text
+
+
+def hosts(value: Value) -> tuple[str, ...]:
+    """Return the names that a list of hosts stands for."""
+    return value.read(lambda text: tuple(expand(text.strip(), MAX_NODES)))
+
+
+def read_text(path: Path) -> str:
+    """
+    Return the text of a configuration file; bytes that are not UTF-8 can only be in comments.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8", errors="replace")
+    except OSError as error:
+        reason = error.strerror or "it is not a file"
+        raise ConfigError(f"cannot be read: {reason}", where=str(path)) from error
 
 
 def logical_lines(text: str) -> Iterator[tuple[int, str]]:
@@ -36,27 +127,32 @@ def logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, held.strip()
 
 
-def pairs(content: str, where: str, line: int) -> dict[str, str]:
+def pairs(content: str, where: str, line: int) -> dict[str, Value]:
     """
-    Return the pairs of a line, names as they are written.
+    Return the pairs of a line, by name in lower case.
 
     Raises
     ------
     ConfigError
         If it is not made of pairs, or a name comes twice (in any case).
     """
-    found: dict[str, str] = {}
-    seen: set[str] = set()
+    found: dict[str, Value] = {}
     at = 0
     while at < len(content):
         match = _PAIR.match(content, at)
         if match is None:
             shown = content[at : at + 40]
             raise ConfigError(f"{shown!r} is not of the form Name=value", where=where, line=line)
-        if match[1].lower() in seen:
-            raise ConfigError("is given twice", where=where, line=line, key=match[1])
-        seen.add(match[1].lower())
-        found[match[1]] = match[2] if match[2] is not None else match[3]
-        at = match.end()
-        at += len(content[at:]) - len(content[at:].lstrip())
+        name, quoted, plain = match.groups()
+        if name.lower() in found:
+            raise ConfigError("is given twice", where=where, line=line, key=name)
+        found[name.lower()] = Value(plain if quoted is None else quoted, name, where, line)
+        at = match.end() + len(content[match.end() :]) - len(content[match.end() :].lstrip())
     return found
+
+
+def _number(text: str) -> int:
+    match = re.fullmatch(r"([0-9]{1,15})([KMGT]?)", text.strip(), re.IGNORECASE)
+    if match is None:
+        raise ValueError("is not a whole number from 0 on")
+    return int(match[1]) * int(1024 ** "_KMGT".find(match[2].upper() or "_"))

@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections import Counter
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpsched.api.errors import ConfigError
 from cpsched.api.fields import minutes
 from cpsched.api.machines import compress, natural
 from slurm_adapter.config.conf import partition_nodes
 from slurm_adapter.config.gres import read_gres, types_by_node, with_types
-from slurm_adapter.dispatch.policy_file import clock
+from slurm_adapter.dispatch.values import clock, toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from slurm_adapter.config.conf import Conf, Entry
+    from slurm_adapter.config.conf import Conf
     from slurm_adapter.config.gres import Gres
+    from slurm_adapter.config.lines import Entry
 
 #: What slurm.conf means by no limit of time, in seconds: backfill plans with a year.
 _YEAR = 365 * 86400
@@ -28,7 +28,6 @@ _NO_LIMIT = ("UNLIMITED", "INFINITE", "NONE", "-1", "4294967295")
 #: States in slurm.conf of nodes that are not there yet.
 _FUTURE = "FUTURE"
 _CPUS = "CPUs"
-_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,25 +209,22 @@ def system_file(machine: Machine, name: str, *, source: str, topology: str | Non
     # A node that says nothing of its memory has 1 MB.
     has_memory = any(node.mem > 1 for node in machine.nodes)
     kinds = [*(("mem",) if has_memory else ()), *generic]
-    lines = [
-        f"# The machine of {name}, made by cpsched slurm import. Correct it where necessary.",
-        f"name = {_text(name)}",
-        f"source = {_text(source)}",
-        f"resources = [{', '.join(map(_text, ('core', *kinds)))}]",
-    ]
+    title = f"# The machine of {name}, made by cpsched slurm import. Correct it where necessary."
+    about = {"name": name, "source": source, "resources": ["core", *kinds]}
+    lines = list(toml_table(title, about))
     if _endless(machine):
         lines.append(f'default_time = "{clock(_YEAR)}"  # no limit: Slurm plans with a year')
     lines += ["", *_counted(machine)]
     groups = _groups(machine)
-    for group, nodes in _runs(machine, groups):
-        lines += ["", *_entry(group, nodes, kinds)]
+    for group, run in groupby(machine.nodes, key=lambda node: groups[node.name]):
+        lines += ["", *_entry(group, list(run), kinds)]
     for entry in machine.conf.partitions:
         for partition in entry.name.text.split(","):
             lines += ["", *_queue(machine, entry, partition, groups)]
     if has_memory and not consumes_memory(machine.conf):
         lines += ["", "[log]", 'memory = "ignored"  # SelectTypeParameters does not count memory']
     if topology is not None:
-        lines += ["", "[topology]", f"slurm = {_text(topology)}"]
+        lines += ["", *toml_table("[topology]", {"slurm": topology})]
         if topology.endswith((".yaml", ".yml")):
             lines[-1] += "  # slurm_topology = NAME chooses one of several"
     return "\n".join(lines) + "\n"
@@ -265,60 +261,51 @@ def _groups(machine: Machine) -> dict[str, str]:
     return found
 
 
-def _runs(machine: Machine, groups: Mapping[str, str]) -> Iterator[tuple[str, list[Node]]]:
-    """Yield nodes of a group that follow each other."""
-    for group, nodes in groupby(machine.nodes, key=lambda node: groups[node.name]):
-        yield group, list(nodes)
-
-
 def _entry(group: str, nodes: Sequence[Node], kinds: Iterable[str]) -> Iterator[str]:
     one = nodes[0]
-    yield "[[nodes]]"
-    yield f"group = {_text(group)}"
-    yield f"names = {_text(compress(node.name for node in nodes))}"
-    yield f"core = {one.cpus}"
-    shown = {"mem": f'"{one.mem} MB"', **{kind: str(n) for kind, n in one.amounts().items() if n}}
-    yield from (f"{_key(kind)} = {shown[kind]}" for kind in kinds if kind in shown)
-    if one.all_features():
-        yield f"features = [{', '.join(map(_text, one.all_features()))}]"
-    yield f"weight = {one.weight}"
+    amounts: dict[str, Any] = {"mem": f"{one.mem} MB", **one.amounts()}
+    return toml_table(
+        "[[nodes]]",
+        {
+            "group": group,
+            "names": compress(node.name for node in nodes),
+            "core": one.cpus,
+            **{kind: amounts[kind] for kind in kinds if amounts.get(kind)},
+            "features": one.all_features(),
+            "weight": one.weight,
+        },
+    )
 
 
 def _queue(machine: Machine, entry: Entry, name: str, groups: Mapping[str, str]) -> Iterator[str]:
-    """Yield the lines of a partition."""
+    """Return the lines of a partition."""
     nodes = machine.partitions[name]
     own = list(dict.fromkeys(group for node, group in groups.items() if node in nodes))
     if not own:
-        yield f"# Partition {name} has no nodes: jobs in it are rejected as of an unknown queue."
-        return
-    yield "[[queues]]"
-    yield f"name = {_text(name)}"
-    if entry.flag("Default"):
-        yield "default = true"
-    longest = limit_of(entry, "MaxTime")
-    usual = limit_of(entry, "DefaultTime")
-    if longest is not None:
-        yield f'max_time = "{clock_of(longest)}"'
-    if usual is not None:
-        yield f'default_time = "{clock_of(min(usual, longest or usual))}"'
-    if len(own) < len(set(groups.values())):
-        yield f"groups = [{', '.join(map(_text, own))}]"
-    yield f"priority_tier = {entry.number('PriorityTier', entry.number('Priority', 1))}"
+        none = f"# Partition {name} has no nodes: jobs in it are rejected as of an unknown queue."
+        return iter([none])
+    longest, usual = limit_of(entry, "MaxTime"), limit_of(entry, "DefaultTime")
     mode = preempt_of(machine.conf, entry)
-    if mode != "off":
-        yield f'preempt = "{mode}"'
-        grace = entry.number("GraceTime", 0)
-        if grace:
-            yield f"grace = {grace}"
-    if oversubscribe(entry) == "EXCLUSIVE" or machine.conf.text("SelectType") == "select/linear":
-        yield "exclusive = true"
+    alone = machine.conf.text("SelectType") == "select/linear"
     least, most = entry.number("MinNodes", 1), _most_nodes(entry)
-    if least > 1:
-        yield f"min_nodes = {least}"
     if 0 < most < least:
         raise entry.values["maxnodes"].error(f"is less than MinNodes ({least})")
-    if most:
-        yield f"max_nodes = {most}"
+    return toml_table(
+        "[[queues]]",
+        {
+            "name": name,
+            "default": entry.flag("Default"),
+            "max_time": None if longest is None else clock_of(longest),
+            "default_time": None if usual is None else clock_of(min(usual, longest or usual)),
+            "groups": own if len(own) < len(set(groups.values())) else None,
+            "priority_tier": entry.number("PriorityTier", entry.number("Priority", 1)),
+            "preempt": None if mode == "off" else mode,
+            "grace": (mode != "off" and entry.number("GraceTime", 0)) or None,
+            "exclusive": alone or oversubscribe(entry) == "EXCLUSIVE",
+            "min_nodes": least if least > 1 else None,
+            "max_nodes": most or None,
+        },
+    )
 
 
 def clock_of(seconds: int) -> str:
@@ -366,11 +353,3 @@ def _endless(machine: Machine) -> bool:
         limit_of(entry, "MaxTime") is None and limit_of(entry, "DefaultTime") is None
         for entry in machine.conf.partitions
     )
-
-
-def _text(value: str) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _key(kind: str) -> str:
-    return kind if _BARE_KEY.fullmatch(kind) else _text(kind)

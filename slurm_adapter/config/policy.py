@@ -4,17 +4,30 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
-from cpsched.api.fields import instant
-from slurm_adapter.dispatch.parameters import PARAMETERS, weights
-from slurm_adapter.dispatch.policy import Association, Partition, Policy, Qos, Reservation
+from slurm_adapter.config.lines import Entry
+from slurm_adapter.dispatch.parameters import PARAMETERS
+from slurm_adapter.dispatch.policy import (
+    ABSENT,
+    PARTITIONS,
+    RESERVATIONS,
+    Association,
+    Partition,
+    Policy,
+    Qos,
+    Reservation,
+)
+from slurm_adapter.dispatch.values import LIST, TIME, names
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from slurm_adapter.config.conf import Conf, Entry, Value
+    from slurm_adapter.config.conf import Conf
+    from slurm_adapter.config.lines import Value
     from slurm_adapter.dispatch.parameters import Parameter
+    from slurm_adapter.dispatch.policy import Key
 
 _ALL = ("ALL", "(NULL)", "N/A", "NONE", "")
 _LICENSE = re.compile(r"([^:=,]+?)(?:[:=]([0-9]+))?")
@@ -96,40 +109,38 @@ def _read(
 ) -> None:
     """Read a value; choices that are not modelled are noted, not refused."""
     text = value.text
-    if parameter.kind in ("choice", "words") and parameter.choices:
-        known = {choice.lower() for choice in parameter.choices}
-        words = [word.strip() for word in text.split(",") if word.strip()]
+    if parameter.kind.choices:
+        known = {choice.lower() for choice in parameter.kind.choices}
+        words = names(text)
         unknown = [word for word in words if word.lower() not in known]
         if unknown:
             found.words.setdefault(parameter.name, []).extend(unknown)
             text = ",".join(word for word in words if word not in unknown)
             if not text:
                 return
-    if parameter.kind == "time" and text == "-1":
+    if parameter.kind is TIME and text == "-1":
         return  # not set
-    parameters[parameter.name] = replace(value, text=text).read(parameter.parse)
+    parameters[parameter.name] = replace(value, text=text).read(parameter.kind.read)
 
 
 def _partition(entry: Entry) -> Partition:
-    billing = entry.values.get("tresbillingweights")
-    return Partition(
-        name=entry.name.text,
-        job_factor=entry.number("PriorityJobFactor", entry.number("Priority", 1)),
-        billing=billing.read(weights) if billing and entry.text("TRESBillingWeights") else {},
-        qos=entry.text("QOS"),
-        allow_qos=listed(entry, "AllowQos"),
-        deny_qos=listed(entry, "DenyQos"),
-        allow_accounts=listed(entry, "AllowAccounts"),
-        deny_accounts=listed(entry, "DenyAccounts"),
+    if not entry.text("PriorityJobFactor") and entry.text("Priority"):
+        entry = Entry(entry.name, {**entry.values, "priorityjobfactor": entry.values["priority"]})
+    found: Partition = PARTITIONS.make(partial(_value, entry))
+    return found
+
+
+def _value(entry: Entry, key: Key) -> Any:
+    """Return what a key of an entry stands for; names are none for ``ALL``."""
+    if key.field == "name":
+        return entry.name.text
+    if entry.text(key.name).upper() in _ALL:
+        return ABSENT
+    return (
+        entry.hosts(key.name)
+        if key.kind is LIST
+        else entry.values[key.name.lower()].read(key.kind.read)
     )
-
-
-def listed(entry: Entry, key: str) -> tuple[str, ...]:
-    """Return names with commas between, none for ``ALL``."""
-    text = entry.text(key)
-    if text.upper() in _ALL:
-        return ()
-    return tuple(name.strip() for name in text.split(",") if name.strip())
 
 
 def _described(
@@ -174,16 +185,8 @@ def _reservation(entry: Entry) -> Reservation | None:
     """Return a reservation of nodes; None of one of licences alone."""
     if not entry.text("Nodes"):
         return None
-    start, end = (entry.values[key].read(instant)[0] for key in ("starttime", "endtime"))
-    return Reservation(
-        name=entry.name.text,
-        start=start,
-        end=end,
-        nodes=entry.hosts("Nodes"),
-        users=listed(entry, "Users"),
-        accounts=listed(entry, "Accounts"),
-        flags=frozenset(listed(entry, "Flags")),
-    )
+    found: Reservation = RESERVATIONS.make(partial(_value, entry))
+    return found
 
 
 def _licenses(conf: Conf, found: Imported) -> dict[str, int]:

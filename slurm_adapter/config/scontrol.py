@@ -11,7 +11,8 @@ import re
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError
-from slurm_adapter.config.conf import Conf, Entry, Value, read_text
+from slurm_adapter.config.conf import Conf
+from slurm_adapter.config.lines import Entry, Value, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -1,84 +1,293 @@
-"""A topology that one of Slurm's files describes, and the order of a machine's nodes in it."""
+"""
+Slurm's ``topology.conf`` and ``topology.yaml``: switches or blocks, and the nodes below them.
+
+The formats are those of topology.conf(5) and topology.yaml(5). Read are ``SwitchName=`` with
+``Nodes=`` or ``Switches=``, ``BlockName=`` with ``Nodes=``, and ``BlockSizes=``; of the YAML file
+one topology of type ``tree``, ``block`` or ``flat``, whose keys are taken as those of the other.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+import yaml
 
-from cpsched.api.errors import ConfigError
+from cpsched.api.errors import ConfigError, did_you_mean
 from cpsched.api.model import Topology, TopologyKind
 from cpsched.api.tools import read_text
-from slurm_adapter.config.topology_files import SlurmTopology, Unit, read_conf, read_yaml
+from slurm_adapter.config.lines import Value, hosts, logical_lines, pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cpsched.api.model import IntArray
 
+_KEYS = ("SwitchName", "Switches", "Nodes", "LinkSpeed", "BlockName", "BlockSizes")
+#: Types of topologies, by the key that names a switch or a block, and the keys of what is below.
+_TYPES = {"tree": ("switchname", ("nodes", "switches")), "block": ("blockname", ("nodes",))}
+#: The list of a type in YAML, and a key of its entries that there must be.
+_LISTS = {"tree": ("switches", "switch"), "block": ("blocks", "block")}
+_FROM_YAML = {
+    "switch": "switchname",
+    "block": "blockname",
+    "nodes": "nodes",
+    "children": "switches",
+    "block_sizes": "blocksizes",
+}
+#: What a switch or a block needs, in the one format and the other.
+_NEEDED = {
+    (True, "tree"): "either Nodes or Switches",
+    (True, "block"): "Nodes",
+    (False, "tree"): "either nodes or children",
+    (False, "block"): "nodes",
+}
+#: The pairs of a line, or the keys of an entry.
+_Entry = dict[str, Value]
 
-def read_slurm_topology(
-    file: Path, node_names: Sequence[str], name: str | None = None
-) -> tuple[IntArray, Topology]:
+
+@dataclass(frozen=True, slots=True)
+class Unit:
     """
-    Return the order of nodes along a topology, and the topology.
+    A switch or a block.
 
-    Parameters
+    Attributes
     ----------
-    file
-        ``topology.yaml`` (or ``.yml``), else in the format of ``topology.conf``.
-    node_names
-        The machine's nodes, each of which must be in the file, as every node of the file must be
-        on the machine.
     name
-        Which topology of a YAML file; None for the default one.
-
-    Returns
-    -------
-    order, topology
-        Positions in ``node_names`` in the order of the topology, shape ``(N,)``.
-
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read, or does not describe one connected topology of these nodes.
+        With its place in the file.
+    nodes, children
+        Names of its nodes, or of the switches below it; one of them is empty.
     """
-    where = str(file)
-    text = read_text(file)
-    found = read_yaml(text, where, name) if is_yaml(file) else read_conf(text, where)
-    if found.kind == "flat":
-        return np.arange(len(node_names), dtype=np.int64), Topology(len(node_names))
-    leaves, levels = _tree(found) if found.kind == "tree" else _blocks(found)
-    kind = TopologyKind.TREE if found.kind == "tree" else TopologyKind.BLOCK
-    order = _order(found, leaves, node_names)
-    return order, Topology(len(node_names), kind=kind, group_sizes=levels)
+
+    name: Value
+    nodes: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+
+    def error(self, message: str) -> ConfigError:
+        """Return an error about it."""
+        at = self.name
+        return ConfigError(message, where=at.where, line=at.line, key=at.text)
 
 
-def is_yaml(file: Path) -> bool:
-    """Tell whether a file is in the newer format, which names several topologies."""
-    return file.suffix.lower() in (".yaml", ".yml")
+class _Found(NamedTuple):
+    """What one file says: its units by name in file order, and the sizes of blocks if any."""
+
+    where: str
+    units: dict[str, Unit]
+    sizes: tuple[int, ...]
 
 
-def _blocks(found: SlurmTopology) -> tuple[list[Unit], tuple[tuple[int, ...], ...]]:
+class SlurmTopologyFiles:
+    """What the key ``slurm`` of a system file's ``[topology]`` names: a file of Slurm's."""
+
+    def has_names(self, file: Path) -> bool:
+        """Tell whether a file names its topologies, so that one can be asked for."""
+        return file.suffix.lower() in (".yaml", ".yml")
+
+    def read(
+        self, file: Path, node_names: Sequence[str], name: str | None = None
+    ) -> tuple[IntArray, Topology]:
+        """
+        Return the order of nodes along a topology, and the topology.
+
+        Parameters
+        ----------
+        file
+            ``topology.yaml`` (or ``.yml``), else in the format of ``topology.conf``.
+        node_names
+            The machine's nodes, each of which must be in the file, as every node of the file must
+            be on the machine.
+        name
+            Which topology of a YAML file; None: the first with ``cluster_default: true``, else the
+            first.
+
+        Returns
+        -------
+        order, topology
+            Positions in ``node_names`` in the order of the topology, shape ``(N,)``.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be read, or does not describe one connected topology of these nodes;
+            names file, line, field and value.
+        """
+        text, where = read_text(file), str(file)
+        if self.has_names(file):
+            kind, entries = _of_yaml(text, where, name)
+        else:
+            kind, entries = _of_conf(text, where)
+        if kind == "flat":
+            return np.arange(len(node_names), dtype=np.int64), Topology(len(node_names))
+        found = _units(entries, kind, where)
+        leaves, levels = _tree(found) if kind == "tree" else _blocks(found)
+        order = _order(found, leaves, node_names)
+        return order, Topology(len(node_names), kind=TopologyKind(kind), group_sizes=levels)
+
+
+TOPOLOGY_FILES = SlurmTopologyFiles()
+
+
+# --- the two formats ------------------------------------------------------------------------------
+
+
+def _of_conf(text: str, where: str) -> tuple[str, list[_Entry]]:
+    """Return the type of a ``topology.conf``, and its lines."""
+    found = []
+    kind = ""
+    for line, content in logical_lines(text):
+        entry = pairs(content, where, line)
+        for key, value in entry.items():
+            if key not in map(str.lower, _KEYS):
+                hint, keys = did_you_mean(value.key, _KEYS), ", ".join(_KEYS)
+                message = f"there is no such key; there are: {keys}.{hint}"
+                raise ConfigError(message, where=where, line=line, key=value.key)
+        if entry.keys().isdisjoint(("switchname", "blockname", "blocksizes")):
+            message, first = "needs a SwitchName or a BlockName", next(iter(entry.values()))
+            raise ConfigError(message, where=where, line=line, key=first.key)
+        own = "tree" if "switchname" in entry else "block"
+        if kind not in ("", own):
+            message = "switches and blocks cannot be in one file"
+            raise ConfigError(message, where=where, line=line, key="SwitchName")
+        kind = own
+        found.append(entry)
+    return kind or "tree", found
+
+
+def _of_yaml(text: str, where: str, name: str | None) -> tuple[str, list[_Entry]]:
+    """Return the type of a topology of a ``topology.yaml``, and its entries."""
+    try:
+        root = yaml.compose(text, Loader=yaml.SafeLoader)
+    except (yaml.YAMLError, RecursionError) as error:
+        mark = getattr(error, "problem_mark", None)
+        problem = getattr(error, "problem", None) or "it cannot be read"
+        line = None if mark is None else mark.line + 1
+        raise ConfigError(f"is not valid YAML: {problem}", where=where, line=line) from None
+    tops = [_mapping(node, where, "topology") for node in _items(root, where, "topologies")]
+    chosen = _chosen(tops, where, name)
+    types = [kind for kind in (*_TYPES, "flat") if kind in chosen]
+    if len(types) != 1:
+        raise _error(where, chosen["topology"], "topology", "needs one of: tree, block, flat")
+    kind = types[0]
+    if kind == "flat":
+        return kind, []
+    several, one = _LISTS[kind]
+    inside = _mapping(chosen[kind], where, kind)
+    found = []
+    for item in _items(_needed(inside, several, where, chosen[kind]), where, several):
+        entry = _mapping(item, where, one)
+        _needed(entry, one, where, item)
+        known = {_FROM_YAML[key]: (key, node) for key, node in entry.items() if key in _FROM_YAML}
+        found.append({own: _scalar(node, where, key) for own, (key, node) in known.items()})
+    if (sizes := inside.get("block_sizes")) is not None:
+        key = "block_sizes"
+        texts = [_scalar(size, where, key).text for size in _items(sizes, where, key)]
+        value = Value(",".join(texts), key, where, sizes.start_mark.line + 1)
+        found.append({_FROM_YAML[key]: value})
+    return kind, found
+
+
+def _chosen(tops: list[dict[str, Any]], where: str, name: str | None) -> dict[str, Any]:
+    """Return the topology that is asked for."""
+    names = [_scalar(_needed(top, "topology", where, None), where, "topology") for top in tops]
+    for own, top in zip(names, tops, strict=True):
+        default = top.get("cluster_default")
+        said = "" if default is None else _scalar(default, where, "cluster_default").text
+        if own.text == name or (name is None and said.lower() in ("true", "yes", "on")):
+            return top
+    if name is None:
+        return tops[0]
+    there = ", ".join(own.text for own in names)
+    raise ConfigError(f"there is no topology {name!r}; there are: {there}", where=where)
+
+
+def _items(node: Any, where: str, what: str) -> list[Any]:
+    if not isinstance(node, yaml.SequenceNode) or not node.value:
+        raise _error(where, node, what, "must be a list with at least one entry")
+    return list(node.value)
+
+
+def _mapping(node: Any, where: str, what: str) -> dict[str, Any]:
+    if not isinstance(node, yaml.MappingNode):
+        raise _error(where, node, what, "must have keys below it")
+    return {str(key.value): value for key, value in node.value}
+
+
+def _needed(entry: Mapping[str, Any], key: str, where: str, within: Any) -> Any:
+    if key not in entry:
+        raise _error(where, within, key, "is missing")
+    return entry[key]
+
+
+def _scalar(node: Any, where: str, key: str) -> Value:
+    if not isinstance(node, yaml.ScalarNode) or not node.value:
+        raise _error(where, node, key, "must be a text or a number")
+    return Value(str(node.value), key, where, node.start_mark.line + 1)
+
+
+def _error(where: str, node: Any, key: str, message: str) -> ConfigError:
+    line = None if node is None else node.start_mark.line + 1
+    return ConfigError(message, where=where, line=line, key=key)
+
+
+# --- what they describe ---------------------------------------------------------------------------
+
+
+def _units(entries: list[_Entry], kind: str, where: str) -> _Found:
+    """Return the switches or blocks."""
+    own, below = _TYPES[kind]
+    units: dict[str, Unit] = {}
+    sizes: tuple[int, ...] = ()
+    for entry in entries:
+        if "blocksizes" in entry:
+            sizes = entry["blocksizes"].read(_sizes)
+        name = entry.get(own)
+        if name is None:
+            continue
+        given = [key for key in below if key in entry]
+        if len(given) != 1 or not name.text:
+            raise name.error(f"needs {_NEEDED[name.key.lower() != name.key, kind]}")
+        names = hosts(entry[given[0]])
+        unit = Unit(name, names) if given == ["nodes"] else Unit(name, children=names)
+        if name.text in units:
+            raise unit.error(f"is in the file already, on line {units[name.text].name.line}")
+        units[name.text] = unit
+    if not units:
+        raise ConfigError("has neither a SwitchName nor a BlockName", where=where)
+    return _Found(where, units, sizes)
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    """Read the base block size and larger ones, each a power of two times the one before."""
+    parts = text.split(",")
+    if not all(part.isascii() and part.isdigit() and 0 < len(part) < 10 for part in parts):
+        raise ValueError("must be whole numbers, such as 18,36")
+    sizes = tuple(map(int, parts))
+    ratios = [size / max(below, 1) for below, size in pairwise(sizes)]
+    if sizes[0] < 1 or any(ratio < 2 or not np.log2(ratio).is_integer() for ratio in ratios):
+        raise ValueError("must be numbers each of which is a power of two times the one before it")
+    return sizes
+
+
+def _blocks(found: _Found) -> tuple[list[Unit], tuple[tuple[int, ...], ...]]:
     """Return the blocks, and the sizes of blocks and of the groups of blocks."""
     blocks = list(found.units.values())
-    base = found.block_sizes[0] if found.block_sizes else 1
+    base = found.sizes[0] if found.sizes else 1
     for block in blocks:
         if len(block.nodes) < base:
-            raise ConfigError(
-                f"has {len(block.nodes)} nodes, the base block size is {base}",
-                where=found.where, line=block.line, key=block.name,
-            )  # fmt: skip
+            raise block.error(f"has {len(block.nodes)} nodes, the base block size is {base}")
     sizes = np.array([len(block.nodes) for block in blocks])
     levels = [sizes]
     levels.extend(
-        np.add.reduceat(sizes, range(0, len(sizes), size // base)) for size in found.block_sizes[1:]
+        np.add.reduceat(sizes, range(0, len(sizes), size // base)) for size in found.sizes[1:]
     )
     return blocks, tuple(tuple(level.tolist()) for level in levels)
 
 
-def _tree(found: SlurmTopology) -> tuple[list[Unit], tuple[tuple[int, ...], ...]]:
+def _tree(found: _Found) -> tuple[list[Unit], tuple[tuple[int, ...], ...]]:
     """Return the leaf switches depth-first, and the sizes of the switches of each level."""
     root = _root(found)
     leaves: list[Unit] = []
@@ -89,19 +298,20 @@ def _tree(found: SlurmTopology) -> tuple[list[Unit], tuple[tuple[int, ...], ...]
     stack: list[tuple[Unit, bool]] = [(root, False)]
     while stack:
         unit, left = stack.pop()
+        name = unit.name.text
         if left:
             path.pop()
-            height[unit.name] = 1 + max(height[child] for child in unit.children)
+            height[name] = 1 + max(height[child] for child in unit.children)
         elif unit.nodes:
-            height[unit.name] = 0
+            height[name] = 0
             leaves.append(unit)
-            above.append([unit.name, *reversed(path)])
+            above.append([name, *reversed(path)])
         else:
-            path.append(unit.name)
+            path.append(name)
             stack.append((unit, True))
             stack.extend((found.units[child], False) for child in reversed(unit.children))
     levels = []
-    for level in range(max(height[root.name], 1)):
+    for level in range(max(height[root.name.text], 1)):
         sizes: dict[str, int] = {}
         for leaf, names in zip(leaves, above, strict=True):
             # The highest switch that is not above this level: switches may be of unequal depth.
@@ -111,26 +321,22 @@ def _tree(found: SlurmTopology) -> tuple[list[Unit], tuple[tuple[int, ...], ...]
     return leaves, tuple(levels)
 
 
-def _root(found: SlurmTopology) -> Unit:
+def _root(found: _Found) -> Unit:
     """Return the switch above all others; every other one is below exactly one."""
     parent: dict[str, Unit] = {}
     for unit in found.units.values():
         for child in unit.children:
             if child not in found.units:
-                raise _error(
-                    found, unit, f"has a switch {child!r}, which the file does not describe"
-                )
+                raise unit.error(f"has a switch {child!r}, which the file does not describe")
             if child in parent:
-                raise _error(
-                    found,
-                    unit,
-                    f"has a switch {child!r}, which is below {parent[child].name!r} too",
+                raise unit.error(
+                    f"has a switch {child!r}, which is below {parent[child].name.text!r} too",
                 )
             parent[child] = unit
-    roots = [unit for unit in found.units.values() if unit.name not in parent]
+    roots = [unit for unit in found.units.values() if unit.name.text not in parent]
     if len(roots) > 1:
-        raise _error(
-            found, roots[1], f"is not connected to {roots[0].name!r}; a switch above both is needed"
+        raise roots[1].error(
+            f"is not connected to {roots[0].name.text!r}; a switch above both is needed"
         )
     reached = set(roots[:1])
     waiting = list(roots)
@@ -140,45 +346,22 @@ def _root(found: SlurmTopology) -> Unit:
         waiting.extend(below)
     lost = next((unit for unit in found.units.values() if unit not in reached), None)
     if lost is not None:
-        raise _error(found, lost, "is below itself")
+        raise lost.error("is below itself")
     return roots[0]
 
 
-def _order(found: SlurmTopology, leaves: list[Unit], node_names: Sequence[str]) -> IntArray:
+def _order(found: _Found, leaves: list[Unit], node_names: Sequence[str]) -> IntArray:
     """Return where each node of the leaves is on the machine, in their order."""
     position = {name: at for at, name in enumerate(node_names)}
     owner: dict[str, Unit] = {}
     for leaf in leaves:
         for node in leaf.nodes:
             if node not in position:
-                raise _error(found, leaf, f"has a node {node!r}, which the system does not have")
+                raise leaf.error(f"has a node {node!r}, which the system does not have")
             if node in owner:
-                raise _error(
-                    found, leaf, f"has a node {node!r}, which is in {owner[node].name!r} too"
-                )
+                raise leaf.error(f"has a node {node!r}, which is in {owner[node].name.text!r} too")
             owner[node] = leaf
     lost = next((name for name in node_names if name not in owner), None)
     if lost is not None:
         raise ConfigError(f"node {lost!r} of the system is not in it", where=found.where)
     return np.array([position[name] for name in owner], dtype=np.int64)
-
-
-def _error(found: SlurmTopology, unit: Unit, message: str) -> ConfigError:
-    return ConfigError(message, where=found.where, line=unit.line, key=unit.name)
-
-
-class SlurmTopologyFiles:
-    """What the key ``slurm`` of a system file's ``[topology]`` names: a file of Slurm's."""
-
-    def has_names(self, file: Path) -> bool:
-        """Tell whether a file names its topologies, so that one can be asked for."""
-        return is_yaml(file)
-
-    def read(
-        self, file: Path, node_names: Sequence[str], name: str | None
-    ) -> tuple[IntArray, Topology]:
-        """Return the order of nodes and the topology, as :func:`read_slurm_topology`."""
-        return read_slurm_topology(file, node_names, name)
-
-
-TOPOLOGY_FILES = SlurmTopologyFiles()

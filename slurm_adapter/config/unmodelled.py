@@ -27,7 +27,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.api.errors import TraceError
-    from slurm_adapter.config.conf import Conf, Entry
+    from slurm_adapter.config.conf import Conf
+    from slurm_adapter.config.lines import Entry
     from slurm_adapter.config.machine import Machine
     from slurm_adapter.config.policy import Imported
     from slurm_adapter.dispatch.policy import Policy
@@ -189,7 +190,7 @@ _NOTHING = ("none", "(null)", "mcs/none", "burst_buffer/none", "")
 def _of_parameters(conf: Conf, imported: Imported) -> Iterator[Gap]:
     for name, words in imported.words.items():
         instead = "not followed"
-        if name in PARAMETERS and PARAMETERS[name].kind == "choice":
+        if name in PARAMETERS and PARAMETERS[name].kind.name == "choice":
             instead = f"{PARAMETERS[name].default} instead"
         yield Gap(f"{name}={_few(words)}", instead)
     for name, instead in UNFOLLOWED.items():

@@ -98,7 +98,7 @@ def _value(name: str, text: Any) -> Any:
     if not isinstance(text, str):
         return text
     try:
-        return parameter.parse(text)
+        return parameter.kind.read(text.strip())
     except ValueError as error:
         raise ConfigError(f"{text!r} {error}", key=name) from None
 

@@ -1,27 +1,22 @@
 """
-Fair share as Slurm counts it: usage that decays, and the factors that follow from it.
+The tree of shares, and the factors that follow from them and from what has been used.
 
-After Slurm's pages *Fair Tree Fairshare Algorithm*, *Classic Fairshare Algorithm*,
-*Depth-Oblivious Fair-share Factor* and *Multifactor Priority Plugin*.
+After Slurm's pages *Fair Tree Fairshare Algorithm* and *Classic Fairshare Algorithm*.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from cpsched.api.model import BoolArray, FloatArray, IntArray
 
 #: Raw shares of an association with ``Fairshare=parent``.
 PARENT = -1
-#: Slurm's ln 2, with three digits.
-_LN_2 = 0.693
-#: How much a parent's distance from its share counts in the depth-oblivious factor.
-_STEEPNESS = 5.0
 #: The level factor of an account with ``Fairshare=parent``: its children are its parent's.
 _NO_LEVEL = float(2**32 - 2)
 
@@ -176,7 +171,7 @@ class ShareTree:
 
     # --- classic ----------------------------------------------------------------------------------
 
-    def effective_usage(self, norm: FloatArray, *, depth_oblivious: bool = False) -> FloatArray:
+    def effective_usage(self, norm: FloatArray) -> FloatArray:
         """
         Return effective usage: one's own, and a part of what one's siblings have used.
 
@@ -184,47 +179,17 @@ class ShareTree:
         ----------
         norm
             Each association's part of all usage, shape ``(A,)``.
-        depth_oblivious
-            As the flag ``DEPTH_OBLIVIOUS`` has it.
         """
         found = norm.copy()
         found[0] = 1.0
-        if depth_oblivious:
-            siblings = self._usage_of_siblings(norm)
         for positions in self._levels[1:]:
             above = self.share_parent[positions]
-            if depth_oblivious:
-                found[positions] = self._depth_oblivious(positions, norm, siblings, found)
-                continue
             all_shares, own = self.level_shares[positions], self.shares[positions]
             part = np.ones(len(positions))
             # Raw shares of "parent" are a number too, and its users are judged by the parent.
             np.divide(own, all_shares, part, where=all_shares > 0)
             mixed = norm[positions] + (found[above] - norm[positions]) * part
             found[positions] = np.where(all_shares > 0, mixed, found[above])
-        return found
-
-    def _usage_of_siblings(self, norm: FloatArray) -> FloatArray:
-        """Return the usage of each association's children that have shares of their own."""
-        own = np.where(self.inherits, 0.0, norm)
-        children = self.share_parent[1:]
-        summed: FloatArray = np.zeros(len(self))
-        summed += np.bincount(children, weights=own[1:], minlength=len(self))
-        return summed
-
-    def _depth_oblivious(
-        self, positions: IntArray, norm: FloatArray, siblings: FloatArray, effective: FloatArray
-    ) -> FloatArray:
-        above = self.share_parent[positions]
-        share, share_above = self.norm_share[positions], self.norm_share[above]
-        found: FloatArray = norm[positions].copy()
-        sane = (share > 0) & (share_above > 0) & (effective[above] > 0) & (found > 0)
-        at, up = positions[sane], above[sane]
-        ratio = effective[up] / self.norm_share[up]
-        local = (norm[at] / self.norm_share[at]) / (siblings[up] / self.norm_share[up])
-        apart = np.log(ratio) * np.log(local) < 0
-        exponent = np.where(apart, 1 / (1 + (_STEEPNESS * np.log(ratio)) ** 2), 1.0)
-        found[sane] = ratio * local**exponent * self.norm_share[at]
         return found
 
     def classic(self, effective: FloatArray, dampening: float) -> FloatArray:
@@ -234,100 +199,3 @@ class ShareTree:
         over = np.zeros(len(self))
         np.divide(usage, share, over, where=share > 0)
         return np.where(share > 0, 2.0 ** (-over / dampening), 0.0)
-
-
-class Usage:
-    """
-    What associations have used, in billing seconds, with decay.
-
-    Running jobs are charged at each calculation of priorities for what they have run since the
-    last, and ended ones at once. What is charged for some seconds decays for as long.
-
-    Parameters
-    ----------
-    tree
-        The associations.
-    half_life
-        Seconds; 0: usage does not decay.
-
-    Attributes
-    ----------
-    raw
-        Of each association and all below it, shape ``(A,)``.
-    last
-        Second of the last calculation.
-    """
-
-    def __init__(self, tree: ShareTree, half_life: int, start: int = 0) -> None:
-        self._tree = tree
-        self._factor = 1 - _LN_2 / half_life if half_life > 0 else 1.0
-        self.raw: FloatArray = np.zeros(len(tree))
-        self.last = start
-        #: Billing a second of the running jobs of each association.
-        self._rate: FloatArray = np.zeros(len(tree))
-        #: What those of them that started since the last calculation did not run of it.
-        self._late: list[tuple[int, int, float]] = []
-
-    @property
-    def norm(self) -> FloatArray:
-        """Each association's part of all usage."""
-        return np.minimum(self.raw / self.raw[0], 1.0) if self.raw[0] else np.zeros_like(self.raw)
-
-    def _weight(self, seconds: float) -> float:
-        """Return the usage of a number of seconds of a running job."""
-        return float(seconds * self._factor**seconds)
-
-    def started(self, association: int, billing: float, now: int) -> None:
-        """Charge a job from now on; ``billing`` counts the usage factor of its QOS."""
-        self._rate[association] += billing
-        if now > self.last:
-            self._late.append((association, now, billing))
-
-    def ended(self, association: int, billing: float, start: int, now: int) -> None:
-        """Charge a job that ends now for what it has run since the last calculation."""
-        self._rate[association] -= billing
-        if abs(self._rate[association]) < 1e-6 * max(billing, 1e-6):
-            self._rate[association] = 0.0
-        if start > self.last:
-            self._late.remove((association, start, billing))
-        amount = billing * self._weight(now - max(start, self.last))
-        at = association
-        while at >= 0:
-            self.raw[at] += amount
-            at = self._tree.parent[at]
-
-    def advance(self, now: int) -> None:
-        """Let usage decay until a calculation now, and charge what runs."""
-        seconds = now - self.last
-        if seconds <= 0:
-            return
-        self.raw *= max(self._factor**seconds, np.finfo(np.float64).tiny)
-        charge = self._rate * self._weight(seconds)
-        for association, start, billing in self._late:
-            charge[association] += billing * (self._weight(now - start) - self._weight(seconds))
-        self._late.clear()
-        self.raw += self._tree.summed_up(charge)
-        self.last = now
-
-    def reset(self) -> None:
-        """Forget all usage, as at the end of a ``PriorityUsageResetPeriod``."""
-        self.raw[:] = 0.0
-
-    def state(self) -> Mapping[str, Any]:
-        """Return what is remembered, as arrays and numbers."""
-        late = np.array([(at, start) for at, start, _ in self._late], dtype=np.int64)
-        return {
-            "raw": self.raw.copy(),
-            "rate": self._rate.copy(),
-            "last": self.last,
-            "late": late.reshape(-1, 2),
-            "late_billing": np.array([billing for _, _, billing in self._late]),
-        }
-
-    def restore(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state` returned."""
-        self.raw[:] = state["raw"]
-        self._rate[:] = state["rate"]
-        self.last = int(state["last"])
-        pairs = zip(state["late"].tolist(), state["late_billing"].tolist(), strict=True)
-        self._late = [(at, start, billing) for (at, start), billing in pairs]

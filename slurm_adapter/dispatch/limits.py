@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
-
 from cpsched.api.tools import amount
-from slurm_adapter.kernels.records import Limits
+from slurm_adapter.dispatch.rows import Rows
+from slurm_adapter.kernels.records import MOST, USED, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -36,49 +35,57 @@ _ARRAY, _QOS_JOBS, _QOS_TIME, _JOBS, _TIME, _LICENSES, _QOS, _ASSOCIATION = rang
 _OVER_PARTITION = "overpartqos"
 
 
-class Job(NamedTuple):
+class Who(NamedTuple):
     """
-    What a job counts as.
+    Whose a job is, and where it may run.
 
     Attributes
     ----------
-    partition_qos, qos
-        The QOS of its partition and its own.
-    associations
-        Positions of its association and all above it.
+    partitions
+        Positions of its partitions.
+    qos
+        Its QOS.
+    association, path
+        The position of its association, -1 for none; and of that and all above it.
     user, account
-        Names, or codes of them.
+        Codes of their names.
     licenses
         As the job asks for them: ``matlab:2,ansys``.
+    reservation
+        The position of its reservation, -1 for none.
+    """
+
+    partitions: tuple[int, ...]
+    qos: str
+    association: int
+    path: tuple[int, ...]
+    user: int
+    account: int
+    licenses: str
+    reservation: int
+
+
+class Job(NamedTuple):
+    """
+    What a job counts as in a partition.
+
+    Attributes
+    ----------
+    partition_qos
+        The QOS of its partition.
+    who
+        Whose it is.
     array, array_limit
-        The id of its array and how many of its tasks may run at once; 0: any number.
+        Its array and how many of its tasks may run at once; None and 0: any number.
     minutes
         Its time limit.
     """
 
     partition_qos: str
-    qos: str
-    associations: tuple[int, ...]
-    user: object
-    account: object
-    licenses: str
-    array: object
+    who: Who
+    array: int | None
     array_limit: int
     minutes: int
-
-
-class _Column:
-    """An array that grows at its end."""
-
-    def __init__(self, kind: type) -> None:
-        self.array: AnyArray = np.zeros(16, dtype=kind)
-        self.size = 0
-
-    def append(self, value: float) -> None:
-        if self.size == len(self.array):
-            self.array = np.concatenate([self.array, np.zeros_like(self.array)])
-        self.array[self.size] = value
-        self.size += 1
 
 
 class LimitBook:
@@ -118,62 +125,47 @@ class LimitBook:
         self._counters: dict[object, int] = {}
         #: Of each counter: the limit, its TRES if it has one, and whose it is.
         self._keys: list[tuple[Any, ...]] = []
-        self._used, self._most, self._stops = _Column(np.int64), _Column(np.int64), _Column(bool)
-        self._first = _Column(np.int64)
+        self._counts, self._entries, self._first = Rows(3), Rows(4), Rows()
         self._first.append(0)
-        self._counter, self._kinds = _Column(np.int64), _Column(np.int64)
-        self._factor, self._checked = _Column(np.int64), _Column(bool)
-        #: Of the template that is being made: rank, counter, kind, factor, whether it is checked.
-        self._entries: list[tuple[int, int, int, int, bool]] = []
+        #: Of the template that is being made: ranks and entries.
+        self._made: list[tuple[int, tuple[int, int, int, bool]]] = []
         self._templates: dict[object, int] = {}
-        self._made: Limits | None = None
 
     def limits(self, amounts: AnyArray) -> Limits:
         """Return the counters and templates for kernels; ``amounts`` are those of the records."""
-        if self._made is not None and self._made.amounts is amounts:
-            return self._made
-        self._made = Limits(
-            self._used.array,
-            self._most.array,
-            self._stops.array,
-            self._first.array,
-            self._counter.array,
-            self._kinds.array,
-            self._factor.array,
-            self._checked.array,
-            amounts,
-        )
-        return self._made
+        return Limits(self._counts.array, self._first.array, self._entries.array, amounts)
 
     def template(self, job: Job, amounts: Sequence[int]) -> int:
         """Return the number of the template of a job that takes so much, without the leading 1."""
-        held: tuple[str, ...] = ()
-        if self.on_jobs:
-            held = tuple(self._too_much(job, amounts))
-        key = (*job[:-1], held[:1])
+        key = (job, amounts) if self.on_jobs else job[:-1]
         found = self._templates.get(key)
         if found is None:
             found = self._templates[key] = self._first.size - 1
-            # Arrays may give way to longer ones.
-            self._made = None
-            for reason in held[:1]:
-                self._add(_rank(reason), ("job", reason), 0, reason, 0, 1, checked=True)
+            reason = next(self._too_much(job, amounts), None) if self.on_jobs else None
+            if reason is not None:
+                self._add(_rank(reason), ("job", reason), 0, reason, 0)
             if self._enforced:
                 self._charge(job)
             self._charge_licenses(job)
             if job.array_limit > 0:
-                counter = "array", job.array
-                self._add(_ARRAY, counter, job.array_limit, "JobArrayTaskLimit", 0, 1, checked=True)
-            self._finish()
+                self._add(_ARRAY, ("array", job.array), job.array_limit, "JobArrayTaskLimit", 0)
+            for _, entry in sorted(self._made, key=lambda one: one[0]):
+                self._entries.append(entry)
+            self._made.clear()
+            self._first.append(self._entries.size)
+        return found
+
+    def _of(self, template: int) -> list[list[int]]:
+        """Return the entries of a template."""
+        first, end = self._first.array[template : template + 2].tolist()
+        found: list[list[int]] = self._entries.array[first:end].tolist()
         return found
 
     def never_fits(self, template: int, amounts: Sequence[int]) -> bool:
         """Say whether a job takes more than some counter could ever have."""
         return any(
-            self._checked.array[at]
-            and amounts[self._kinds.array[at]] * self._factor.array[at]
-            > self._most.array[self._counter.array[at]]
-            for at in range(self._first.array[template], self._first.array[template + 1])
+            checked and amounts[kind] * factor > self._counts.array[counter, MOST]
+            for counter, kind, factor, checked in self._of(template)
         )
 
     def told(self, counter: int, template: int, amounts: AnyArray) -> str:
@@ -186,15 +178,15 @@ class LimitBook:
             Of the job, with the leading 1. '' if it does not count there.
         """
         limit, *scope = self._keys[counter]
-        own = range(self._first.array[template], self._first.array[template + 1])
-        at = next((at for at in own if self._counter.array[at] == counter), -1)
-        if at < 0:
+        own = {entry[0]: entry for entry in self._of(template)}
+        if counter not in own:
             return ""
-        asked = int(amounts[self._kinds.array[at]] * self._factor.array[at])
-        used, most = int(self._used.array[counter]), int(self._most.array[counter])
+        _, kind, factor, _ = own[counter]
+        asked = int(amounts[kind] * factor)
+        used, most = self._counts.array[counter, [USED, MOST]].tolist()
         if limit == "job":
             return self.reasons[counter]
-        tres = str(scope.pop(0)) if self._kinds.array[at] else ""
+        tres = str(scope.pop(0)) if kind else ""
         numbers = (
             amount(tres, number) if tres else f"{number:,}" for number in (used, most, asked)
         )
@@ -217,38 +209,25 @@ class LimitBook:
         most: int,
         reason: str,
         kind: int,
-        factor: int,
+        factor: int = 1,
         *,
-        checked: bool,
+        checked: bool = True,
     ) -> None:
         """Let the template that is being made add to a counter."""
         counter = self._counters.get(key)
         if counter is None:
-            counter = self._counters[key] = self._used.size
-            self._used.append(0)
-            self._most.append(most)
             # Limits on numbers of jobs are looked at before nodes are; the others stop the queue.
-            self._stops.append(kind > 0)
+            counter = self._counters[key] = self._counts.append((0, most, kind > 0))
             self.reasons.append(reason)
             self._keys.append(key)
-        self._entries.append((rank, counter, kind, factor, checked))
-
-    def _finish(self) -> None:
-        """End the template that is being made."""
-        for _, counter, kind, factor, checked in sorted(self._entries, key=lambda one: one[0]):
-            self._counter.append(counter)
-            self._kinds.append(kind)
-            self._factor.append(factor)
-            self._checked.append(checked)
-        self._entries.clear()
-        self._first.append(self._counter.size)
+        self._made.append((rank, (counter, kind, factor, checked)))
 
     # --- which limits -----------------------------------------------------------------------------
 
     def _levels(self, job: Job) -> Iterator[tuple[str, Qos]]:
         """Return the QOS of a job that has limits, the one first whose limits come first."""
-        names = [job.partition_qos, job.qos]
-        own = self._policy.qos.get(job.qos)
+        names = [job.partition_qos, job.who.qos]
+        own = self._policy.qos.get(job.who.qos)
         if own is not None and _OVER_PARTITION in {flag.lower() for flag in own.flags}:
             names.reverse()
         for name in dict.fromkeys(names):
@@ -261,26 +240,26 @@ class LimitBook:
         for name, qos in self._levels(job):
             for limit, scope, reasons, prefix in (
                 ("GrpTRES", (), _GROUP, "QOSGrp"),
-                ("MaxTRESPU", (job.user,), _PER_USER, "QOSMax"),
-                ("MaxTRESPA", (job.account,), _PER_ACCOUNT, "Max"),
+                ("MaxTRESPU", (job.who.user,), _PER_USER, "QOSMax"),
+                ("MaxTRESPA", (job.who.account,), _PER_ACCOUNT, "Max"),
             ):
                 self._charge_tres(qos.limits, limit, ("qos", name, *scope), reasons, prefix, said)
             for limit, scope, reason in (
                 ("GrpJobs", (), "QOSGrpJobsLimit"),
-                ("MaxJobsPU", (job.user,), "QOSMaxJobsPerUserLimit"),
-                ("MaxJobsPA", (job.account,), "MaxJobsPerAccount"),
+                ("MaxJobsPU", (job.who.user,), "QOSMaxJobsPerUserLimit"),
+                ("MaxJobsPA", (job.who.account,), "MaxJobsPerAccount"),
             ):
                 self._charge_jobs(qos.limits, limit, ("qos", name, *scope), reason, said)
         if {"MaxJobsPU", "MaxJobsPA"} & said:
             said.add("MaxJobs")
         by_qos = frozenset(said)
-        for at in job.associations:
+        for at in job.who.path:
             limits = self._associations[at].limits
             # What a QOS says goes; all associations up the tree count beside each other.
             own = set(by_qos)
             self._charge_tres(limits, "GrpTRES", ("assoc", at), _GROUP, "AssocGrp", own)
             self._charge_jobs(limits, "GrpJobs", ("assoc", at), "AssocGrpJobsLimit", own)
-            if at == job.associations[0]:
+            if at == job.who.path[0]:
                 inherited = self._inherited(job, "MaxJobs")
                 self._charge_jobs(inherited, "MaxJobs", ("assoc", at), "AssocMaxJobsLimit", said)
 
@@ -299,7 +278,7 @@ class LimitBook:
                 checked = (limit, tres) not in said
                 rank = _QOS if scope[0] == "qos" else _ASSOCIATION
                 key = limit, tres, *scope
-                self._add(rank, key, most, reason, self._kind[tres], 1, checked=checked)
+                self._add(rank, key, most, reason, self._kind[tres], checked=checked)
                 said.add((limit, tres))
 
     def _charge_jobs(
@@ -313,21 +292,21 @@ class LimitBook:
         if limit in limits:
             checked = limit not in said
             rank = _QOS_JOBS if scope[0] == "qos" else _JOBS
-            self._add(rank, (limit, *scope), limits[limit], reason, 0, 1, checked=checked)
+            self._add(rank, (limit, *scope), limits[limit], reason, 0, checked=checked)
             said.add(limit)
 
     def _charge_licenses(self, job: Job) -> None:
-        for text in filter(None, job.licenses.split(",")):
+        for text in filter(None, job.who.licenses.split(",")):
             name, _, count = text.partition(":")
             most = self._policy.licenses.get(name)
             if most is not None:
                 factor = int(count) if count.isdigit() else 1
                 key = "license", name
-                self._add(_LICENSES, key, most, "Licenses", 0, factor, checked=True)
+                self._add(_LICENSES, key, most, "Licenses", 0, factor)
 
     def _inherited(self, job: Job, limit: str) -> Mapping[str, Any]:
         """Return the limits of the first association up the tree that has one of a name."""
-        for at in job.associations:
+        for at in job.who.path:
             if limit in self._associations[at].limits:
                 return self._associations[at].limits
         return {}

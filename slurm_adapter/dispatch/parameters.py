@@ -7,22 +7,25 @@ seconds.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpsched.api.fields import minutes, whole
+from slurm_adapter.dispatch.values import (
+    COUNT,
+    FLAG,
+    TIME,
+    WEIGHTS,
+    WORDS,
+    Kind,
+    choice,
+    count,
+    words,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
-
-_MOST = 2**62
-_TRUE = ("yes", "true", "on", "1", "")
-_FALSE = ("no", "false", "off", "0")
-_ENDLESS = ("infinite", "unlimited")
+    from collections.abc import Mapping
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameter:
+class Parameter(NamedTuple):
     """
     One parameter.
 
@@ -31,273 +34,88 @@ class Parameter:
     name
         As in slurm.conf.
     kind
-        Of its value: ``count``, ``flag``, ``time``, ``choice``, ``words`` or ``tres``.
+        Of its value.
     default
         The default value, of the kind's Python type.
     meaning
         One line, with the unit.
     scheduler
         Whether it is one of the words of ``SchedulerParameters``.
-    choices
-        The values of ``choice``, the words of ``words``.
-    least, most
-        Bounds of a ``count``.
     """
 
     name: str
-    kind: str
+    kind: Kind
     default: Any
     meaning: str
     scheduler: bool = False
-    choices: tuple[str, ...] = ()
-    least: int = 0
-    most: int = _MOST
-
-    def parse(self, text: str) -> Any:
-        """
-        Return the value that a text stands for.
-
-        Raises
-        ------
-        ValueError
-            If it is not such a value; names what is expected.
-        """
-        return _PARSERS[self.kind](self, text.strip())
-
-
-def _count(parameter: Parameter, text: str) -> int:
-    number = whole(text)
-    if not parameter.least <= number <= parameter.most:
-        top = "" if parameter.most == _MOST else f" to {parameter.most}"
-        raise ValueError(f"must be a whole number from {parameter.least}{top or ' on'}")
-    return number
-
-
-def _flag(parameter: Parameter, text: str) -> bool:  # noqa: ARG001
-    if text.lower() not in (*_TRUE, *_FALSE):
-        raise ValueError("must be yes or no")
-    return text.lower() in _TRUE
-
-
-def _time(parameter: Parameter, text: str) -> int:  # noqa: ARG001
-    if text.lower() in _ENDLESS:
-        return _MOST
-    try:
-        return minutes(text)
-    except ValueError:
-        raise ValueError("must be minutes, hours:minutes:00 or days-hours:minutes:00") from None
-
-
-def _choice(parameter: Parameter, text: str) -> str:
-    found = next((one for one in parameter.choices if one.lower() == text.lower()), None)
-    if found is None:
-        raise ValueError(f"must be one of: {', '.join(parameter.choices)}")
-    return found
-
-
-def _words(parameter: Parameter, text: str) -> frozenset[str]:
-    known = {one.lower(): one for one in parameter.choices}
-    words = [word.strip() for word in text.split(",") if word.strip()]
-    unknown = next((word for word in words if word.lower() not in known), None)
-    if unknown is not None and parameter.choices:
-        raise ValueError(f"{unknown!r} must be one of: {', '.join(parameter.choices)}")
-    return frozenset(known.get(word.lower(), word) for word in words)
-
-
-def weights(text: str) -> dict[str, float]:
-    """
-    Read ``CPU=1.0,Mem=0.25G,GRES/gpu=2.0``: weights by TRES in lower case.
-
-    Of memory the weight is of a MB; ``0.25G`` is 0.25 for each GB.
-
-    Raises
-    ------
-    ValueError
-        If it is not of that form.
-    """
-    found: dict[str, float] = {}
-    for item in (part for part in text.split(",") if part.strip()):
-        name, equals, value = item.strip().partition("=")
-        unit = value[-1:].upper() if value[-1:].isalpha() else ""
-        try:
-            number = float(value.removesuffix(value[-1:]) if unit else value)
-        except ValueError:
-            equals = ""
-        if not equals or unit not in _SIZES:
-            raise ValueError(f"{item!r} is not a weight, such as CPU=1.0 or Mem=0.25G")
-        found[name.lower()] = number / _SIZES[unit]
-    return found
-
-
-#: MB for one of a unit of memory, by which weights of memory are divided.
-_SIZES = {"": 1.0, "K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
-
-_PARSERS: Mapping[str, Callable[[Parameter, str], Any]] = {
-    "count": _count,
-    "flag": _flag,
-    "time": _time,
-    "choice": _choice,
-    "words": _words,
-    "tres": lambda _, text: weights(text),
-}
-
-_DAY = 86400
-_WEIGHT = "weight of the {} factor in a job's priority"
-
-
-def _weight(name: str, factor: str) -> Parameter:
-    return Parameter(name=name, kind="count", default=0, meaning=_WEIGHT.format(factor))
 
 
 def _scheduler(
-    name: str, default: int | bool, meaning: str, *, least: int = 0, most: int = _MOST
+    name: str, default: int | bool, meaning: str, *, least: int = 0, most: int | None = None
 ) -> Parameter:
-    kind = "flag" if isinstance(default, bool) else "count"
-    return Parameter(
-        name=name, kind=kind, default=default, meaning=meaning, scheduler=True, least=least,
-        most=most,
-    )  # fmt: skip
+    if isinstance(default, bool):
+        return Parameter(name, FLAG, default, meaning, scheduler=True)
+    kind = count(least) if most is None else count(least, most)
+    return Parameter(name, kind, default, meaning, scheduler=True)
 
 
+_WEEK = 7 * 86400
+_ENFORCED = frozenset({"associations", "limits", "qos"})
+_ORDERS = choice("priority/multifactor", "priority/basic")
+_RESETS = choice("NONE", "NOW", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
+_FLAGS = words(
+    *("ACCRUE_ALWAYS", "CALCULATE_RUNNING", "NO_FAIR_TREE", "INCR_ONLY"),
+    *("MAX_TRES", "MAX_TRES_GRES", "NO_NORMAL_ALL", "NO_NORMAL_ASSOC", "NO_NORMAL_PART"),
+    *("NO_NORMAL_QOS", "NO_NORMAL_TRES", "SMALL_RELATIVE_TO_TIME"),
+)
+_ENFORCE = words(
+    *("all", "associations", "limits", "nojobs", "nosteps", "qos", "safe", "wckeys", "none")
+)
+_SELECTS = choice("select/cons_tres", "select/cons_res", "select/linear")
+_PREEMPTS = choice("preempt/none", "preempt/partition_prio", "preempt/qos")
+_MODES = words("OFF", "CANCEL", "REQUEUE", "SUSPEND", "GANG", "WITHIN")
 _ALL = (
     Parameter(
-        name="PriorityType",
-        kind="choice",
-        default="priority/multifactor",
-        choices=("priority/multifactor", "priority/basic"),
-        meaning="how jobs are ordered: by factors, or first come, first served",
+        "PriorityType", _ORDERS, "priority/multifactor", "by factors, or first come, first served"
     ),
-    _weight("PriorityWeightAge", "age"),
-    _weight("PriorityWeightAssoc", "association"),
-    _weight("PriorityWeightFairshare", "fair-share"),
-    _weight("PriorityWeightJobSize", "job-size"),
-    _weight("PriorityWeightPartition", "partition"),
-    _weight("PriorityWeightQOS", "QOS"),
-    Parameter(
-        name="PriorityWeightTRES",
-        kind="tres",
-        default={},
-        meaning="weights of the TRES factors, such as CPU=1000,GRES/gpu=3000",
+    *(
+        Parameter(
+            f"PriorityWeight{name}", COUNT, 0, f"weight of the {factor} factor in a job's priority"
+        )
+        for name, factor in (
+            *(("Age", "age"), ("Assoc", "association"), ("Fairshare", "fair-share")),
+            *(("JobSize", "job-size"), ("Partition", "partition"), ("QOS", "QOS")),
+        )
     ),
     Parameter(
-        name="PriorityMaxAge",
-        kind="time",
-        default=7 * _DAY,
-        meaning="age at which the age factor is 1",
+        "PriorityWeightTRES", WEIGHTS, {}, "of the TRES factors, such as CPU=1000,GRES/gpu=3000"
     ),
+    Parameter("PriorityMaxAge", TIME, _WEEK, "age at which the age factor is 1"),
+    Parameter("PriorityCalcPeriod", TIME, 300, "time between two computations of priorities"),
+    Parameter("PriorityDecayHalfLife", TIME, _WEEK, "in which usage halves; 0: it does not decay"),
+    Parameter("PriorityUsageResetPeriod", _RESETS, "NONE", "how often usage is set back to 0"),
+    Parameter("PriorityFavorSmall", FLAG, False, "whether small jobs have the larger size factor"),
+    Parameter("PriorityFlags", _FLAGS, frozenset(), "changes to the computation of priorities"),
+    Parameter("FairShareDampeningFactor", count(1), 1, "how slowly the classic factor falls"),
+    Parameter("AccountingStorageEnforce", _ENFORCE, _ENFORCED, "which limits are enforced"),
     Parameter(
-        name="PriorityCalcPeriod",
-        kind="time",
-        default=300,
-        meaning="time between two computations of usage and priorities",
+        *("SchedulerType", choice("sched/backfill", "sched/builtin"), "sched/backfill"),
+        "whether there is a backfill pass",
     ),
+    Parameter("SelectType", _SELECTS, "select/cons_tres", "cores, or whole nodes (linear)"),
+    Parameter("SelectTypeParameters", WORDS, frozenset(), "what is counted: CR_Core_Memory, ..."),
+    Parameter("PreemptType", _PREEMPTS, "preempt/none", "by what jobs preempt others"),
     Parameter(
-        name="PriorityDecayHalfLife",
-        kind="time",
-        default=7 * _DAY,
-        meaning="time in which usage halves; 0: it does not decay",
+        *("PreemptMode", _MODES, frozenset({"OFF"})),
+        "what is done to preempted jobs where their QOS or partition does not say",
     ),
+    Parameter("PreemptExemptTime", TIME, 0, "how long a job runs before it may be preempted"),
+    Parameter("JobRequeue", FLAG, True, "whether preempted jobs are requeued, else cancelled"),
     Parameter(
-        name="PriorityUsageResetPeriod",
-        kind="choice",
-        default="NONE",
-        choices=("NONE", "NOW", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY"),
-        meaning="how often usage is set back to 0",
+        *("CompleteWait", count(0, 65533), 0),
+        "seconds for which nothing of lower priority starts while jobs complete",
     ),
-    Parameter(
-        name="PriorityFavorSmall",
-        kind="flag",
-        default=False,
-        meaning="whether small jobs have the larger job-size factor",
-    ),
-    Parameter(
-        name="PriorityFlags",
-        kind="words",
-        default=frozenset(),
-        choices=(
-            *("ACCRUE_ALWAYS", "CALCULATE_RUNNING", "DEPTH_OBLIVIOUS", "NO_FAIR_TREE"),
-            *("INCR_ONLY", "MAX_TRES", "MAX_TRES_GRES", "NO_NORMAL_ALL", "NO_NORMAL_ASSOC"),
-            *("NO_NORMAL_PART", "NO_NORMAL_QOS", "NO_NORMAL_TRES", "SMALL_RELATIVE_TO_TIME"),
-        ),
-        meaning="changes to the computation of priorities",
-    ),
-    Parameter(
-        name="FairShareDampeningFactor",
-        kind="count",
-        default=1,
-        least=1,
-        meaning="how slowly the classic fair-share factor falls with usage",
-    ),
-    Parameter(
-        name="AccountingStorageEnforce",
-        kind="words",
-        default=frozenset({"associations", "limits", "qos"}),
-        choices=(
-            *("all", "associations", "limits", "nojobs", "nosteps", "qos", "safe", "wckeys"),
-            "none",
-        ),
-        meaning="which limits are enforced",
-    ),
-    Parameter(
-        name="SchedulerType",
-        kind="choice",
-        default="sched/backfill",
-        choices=("sched/backfill", "sched/builtin"),
-        meaning="whether there is a backfill pass",
-    ),
-    Parameter(
-        name="SelectType",
-        kind="choice",
-        default="select/cons_tres",
-        choices=("select/cons_tres", "select/cons_res", "select/linear"),
-        meaning="whether jobs get cores, or whole nodes (linear)",
-    ),
-    Parameter(
-        name="SelectTypeParameters",
-        kind="words",
-        default=frozenset(),
-        meaning="what is counted and how nodes are chosen: CR_LLN and CR_Pack_Nodes matter",
-    ),
-    Parameter(
-        name="PreemptType",
-        kind="choice",
-        default="preempt/none",
-        choices=("preempt/none", "preempt/partition_prio", "preempt/qos"),
-        meaning="by what jobs preempt others",
-    ),
-    Parameter(
-        name="PreemptMode",
-        kind="words",
-        default=frozenset({"OFF"}),
-        choices=("OFF", "CANCEL", "REQUEUE", "SUSPEND", "GANG", "WITHIN"),
-        meaning="what is done to preempted jobs where their QOS or partition does not say",
-    ),
-    Parameter(
-        name="PreemptExemptTime",
-        kind="time",
-        default=0,
-        meaning="how long a job runs at least before it may be preempted",
-    ),
-    Parameter(
-        name="JobRequeue",
-        kind="flag",
-        default=True,
-        meaning="whether jobs are requeued when they are preempted; else they are cancelled",
-    ),
-    Parameter(
-        name="CompleteWait",
-        kind="count",
-        default=0,
-        most=65533,
-        meaning="seconds for which nothing of lower priority starts while jobs complete",
-    ),
-    Parameter(
-        name="OverTimeLimit",
-        kind="count",
-        default=0,
-        most=65533,
-        meaning="minutes that jobs may run beyond their time limit",
-    ),
+    Parameter("OverTimeLimit", count(0, 65533), 0, "minutes that jobs may run beyond their limit"),
     _scheduler("assoc_limit_stop", False, "a job held by a limit stops those after it"),
     _scheduler("batch_sched_delay", 3, "seconds that scheduling of a batch job may be put off"),
     _scheduler("bf_busy_nodes", False, "backfill prefers nodes that are in use"),

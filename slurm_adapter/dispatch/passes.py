@@ -13,13 +13,14 @@ import numpy as np
 
 from cpsched.api.dispatchers import Dispatcher, WaitReason, decision_of, with_plan
 from cpsched.api.errors import ConfigError
-from cpsched.api.kernels import CONTIGUOUS, FAR, LOWEST_SWITCH, packed_places
+from cpsched.api.kernels import FAR
 from cpsched.api.model import NOTHING, immutable
 from cpsched.api.model import columns as c
+from slurm_adapter.dispatch.machine import Machine
 from slurm_adapter.dispatch.queue import Running, SortedQueue
 from slurm_adapter.dispatch.records import Records
 from slurm_adapter.dispatch.timing import Timing
-from slurm_adapter.dispatch.usage import Calculations
+from slurm_adapter.dispatch.usage import Usage
 from slurm_adapter.kernels import passes as slurm
 from slurm_adapter.kernels import records as r
 
@@ -87,12 +88,8 @@ class Passes(Dispatcher):
         ConfigError
             If the tree has no switches, or the machine is a counted pool.
         """
-        if self.tree and system.topology.num_levels < 2:
-            raise ConfigError(
-                "topology=tree needs switches or blocks: describe them in [topology], or set"
-                " topology=line",
-                where=f"system {system.name}",
-            )
+        weights = system.weights if system.weights.any() else system.weights[:0]
+        self._machine = Machine(system, tree=self.tree, weights=weights)
         if system.is_counted_pool:
             raise ConfigError(
                 "the machine is a counted pool, but slurm reserves whole nodes: describe its"
@@ -104,13 +101,9 @@ class Passes(Dispatcher):
         self._change = self._records.reservations.next_change(-1)
         self._queue = SortedQueue(self._records)
         self._running = Running()
-        self._calculations = Calculations(policy, self._records.accounts, self._epoch)
+        accounts = self._records.accounts
+        self._usage = Usage(accounts.tree, policy, accounts.usage(), self._epoch)
         self._timing = Timing(policy, lag=self._lag)
-        self._places = packed_places(system.topology)
-        self._capacity: IntArray = system.capacity
-        self._scarce: IntArray = np.zeros(system.capacity.shape[1], dtype=np.int64)
-        weights = system.weights
-        self._weights: IntArray = weights if weights.any() else weights[:0]
         self._numbers = self._settings()
         self._eligible: BoolArray | None = None
         self._known = 0
@@ -152,7 +145,7 @@ class Passes(Dispatcher):
         """Run the passes that are due."""
         now, timing = view.now, self._timing
         self._started = _NOTHING
-        if self._calculations.due(now):
+        if now >= self._usage.next_at:
             self._calculate(now)
         arrived = self._take_up(view)
         if self._change is not None and self._change <= now:
@@ -177,13 +170,13 @@ class Passes(Dispatcher):
             return None
         due = [self._timing.next_due(now), self._change, *self._rests]
         if self._changes:
-            due.append(self._calculations.next_at)
+            due.append(self._usage.next_at)
         return min((at for at in due if at is not None), default=None)
 
     def _calculate(self, now: int) -> None:
         """Bring usage and priorities up to the last time at which they are computed."""
-        at = self._calculations.advance(now)
-        if self._changes and self._queue.prioritise(at, self._calculations.fair_share):
+        at = self._usage.advance(now)
+        if self._changes and self._queue.prioritise(at, self._usage.fair_share):
             self._timing.changed()
 
     def _run(self, view: View, order: IntArray, depth: int, *, backfill: bool) -> Decision:
@@ -201,25 +194,9 @@ class Passes(Dispatcher):
         numbers[r.NOW], numbers[r.MAIN], numbers[r.BACKFILL] = now, depth > 0, backfill
         numbers[r.DEPTH] = depth
         numbers[r.NUM_USERS] = len(view.waiting.store.labels["user"])
-        rules = self._rules_for(eligible)
         limits = records.limits.limits(records.amounts)
-        packed, looked_at, started = slurm.slurm_pass(
-            LOWEST_SWITCH if self.tree else CONTIGUOUS,
-            order,
-            records.table,
-            rules,
-            limits,
-            self._weights,
-            view.waiting.store.columns,
-            shapes,
-            eligible,
-            self._capacity,
-            self._scarce,
-            self._places,
-            view.free,
-            view.running.rows,
-            view.running.arena.node,
-            view.running.arena.amount,
+        packed, looked_at, started = self._machine.run(
+            view, (order, records.table), self._rules_for(eligible), limits, (shapes, eligible)
         )
         decision = decision_of(view, packed)
         self._started = started
@@ -235,12 +212,12 @@ class Passes(Dispatcher):
         for record in started:
             row = records.table.item(record, r.ROW)
             if records.table.item(record, r.SEVERAL):
-                self._queue.remove(records.records_of(row))
+                self._queue.remove(records.of_row[row])
             else:
                 self._queue.remove((record,))
             self._waiting -= 1
             self._running.add(record, row)
-            self._calculations.started(
+            self._usage.started(
                 records.table.item(record, r.ASSOCIATION), records.billing.item(record), now
             )
 
@@ -248,7 +225,7 @@ class Passes(Dispatcher):
         """Return the rules of a pass; where groups of nodes begin whatever is free is kept."""
         there, nodes = self._records.reservations, self._records.partitions.nodes
         if eligible is not self._eligible:
-            weights = [self._weights] if len(self._weights) else []
+            weights = [self._machine.weights] if len(self._machine.weights) else []
             begins = r.group_begins(eligible.T, nodes.T, there.nodes.T, *weights)
             kept = there.start, there.end, there.nodes
             self._rules = r.Rules(self._numbers, begins, nodes, *kept)
@@ -287,8 +264,9 @@ class Passes(Dispatcher):
         if store.columns.item(row, c.ATTEMPTS) > self._attempts.get(row, 0):
             self._attempts[row] = store.columns.item(row, c.ATTEMPTS)
             self._rest(numbers, now + _REST)
+        of_job = np.arange(numbers.start, numbers.stop)
+        records.prioritise(of_job, now, self._usage.fair_share)
         for record in numbers:
-            records.prioritise_one(record, now, self._calculations.fair_share)
             self._queue.insert(record)
         self._waiting += 1
         return numbers
@@ -296,14 +274,13 @@ class Passes(Dispatcher):
     def _rest(self, numbers: range, until: int) -> None:
         """Let a job that was queued again start no earlier than at some second."""
         records = self._records
-        records.table[numbers.start : numbers.stop, r.BEGINS] = until
-        records.since[numbers.start : numbers.stop] = until
+        records.table[numbers.start : numbers.stop, [r.BEGINS, r.SINCE]] = until
         self._rests.append(until)
 
     def _note_ends(self, columns: IntArray, now: int) -> None:
         """Let jobs that do not run any more count no more."""
         running, records = self._running, self._records
-        places = slurm.not_running(running.rows, columns)
+        places = np.flatnonzero(columns[running.rows, c.STATE] != c.RUNNING)
         if not len(places):
             return
         starts = columns[running.rows[places], c.START].tolist()
@@ -312,7 +289,7 @@ class Passes(Dispatcher):
             slurm.release(records.table, ended, records.limits.limits(records.amounts))
         for record, start in zip(ended.tolist(), starts, strict=True):
             association = records.table.item(record, r.ASSOCIATION)
-            self._calculations.ended(association, records.billing.item(record), start, now)
+            self._usage.ended(association, records.billing.item(record), start, now)
         self._timing.ended(now)
 
     def _compare(self, view: View) -> list[int]:
@@ -325,11 +302,11 @@ class Passes(Dispatcher):
         for row in np.intersect1d(list(self._claimed), waiting).tolist():
             self._count(self._claimed.pop(row), -1)
         for row in np.setdiff1d(queued, waiting).tolist():
-            self._queue.remove(records.records_of(row))
+            self._queue.remove(records.of_row[row])
             self._waiting -= 1
             if columns.item(row, c.STATE) == c.WAITING:
                 # Others make room for it: it counts in its limits already.
-                self._claimed[row] = records.records_of(row)[0]
+                self._claimed[row] = records.of_row[row][0]
                 self._count(self._claimed[row], 1)
         unknown = np.setdiff1d(view.running.rows, self._running.rows)
         for row in unknown.tolist():
@@ -338,7 +315,7 @@ class Passes(Dispatcher):
             self._running.add(record, row)
             self._count(record, 1)
             association = records.table.item(record, r.ASSOCIATION)
-            self._calculations.started(association, records.billing.item(record), start)
+            self._usage.started(association, records.billing.item(record), start)
         arrived: list[int] = []
         for row in np.setdiff1d(waiting, queued).tolist():
             arrived += self._enqueue(view.waiting.store, row, now)
@@ -354,11 +331,10 @@ class Passes(Dispatcher):
     def qos_of(self, rows: IntArray) -> IntArray:
         """Return the positions of jobs' QOS in the policy, -1 for jobs without."""
         records = self._records
-        found = np.full(len(rows), -1, dtype=np.int64)
-        known = rows < len(records.of_row)
-        first = records.of_row[rows[known], 0]
-        found[known] = np.where(first >= 0, records.qos[first], -1)
-        return found
+        known = (records.of_row.get(row) for row in rows.tolist())
+        return np.array(
+            [records.table.item(one.start, r.QOS) if one else -1 for one in known], dtype=np.int64
+        )
 
     # --- what it says of itself -------------------------------------------------------------------
 
@@ -366,7 +342,7 @@ class Passes(Dispatcher):
         """Return the queue in Slurm's order, as of the last decision."""
         records = self._records
         known = np.concatenate([self._queue.order, self._started])
-        known = known[np.lexsort((known, records.keys(known)))]
+        known = known[np.lexsort((known, records.table[known, r.KEY]))]
         waiting = view.waiting.rows
         rows = records.table[known, r.ROW]
         rows = np.concatenate([rows[np.isin(rows, waiting)], waiting])
@@ -401,17 +377,16 @@ class Passes(Dispatcher):
         over, records = self._holding(row), self._records
         told = (
             records.limits.told(over, int(records.table[one, r.TEMPLATE]), records.amounts[one])
-            for one in (records.records_of(row) if over >= 0 else ())
+            for one in (records.of_row[row] if over >= 0 else ())
         )
         return next(filter(None, told), "")
 
     def _holding(self, row: int) -> int:
         """Return a counter of the limits that holds a job now, -1 if none does."""
         records = self._records
-        if row >= len(records.of_row) or records.of_row[row, 0] < 0:
-            return -1
+        own = records.of_row.get(row, range(0))
         limits = records.limits.limits(records.amounts)
-        return int(slurm.holding(records.table, *records.of_row[row].tolist(), limits))
+        return int(slurm.holding(records.table, own.start, own.stop, limits))
 
     def never_starts(self, view: View) -> IntArray:
         """Return the jobs that no limit would ever let start, or whose reservation has passed."""
@@ -419,7 +394,7 @@ class Passes(Dispatcher):
         found = [
             row
             for row in view.waiting.rows.tolist()
-            if all(records.never_fits(one, view.now) for one in records.records_of(row))
+            if all(records.never_fits(one, view.now) for one in records.of_row[row])
         ]
         return np.array(found, dtype=np.int64)
 
@@ -433,26 +408,21 @@ class Passes(Dispatcher):
         claimed = np.array(list(self._claimed.values()), dtype=np.int64)
         live = np.concatenate([self._queue.order, self._running.records, claimed])
         return {
-            "rows": records.table[live, r.ROW],
-            "partitions": records.table[live, r.PARTITION],
-            "planned": records.table[live, r.PLANNED],
-            "since": records.since[live],
-            "priorities": records.table[live, r.PRIORITY],
+            "records": records.table[live],
             "waiting": len(self._queue),
             "claimed": len(claimed),
-            "begins": records.table[live, r.BEGINS],
             "attempts": np.array(list(self._attempts.items()), dtype=np.int64).reshape(-1, 2),
             "rests": np.array(self._rests, dtype=np.int64),
             "change": -1 if self._change is None else self._change,
             "known": self._known,
             "reordered": self._reordered,
-            "calculations": self._calculations.state(),
+            "usage": self._usage.state(),
             "timing": self._timing.state(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
-        self._calculations.restore(state["calculations"])
+        self._usage.restore(state["usage"])
         self._timing.restore(state["timing"])
         self._known = int(state["known"])
         self._attempts = dict(state["attempts"].tolist())
@@ -469,16 +439,13 @@ class Passes(Dispatcher):
         # Whatever it is: jobs may have other shapes in this view.
         self._reordered = -1
         records, store = self._records, view.waiting.store
-        columns = ("rows", "partitions", "since", "priorities", "planned", "begins")
-        entries = zip(*(saved[name].tolist() for name in columns), strict=True)
-        for place, (row, partition, since, priority, *seen) in enumerate(entries):
-            numbers = records.add(store, row, since)
-            record = next(
-                one for one in numbers if records.table.item(one, r.PARTITION) == partition
-            )
-            records.since[record] = since
-            records.table[record, r.PRIORITY] = priority
-            records.table[record, [r.PLANNED, r.BEGINS]] = seen
+        kept = [r.SINCE, r.PRIORITY, r.PLANNED, r.BEGINS, r.KEY]
+        for place, known in enumerate(saved["records"]):
+            row = int(known[r.ROW])
+            numbers = records.add(store, row, int(known[r.SINCE]))
+            at = records.table[numbers.start : numbers.stop, r.PARTITION].tolist()
+            record = numbers[at.index(known[r.PARTITION])]
+            records.table[record, kept] = known[kept]
             if place < int(saved["waiting"]):
                 self._queue.insert(record)
             else:

@@ -23,10 +23,9 @@ from cpsched.api.dispatchers import (
     with_plan,
 )
 from cpsched.api.errors import ConfigError, check_choice, check_least
-from cpsched.api.kernels import CONTIGUOUS, LOWEST_SWITCH, packed_places
 from cpsched.api.model import columns as c
 from cpsched.api.model import immutable
-from slurm_adapter.kernels import passes as slurm
+from slurm_adapter.dispatch.machine import Machine
 from slurm_adapter.kernels import records as r
 
 if TYPE_CHECKING:
@@ -101,12 +100,7 @@ class SlurmBackfill(LearningDispatcher):
         ConfigError
             If the tree has no switches, or a reservation would keep a whole counted pool.
         """
-        if self.tree and system.topology.num_levels < 2:
-            raise ConfigError(
-                "topology=tree needs switches or blocks: describe them in [topology], or set"
-                " topology=line",
-                where=f"system {system.name}",
-            )
+        self._machine = Machine(system, tree=self.tree, weights=_ALIKE)
         if self.close and system.is_counted_pool:
             raise ConfigError(
                 "the machine is a counted pool, so with reserve=nodes the first reservation"
@@ -114,9 +108,6 @@ class SlurmBackfill(LearningDispatcher):
                 where=f"system {system.name}",
             )
         super().reset(system, seed)
-        self._places = packed_places(system.topology)
-        self._capacity: IntArray = system.capacity
-        self._scarce = np.zeros(system.capacity.shape[1], dtype=np.int64)
         self._numbers = r.plain_numbers()
         self._numbers[r.TESTED], self._numbers[r.WINDOW] = self.depth, self.window
         self._numbers[r.CLOSE] = self.close
@@ -136,23 +127,12 @@ class SlurmBackfill(LearningDispatcher):
         numbers[r.NUM_PARTITIONS] = queues.max(initial=-1) + 1
         if view.eligible is not self._eligible:
             self._begins, self._eligible = r.group_begins(view.eligible.T), view.eligible
-        packed, looked_at, _ = slurm.slurm_pass(
-            LOWEST_SWITCH if self.tree else CONTIGUOUS,
-            np.arange(len(rows)),
-            records,
+        packed, looked_at, _ = self._machine.run(
+            view,
+            (np.arange(len(rows)), records),
             r.plain_rules(numbers, self._begins, len(view.free)),
             r.no_limits(len(rows)),
-            _ALIKE,
-            store.columns,
-            store.shapes,
-            view.eligible,
-            self._capacity,
-            self._scarce,
-            self._places,
-            view.free,
-            view.running.rows,
-            view.running.arena.node,
-            view.running.arena.amount,
+            (store.shapes, view.eligible),
         )
         decision = decision_of(view, packed)
         if len(decision.actions) == len(view.waiting):

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import ConfigError, did_you_mean
-from cpsched.api.tools import read_toml
 from slurm_adapter.dispatch import policy_file
-from slurm_adapter.dispatch.policy import LIMITS
-from slurm_adapter.dispatch.policy_file import toml
+from slurm_adapter.dispatch.policy import (
+    ASSOCIATIONS,
+    LIMITS,
+    PARTITIONS,
+    QOS,
+    RESERVATIONS,
+    Policy,
+    Table,
+)
+from slurm_adapter.dispatch.values import count
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable
 
-    from slurm_adapter.dispatch.policy import Policy
-
-#: The tables of a policy by what edits call them: where they are, and by which key of theirs.
+#: The tables of a policy by what edits call them, and by which attribute entries are named.
 _TABLES = {
-    "qos": ("qos", "Name"),
-    "partition": ("partition", "PartitionName"),
-    "account": ("association", "Account"),
-    "user": ("association", "User"),
-    "reservation": ("reservation", "ReservationName"),
+    "qos": (QOS, "name"),
+    "partition": (PARTITIONS, "name"),
+    "account": (ASSOCIATIONS, "account"),
+    "user": (ASSOCIATIONS, "user"),
+    "reservation": (RESERVATIONS, "name"),
 }
-_LICENSES = "licenses"
+_LICENSES, _LICENSE = "licenses", count(1)
 #: Limits of a QOS, and those of associations that they go before.
 _ABOVE = (("MaxJobsPU", "MaxJobs"), ("MaxJobsPA", "MaxJobs"), ("GrpJobs", "GrpJobs"))
 #: Keys of partitions that are not in the policy.
@@ -47,25 +53,70 @@ def edited(policy: Policy, edits: Iterable[str]) -> Policy:
         If one is not of that form, the policy has not what it names, or the value is invalid.
     """
     for text in edits:
-        content = read_toml(policy_file.to_toml(policy))
         place, _, value = (part.strip() for part in text.partition("="))
         table, _, rest = place.partition(".")
-        if table == _LICENSES:
-            entries, key = [content.setdefault(_LICENSES, {})], rest
-        else:
-            name, _, key = rest.rpartition(".")
-            entries = _entries(content, table, name, text)
-        for entry in entries:
-            entry.pop(key, None)
-            if value:
-                entry[key] = int(value) if value.isdigit() else value
+        name, _, key = rest.rpartition(".")
+        named = None if table == _LICENSES else _named(policy, table, name, text)
         try:
-            policy = policy_file.parse("\n".join(_lines(content)), where=text)
-        except ConfigError as error:
-            # Lines and tables refer to a file that does not exist.
-            reason = str(error).partition(f"{error.key}: ")[2] or str(error)
-            raise ConfigError(elsewhere(key, reason), where=text, key=key) from None
+            policy = _changed(policy, named, key, value) if named else _counted(policy, rest, value)
+        except ValueError as error:
+            raise ConfigError(elsewhere(key, str(error)), where=text, key=key) from None
+        for _, message in policy_file.problems(policy):
+            raise ConfigError(message, where=text, key=key)
     return policy
+
+
+def _named(policy: Policy, kind: str, name: str, text: str) -> tuple[Table, list[Any]]:
+    """Return the table of an edit and those of its entries that it names."""
+    if kind not in _TABLES:
+        known = (*_TABLES, _LICENSES)
+        named = [
+            other
+            for other, (table, field) in _TABLES.items()
+            if any(getattr(one, field) == kind for one in table.of(policy))
+        ]
+        hint = f" Did you mean '{named[0]}.{text}'?" if named else did_you_mean(kind, known)
+        raise ConfigError(f"{kind!r} must be one of: {', '.join(known)}.{hint}", where=text)
+    if not name:
+        raise ConfigError(f"must be {kind}.NAME.KEY=VALUE", where=text)
+    table, field = _TABLES[kind]
+    there = [one for one in table.of(policy) if kind != "account" or not one.user]
+    found = [one for one in there if getattr(one, field) == name]
+    if not found:
+        names = list(dict.fromkeys(filter(None, (getattr(one, field) for one in there))))
+        listed, hint = ", ".join(names) or "none", did_you_mean(name, names)
+        raise ConfigError(f"there is no {kind} {name!r}; there are: {listed}.{hint}", where=text)
+    return table, found
+
+
+def _changed(policy: Policy, named: tuple[Table, list[Any]], name: str, text: str) -> Policy:
+    """Return a policy in which a key of some entries has a value, or none where it is empty."""
+    table, entries = named
+    key = next((one for one in table.keys if one.name == name), None)
+    if key is None:
+        names = [one.name for one in table.keys]
+        raise ValueError(f"there is no such key.{did_you_mean(name, names)}")
+    try:
+        value = key.kind.read(text) if text else key.usual
+    except ValueError as error:
+        raise ValueError(f"is {text!r}, {error}") from None
+    found = []
+    for one in table.of(policy):
+        new = one
+        if one in entries and key.field == "limits":
+            others = {other: own for other, own in one.limits.items() if other != name}
+            new = replace(one, limits={**others, **({name: value} if text else {})})
+        elif one in entries:
+            new = replace(one, **{key.field: value})
+        found.append(new)
+    within: Any = tuple(found) if table is ASSOCIATIONS else {one.name: one for one in found}
+    return replace(policy, **{table.within: within})
+
+
+def _counted(policy: Policy, name: str, text: str) -> Policy:
+    """Return a policy with so many licences of a name, or none where that is empty."""
+    others = {one: number for one, number in policy.licenses.items() if one != name}
+    return replace(policy, licenses=others | ({name: _LICENSE.read(text)} if text else {}))
 
 
 def overridden(policy: Policy) -> list[str]:
@@ -103,33 +154,3 @@ def elsewhere(key: str, reason: str) -> str:
     if key in _IN_SYSTEM:
         return "it is a key of partitions in the system file"
     return reason
-
-
-def _entries(content: dict[str, Any], table: str, name: str, text: str) -> list[dict[str, Any]]:
-    if table not in _TABLES:
-        known = (*_TABLES, _LICENSES)
-        named = [
-            kind
-            for kind, (section, called) in _TABLES.items()
-            if any(one.get(called) == table for one in content.get(section, []))
-        ]
-        hint = f" Did you mean '{named[0]}.{text}'?" if named else did_you_mean(table, known)
-        raise ConfigError(f"{table!r} must be one of: {', '.join(known)}.{hint}", where=text)
-    if not name:
-        raise ConfigError(f"must be {table}.NAME.KEY=VALUE", where=text)
-    section, key = _TABLES[table]
-    there = [one for one in content.get(section, []) if table != "account" or not one.get("User")]
-    found = [one for one in there if one.get(key) == name]
-    if not found:
-        names = list(dict.fromkeys(one[key] for one in there if key in one))
-        hint = did_you_mean(name, names)
-        listed = ", ".join(names) or "none"
-        raise ConfigError(f"there is no {table} {name!r}; there are: {listed}.{hint}", where=text)
-    return found
-
-
-def _lines(content: Mapping[str, Any]) -> Iterator[str]:
-    for name, value in content.items():
-        for entry in value if isinstance(value, list) else [value]:
-            yield f"[[{name}]]" if isinstance(value, list) else f"[{name}]"
-            yield from (f"{toml(key)} = {toml(one)}" for key, one in entry.items())

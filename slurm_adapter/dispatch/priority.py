@@ -47,7 +47,7 @@ class Asked(NamedTuple):
     qos: IntArray
     association: IntArray
     nice: IntArray
-    tres: FloatArray
+    tres: FloatArray | IntArray
 
 
 class Factors(NamedTuple):
@@ -62,24 +62,13 @@ class Factors(NamedTuple):
     nice: IntArray
     tres: FloatArray
 
-    def total(self) -> FloatArray:
-        """Return the sum, at least 1 (0 is for jobs that are held) and at most 2**32 - 1."""
-        summed = (
-            self.age
-            + self.association
-            + self.fair_share
-            + self.job_size
-            + self.partition
-            + self.qos
-            + self.tres.sum(axis=1)
-            - self.nice
-        )
-        clipped: FloatArray = np.clip(summed, 1.0, _MOST)
-        return clipped
-
     def priority(self) -> IntArray:
-        """Return the priorities: whole numbers, fractions are dropped."""
-        return self.total().astype(np.int64)
+        """Return whole numbers, at least 1 (0 is for jobs that are held) and at most 2**32 - 1."""
+        # In Slurm's order: sums of the same numbers are cut off at the same.
+        summed = self.age + self.association + self.fair_share + self.job_size + self.partition
+        summed = summed + self.qos + (self.tres.sum(axis=1) - self.nice)
+        found: IntArray = np.clip(summed, 1.0, _MOST).astype(np.int64)
+        return found
 
 
 def _none() -> FloatArray:
@@ -137,7 +126,7 @@ class Multifactor:
             Of each association, shape ``(A,)``.
         """
         return Factors(
-            age=self.age_of(jobs.since, now),
+            age=self.age * self._age(jobs.since, now),
             association=self.association_weight * _at(self.association, jobs.association),
             fair_share=self.fair_share * _at(fair_share, jobs.association),
             job_size=self.job_size * self._size(jobs),
@@ -147,12 +136,10 @@ class Multifactor:
             tres=self._tres(jobs),
         )
 
-    def age_of(self, since: IntArray, now: int) -> FloatArray:
-        """Return the weighted age factor of jobs whose age counts from some second on."""
+    def _age(self, since: IntArray, now: int) -> FloatArray:
+        """Return the age factor of jobs whose age counts from some second on."""
         waited = np.maximum(now - since, 0)
-        factor = np.where(waited < self.max_age, waited / max(self.max_age, 1), 1.0)
-        aged: FloatArray = self.age * factor
-        return aged
+        return np.where(waited < self.max_age, waited / max(self.max_age, 1), 1.0)
 
     def _size(self, jobs: Asked) -> FloatArray:
         """Return the job size factor, within [0, 1]."""

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from cpsched.api.model import FloatArray, IntArray
     from slurm_adapter.dispatch.records import Records
 
-_FEWEST = 256
-
 
 class SortedQueue:
     """
@@ -29,106 +27,83 @@ class SortedQueue:
     ----------
     records
         All records.
+
+    Attributes
+    ----------
+    order
+        The records in order.
     """
 
     def __init__(self, records: Records) -> None:
         self._records = records
-        self._order: IntArray = np.zeros(_FEWEST, dtype=np.int64)
-        self._keys: IntArray = np.zeros(_FEWEST, dtype=np.int64)
-        self._size = 0
+        self.order: IntArray = np.zeros(0, dtype=np.int64)
+        self._keys: IntArray = self.order
 
     def __len__(self) -> int:
-        return self._size
+        return len(self.order)
 
-    @property
-    def order(self) -> IntArray:
-        """The records in order."""
-        return self._order[: self._size]
-
-    def insert(self, record: int) -> int:
-        """Put a record at its place, and return that."""
-        size = self._size
-        if size == len(self._order):
-            self._order = np.concatenate([self._order, np.zeros_like(self._order)])
-            self._keys = np.concatenate([self._keys, np.zeros_like(self._keys)])
-        key = self._key(record)
-        at = int(self._keys[:size].searchsorted(key, side="right"))
-        while at and self._keys[at - 1] == key and self._order[at - 1] > record:
+    def insert(self, record: int) -> None:
+        """Put a record at its place."""
+        key = self._records.table.item(record, r.KEY)
+        at = int(self._keys.searchsorted(key, side="right"))
+        while at and self._keys[at - 1] == key and self.order[at - 1] > record:
             at -= 1
-        for array, value in ((self._order, record), (self._keys, key)):
-            array[at + 1 : size + 1] = array[at:size]
-            array[at] = value
-        self._size = size + 1
-        return at
+        self._splice(at, at, ([record], [key]))
 
     def remove(self, records: Iterable[int]) -> None:
         """Take records out; those that are not in it are passed over."""
         for record in records:
-            size = self._size
-            key = self._key(record)
-            at = int(self._keys[:size].searchsorted(key))
-            while at < size and self._keys[at] == key and self._order[at] != record:
+            key = self._records.table.item(record, r.KEY)
+            at = int(self._keys.searchsorted(key))
+            while at < len(self) and self._keys[at] == key and self.order[at] != record:
                 at += 1
-            if at < size and self._order[at] == record:
-                for array in (self._order, self._keys):
-                    array[at : size - 1] = array[at + 1 : size]
-                self._size = size - 1
+            if at < len(self) and self.order[at] == record:
+                self._splice(at, at + 1, ([], []))
+
+    def _splice(self, begin: int, end: int, new: tuple[list[int], list[int]]) -> None:
+        """Replace a part of the queue by records with their keys."""
+        self.order, self._keys = (
+            np.concatenate([array[:begin], np.array(own, dtype=np.int64), array[end:]])
+            for array, own in zip((self.order, self._keys), new, strict=True)
+        )
 
     def prioritise(self, now: int, fair_share: FloatArray) -> bool:
         """Recompute all priorities, and sort; return whether the order has changed."""
-        order = self.order
-        if not len(order):
-            return False
-        before = order.copy()
-        self._records.prioritise(order, now, fair_share)
-        keys = self._records.keys(order)
-        sort = np.lexsort((order, keys))
-        self._order[: self._size] = order[sort]
-        self._keys[: self._size] = keys[sort]
+        before = self.order
+        self._records.prioritise(before, now, fair_share)
+        keys = self._records.table[before, r.KEY]
+        sort = np.lexsort((before, keys))
+        self.order, self._keys = before[sort], keys[sort]
         return not np.array_equal(before, self.order)
-
-    def _key(self, record: int) -> int:
-        item = self._records.table.item
-        tier = int(self._records.partitions.tier[item(record, r.PARTITION)])
-        safe = self._records.safe.item(self._records.qos.item(record))
-        first = (safe << 1) + (item(record, r.RESERVATION) >= 0)
-        return -((((first << 17) + tier) << 32) + item(record, r.PRIORITY))
 
 
 class Running:
-    """Records of the jobs that run, in any order."""
+    """
+    Records of the jobs that run, in any order.
+
+    Attributes
+    ----------
+    records, rows
+        The records, and their rows of the job store.
+    """
 
     def __init__(self) -> None:
-        self._records: IntArray = np.zeros(_FEWEST, dtype=np.int64)
-        self._rows: IntArray = np.zeros(_FEWEST, dtype=np.int64)
-        self._size = 0
+        self.records: IntArray = np.zeros(0, dtype=np.int64)
+        self.rows: IntArray = self.records
 
     def __len__(self) -> int:
-        return self._size
-
-    @property
-    def records(self) -> IntArray:
-        """The records."""
-        return self._records[: self._size]
-
-    @property
-    def rows(self) -> IntArray:
-        """Their rows of the job store."""
-        return self._rows[: self._size]
+        return len(self.records)
 
     def add(self, record: int, row: int) -> None:
         """Note that a job has started."""
-        if self._size == len(self._records):
-            self._records = np.concatenate([self._records, np.zeros_like(self._records)])
-            self._rows = np.concatenate([self._rows, np.zeros_like(self._rows)])
-        self._records[self._size], self._rows[self._size] = record, row
-        self._size += 1
+        self.records = np.append(self.records, record)
+        self.rows = np.append(self.rows, row)
 
     def take(self, places: IntArray) -> IntArray:
         """Take the records at some places out, and return them."""
-        taken = self._records[places].copy()
+        taken = self.records[places]
         for at in places[::-1].tolist():
-            last = self._size - 1
-            self._records[at], self._rows[at] = self._records[last], self._rows[last]
-            self._size = last
+            # The last one takes the place.
+            self.records[at], self.rows[at] = self.records[-1], self.rows[-1]
+            self.records, self.rows = self.records[:-1], self.rows[:-1]
         return taken

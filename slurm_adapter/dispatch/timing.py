@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 
 _MICROSECONDS = 10**6
 _FAR = int(FAR)
+#: What its state is made of.
+_REMEMBERED = (
+    *("after_end", "queued", "last", "last_queued", "full", "backfill", "last_backfill", "news"),
+)
 
 
 class Timing:
@@ -123,22 +127,9 @@ class Timing:
 
     def state(self) -> Mapping[str, Any]:
         """Return when passes are due."""
-        return {
-            "after_end": self._after_end,
-            "queued": self._queued,
-            "last": self._last,
-            "last_queued": self._last_queued,
-            "full": self._full,
-            "backfill": self._backfill,
-            "last_backfill": self._last_backfill,
-            "news": self._news,
-        }
+        return {name: getattr(self, f"_{name}") for name in _REMEMBERED}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
-        for name in (
-            *("after_end", "queued", "last", "last_queued", "full"),
-            *("backfill", "last_backfill"),
-        ):
+        for name in _REMEMBERED:
             setattr(self, f"_{name}", int(state[name]))
-        self._news = bool(state["news"])

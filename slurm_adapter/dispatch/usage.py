@@ -1,4 +1,8 @@
-"""When usage and shares are computed: every ``PriorityCalcPeriod``, and what follows from them."""
+"""
+What associations have used as Slurm counts it: usage decays, and is computed every so often.
+
+After Slurm's page *Multifactor Priority Plugin*.
+"""
 
 from __future__ import annotations
 
@@ -7,57 +11,89 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from slurm_adapter.dispatch.fair_share import Usage
-
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.api.model import FloatArray
-    from slurm_adapter.dispatch.accounts import Accounts
+    from slurm_adapter.dispatch.fair_share import ShareTree
     from slurm_adapter.dispatch.policy import Policy
 
+#: Slurm's ln 2, with three digits.
+_LN_2 = 0.693
 
-class Calculations:
+
+class Usage:
     """
-    Usage of associations and their fair-share factors, computed at multiples of a period.
+    Usage of associations in billing seconds, with decay, and their fair-share factors.
+
+    Both are computed at multiples of ``PriorityCalcPeriod``. Running jobs are charged then for what
+    they have run since the last time, and ended ones at once. What is charged for some seconds
+    decays for as long.
 
     Parameters
     ----------
-    policy, accounts
-        The rules, and the associations.
+    tree, policy
+        The associations, and the rules.
+    used
+        What each of them has used before, with all below it.
     epoch
         Unix time of second 0, from which days, weeks and months are counted.
 
     Attributes
     ----------
+    raw
+        Of each association and all below it, shape ``(A,)``.
     fair_share
         Factor of each association, as of the last computation.
     next_at
         The second of the next one.
     """
 
-    def __init__(self, policy: Policy, accounts: Accounts, epoch: int = 0) -> None:
-        self._tree = accounts.tree
-        flags = policy["PriorityFlags"]
-        self._classic = "NO_FAIR_TREE" in flags or "DEPTH_OBLIVIOUS" in flags
-        self._oblivious = "DEPTH_OBLIVIOUS" in flags
+    def __init__(
+        self, tree: ShareTree, policy: Policy, used: FloatArray | float = 0.0, epoch: int = 0
+    ) -> None:
+        self._tree = tree
+        self._classic = "NO_FAIR_TREE" in policy["PriorityFlags"]
         self._dampening = float(policy["FairShareDampeningFactor"])
         self._period: int = max(policy["PriorityCalcPeriod"], 1)
         multifactor = policy["PriorityType"] == "priority/multifactor"
         self._counts = multifactor and policy["PriorityWeightFairshare"] > 0
-        self.usage = Usage(accounts.tree, policy["PriorityDecayHalfLife"])
-        self.usage.raw[:] = accounts.usage()
+        half_life = policy["PriorityDecayHalfLife"]
+        self._factor = 1 - _LN_2 / half_life if half_life > 0 else 1.0
         self._resets, self._epoch = policy["PriorityUsageResetPeriod"], epoch
         self._reset_at = self._next_reset(0)
-        if self._resets == "NOW":
-            self.usage.reset()
+        self.raw: FloatArray = np.zeros(len(tree))
+        self.raw += 0.0 if self._resets == "NOW" else used
+        self._last = 0
+        #: Billing a second of the running jobs of each association.
+        self._rate: FloatArray = np.zeros(len(tree))
+        #: What those of them that started since the last calculation did not run of it.
+        self._late: list[tuple[int, int, float]] = []
         self.next_at: int = self._period
-        self.fair_share: FloatArray = np.zeros(len(self._tree))
+        self.fair_share: FloatArray = np.zeros(len(tree))
         self._judge()
 
-    def due(self, now: int) -> bool:
-        """Say whether a computation is due."""
-        return now >= self.next_at
+    def started(self, association: int, billing: float, now: int) -> None:
+        """Charge a job from now on; ``billing`` counts the usage factor of its QOS."""
+        if self._counts and association >= 0:
+            self._rate[association] += billing
+            if now > self._last:
+                self._late.append((association, now, billing))
+
+    def ended(self, association: int, billing: float, start: int, now: int) -> None:
+        """Charge a job that ends now for what it has run since the last calculation."""
+        if not self._counts or association < 0:
+            return
+        self._rate[association] -= billing
+        if abs(self._rate[association]) < 1e-6 * max(billing, 1e-6):
+            self._rate[association] = 0.0
+        if start > self._last:
+            self._late.remove((association, start, billing))
+        amount = billing * self._weight(now - max(start, self._last))
+        at = association
+        while at >= 0:
+            self.raw[at] += amount
+            at = self._tree.parent[at]
 
     def advance(self, now: int) -> int:
         """Do the computations that are due; return the second of the last."""
@@ -65,9 +101,9 @@ class Calculations:
         while True:
             if self._counts:
                 if at >= self._reset_at:
-                    self.usage.reset()
+                    self.raw[:] = 0.0
                     self._reset_at = self._next_reset(at)
-                self.usage.advance(at)
+                self._charge(at)
             if at + self._period > now:
                 break
             at += self._period
@@ -75,25 +111,30 @@ class Calculations:
         self._judge()
         return at
 
-    def started(self, association: int, billing: float, now: int) -> None:
-        """Charge a job from now on."""
-        if self._counts and association >= 0:
-            self.usage.started(association, billing, now)
+    def _charge(self, now: int) -> None:
+        """Let usage decay until a calculation now, and charge what runs."""
+        seconds = now - self._last
+        self.raw *= max(self._factor**seconds, np.finfo(np.float64).tiny)
+        charge = self._rate * self._weight(seconds)
+        for association, start, billing in self._late:
+            charge[association] += billing * (self._weight(now - start) - self._weight(seconds))
+        self._late.clear()
+        self.raw += self._tree.summed_up(charge)
+        self._last = now
 
-    def ended(self, association: int, billing: float, start: int, now: int) -> None:
-        """Charge a job no more that ends now."""
-        if self._counts and association >= 0:
-            self.usage.ended(association, billing, start, now)
+    def _weight(self, seconds: float) -> float:
+        """Return the usage of a number of seconds of a running job."""
+        return float(seconds * self._factor**seconds)
 
     def _judge(self) -> None:
         """Work out the factors."""
-        if not self._counts:
-            return
-        if self._classic:
-            effective = self._tree.effective_usage(self.usage.norm, depth_oblivious=self._oblivious)
+        if self._counts and self._classic:
+            # Each association's part of all usage.
+            norm = np.minimum(self.raw / (self.raw[0] or 1.0), 1.0)
+            effective = self._tree.effective_usage(norm)
             self.fair_share = self._tree.classic(effective, self._dampening)
-        else:
-            self.fair_share = self._tree.fair_tree(self.usage.raw)
+        elif self._counts:
+            self.fair_share = self._tree.fair_tree(self.raw)
 
     def _next_reset(self, at: int) -> float:
         """Return the second after one at which usage is forgotten."""
@@ -115,8 +156,13 @@ class Calculations:
 
     def state(self) -> Mapping[str, Any]:
         """Return usage, factors and when the next computation is due."""
+        late = np.array([(at, start) for at, start, _ in self._late], dtype=np.int64)
         return {
-            "usage": dict(self.usage.state()),
+            "raw": self.raw.copy(),
+            "rate": self._rate.copy(),
+            "last": self._last,
+            "late": late.reshape(-1, 2),
+            "late_billing": np.array([billing for _, _, billing in self._late]),
             "fair_share": self.fair_share.copy(),
             "next_at": self.next_at,
             "reset_at": -1 if self._reset_at == float("inf") else int(self._reset_at),
@@ -124,7 +170,9 @@ class Calculations:
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
-        self.usage.restore(state["usage"])
+        self.raw[:], self._rate[:] = state["raw"], state["rate"]
+        self._last, self.next_at = int(state["last"]), int(state["next_at"])
+        pairs = zip(state["late"].tolist(), state["late_billing"].tolist(), strict=True)
+        self._late = [(at, start, billing) for (at, start), billing in pairs]
         self.fair_share = np.array(state["fair_share"], dtype=np.float64)
-        self.next_at = int(state["next_at"])
         self._reset_at = state["reset_at"] if state["reset_at"] >= 0 else float("inf")

@@ -6,16 +6,17 @@ import csv
 import io
 import json
 from collections import Counter
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.tools import duration, write_all
 from slurm_adapter.fidelity.downtime import as_csv, downtimes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from cpsched.api.model import AnyArray
     from slurm_adapter.fidelity.check import Check
     from slurm_adapter.fidelity.differences import Difference
     from slurm_adapter.fidelity.measures import Fidelity, Measured
@@ -31,11 +32,11 @@ def write_files(checked: Check, found: Sequence[Difference], folder: Path) -> li
     outages = {"fidelity-outages.csv": as_csv(checked.schedule, down).encode()} if down else {}
     whole, workload = checked.whole, checked.schedule.workload
     about: dict[str, Any] = {
-        "statement": statement(whole, checked.repeats),
+        "statement": list(statement(whole, checked.repeats)),
         **whole.to_dict(),
         "split": checked.split,
         "lag": checked.lag,
-        "given_what_ran": checked.given.to_dict(),
+        "given_what_ran": asdict(checked.given),
         "fit": None if checked.fit is None else asdict(checked.fit),
         "repeats": [asdict(one) for one in checked.repeats],
         "first_part": asdict(checked.first.overall),
@@ -46,39 +47,29 @@ def write_files(checked: Check, found: Sequence[Difference], folder: Path) -> li
         "differences": [asdict(one) for one in found],
         "downtimes": down,
     }
-    submit = workload.submit[whole.rows].tolist()
-    jobs = zip(
-        workload.job_id[whole.rows].tolist(),
-        submit,
-        whole.recorded.tolist(),
-        whole.simulated.tolist(),
-        whole.error.tolist(),
-        strict=True,
+    rows, waits = whole.rows, (whole.recorded, whole.simulated, whole.error)
+    uses = (whole.recorded_use.round(6), whole.simulated_use.round(6))
+    jobs = _csv(
+        ("job_id", "submit", "recorded_wait_s", "simulated_wait_s", "error_s"),
+        (workload.job_id[rows], workload.submit[rows], *waits),
     )
-    hours = zip(
-        whole.hours.tolist(),
-        whole.recorded_use.round(6).tolist(),
-        whole.simulated_use.round(6).tolist(),
-        strict=True,
-    )
+    hours = _csv(("hour", "recorded_use", "simulated_use"), (whole.hours, *uses))
     return write_all(
         folder,
         {
             "fidelity.json": (json.dumps(about, indent=1) + "\n").encode(),
-            "fidelity-jobs.csv": _csv(
-                ("job_id", "submit", "recorded_wait_s", "simulated_wait_s", "error_s"), jobs
-            ),
-            "fidelity-use.csv": _csv(("hour", "recorded_use", "simulated_use"), hours),
+            "fidelity-jobs.csv": jobs,
+            "fidelity-use.csv": hours,
             **outages,
         },
     )
 
 
-def _csv(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+def _csv(header: Sequence[str], columns: Sequence[AnyArray]) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(header)
-    writer.writerows(rows)
+    writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
     return out.getvalue().encode()
 
 
@@ -90,42 +81,42 @@ _SHORTEST = 60.0
 #: Kinds of groups with a warning if the error of their mean wait is this multiple of the whole's.
 _KINDS, _OFF = ("queue", "GPU", "account", "size"), 1.5
 _MOST_WARNED = 4
+#: What it means for what-ifs; the first {} is the smallest difference that says something.
+_ON_WHAT_IFS = {
+    "closely": "What-ifs: differences in mean wait larger than {} say something about this machine;"
+    " smaller ones are within what the model gets wrong.",
+    "roughly": "What-ifs: take directions and large differences (more than {1} in mean wait), not"
+    " numbers.",
+    "not": "What-ifs: do not trust them yet. Check next, the most frequent causes first:"
+    " nodes that were down (--outages), what cpsched slurm import lists as not modelled,"
+    " the empty machine at the beginning (--measure-from), parameters that have changed"
+    " since (--fit), a longer log; the jobs that differ most show where it begins.",
+}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grade:
-    """How closely waits are reproduced: ``closely``, ``roughly`` or ``not``."""
-
-    word: str
-
-    @classmethod
-    def of(cls, one: Measured) -> Grade:
-        """Judge some jobs by their bias, and by the order of their waits or by their starts."""
-        off = abs(one.bias) / max(one.recorded, _SHORTEST)
-        # If almost no job waits, there is no order to be reproduced.
-        rank = 1.0 if one.rank is None else one.rank
-        for word, (bias, least, near) in (("closely", _CLOSE), ("roughly", _ROUGH)):
-            if off <= bias and (rank >= least or one.within[1] >= near):
-                return cls(word=word)
-        return cls(word="not")
+def grade(one: Measured) -> str:
+    """Say how closely waits are reproduced, by bias, and by their order or starts: closely, ..."""
+    off = abs(one.bias) / max(one.recorded, _SHORTEST)
+    # If almost no job waits, there is no order to be reproduced.
+    rank = 1.0 if one.rank is None else one.rank
+    for word, (bias, least, near) in (("closely", _CLOSE), ("roughly", _ROUGH)):
+        if off <= bias and (rank >= least or one.within[1] >= near):
+            return word
+    return "not"
 
 
-def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> list[str]:
+def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> Iterator[str]:
     """
-    Return sentences on how closely waits are reproduced, and what that means for what-ifs.
+    Yield sentences on how closely waits are reproduced, and what that means for what-ifs.
 
     Parameters
     ----------
     repeats
         The same of other simulations, with submits moved by some seconds.
     """
-    return list(_sentences(fidelity, repeats))
-
-
-def _sentences(fidelity: Fidelity, repeats: Sequence[Measured]) -> Iterator[str]:
     one = fidelity.overall
-    grade = Grade.of(one).word
-    reproduced = "not reproduced" if grade == "not" else f"{grade} reproduced"
+    word = grade(one)
+    reproduced = "not reproduced" if word == "not" else f"{word} reproduced"
     yield (
         f"Waits are {reproduced}: {duration(one.recorded)} on average in the record,"
         f" {duration(one.simulated)} in the simulation ({_share(one)})."
@@ -150,24 +141,7 @@ def _sentences(fidelity: Fidelity, repeats: Sequence[Measured]) -> Iterator[str]
     resolution = max(
         abs(one.bias), one.mean_error / max(one.jobs, 1) ** 0.5, max(means) - min(means)
     )
-    if grade == "closely":
-        yield (
-            "What-ifs: differences in mean wait larger than"
-            f" {duration(resolution)} say something about this machine; smaller ones are within"
-            " what the model gets wrong."
-        )
-    elif grade == "roughly":
-        yield (
-            "What-ifs: take directions and large differences"
-            f" (more than {duration(2 * resolution)} in mean wait), not numbers."
-        )
-    else:
-        yield (
-            "What-ifs: do not trust them yet. Check next, the most frequent causes first:"
-            " nodes that were down (--outages), what cpsched slurm import lists as not modelled,"
-            " the empty machine at the beginning (--measure-from), parameters that have changed"
-            " since (--fit), a longer log; the jobs that differ most show where it begins."
-        )
+    yield _ON_WHAT_IFS[word].format(duration(resolution), duration(2 * resolution))
     yield from _warnings(fidelity)
 
 
@@ -185,7 +159,7 @@ def _since(fidelity: Fidelity) -> Iterator[str]:
 def _repeated(runs: Sequence[Measured]) -> str:
     """Say how far chance goes: what runs with submits a few seconds later come to."""
     means = sorted(one.simulated for one in runs)
-    words = Counter(Grade.of(one).word for one in runs)
+    words = Counter(map(grade, runs))
     said = (
         f"Chance: over {len(runs)} simulations, with submits moved by seconds, the mean wait is"
         f" {duration(means[0])} to {duration(means[-1])}"
@@ -209,7 +183,7 @@ def _warnings(fidelity: Fidelity) -> Iterator[str]:
     off = [
         (kind, name, one)
         for kind, name, one in fidelity.groups
-        if kind in _KINDS and abs(one.bias) > _OFF * whole and Grade.of(one).word == "not"
+        if kind in _KINDS and abs(one.bias) > _OFF * whole and grade(one) == "not"
     ]
     off.sort(key=lambda found: -abs(found[2].bias) * found[2].jobs)
     for kind, name, one in off[:_MOST_WARNED]:

@@ -8,8 +8,8 @@ is judged separately.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -50,10 +50,6 @@ class Agreement:
     earlier: float
     later: float
     median_earlier: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON types."""
-        return asdict(self)
 
 
 def replay(

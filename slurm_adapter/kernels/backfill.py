@@ -33,44 +33,10 @@ from cpsched.api.kernels import (
     with_segments,
 )
 from cpsched.api.model import RUNTIME_ESTIMATE, SHAPE_REQUEST, UNITS
+from slurm_adapter.kernels import records as r
 from slurm_adapter.kernels.nodes import choose_as_slurm
 from slurm_adapter.kernels.placed import append, has_started
-from slurm_adapter.kernels.records import (
-    ARRAY,
-    ARRAY_RESERVATIONS,
-    ASKS,
-    ASSOCIATION,
-    BACKFILL_STARTS,
-    BEGINS,
-    CLOSE,
-    GAP,
-    LIMITS_STOP,
-    NOW,
-    NUM_ASSOCIATIONS,
-    NUM_PARTITIONS,
-    NUM_USERS,
-    OF_ASSOCIATION,
-    OF_BOTH,
-    OF_PARTITION,
-    OF_USER,
-    PARTITION,
-    PARTITION_RESERVATIONS,
-    PLANNED,
-    RESERVATION,
-    RESOLUTION,
-    ROW,
-    SEVERAL,
-    TEMPLATE,
-    TESTED,
-    TIGHT,
-    UNTIL,
-    USER,
-    WINDOW,
-    count_in,
-    holds_up,
-    over_limit,
-    request_of_record,
-)
+from slurm_adapter.kernels.records import count_in, holds_up, over_limit, request_of_record
 
 if TYPE_CHECKING:
     from cpsched.api.model import IntArray
@@ -102,7 +68,7 @@ class Tallies(NamedTuple):
 @inner
 def candidates(order, records, numbers, placed, num_placed):
     """Return the records that a backfill pass considers, in order."""
-    found = np.empty(min(len(order), numbers[TESTED]), dtype=np.int64)
+    found = np.empty(min(len(order), numbers[r.TESTED]), dtype=np.int64)
     count = ZERO
     if num_placed == 0:
         for i in range(len(found)):
@@ -116,8 +82,8 @@ def candidates(order, records, numbers, placed, num_placed):
         if at < num_placed and placed[at] == record:
             at += 2 + 3 * placed[at + 1]
             continue
-        if records[record, SEVERAL] and has_started(
-            placed, num_placed, records, records[record, ROW]
+        if records[record, r.SEVERAL] and has_started(
+            placed, num_placed, records, records[record, r.ROW]
         ):
             continue
         found[count] = record
@@ -126,7 +92,7 @@ def candidates(order, records, numbers, placed, num_placed):
 
 
 @inner
-def that_fit(jobs, records, rules, limits, cols, machine, profile):
+def that_fit(jobs, given, profile):
     """
     Say of some jobs which could start now if none of the others did.
 
@@ -135,19 +101,20 @@ def that_fit(jobs, records, rules, limits, cols, machine, profile):
     fits, last
         For each job; and the place of the last that could, -1 if none could.
     """
-    now = rules.numbers[NOW]
+    records, rules, machine = given.records, given.rules, given.machine
+    now = rules.numbers[r.NOW]
     known = filled(len(machine.shapes), NONE)
     fits = np.zeros(len(jobs), dtype=np.bool_)
     last = -1
     for i in range(len(jobs)):
         record = jobs[i]
-        row, own, shape = records[record, ROW], records[record, RESERVATION], records[record, ASKS]
-        if records[record, BEGINS] > now or (own >= 0 and rules.kept_from[own] > now):
+        own, shape = records[record, r.RESERVATION], records[record, r.ASKS]
+        if records[record, r.BEGINS] > now or (own >= 0 and rules.kept_from[own] > now):
             continue
         if known[shape] < 0:
             known[shape] = group_total(machine, profile.levels[0], groups_of(profile), shape)
-        if known[shape] >= cols[row, UNITS]:
-            fits[i] = over_limit(limits, records[record, TEMPLATE], record) < 0
+        if known[shape] >= given.cols[records[record, r.ROW], UNITS]:
+            fits[i] = over_limit(given.limits, records[record, r.TEMPLATE], record) < 0
         if fits[i]:
             last = i
     return fits, last
@@ -155,8 +122,7 @@ def that_fit(jobs, records, rules, limits, cols, machine, profile):
 
 @leaf
 def _last_that_may_start(
-    last, i, jobs, fits, tallies, asks, failed, records, numbers, limits, cols, machine, profile,
-    low,
+    last, i, jobs, fits, tallies, asks, failed, given, profile, low
 ):  # fmt: skip
     """
     Return the last place, from ``i`` to ``last``, of a job that may still start now; -1 if none.
@@ -172,6 +138,8 @@ def _last_that_may_start(
     low
         Room to work in.
     """
+    records, numbers, limits, cols = given.records, given.rules.numbers, given.limits, given.cols
+    machine = given.machine
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
     first, size, num_groups = profile.first, profile.size, profile.num[GROUPS]
     times, count = profile.times, profile.num[SEGMENTS]
@@ -179,14 +147,14 @@ def _last_that_may_start(
         if not fits[k]:
             continue
         record, d = jobs[k], asks.number[k]
-        row, shape = records[record, ROW], asks.shape[d]
-        units, duration = cols[row, UNITS], max(cols[row, RUNTIME_ESTIMATE], 1) + numbers[GAP]
+        row, shape = records[record, r.ROW], asks.shape[d]
+        units, duration = cols[row, UNITS], max(cols[row, RUNTIME_ESTIMATE], 1) + numbers[r.GAP]
         fits[k] = False
         if units >= failed[d, 0] and duration >= failed[d, 1]:
             continue
         if _too_many(tallies, numbers, records, record, 0):
             continue
-        if over_limit(limits, records[record, TEMPLATE], record) >= 0:
+        if over_limit(limits, records[record, r.TEMPLATE], record) >= 0:
             continue
         known = 1
         while known < count and times[known] < times[0] + duration:
@@ -230,10 +198,10 @@ def _close_groups(profile, at, until, pieces):
             profile.fallen[rows[at], g] = True
             for i in range(at, until):
                 row = rows[i]
-                for r in range(num_kinds):
-                    room[row, r] -= max(levels[row, g, r], 0) * nodes
+                for k in range(num_kinds):
+                    room[row, k] -= max(levels[row, g, k], 0) * nodes
                     # Less than nothing: a job that asks for nothing must not go there either.
-                    levels[row, g, r] = -1
+                    levels[row, g, k] = -1
 
 
 @leaf
@@ -266,13 +234,13 @@ def _keep_reserved(profile, most, rules):
 @inner
 def _tallies(numbers):
     """Return counts of nothing."""
-    users, partitions = numbers[NUM_USERS], numbers[NUM_PARTITIONS]
+    users, partitions = numbers[r.NUM_USERS], numbers[r.NUM_PARTITIONS]
     return Tallies(
-        np.zeros(_tally(numbers, OF_USER, users), dtype=np.int64),
-        np.zeros(_tally(numbers, OF_PARTITION, partitions), dtype=np.int64),
-        np.zeros(_tally(numbers, OF_BOTH, partitions * users), dtype=np.int64),
-        np.zeros(_tally(numbers, OF_ASSOCIATION, numbers[NUM_ASSOCIATIONS]), dtype=np.int64),
-        np.zeros(_tally(numbers, PARTITION_RESERVATIONS, partitions), dtype=np.int64),
+        np.zeros(_tally(numbers, r.OF_USER, users), dtype=np.int64),
+        np.zeros(_tally(numbers, r.OF_PARTITION, partitions), dtype=np.int64),
+        np.zeros(_tally(numbers, r.OF_BOTH, partitions * users), dtype=np.int64),
+        np.zeros(_tally(numbers, r.OF_ASSOCIATION, numbers[r.NUM_ASSOCIATIONS]), dtype=np.int64),
+        np.zeros(_tally(numbers, r.PARTITION_RESERVATIONS, partitions), dtype=np.int64),
     )
 
 
@@ -298,31 +266,31 @@ def _too_many(tallies, numbers, records, record, counted):
 
     The job itself is counted ``counted`` times: 1 if the pass looks at it now, 0 to ask beforehand.
     """
-    user, partition = records[record, USER], records[record, PARTITION]
-    both = user * numbers[NUM_PARTITIONS] + partition
-    own = records[record, ASSOCIATION]
+    user, partition = records[record, r.USER], records[record, r.PARTITION]
+    both = user * numbers[r.NUM_PARTITIONS] + partition
+    own = records[record, r.ASSOCIATION]
     return (
-        _is_used_up(tallies.users, user, numbers[OF_USER], counted)
-        or _is_used_up(tallies.partitions, partition, numbers[OF_PARTITION], counted)
-        or (user >= 0 and _is_used_up(tallies.both, both, numbers[OF_BOTH], counted))
-        or _is_used_up(tallies.associations, own, numbers[OF_ASSOCIATION], counted)
+        _is_used_up(tallies.users, user, numbers[r.OF_USER], counted)
+        or _is_used_up(tallies.partitions, partition, numbers[r.OF_PARTITION], counted)
+        or (user >= 0 and _is_used_up(tallies.both, both, numbers[r.OF_BOTH], counted))
+        or _is_used_up(tallies.associations, own, numbers[r.OF_ASSOCIATION], counted)
     )
 
 
 @leaf
 def _may_reserve(tallies, numbers, records, record, of_array):
     """Say whether a job that has to wait may have a reservation, its array having ``of_array``."""
-    partition = records[record, PARTITION]
+    partition = records[record, r.PARTITION]
     if not holds_up(records, record, numbers):
         return False
     counts = 0 <= partition < len(tallies.reserved)
-    if counts and tallies.reserved[partition] >= numbers[PARTITION_RESERVATIONS]:
+    if counts and tallies.reserved[partition] >= numbers[r.PARTITION_RESERVATIONS]:
         return False
-    return records[record, ARRAY] < 0 or of_array < numbers[ARRAY_RESERVATIONS]
+    return records[record, r.ARRAY] < 0 or of_array < numbers[r.ARRAY_RESERVATIONS]
 
 
 @inner
-def _first_window(asks, d, request, reserves, numbers, machine, profile, low):
+def _first_window(asks, d, request, reserves, given, profile, low):
     """
     Return the first segment at which a job fits, -1 where that is too late for it.
 
@@ -335,12 +303,18 @@ def _first_window(asks, d, request, reserves, numbers, machine, profile, low):
     low
         Filled with what is free throughout the window.
     """
+    machine, numbers = given.machine, given.rules.numbers
     shapes, num_nodes, now = machine.shapes, len(machine.capacity), profile.times[0]
+    # Another job may begin so long after the end of one.
+    request = Request(
+        request.shape, request.units, request.duration + numbers[r.GAP], request.nodes_min,
+        request.nodes_max,
+    )  # fmt: skip
     times = profile.times[: profile.num[SEGMENTS]]
     seen, num_seen = asks.seen[d], asks.num_seen[d]
     start = seen_start(seen, num_seen, request, shapes, num_nodes, now)
     begin = np.searchsorted(times, start)
-    until = np.searchsorted(times, now + numbers[WINDOW] + 1)
+    until = np.searchsorted(times, now + numbers[r.WINDOW] + 1)
     if not reserves:
         until = min(until, 1)
     at, _ = find_window(machine, request, begin, until, profile, asks.most[d], low, ZERO)
@@ -370,13 +344,30 @@ def _asked(jobs, records, cols, num_shapes, segments):
     shapes = np.empty(len(jobs), dtype=np.int64)
     rows = np.empty(len(jobs), dtype=np.int64)
     for i in range(len(jobs)):
-        shapes[i], rows[i] = records[jobs[i], ASKS], records[jobs[i], ROW]
+        shapes[i], rows[i] = records[jobs[i], r.ASKS], records[jobs[i], r.ROW]
     number, distinct = numbered_shapes(shapes, rows, cols, num_shapes)
     return asks_of(number, distinct, segments)
 
 
+@leaf
+def _is_passed_over(given, tallies, record, over, placed, num_placed):
+    """Say whether a pass goes on without looking for nodes of a job; count it if it looks at it."""
+    records, rules, row = given.records, given.rules, given.records[record, r.ROW]
+    now, own = rules.numbers[r.NOW], records[record, r.RESERVATION]
+    if records[record, r.SEVERAL] and has_started(placed, num_placed, records, row):
+        return True
+    if records[record, r.BEGINS] > now:
+        return True
+    stops = rules.numbers[r.LIMITS_STOP] and over >= 0 and given.limits.counters[over, r.STOPS]
+    if over >= 0 and not stops:
+        return True
+    if _too_many(tallies, rules.numbers, records, record, 1):
+        return True
+    return own >= 0 and rules.kept_from[own] > now
+
+
 @inner
-def backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, profile, log, used):
+def backfill_pass(jobs, fits, given, profile, log, used):
     """
     Plan jobs in order, each behind those before it, and start those planned now.
 
@@ -394,87 +385,70 @@ def backfill_pass(jobs, fits, records, rules, limits, cols, machine, placer, pro
     log, used, placed, num_placed
         With those of this pass; what it has started, as in :func:`append`, without pieces.
     """
-    shapes, capacity, numbers = machine.shapes, machine.capacity, rules.numbers
+    records, rules, limits = given.records, given.rules, given.limits
+    shapes, capacity, numbers = given.machine.shapes, given.machine.capacity, rules.numbers
     now = profile.times[0]
-    asks = _asked(jobs, records, cols, len(shapes), len(profile.times))
+    asks = _asked(jobs, records, given.cols, len(shapes), len(profile.times))
     tallies = _tallies(numbers)
     low = np.empty(capacity.shape, dtype=np.int64)
     failed = np.empty((len(asks.shape), 2), dtype=np.int64)
     failed[:] = FAR
-    last = len(jobs) - 1
     placed = np.empty(64, dtype=np.int64)
     nothing = np.empty((0, 3), dtype=np.int64)
     num_placed = ZERO
     keeps = len(rules.kept_from) > 0
-    starts = of_array = 0
-    taken = 0
+    last = len(jobs) - 1
+    starts = of_array = taken = 0
     array = array_partition = -2
     rejected = False
     for i in range(len(jobs)):
         if taken == _TAKEN_BETWEEN:
             taken = 0
             last = _last_that_may_start(
-                last, i, jobs, fits, tallies, asks, failed, records, numbers, limits, cols,
-                machine, profile, low,
-            )  # fmt: skip
-        if i > last:
+                last, i, jobs, fits, tallies, asks, failed, given, profile, low
+            )
+        if i > last or starts >= numbers[r.BACKFILL_STARTS]:
             break
-        record, d = jobs[i], asks.number[i]
-        row, partition, own = (
-            records[record, ROW], records[record, PARTITION], records[record, RESERVATION],
-        )  # fmt: skip
-        task, template = records[record, ARRAY], records[record, TEMPLATE]
+        record = jobs[i]
+        task, partition = records[record, r.ARRAY], records[record, r.PARTITION]
         is_next = task == array and partition == array_partition
-        if starts >= numbers[BACKFILL_STARTS]:
-            break
-        if records[record, SEVERAL] and has_started(placed, num_placed, records, row):
+        over = over_limit(limits, records[record, r.TEMPLATE], record)
+        # What holds for a task of an array holds for the later ones.
+        if task >= 0 and is_next and rejected:
             continue
-        if records[record, BEGINS] > now or (task >= 0 and is_next and rejected):
+        if _is_passed_over(given, tallies, record, over, placed, num_placed):
             continue
-        over = over_limit(limits, template, record)
-        if over >= 0 and not (numbers[LIMITS_STOP] and limits.stops[over]):
-            continue
-        if _too_many(tallies, numbers, records, record, 1):
-            continue
-        if own >= 0 and rules.kept_from[own] > now:
-            continue
-        if keeps and own < 0:
+        if keeps and records[record, r.RESERVATION] < 0:
             _keep_reserved(profile, asks.most, rules)
             keeps = False
         if not is_next:
             array, array_partition, of_array = task, partition, 0
-        # What holds for a task of an array holds for the later ones.
-        rejected = True
         profile, asks = _with_room(profile, asks)
-        request = request_of_record(records, record, cols)
-        if now + request.duration > records[record, UNTIL]:
-            continue
+        request = request_of_record(records, record, given.cols)
         reserves = _may_reserve(tallies, numbers, records, record, of_array)
-        longer = Request(
-            request.shape, request.units, request.duration + numbers[GAP], request.nodes_min,
-            request.nodes_max,
-        )  # fmt: skip
-        at = _first_window(asks, d, longer, reserves, numbers, machine, profile, low)
-        if at < 0 or (at == 0 and over >= 0 and not reserves):
+        at = np.int64(-1)
+        if now + request.duration <= records[record, r.UNTIL]:
+            at = _first_window(asks, asks.number[i], request, reserves, given, profile, low)
+        rejected = at < 0 or (at == 0 and over >= 0 and not reserves)
+        if rejected:
             continue
-        rejected = False
         taken += 1
         start = profile.times[at]
-        records[record, PLANNED] = start
-        pieces = choose_as_slurm(placer, low, groups_of(profile), request, numbers[TIGHT])
+        records[record, r.PLANNED] = start
+        pieces = choose_as_slurm(given.placer, low, groups_of(profile), request, numbers[r.TIGHT])
         profile = split_groups(profile, pieces)
-        if at == 0 and over < 0:
+        starts_now = at == 0 and over < 0
+        if starts_now or not numbers[r.CLOSE]:
             occupy_known(profile, asks.most, at, request, pieces, shapes, capacity)
-            log, used = note_start(log, used, row, profile.first, pieces)
+        else:
+            end = start + request.duration
+            _keep(profile, asks.most, at, start, end, numbers[r.RESOLUTION], pieces)
+        if starts_now:
+            log, used = note_start(log, used, records[record, r.ROW], profile.first, pieces)
             placed, num_placed = append(placed, num_placed, nothing, record)
-            count_in(limits, template, record, 1)
+            count_in(limits, records[record, r.TEMPLATE], record, 1)
             starts += 1
             continue
-        if numbers[CLOSE]:
-            end = start + request.duration
-            _keep(profile, asks.most, at, start, end, numbers[RESOLUTION], pieces)
-        else:
-            occupy_known(profile, asks.most, at, request, pieces, shapes, capacity)
         of_array += 1
         if 0 <= partition < len(tallies.reserved):
             tallies.reserved[partition] += 1

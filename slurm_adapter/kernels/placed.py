@@ -59,30 +59,27 @@ def records_in(placed, num_placed):
 
 
 @inner
-def taken_off(placed, num_placed, records, cols, machine, profile):
-    """Return a profile of one segment after what the main pass started."""
-    at = ZERO
-    while at < num_placed:
-        request = request_of_record(records, placed[at], cols)
-        count = placed[at + 1]
-        pieces = placed[at + 2 : at + 2 + 3 * count].copy().reshape(count, 3)
-        profile = split_groups(profile, pieces)
-        take_off(profile, 0, pieces, request.shape, machine.shapes, machine.capacity)
-        at += 2 + 3 * count
-    return profile
+def without_placed(placed, num_placed, given, profile, until_ends):
+    """
+    Return a profile after what the main pass started, placed in the same steps.
 
-
-@inner
-def occupied(placed, num_placed, records, cols, machine, profile):
-    """Return the profile after what the main pass started, placed in the same steps."""
+    Parameters
+    ----------
+    until_ends
+        Whether jobs leave their nodes when they end; a profile of one segment has no ends.
+    """
     now = profile.times[0]
+    shapes, capacity = given.machine.shapes, given.machine.capacity
     at = ZERO
     while at < num_placed:
-        request = request_of_record(records, placed[at], cols)
+        request = request_of_record(given.records, placed[at], given.cols)
         count = placed[at + 1]
         pieces = placed[at + 2 : at + 2 + 3 * count].copy().reshape(count, 3)
         profile = split_groups(profile, pieces)
-        end = now + request.duration
-        occupy_groups(profile, 0, end, pieces, request.shape, machine.shapes, machine.capacity)
+        if until_ends:
+            end = now + request.duration
+            occupy_groups(profile, 0, end, pieces, request.shape, shapes, capacity)
+        else:
+            take_off(profile, 0, pieces, request.shape, shapes, capacity)
         at += 2 + 3 * count
     return profile

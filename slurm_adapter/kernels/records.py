@@ -7,7 +7,7 @@ A job in several partitions has a record for each of them. What it counts agains
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -31,6 +31,10 @@ PLANNED = 12
 #: The second before which the job does not start.
 BEGINS = 13
 NUM_FIELDS = 14
+#: What no pass looks at: what priorities follow from (from when on age counts, CPUs, fewest nodes,
+#: time limit, QOS and nice), and by what the queue is sorted: what goes before priority, and both.
+SINCE, CPUS, NODES, MINUTES, QOS, NICE, STANDING, KEY = range(14, 22)
+NUM_COLUMNS = 22
 
 # Positions in ``Rules.numbers``.
 #: The present second; whether there is a main and a backfill pass.
@@ -80,44 +84,100 @@ class Rules(NamedTuple):
     kept: BoolArray
 
 
+# Columns of counters and of entries of templates.
+#: What is counted now, the most that may be, and whether a job over it may stop those behind it.
+USED, MOST, STOPS = range(3)
+#: Which counter an entry adds to, which amount of the job times what, and whether that may be too
+#: much; otherwise it only counts.
+COUNTER, KIND, FACTOR, CHECKED = range(4)
+
+
 class Limits(NamedTuple):
     """
     Counters, and what jobs count against.
 
     Attributes
     ----------
-    used, most
-        What is counted now, and the most that may be.
-    stops
-        Whether a job over this limit may stop those behind it (``assoc_limit_stop``).
+    counters
+        By the columns above.
     first
         Where the entries of each template begin, one more than there are templates.
-    counter, kind, factor, checked
-        Of each entry: which counter it adds to, which amount of the job times what, and whether
-        that may be too much; otherwise it only counts.
+    entries
+        By the columns above.
     amounts
         Of each record and kind.
     """
 
-    used: IntArray
-    most: IntArray
-    stops: BoolArray
+    counters: IntArray
     first: IntArray
-    counter: IntArray
-    kind: IntArray
-    factor: IntArray
-    checked: BoolArray
+    entries: IntArray
     amounts: IntArray
+
+
+class Nodes(NamedTuple):
+    """
+    The nodes, as :func:`cpsched.kernels.rooms.machine_at` takes them.
+
+    Attributes
+    ----------
+    policy
+        ``LOWEST_SWITCH``, or ``CONTIGUOUS`` where the nodes are a line.
+    weights
+        Of each node: jobs get nodes of a lower weight first. Of length 0 where all are equal.
+    """
+
+    policy: Any
+    shapes: IntArray
+    eligible: BoolArray
+    capacity: IntArray
+    scarce: IntArray
+    places: IntArray
+    weights: IntArray
+
+
+class Held(NamedTuple):
+    """
+    What is free, and what running jobs hold.
+
+    Attributes
+    ----------
+    running
+        Rows of the running jobs, by expected end; one that has passed counts as the next second.
+    """
+
+    free: IntArray
+    running: IntArray
+    node: IntArray
+    amount: IntArray
+
+
+class Given(NamedTuple):
+    """
+    What does not change in a pass, but for what is written into records and counters.
+
+    Attributes
+    ----------
+    machine, placer
+        For what fits, and for where jobs go: whether a job fits does not depend on that.
+    """
+
+    records: IntArray
+    rules: Rules
+    limits: Limits
+    cols: IntArray
+    machine: Any
+    placer: Any
 
 
 @leaf
 def over_limit(limits, template, record):
     """Return the first counter that would be too high if a job started, -1 if none would be."""
     for k in range(limits.first[template], limits.first[template + 1]):
-        if limits.checked[k]:
-            counter = limits.counter[k]
-            amount = limits.amounts[record, limits.kind[k]] * limits.factor[k]
-            if amount > 0 and limits.used[counter] + amount > limits.most[counter]:
+        if limits.entries[k, CHECKED]:
+            counter = limits.entries[k, COUNTER]
+            amount = limits.amounts[record, limits.entries[k, KIND]] * limits.entries[k, FACTOR]
+            most = limits.counters[counter, MOST]
+            if amount > 0 and limits.counters[counter, USED] + amount > most:
                 return counter
     return -1
 
@@ -126,8 +186,8 @@ def over_limit(limits, template, record):
 def count_in(limits, template, record, sign):
     """Let a job that starts count (``sign`` 1), or one that ends count no more (-1)."""
     for k in range(limits.first[template], limits.first[template + 1]):
-        amount = limits.amounts[record, limits.kind[k]] * limits.factor[k]
-        limits.used[limits.counter[k]] += sign * amount
+        amount = limits.amounts[record, limits.entries[k, KIND]] * limits.entries[k, FACTOR]
+        limits.counters[limits.entries[k, COUNTER], USED] += sign * amount
 
 
 @leaf
@@ -167,10 +227,9 @@ def plain_records(rows: IntArray, shapes: IntArray, partitions: IntArray) -> Int
 
 def no_limits(num_records: int) -> Limits:
     """Return limits for records none of which counts against anything."""
-    nothing, never = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.bool_)
+    nothing = np.zeros((0, 4), dtype=np.int64)
     amounts = np.zeros((num_records, 0), dtype=np.int64)
-    first = np.zeros(2, dtype=np.int64)
-    return Limits(nothing, nothing, never, first, nothing, nothing, nothing, never, amounts)
+    return Limits(nothing, np.zeros(2, dtype=np.int64), nothing, amounts)
 
 
 def plain_numbers() -> IntArray:

@@ -30,44 +30,45 @@ class WrongNodesError(CpschedError, RuntimeError):
 
 
 @dataclass(frozen=True, slots=True)
-class Begin:
-    """Start a held job on exactly these nodes, as soon as Slurm can."""
+class Order:
+    """
+    What a job has been ordered to do.
+
+    Attributes
+    ----------
+    nodes
+        Where it starts, or runs.
+    required, nodes_min, nodes_max
+        The job's own request, restored if the start is withdrawn.
+    at
+        When, Unix time.
+    ran
+        Whether it has been seen on these nodes.
+    keeps
+        The nodes that it has been ordered to keep, until it is seen to hold only these; else empty.
+    leaves
+        Whether it has been ordered to leave its nodes and wait again.
+    """
 
     job: str
-    nodes: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class TakeBack:
-    """Hold a job that has not started, with the nodes and bounds of its own request."""
-
-    job: str
-    required: tuple[str, ...]
-    nodes_min: int
-    nodes_max: int
-    at_once: bool = False
-    """Whether it may start at once; Slurm makes a requeued job wait for two minutes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Shrink:
-    """Leave a running job no more than these of its nodes."""
-
-    job: str
-    nodes: tuple[str, ...]
+    nodes: tuple[str, ...] = ()
+    required: tuple[str, ...] = ()
+    nodes_min: int = 1
+    nodes_max: int = 1
+    at: float = 0.0
+    ran: bool = False
+    keeps: tuple[str, ...] = ()
+    leaves: bool = False
 
 
 class Backend(Protocol):
     """
     A way to talk to Slurm.
 
-    Every method raises :class:`UnreachableError` if Slurm does not answer.
+    Every method raises :class:`UnreachableError` if Slurm does not answer, every order
+    :class:`NotAllowedError` if Slurm does not permit it. Orders return why, for each job that Slurm
+    refused.
     """
-
-    @property
-    def name(self) -> str:
-        """Its name in messages."""
-        ...
 
     def snapshot(self) -> Snapshot:
         """
@@ -92,30 +93,23 @@ class Backend(Protocol):
         """Return what ``scontrol show`` prints of ``config``, ``node`` and ``partition``."""
         ...
 
-    def begin(self, orders: Sequence[Begin]) -> Mapping[str, str]:
+    def begin(self, orders: Sequence[Order]) -> Mapping[str, str]:
+        """Bind jobs to their nodes and release them; a job that cannot be bound stays held."""
+        ...
+
+    def requeue(self, orders: Sequence[Order]) -> Mapping[str, str]:
+        """Requeue running jobs and hold them."""
+        ...
+
+    def shrink(self, orders: Sequence[Order]) -> Mapping[str, str]:
+        """Leave running jobs only the nodes that they keep."""
+        ...
+
+    def take_back(self, orders: Sequence[Order]) -> Mapping[str, str]:
         """
-        Bind jobs to nodes and release them; a job that cannot be bound stays held.
+        Hold jobs, with the nodes and bounds of their own requests.
 
-        Returns
-        -------
-        Mapping
-            Why, for each job that Slurm refused.
-
-        Raises
-        ------
-        NotAllowedError
-            If Slurm does not permit it.
+        Those that were ordered to leave their nodes may start at once; Slurm makes a requeued job
+        wait for two minutes.
         """
-        ...
-
-    def requeue(self, jobs: Sequence[str]) -> Mapping[str, str]:
-        """Requeue running jobs and hold them; as :meth:`begin`."""
-        ...
-
-    def shrink(self, orders: Sequence[Shrink]) -> Mapping[str, str]:
-        """Leave running jobs some of their nodes; as :meth:`begin`."""
-        ...
-
-    def take_back(self, orders: Sequence[TakeBack]) -> Mapping[str, str]:
-        """Hold jobs and remove the nodes that they were bound to; as :meth:`begin`."""
         ...

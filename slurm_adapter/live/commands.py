@@ -7,8 +7,8 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,8 +29,7 @@ from cpsched.api.commands import (
 if TYPE_CHECKING:
     from cpsched.api.model import System
     from slurm_adapter.live.backend import Backend
-    from slurm_adapter.live.engine import Counts
-    from slurm_adapter.live.plan import Plan
+    from slurm_adapter.live.orders import Counts
 
 SystemFile = Annotated[
     str | None,
@@ -88,10 +87,11 @@ def demo_command(
         echo("  cpsched slurm explain -d easy JOB")
         echo("  cpsched slurm run -d easy --act --state live-state\n")
         echo("Ctrl-C stops it.")
-        try:
+        with suppress(KeyboardInterrupt):
             stop.wait()
-        except KeyboardInterrupt:
-            echo("Stopping.")
+        # What has begun to stop is not interrupted halfway.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        echo("Stopping.")
 
 
 def plan_command(
@@ -107,7 +107,7 @@ def plan_command(
     slurm = backend_of()
     found = plan(slurm, machine_of(system, slurm), dispatcher, predictor, seed)
     if as_json:
-        print_json("slurm.plan", found.document())
+        print_json("slurm.plan", found)
         return
     for line in _table(found):
         echo(line)
@@ -179,9 +179,7 @@ def run_command(
 
     engine = Engine(
         slurm,
-        lambda mine: Mirror(
-            machine, dispatcher, predictor, mine=mine, seed=seed, may_requeue=requeue
-        ),
+        Mirror(machine, dispatcher, predictor, seed=seed, may_requeue=requeue),
         folder=state,
         act=act,
         ours=Filter(mark=mark, partitions=frozenset(partition or ()), users=frozenset(user or ())),
@@ -251,49 +249,36 @@ def machine_of(name: str | None, backend: Backend) -> System:
     return system_of(backend) if name is None else systems.load(name)
 
 
-def _table(plan: Plan) -> Iterator[str]:
+def _table(plan: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a plan as a table."""
     from cpsched.api.commands import width
     from cpsched.api.machines import compress
-    from cpsched.api.tools import Column, Table
+    from cpsched.api.tools import Column, Table, duration
 
-    starting = [one for one in plan.jobs if one.nodes]
+    jobs, now = plan["jobs"], plan["now"]
+    starting = sum(bool(job["starts_now_on"]) for job in jobs)
     yield (
-        f"{plan.dispatcher} would start {len(starting)} of {counted(len(plan.jobs), 'waiting job')}"
-        f" now; {counted(plan.running, 'job')} run"
+        f"{plan['dispatcher']} would start {starting} of {counted(len(jobs), 'waiting job')} now;"
+        f" {counted(plan['running'], 'job')} run"
     )
-    for one in plan.shrinks:
-        yield f"job {one.key} would give up nodes, and keep {compress(one.nodes)}"
-    if not plan.jobs:
-        return
+    for one in plan["shrinks"]:
+        yield f"job {one['job']} would give up nodes, and keep {compress(one['keeps'])}"
 
-    def column(head: str, texts: list[str]) -> Column:
-        return Column(head, "", tuple(map(escaped, texts)))
+    def until(second: int | None) -> str:
+        return "" if second is None else duration(max(second - now, 0))
 
-    jobs = plan.jobs
-    yield Table(
-        "",
-        (
-            column("job", [one.job.key for one in jobs]),
-            column("user", [one.job.user for one in jobs]),
-            column("partition", [one.job.partition for one in jobs]),
-            column("waits", [_length(plan.now - one.job.submit) for one in jobs]),
-            column("cores", [str(one.job.cpus) for one in jobs]),
-            column("starts now on", [compress(one.nodes) for one in jobs]),
-            column("planned in", [_until(one.planned, plan.now) for one in jobs]),
-            column("Slurm expects in", [_until(one.expected, plan.now) for one in jobs]),
-            column("why not", [one.why for one in jobs]),
-        ),
-    ).text(width=width())
-
-
-def _until(second: int | None, now: int) -> str:
-    return "" if second is None else _length(max(second - now, 0))
-
-
-def _length(seconds: int) -> str:
-    """Return a length of time as Slurm shows it: 1-02:03:04, 2:03:04."""
-    days, rest = divmod(max(seconds, 0), 86400)
-    hours, rest = divmod(rest, 3600)
-    clock = f"{hours}:{rest // 60:02d}:{rest % 60:02d}"
-    return f"{days}-{clock.zfill(8)}" if days else clock
+    columns: dict[str, Callable[[Any], str]] = {
+        "job": lambda job: job["job"],
+        "user": lambda job: job["user"],
+        "partition": lambda job: job["partition"],
+        "waits": lambda job: duration(now - job["submit"]),
+        "cores": lambda job: str(job["cores"]),
+        "starts now on": lambda job: compress(job["starts_now_on"]),
+        "planned in": lambda job: until(job["planned_start"]),
+        "Slurm expects in": lambda job: until(job["slurm_expects"]),
+        "why not": lambda job: job["why"],
+    }
+    if jobs:
+        cells = {head: tuple(escaped(text(job)) for job in jobs) for head, text in columns.items()}
+        table = Table("", tuple(Column(head, "", texts) for head, texts in cells.items()))
+        yield table.text(width=width())

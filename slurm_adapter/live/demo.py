@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from slurm_adapter.live.private import PrivateSlurm
 
@@ -18,17 +17,9 @@ _ACCELERATORS = ("", "", "", "gpu:1", "gpu:2", "mic:1", "mic:2")
 _PARTITIONS = ("debug", "parallel", "longpar")
 
 
-@dataclass(frozen=True, slots=True)
-class SleepingJob:
-    """A job: options of sbatch, and the seconds that it sleeps."""
-
-    options: tuple[str, ...]
-    seconds: float
-
-
-def jobs(count: int, seed: int, *, mean: float, most_nodes: int = 8) -> Iterator[SleepingJob]:
+def jobs(count: int, seed: int, *, mean: float, most_nodes: int = 8) -> Iterator[list[str]]:
     """
-    Yield jobs of several kinds: nodes, cores, GPUs, MICs, partitions.
+    Yield the options of jobs of several kinds: nodes, cores, GPUs, MICs, partitions.
 
     Parameters
     ----------
@@ -48,11 +39,10 @@ def jobs(count: int, seed: int, *, mean: float, most_nodes: int = 8) -> Iterator
         ]
         if accelerators := chance.choice(_ACCELERATORS):
             options.append(f"--gres={accelerators}")
-        yield SleepingJob(tuple(options), seconds)
+        yield [*options, f"--wrap=exec /bin/sleep {seconds:.3f}"]
 
 
-def submit(slurm: PrivateSlurm, job: SleepingJob) -> int:
+def submit(slurm: PrivateSlurm, options: Sequence[str]) -> int:
     """Submit a job; return its number."""
     fixed = ("--parsable", "--export=NIL", "--output=/dev/null", "--chdir=/tmp")
-    script = f"exec /bin/sleep {job.seconds:.3f}"
-    return int(slurm.run("sbatch", *fixed, *job.options, f"--wrap={script}"))
+    return int(slurm.run("sbatch", *fixed, *options))

@@ -19,16 +19,18 @@ from slurm_adapter.live.fields import gres_of
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, Snapshot, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from cpsched.api.model import System
-    from slurm_adapter.live.backend import Begin, Shrink, TakeBack
+    from slurm_adapter.live.backend import Order
 
 _INVALID_JOB = "Invalid job id specified"
 _INVALID_NODE = "Invalid node name specified"
 _NOT_NOW = "Requested operation is presently disabled"
 #: Seconds that a requeued job has to wait.
 _DELAY = 121
+#: What is no generic resource.
+_OWN = ("core", "mem")
 _NOT_PENDING = "Job is no longer pending execution"
 _NOT_RUNNING = "Job is not running"
 _NO_INDEX = "Job update not available right now, the DB index is being set, try again in a bit"
@@ -65,21 +67,20 @@ class FakeSlurm:
     accounting: bool = True
     orders: list[str] = field(default_factory=list)
     reserved: tuple[Reserved, ...] = ()
-    name: str = "fake"
     _jobs: dict[str, LiveJob] = field(default_factory=dict)
     _seconds: dict[str, float] = field(default_factory=dict)
     _gone: dict[str, LiveJob] = field(default_factory=dict)
     _shrunk: set[str] = field(default_factory=set)
     _closed: set[str] = field(default_factory=set)
     _free: dict[str, Counter[str]] = field(default_factory=dict)
+    _whole: dict[str, Counter[str]] = field(default_factory=dict)
     _count: int = 0
 
     def __post_init__(self) -> None:
-        kinds = self.system.resources
-        self._free = {
-            name: Counter(dict(zip(kinds, map(int, row), strict=True)))
-            for name, row in zip(self.system.node_names, self.system.capacity, strict=True)
-        }
+        kinds, names = self.system.resources, self.system.node_names
+        for name, row in zip(names, self.system.capacity.tolist(), strict=True):
+            self._whole[name] = Counter(dict(zip(kinds, row, strict=True)))
+            self._free[name] = self._whole[name].copy()
 
     # --- as a backend ----------------------------------------------------------------------------
 
@@ -105,84 +106,83 @@ class FakeSlurm:
         """Raise an error: a fake has only its system."""
         raise NotImplementedError("the fake has no configuration; use its system")
 
-    def begin(self, orders: Sequence[Begin]) -> dict[str, str]:
+    def begin(self, orders: Sequence[Order]) -> dict[str, str]:
         """Bind jobs to nodes and release them."""
-        refused: dict[str, str] = {}
-        for order in orders:
-            self._take_order()
-            job = self._jobs.get(order.job)
-            if job is None:
-                refused[order.job] = _INVALID_JOB
-            elif not job.waits:
-                refused[order.job] = _NOT_PENDING
-            elif not set(order.nodes) <= self._free.keys():
-                refused[order.job] = _INVALID_NODE
-            else:
-                count = len(order.nodes)
-                self.orders.append(f"begin {order.job} {','.join(order.nodes)}")
-                self._jobs[order.job] = replace(
-                    job, required=order.nodes, nodes_min=count, nodes_max=count, held=False,
-                    reason="None",
-                )  # fmt: skip
-        return refused
+        return self._each(orders, self._begin)
 
-    def requeue(self, jobs: Sequence[str]) -> dict[str, str]:
+    def requeue(self, orders: Sequence[Order]) -> dict[str, str]:
         """Requeue running jobs and hold them."""
-        refused: dict[str, str] = {}
-        for key in jobs:
-            self._take_order()
-            job = self._jobs.get(key)
-            if job is None or job.state != "RUNNING" or not job.restartable:
-                refused[key] = _INVALID_JOB if job is None else _NOT_NOW
-                continue
-            self.orders.append(f"requeue {key}")
-            self.queue_again(key, held=True, eligible=self.now + _DELAY)
-        return refused
+        return self._each(orders, self._requeue)
 
-    def shrink(self, orders: Sequence[Shrink]) -> dict[str, str]:
+    def shrink(self, orders: Sequence[Order]) -> dict[str, str]:
         """Leave running jobs some of their nodes."""
+        return self._each(orders, self._shrink)
+
+    def take_back(self, orders: Sequence[Order]) -> dict[str, str]:
+        """Hold jobs and remove the nodes that they were bound to."""
+        return self._each(orders, self._take_back)
+
+    def _each(
+        self, orders: Sequence[Order], carry_out: Callable[[Order, LiveJob], str]
+    ) -> dict[str, str]:
+        """Carry out orders; ``carry_out`` returns why it cannot, or ''."""
         refused: dict[str, str] = {}
         for order in orders:
-            self._take_order()
+            self._answer()
+            if not self.allowed:
+                raise NotAllowedError("Slurm refuses orders: Access/permission denied")
             job = self._jobs.get(order.job)
-            if job is None or job.state != "RUNNING":
-                refused[order.job] = _INVALID_JOB if job is None else _NOT_RUNNING
-            elif not set(order.nodes) <= set(job.nodes) or job.batch_host not in order.nodes:
-                # A job grows only by another one, and keeps the node on which its script runs.
-                refused[order.job] = _INVALID_NODE
-            elif order.job in self._shrunk and not self.accounting:
-                refused[order.job] = _NO_INDEX
-            else:
-                self.orders.append(f"shrink {order.job} {','.join(order.nodes)}")
-                self._shrunk.add(order.job)
-                self.leave_with(order.job, order.nodes)
+            why = _INVALID_JOB if job is None else carry_out(order, job)
+            if why:
+                refused[order.job] = why
         return refused
 
-    def take_back(self, orders: Sequence[TakeBack]) -> dict[str, str]:
-        """Hold jobs and remove the nodes that they were bound to."""
-        refused: dict[str, str] = {}
-        for order in orders:
-            self._take_order()
-            job = self._jobs.get(order.job)
-            if job is None or not job.waits:
-                refused[order.job] = _INVALID_JOB if job is None else _NOT_PENDING
-                continue
-            self.orders.append(f"take back {order.job}")
-            self._jobs[order.job] = replace(
-                job, required=order.required, nodes_min=order.nodes_min, held=True,
-                nodes_max=order.nodes_max, reason="JobHeldAdmin",
-                eligible=self.now if order.at_once else job.eligible,
-            )  # fmt: skip
-        return refused
+    def _begin(self, order: Order, job: LiveJob) -> str:
+        if not job.waits:
+            return _NOT_PENDING
+        if not set(order.nodes) <= self._free.keys():
+            return _INVALID_NODE
+        count = len(order.nodes)
+        self.orders.append(f"begin {order.job} {','.join(order.nodes)}")
+        self._jobs[order.job] = replace(
+            job, required=order.nodes, nodes_min=count, nodes_max=count, held=False, reason="None",
+        )  # fmt: skip
+        return ""
+
+    def _requeue(self, order: Order, job: LiveJob) -> str:
+        if job.state != "RUNNING" or not job.restartable:
+            return _NOT_NOW
+        self.orders.append(f"requeue {order.job}")
+        self.queue_again(order.job, held=True, eligible=self.now + _DELAY)
+        return ""
+
+    def _shrink(self, order: Order, job: LiveJob) -> str:
+        if job.state != "RUNNING":
+            return _NOT_RUNNING
+        if not set(order.keeps) <= set(job.nodes) or job.batch_host not in order.keeps:
+            # A job grows only by another one, and keeps the node on which its script runs.
+            return _INVALID_NODE
+        if order.job in self._shrunk and not self.accounting:
+            return _NO_INDEX
+        self.orders.append(f"shrink {order.job} {','.join(order.keeps)}")
+        self._shrunk.add(order.job)
+        self.leave_with(order.job, order.keeps)
+        return ""
+
+    def _take_back(self, order: Order, job: LiveJob) -> str:
+        if not job.waits:
+            return _NOT_PENDING
+        self.orders.append(f"take back {order.job}")
+        self._jobs[order.job] = replace(
+            job, required=order.required, nodes_min=order.nodes_min, held=True,
+            nodes_max=order.nodes_max, reason="JobHeldAdmin",
+            eligible=self.now if order.leaves else job.eligible,
+        )  # fmt: skip
+        return ""
 
     def _answer(self) -> None:
         if not self.reachable:
             raise UnreachableError("Slurm does not answer: Unable to contact slurm controller")
-
-    def _take_order(self) -> None:
-        self._answer()
-        if not self.allowed:
-            raise NotAllowedError("Slurm refuses orders: Access/permission denied")
 
     # --- what happens ----------------------------------------------------------------------------
 
@@ -280,63 +280,53 @@ class FakeSlurm:
 
     def _give_back(self, job: LiveJob) -> None:
         for one in job.placed:
-            self._free[one.node].update({"core": one.cores, "mem": one.mem, **one.gres})
+            self._free[one.node].update(_amounts(one))
 
     def _try(self, key: str, job: LiveJob) -> None:
         """Start a job if the nodes it is bound to have room; without such nodes, on the first."""
-        names = (
-            job.required
-            or tuple(name for name in self._free if name not in self._closed | set(job.excluded))[
-                : job.nodes_min
-            ]
-        )
+        shut = self._closed | set(job.excluded)
+        first = [name for name in self._free if name not in shut][: job.nodes_min]
+        names = job.required or first
         limit = 365 * 86400 if job.time_limit == MISSING else job.time_limit
         kept = self._closed.union(
             *(r.nodes for r in self.reserved if r.start < self.now + limit and self.now < r.end)
         )
-        if kept & set(names):
-            self._jobs[key] = replace(job, reason="ReqNodeNotAvail")
-            return
-        placed = self._place(job, names)
-        if placed is None:
-            self._jobs[key] = replace(job, reason="Resources")
+        placed = [] if kept & set(names) else self._place(job, names)
+        if not placed:
+            reason = "ReqNodeNotAvail" if kept & set(names) else "Resources"
+            self._jobs[key] = replace(job, reason=reason)
             return
         for one in placed:
-            self._free[one.node].subtract({"core": one.cores, "mem": one.mem, **one.gres})
+            self._free[one.node].subtract(_amounts(one))
         self._jobs[key] = replace(
             job, state="RUNNING", reason="None", nodes=tuple(one.node for one in placed),
             placed=tuple(placed), start=self.now, end=self.now + limit, batch_host=placed[0].node,
         )  # fmt: skip
 
-    def _place(self, job: LiveJob, names: Sequence[str]) -> list[Placed] | None:
+    def _place(self, job: LiveJob, names: Sequence[str]) -> list[Placed]:
         """Fill nodes in their order, leaving a core for each of the rest, as Slurm does."""
-        gres = gres_of(job.gres_per_node)
-        left = job.cpus
+        gres, left = gres_of(job.gres_per_node), job.cpus
         placed: list[Placed] = []
         order = sorted(names, key=self.system.node_names.index)
         for at, name in enumerate(order):
-            free = self._free[name]
-            if job.exclusive and free != Counter(self._capacity(name)):
-                return None
+            free, whole = self._free[name], self._whole[name]
+            if job.exclusive and free != whole:
+                return []
             cores = min(free["core"], left - (len(order) - at - 1))
-            mem = job.mem * (cores if job.mem_per_core else 1)
             if job.mem_per_core and job.mem:
                 cores = min(cores, free["mem"] // job.mem)
-                mem = job.mem * cores
+            mem = job.mem * (cores if job.mem_per_core else 1)
             wanted = {"mem": mem, **gres}
             if cores < 1 or any(free[kind] < count for kind, count in wanted.items()):
-                return None
-            placed.append(Placed(name, cores, mem, gres))
+                return []
             left -= cores
-        if left:
-            return None
-        return [self._whole(one) for one in placed] if job.exclusive else placed
+            if job.exclusive:
+                generic = {kind: n for kind, n in whole.items() if n and kind not in _OWN}
+                placed.append(Placed(name, whole["core"], whole["mem"], generic))
+            else:
+                placed.append(Placed(name, cores, mem, gres))
+        return [] if left else placed
 
-    def _whole(self, one: Placed) -> Placed:
-        held = self._capacity(one.node)
-        generic = {kind: n for kind, n in held.items() if n and kind not in ("core", "mem")}
-        return Placed(one.node, held["core"], held.get("mem", 0), generic)
 
-    def _capacity(self, name: str) -> Mapping[str, int]:
-        row = self.system.capacity[self.system.node_names.index(name)]
-        return dict(zip(self.system.resources, map(int, row), strict=True))
+def _amounts(one: Placed) -> dict[str, int]:
+    return {"core": one.cores, "mem": one.mem, **one.gres}

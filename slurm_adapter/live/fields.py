@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 import secrets
 from collections import Counter
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from cpsched.api.fields import parse_amount as amount
 from cpsched.api.fields import parse_duration as duration
@@ -21,27 +22,15 @@ from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, is_closed
 from slurm_adapter.sacct.request import COUNTS, MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
-    from typing import TypeVar
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    T = TypeVar("T")
-
-#: Fields of ``squeue -O``: the same names from 22.05 to 25.05.
-JOB_FIELDS = (
-    *("JobArrayID", "JobID", "ArrayJobID", "State", "Reason", "PriorityLong", "SubmitTime"),
-    *("EligibleTime", "StartTime", "EndTime", "TimeLimit", "NumNodes", "MaxNodes", "NumCPUs"),
-    *("NumTasks", "cpus-per-task", "NTPerNode", "MinMemory", "tres-alloc", "tres-per-node"),
-    *("tres-per-job", "tres-per-task", "Feature", "OverSubscribe", "Contiguous", "Dependency"),
-    *("Licenses", "Nice", "Partition", "UserName", "Account", "Name", "QOS", "Reservation"),
-    *("ReqNodes", "NodeList", "HetJobID", "Comment", "admin_comment"),
-)
 NODE_FIELDS = ("StateComplete", "NodeList")
 _NOTHING = ("", "(null)", "N/A", "None", "none", "NONE", "Unknown", "n/a", "UNLIMITED", "INVALID")
 _MOST_NODES = 100_000
 _TOTAL_MEMORY = re.compile(r"(?:^|,)mem=([0-9.]+[KMGTP]?)")
 #: What a job holds on nodes, in ``scontrol -d show job``.
 _HELD = re.compile(r" Nodes=(\S+) CPU_IDs=(\S*) Mem=([0-9]+) GRES=(\S*)")
-_BOUNDS = re.compile(r" ReqNodeList=(\S+) ExcNodeList=(\S+) ")
+_BOUNDS = re.compile(r" ReqNodeList=\S+ ExcNodeList=(\S+) ")
 _REQUEUE = re.compile(r" Requeue=([01]) Restarts=")
 _BATCH_HOST = re.compile(r" BatchHost=(\S+)")
 _THROTTLE = re.compile(r" ArrayTaskThrottle=([0-9]+)")
@@ -91,72 +80,33 @@ def job_of(row: Mapping[str, str]) -> LiveJob:
     UnreadableError
         If a value cannot be read; names job, field and value.
     """
-
-    def read(field: str, reader: Callable[[str], T], otherwise: T) -> T:
-        value = row[field].strip()
-        if value in _NOTHING:
-            return otherwise
+    found: dict[str, Any] = {"state": "", "submit": 0, "held": True}
+    for field, (attribute, reader) in _READERS.items():
+        value = row[field] if reader is _as_written else row[field].strip()
         try:
-            return reader(value)
+            if value not in _NOTHING or reader is _as_written:
+                found[attribute] = reader(value)
         except ValueError as error:
-            job = row["JobArrayID"]
-            raise UnreadableError(f"job {job!r}: {field} is {value!r}, {error}") from None
-
-    key, number = row["JobArrayID"].strip(), read("JobID", int, 0)
-    state = read("State", str, "")
-    cpus, nodes = read("NumCPUs", _count, 1), read("NumNodes", _count, 1)
-    memory = read("MinMemory", _memory, 0)
-    is_task = "_" in key
-    return LiveJob(
-        key=key,
-        number=number,
-        array=row["ArrayJobID"].strip() if is_task else "",
-        is_part=bool(read("HetJobID", int, 0)),
-        state=state,
-        reason=read("Reason", str, ""),
-        held=state == "PENDING" and read("PriorityLong", int, 0) == 0,
-        submit=read("SubmitTime", int, 0),
-        eligible=read("EligibleTime", int, MISSING),
-        start=read("StartTime", int, MISSING) if state != "PENDING" else MISSING,
-        end=read("EndTime", int, MISSING) if state != "PENDING" else MISSING,
-        time_limit=read("TimeLimit", duration, MISSING),
-        nodes_min=nodes,
-        nodes_max=max(read("MaxNodes", _count, 0), nodes) if state == "PENDING" else nodes,
-        cpus=cpus,
-        tasks=read("NumTasks", _count, 1),
-        cpus_per_task=max(read("cpus-per-task", _count, 1), 1),
-        tasks_per_node=read("NTPerNode", _count, 0),
-        mem=memory,
-        mem_per_core=_is_per_core(memory, cpus, row["tres-alloc"]),
-        gres_per_node=read("tres-per-node", str, ""),
-        gres_per_job=read("tres-per-job", str, ""),
-        gres_per_task=read("tres-per-task", str, ""),
-        features=read("Feature", str, ""),
-        exclusive=row["OverSubscribe"].strip() in ("NO", "EXCLUSIVE"),
-        contiguous=row["Contiguous"].strip() == "1",
-        dependency=read("Dependency", str, ""),
-        licenses=read("Licenses", str, ""),
-        nice=read("Nice", int, 0),
-        partition=read("Partition", str, ""),
-        user=read("UserName", str, ""),
-        account=read("Account", str, ""),
-        name=row["Name"],
-        qos=read("QOS", str, ""),
-        reservation=read("Reservation", str, ""),
-        comment="" if row["Comment"] == "(null)" else row["Comment"],
-        admin_comment="" if row["admin_comment"] == "(null)" else row["admin_comment"],
-        required=read("ReqNodes", hosts, ()),
-        nodes=read("NodeList", hosts, ()),
+            key = row["JobArrayID"]
+            raise UnreadableError(f"job {key!r}: {field} is {value!r}, {error}") from None
+    total = found.pop("mem_total", 0)
+    job = LiveJob(**found)
+    return replace(
+        job,
+        array=job.array if "_" in job.key else "",
+        held=job.held and job.waits,
+        start=MISSING if job.waits else job.start,
+        end=MISSING if job.waits else job.end,
+        nodes_max=max(job.nodes_max, job.nodes_min) if job.waits else job.nodes_min,
+        # Memory is per core if it adds up to the job's total.
+        mem_per_core=bool(total) and total == job.mem * job.cpus,
     )
 
 
-def closed_nodes(text: str, mark: str) -> frozenset[str]:
-    """Return the nodes on which nothing may start, of the output for :data:`NODE_FIELDS`."""
-    found: set[str] = set()
-    for row in records(text, NODE_FIELDS, mark):
-        if is_closed(row["StateComplete"].strip()):
-            found.update(hosts(row["NodeList"].strip()))
-    return frozenset(found)
+def closed_nodes(rows: Iterable[Mapping[str, str]]) -> frozenset[str]:
+    """Return the nodes on which nothing may start, of records of :data:`NODE_FIELDS`."""
+    closed = (row["NodeList"].strip() for row in rows if is_closed(row["StateComplete"].strip()))
+    return frozenset(name for names in closed for name in hosts(names))
 
 
 def reservations_of(text: str) -> tuple[Reserved, ...]:
@@ -179,35 +129,23 @@ def reservations_of(text: str) -> tuple[Reserved, ...]:
     return tuple(sorted(found, key=lambda one: (one.start, one.end, one.nodes)))
 
 
-class Details(NamedTuple):
-    """What ``scontrol -d -o show job`` shows about a job and ``squeue`` does not."""
-
-    excluded: tuple[str, ...]
-    placed: tuple[Placed, ...]
-    array_limit: int
-    restartable: bool
-    batch_host: str
-
-
-def details_of(text: str, job: LiveJob) -> Details:
+def details_of(text: str, job: LiveJob) -> dict[str, Any]:
     """
-    Return the details in a job's line.
+    Return what ``scontrol -d -o show job`` shows about a job and ``squeue`` does not.
 
     A job's name in the line may imitate fields, which harms only that job. What it holds on each
     node is left out if it contradicts the known nodes and cores.
     """
     bounds, throttles = _BOUNDS.findall(text), _THROTTLE.findall(text)
-    names = bounds[-1][1] if bounds else ""
-    excluded = () if names in _NOTHING else hosts(names)
-    limit = int(throttles[0]) if throttles else 0
     scripts = _BATCH_HOST.findall(text) if job.holds else ()
-    return Details(
-        excluded=excluded,
-        placed=_placed(text, job),
-        array_limit=limit,
-        restartable=_REQUEUE.findall(text)[-1:] == ["1"],
-        batch_host=scripts[-1] if scripts else "",
-    )
+    names = bounds[-1] if bounds else ""
+    return {
+        "excluded": () if names in _NOTHING else hosts(names),
+        "placed": _placed(text, job),
+        "array_limit": int(throttles[0]) if throttles else 0,
+        "restartable": _REQUEUE.findall(text)[-1:] == ["1"],
+        "batch_host": scripts[-1] if scripts else "",
+    }
 
 
 def _placed(text: str, job: LiveJob) -> tuple[Placed, ...]:
@@ -257,7 +195,56 @@ def _memory(text: str) -> int:
     return amount(text.lower().removesuffix("c").removesuffix("n"), MEMORY)
 
 
-def _is_per_core(memory: int, cpus: int, tres: str) -> bool:
-    """Whether memory is per core: then it adds up to the job's total."""
+def _total_memory(tres: str) -> int:
     total = _TOTAL_MEMORY.search(tres)
-    return bool(memory and total and amount(total[1].lower(), MEMORY) == memory * cpus)
+    return amount(total[1].lower(), MEMORY) if total else 0
+
+
+def _as_written(text: str) -> str:
+    """Return free text of a user."""
+    return "" if text == "(null)" else text
+
+
+#: Fields of ``squeue -O`` (the same names from 22.05 to 25.05): a job's attribute, and its reader.
+_READERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
+    "JobArrayID": ("key", str),
+    "JobID": ("number", int),
+    "ArrayJobID": ("array", str),
+    "State": ("state", str),
+    "Reason": ("reason", str),
+    "PriorityLong": ("held", lambda text: int(text) == 0),
+    "SubmitTime": ("submit", int),
+    "EligibleTime": ("eligible", int),
+    "StartTime": ("start", int),
+    "EndTime": ("end", int),
+    "TimeLimit": ("time_limit", duration),
+    "NumNodes": ("nodes_min", _count),
+    "MaxNodes": ("nodes_max", _count),
+    "NumCPUs": ("cpus", _count),
+    "NumTasks": ("tasks", _count),
+    "cpus-per-task": ("cpus_per_task", lambda text: max(_count(text), 1)),
+    "NTPerNode": ("tasks_per_node", _count),
+    "MinMemory": ("mem", _memory),
+    "tres-alloc": ("mem_total", _total_memory),
+    "tres-per-node": ("gres_per_node", str),
+    "tres-per-job": ("gres_per_job", str),
+    "tres-per-task": ("gres_per_task", str),
+    "Feature": ("features", str),
+    "OverSubscribe": ("exclusive", ("NO", "EXCLUSIVE").__contains__),
+    "Contiguous": ("contiguous", "1".__eq__),
+    "Dependency": ("dependency", str),
+    "Licenses": ("licenses", str),
+    "Nice": ("nice", int),
+    "Partition": ("partition", str),
+    "UserName": ("user", str),
+    "Account": ("account", str),
+    "Name": ("name", _as_written),
+    "QOS": ("qos", str),
+    "Reservation": ("reservation", str),
+    "ReqNodes": ("required", hosts),
+    "NodeList": ("nodes", hosts),
+    "HetJobID": ("is_part", lambda text: int(text) != 0),
+    "Comment": ("comment", _as_written),
+    "admin_comment": ("admin_comment", _as_written),
+}
+JOB_FIELDS = tuple(_READERS)

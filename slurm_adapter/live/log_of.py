@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import json
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.model import MISSING
 from slurm_adapter.live.fields import gres_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
-_COLUMNS = (
-    *("JobID", "User", "Account", "QOS", "Partition", "Reservation", "Constraints", "Licenses"),
-    *("Submit", "Eligible", "Start", "End", "State", "TimelimitRaw", "NNodes", "ReqTRES"),
-    *("AllocTRES", "SubmitLine", "JobName"),
-)
+    Row = Mapping[str, Any]
 
 
-def lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+def lines(rows: Iterable[Row]) -> Iterator[str]:
     """
     Yield the lines of a log, the header first.
 
@@ -29,8 +26,9 @@ def lines(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     """
     yield "|".join(_COLUMNS)
     for row in rows:
+        values = (value(row) for value in _COLUMNS.values())
         # User input could be mistaken for a column.
-        yield "|".join(" ".join(value.replace("|", " ").split()) for value in _values(row))
+        yield "|".join(" ".join(str(value or "").replace("|", " ").split()) for value in values)
 
 
 def outages(closed: Iterable[tuple[str, int, int]], epoch: int, until: int) -> Iterator[str]:
@@ -42,70 +40,76 @@ def outages(closed: Iterable[tuple[str, int, int]], epoch: int, until: int) -> I
             yield f"{node},{max(since - epoch, 0)},{last - epoch}"
 
 
-def _values(row: Mapping[str, Any]) -> Sequence[str]:
-    began = row["start"] != MISSING and row["state"] != "PENDING"
-    start, end = (row["start"] if began else MISSING), (row["end"] if row["gone"] else MISSING)
+def began(row: Row) -> bool:
+    """Say whether a job has started."""
+    return bool(row["start"] != MISSING and row["state"] != "PENDING")
+
+
+def _time(name: str, known: Callable[[Row], bool] = lambda _: True) -> Callable[[Row], str]:
+    return lambda row: str(row[name]) if known(row) and row[name] != MISSING else "Unknown"
+
+
+def _minutes(row: Row) -> str:
     limit = row["time_limit"]
-    return (
-        row["key"],
-        *(row[name] or "" for name in ("user", "account", "qos", "partition", "reservation")),
-        row["features"] or "",
-        row["licenses"] or "",
-        *(_time(second) for second in (row["submit"], row["eligible"], start, end)),
-        row["state"],
-        "" if limit == MISSING else str(max(limit // 60, 1)),
-        str(row["nodes"].count(",") + 1 if row["nodes"] else row["nodes_min"]),
-        _asked(row),
-        _held(row) if began else "",
-        _command(row),
-        row["name"] or "",
-    )
+    return "" if limit == MISSING else str(max(limit // 60, 1))
 
 
-def _time(second: int) -> str:
-    return "Unknown" if second == MISSING else str(second)
+def _nodes(row: Row) -> int:
+    return int(row["nodes"].count(",") + 1 if row["nodes"] else row["nodes_min"])
 
 
-def _asked(row: Mapping[str, Any]) -> str:
+def _asked(row: Row) -> str:
     nodes = max(row["nodes_min"], 1)
-    mem = row["mem"] * (row["cpus"] if row["mem_per_core"] else nodes)
-    found = {"cpu": str(row["cpus"]), "node": str(nodes)}
-    if mem:
+    found = {"cpu": row["cpus"], "node": nodes}
+    if mem := row["mem"] * (row["cpus"] if row["mem_per_core"] else nodes):
         found["mem"] = f"{mem}K"
-    for name, times in (
-        ("gres_per_node", nodes),
-        ("gres_per_job", 1),
-        ("gres_per_task", row["tasks"]),
-    ):
-        for kind, count in gres_of(row[name] or "").items():
-            found.setdefault(f"gres/{kind}", str(count * times))
+    for name, times in (("node", nodes), ("job", 1), ("task", row["tasks"])):
+        for kind, count in gres_of(row[f"gres_per_{name}"]).items():
+            found.setdefault(f"gres/{kind}", count * times)
     return _text(found)
 
 
-def _held(row: Mapping[str, Any]) -> str:
-    found = {"cpu": str(row["held_cores"] or row["cpus"])}
-    found["node"] = str(row["nodes"].count(",") + 1 if row["nodes"] else row["nodes_min"])
+def _held(row: Row) -> str:
+    if not began(row):
+        return ""
+    found = {"cpu": row["held_cores"] or row["cpus"], "node": _nodes(row)}
     if row["held_mem"]:
         found["mem"] = f"{row['held_mem']}K"
-    for kind, count in json.loads(row["held_gres"] or "{}").items():
-        found[f"gres/{kind}"] = str(count)
-    return _text(found)
+    held = json.loads(row["held_gres"])
+    return _text(found | {f"gres/{kind}": count for kind, count in held.items()})
 
 
-def _text(amounts: Mapping[str, str]) -> str:
+def _text(amounts: Mapping[str, object]) -> str:
     return ",".join(f"{kind}={number}" for kind, number in amounts.items())
 
 
-def _command(row: Mapping[str, Any]) -> str:
+def _command(row: Row) -> str:
     """Return the options that no column holds, as in the job's submit command."""
-    words = ["sbatch"]
-    words += [f"--{name}" for name in ("exclusive", "contiguous") if row[name]]
-    if row["nice"]:
-        words.append(f"--nice={row['nice']}")
-    if row["dependency"]:
-        words.append(f"--dependency={row['dependency']}")
-    if row["array_limit"]:
-        words.append(f"--array=0%{row['array_limit']}")
-    if row["nodes_max"] > row["nodes_min"]:
-        words.append(f"--nodes={row['nodes_min']}-{row['nodes_max']}")
-    return " ".join(words)
+    options = {
+        "exclusive": row["exclusive"],
+        "contiguous": row["contiguous"],
+        f"nice={row['nice']}": row["nice"],
+        f"dependency={row['dependency']}": row["dependency"],
+        f"array=0%{row['array_limit']}": row["array_limit"],
+        f"nodes={row['nodes_min']}-{row['nodes_max']}": row["nodes_max"] > row["nodes_min"],
+    }
+    return " ".join(["sbatch", *(f"--{option}" for option, given in options.items() if given)])
+
+
+_TEXTS = {
+    "JobID": "key", "User": "user", "Account": "account", "QOS": "qos", "Partition": "partition",
+    "Reservation": "reservation", "Constraints": "features", "Licenses": "licenses",
+    "State": "state", "JobName": "name",
+}  # fmt: skip
+_COLUMNS: Mapping[str, Callable[[Row], object]] = {
+    **{column: itemgetter(name) for column, name in _TEXTS.items()},
+    "Submit": _time("submit"),
+    "Eligible": _time("eligible"),
+    "Start": _time("start", began),
+    "End": _time("end", lambda row: row["gone"]),
+    "TimelimitRaw": _minutes,
+    "NNodes": _nodes,
+    "ReqTRES": _asked,
+    "AllocTRES": _held,
+    "SubmitLine": _command,
+}

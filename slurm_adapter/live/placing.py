@@ -1,4 +1,4 @@
-"""How Slurm distributes the units of a job over the nodes it is bound to."""
+"""What jobs hold on each node, and how Slurm distributes their units over the nodes."""
 
 from __future__ import annotations
 
@@ -8,9 +8,14 @@ import numpy as np
 
 from cpsched.api.model import Allocation
 from cpsched.api.model import columns as c
+from slurm_adapter.live.fields import gres_of
+from slurm_adapter.live.snapshot import Placed
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from cpsched.api.model import IntArray
+    from slurm_adapter.live.snapshot import LiveJob
 
 
 def as_slurm_fills(allocation: Allocation, shape: IntArray, free: IntArray) -> Allocation:
@@ -47,3 +52,37 @@ def as_slurm_fills(allocation: Allocation, shape: IntArray, free: IntArray) -> A
     # What a job holds besides its units, which may be more than its minimum.
     beside = allocation.amount - allocation.units[:, None] * request
     return Allocation(allocation.node, units, units[:, None] * request + beside)
+
+
+def holdings(job: LiveJob, node_of: Mapping[str, int], kinds: Sequence[str]) -> Allocation:
+    """Return what a job holds on the nodes of a system, by node; a core is a unit."""
+    held = [(node_of[one.node], one) for one in _placed(job) if one.node in node_of]
+    held.sort(key=lambda item: item[0])
+    amounts = [{"core": one.cores, "mem": one.mem, **one.gres} for _, one in held]
+    return Allocation(
+        np.array([node for node, _ in held], dtype=np.int64),
+        np.array([one.cores for _, one in held], dtype=np.int64),
+        np.array(
+            [[amount.get(kind, 0) for kind in kinds] for amount in amounts], dtype=np.int64
+        ).reshape(len(held), len(kinds)),
+    )
+
+
+def within(held: Allocation, free: IntArray, core: int) -> Allocation:
+    """Return what of an allocation is free; ``core`` is the column of cores."""
+    amount = np.minimum(held.amount, free[held.node])
+    there = amount[:, core] > 0
+    return Allocation(held.node[there], amount[there, core], amount[there])
+
+
+def _placed(job: LiveJob) -> Sequence[Placed]:
+    """Return what a job holds on each node: its cores evenly, where Slurm does not say."""
+    if job.placed or not job.nodes:
+        return job.placed
+    gres = gres_of(job.gres_per_node)
+    share, more = divmod(job.cpus, len(job.nodes))
+    cores = [max(share + (at < more), 1) for at in range(len(job.nodes))]
+    return [
+        Placed(node, own, job.mem * (own if job.mem_per_core else 1), gres)
+        for node, own in zip(job.nodes, cores, strict=True)
+    ]

@@ -3,99 +3,27 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import ConfigError
 from slurm_adapter.config.importer import Files, read_site
-from slurm_adapter.live.mirror import Chosen, Mirror, Stage
+from slurm_adapter.live.mirror import Mirror, Stage
 from slurm_adapter.live.requests import is_marked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cpsched.api.model import System
     from slurm_adapter.live.backend import Backend
+    from slurm_adapter.live.mirror import Known
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
-#: Schema of a plan's JSON; changes only add to it.
-SCHEMA = "cpsched.slurm.plan/1"
 #: Slurm has no expected waits of queues; if all are equal, their value changes nothing.
 EXPECTED_WAIT = 3600
 #: The mark of jobs held for cpsched.
 MARK = "cpsched"
 #: Reasons of jobs held by users or operators.
 _HELD_BY_PEOPLE = ("JobHeldUser", "JobHeldAdmin")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedJob:
-    """
-    A waiting job in a plan.
-
-    Attributes
-    ----------
-    nodes
-        Where it would start now; empty: not now.
-    planned, expected
-        When the dispatcher plans it to start, and when Slurm expects it to; Unix seconds, None
-        where they do not say.
-    why
-        Why it cannot start, if it never can or waits for something other than room.
-    """
-
-    job: LiveJob
-    nodes: tuple[str, ...]
-    planned: int | None
-    expected: int | None
-    why: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
-    """
-    A plan at a moment.
-
-    Attributes
-    ----------
-    jobs
-        Those that wait; those that would start now come first, in the dispatcher's order.
-    shrinks
-        The running jobs that would give up nodes, with those that each would keep.
-    """
-
-    now: int
-    dispatcher: str
-    running: int
-    jobs: tuple[PlannedJob, ...]
-    shrinks: tuple[Chosen, ...] = ()
-
-    def document(self) -> dict[str, Any]:
-        """Return the plan as JSON has it; times are Unix seconds."""
-        return {
-            "schema": SCHEMA,
-            "now": self.now,
-            "dispatcher": self.dispatcher,
-            "running": self.running,
-            "jobs": [
-                {
-                    "job": one.job.key,
-                    "name": one.job.name,
-                    "user": one.job.user,
-                    "partition": one.job.partition,
-                    "submit": one.job.submit,
-                    "cores": one.job.cpus,
-                    "nodes": [one.job.nodes_min, one.job.nodes_max],
-                    "starts_now_on": list(one.nodes),
-                    "planned_start": one.planned,
-                    "slurm_expects": one.expected,
-                    "why": one.why,
-                }
-                for one in self.jobs
-            ],
-            "shrinks": [{"job": one.key, "keeps": list(one.nodes)} for one in self.shrinks],
-        }
 
 
 def system_of(backend: Backend) -> System:
@@ -123,11 +51,19 @@ def system_of(backend: Backend) -> System:
 
 def plan(
     backend: Backend, system: System, dispatcher: str, predictor: str = "requested", seed: int = 0
-) -> Plan:
+) -> dict[str, Any]:
     """
-    Return what a dispatcher would start now among all waiting jobs that are not held.
+    Return what a dispatcher would start now among all waiting jobs that are not held, as JSON.
 
     Jobs held for cpsched count as waiting. No orders are sent to Slurm.
+
+    Returns
+    -------
+    dict
+        ``jobs`` are those that wait; those that would start now come first, in the dispatcher's
+        order, with the nodes where they do. ``shrinks`` are the running jobs that would give up
+        nodes, with those that each would keep. Times are Unix seconds, None where dispatcher or
+        Slurm do not say.
     """
     snapshot = backend.snapshot()
     expected = backend.expected_starts()
@@ -135,16 +71,32 @@ def plan(
     mirror.may_shrink = lambda job: is_marked(job, MARK)
     mirror.follow(snapshot)
     chosen = {one.key: one.nodes for one in mirror.decide(snapshot.now)}
-    running = sum(known.stage is Stage.RUNNING for known in mirror.known.values())
-    jobs = {one.job.key: one for one in _planned(mirror, snapshot, chosen, expected)}
-    order = [*chosen, *(key for key in jobs if key not in chosen)]
-    return Plan(
-        now=snapshot.now,
-        dispatcher=dispatcher,
-        running=running,
-        jobs=tuple(jobs[key] for key in order),
-        shrinks=tuple(mirror.shrinks),
-    )
+    waiting = [key for key, known in mirror.known.items() if known.job.waits]
+    jobs = []
+    for key in (*chosen, *(key for key in waiting if key not in chosen)):
+        known = mirror.known[key]
+        jobs.append(
+            {
+                "job": key,
+                "name": known.job.name,
+                "user": known.job.user,
+                "partition": known.job.partition,
+                "submit": known.job.submit,
+                "cores": known.job.cpus,
+                "nodes": [known.job.nodes_min, known.job.nodes_max],
+                "starts_now_on": list(chosen.get(key, ())),
+                "planned_start": mirror.planned.get(key),
+                "slurm_expects": expected.get(key),
+                "why": _why(known, snapshot),
+            }
+        )
+    return {
+        "now": snapshot.now,
+        "dispatcher": dispatcher,
+        "running": sum(known.stage is Stage.RUNNING for known in mirror.known.values()),
+        "jobs": jobs,
+        "shrinks": [{"job": one.key, "keeps": list(one.nodes)} for one in mirror.shrinks],
+    }
 
 
 def _counts(job: LiveJob) -> bool:
@@ -152,19 +104,9 @@ def _counts(job: LiveJob) -> bool:
     return job.waits and not job.is_part and (not held_by_people or is_marked(job, MARK))
 
 
-def _planned(
-    mirror: Mirror, snapshot: Snapshot, chosen: dict[str, tuple[str, ...]], expected: Any
-) -> Iterator[PlannedJob]:
-    for key, known in mirror.known.items():
-        if known.job.waits:
-            why = known.why
-            if known.stage is Stage.HELD:
-                begins = known.job.eligible > snapshot.now
-                why = "waits for its begin time" if begins else f"waits for {known.job.dependency}"
-            yield PlannedJob(
-                job=known.job,
-                nodes=chosen.get(key, ()),
-                planned=mirror.planned.get(key),
-                expected=expected.get(key),
-                why=why,
-            )
+def _why(known: Known, snapshot: Snapshot) -> str:
+    """Return why a job cannot start, if it never can or waits for something other than room."""
+    if known.stage is not Stage.HELD:
+        return known.why
+    begins = known.job.eligible > snapshot.now
+    return "waits for its begin time" if begins else f"waits for {known.job.dependency}"

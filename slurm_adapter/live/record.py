@@ -1,23 +1,21 @@
 """
-The record of a Slurm as a folder of Parquet files: all jobs seen, and nodes out of service.
+The record of a Slurm in a folder: all jobs seen, and nodes out of service.
 
-Jobs that have left are in ``jobs-000001.parquet`` and so on, which are never rewritten; the rest is
-in ``open.parquet``, which is replaced at every change. So a folder is always consistent when read,
-and memory holds the jobs of the queue and at most one part of those that have left.
+It is an SQLite database, ``record.sqlite``; every snapshot is one transaction, so that a stop or a
+kill leaves the record of the last one. Memory holds the jobs of the queue.
 """
 
 from __future__ import annotations
 
 import json
+import sqlite3
+from collections import Counter
+from contextlib import closing, contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any, Protocol
 
-import pyarrow as pa
-from pyarrow import parquet
-
 from cpsched.api.errors import RunError
 from cpsched.api.model import MISSING
-from cpsched.api.tools import replacing
 from slurm_adapter.live.snapshot import LiveJob
 
 if TYPE_CHECKING:
@@ -28,36 +26,27 @@ if TYPE_CHECKING:
 
     Row = dict[str, Any]
 
-#: Jobs in one file.
-_PART = 500
 #: Most unseen jobs that Slurm is asked about at once, the last ones.
 _MOST_ASKED = 5000
-_TYPES = {"int": pa.int64(), "bool": pa.bool_(), "str": pa.string()}
+#: So many of the last changes are recent.
+_RECENT = 2000
+#: Seconds for which a command waits while another one writes.
+_PATIENCE = 60
 #: Columns of a job: Slurm's values, lists separated by commas. Then what it holds in total; when it
-#: was first and last seen; and whether it has left, and its end is known.
+#: was first seen; and whether it has left, and its end is known.
 _LEFT_OUT = ("placed", "comment", "restartable", "batch_host")
-_KEPT = tuple(one.name for one in fields(LiveJob) if one.name not in _LEFT_OUT)
-_LISTS = tuple(
-    one.name for one in fields(LiveJob) if one.name in _KEPT and str(one.type).startswith("tuple")
+_KEPT = {one.name: str(one.type) for one in fields(LiveJob) if one.name not in _LEFT_OUT}
+_COLUMNS = (
+    *_KEPT,
+    *("held_cores", "held_mem", "held_gres", "first_seen", "gone", "end_known"),
 )
-SCHEMA = pa.schema(
-    [
-        *(
-            (one.name, _TYPES.get(str(one.type), pa.string()))
-            for one in fields(LiveJob)
-            if one.name in _KEPT
-        ),
-        ("held_cores", pa.int64()),
-        ("held_mem", pa.int64()),
-        ("held_gres", pa.string()),
-        ("first_seen", pa.int64()),
-        ("last_seen", pa.int64()),
-        ("gone", pa.bool_()),
-        ("end_known", pa.bool_()),
-    ]
-)
-_NODES = pa.schema([("node", pa.string()), ("since", pa.int64()), ("until", pa.int64())])
-_GAPS = pa.schema([("since", pa.int64()), ("until", pa.int64())])
+_TABLES = f"""
+CREATE TABLE IF NOT EXISTS jobs ({", ".join(_COLUMNS)}, PRIMARY KEY (key, submit, first_seen));
+CREATE TABLE IF NOT EXISTS nodes (node, since, until);
+CREATE TABLE IF NOT EXISTS gaps (since, until);
+CREATE TABLE IF NOT EXISTS looks (format PRIMARY KEY, last);
+"""
+_FORMAT = "cpsched.twin/1"
 
 
 class Source(Protocol):
@@ -66,6 +55,11 @@ class Source(Protocol):
     def ended(self, jobs: Iterable[str]) -> Mapping[str, LiveJob]:
         """Return jobs that have left the queue, if known."""
         ...
+
+
+def is_record(folder: Path) -> bool:
+    """Say whether a folder has the record of a twin."""
+    return (folder / "record.sqlite").exists()
 
 
 class Record:
@@ -79,6 +73,13 @@ class Record:
     patience
         Seconds without a snapshot after which jobs may have been missed.
 
+    Attributes
+    ----------
+    open
+        Jobs in the queue or on nodes, by key.
+    now
+        When the last snapshot was, ``MISSING`` before the first.
+
     Raises
     ------
     RunError
@@ -87,39 +88,17 @@ class Record:
 
     def __init__(self, folder: Path, *, patience: int = 600) -> None:
         self.folder, self._patience = folder, patience
-        self.now = MISSING
-        #: Jobs in the queue or on nodes, by key.
-        self.open: dict[str, Row] = {}
-        self._gone: list[Row] = []
-        #: Times since when nodes are closed.
-        self._closed: dict[str, int] = {}
-        self._parts = 0
-        self._saved = MISSING
-        #: The highest number of a job so far, 0: none was seen.
-        self._highest = 0
         folder.mkdir(parents=True, exist_ok=True)
-        if (folder / "open.parquet").exists():
-            self._take_up()
-        elif any(folder.iterdir()):
+        if any(folder.iterdir()) and not is_record(folder):
             raise RunError(f"{folder}: has files that do not belong to a twin; name another folder")
-
-    def _take_up(self) -> None:
         try:
-            self._parts = len(list(self.folder.glob("jobs-*.parquet")))
-            table = parquet.read_table(self.folder / "open.parquet")
-            self.now = int(json.loads(table.schema.metadata[b"cpsched"])["now"])
-            rows = table.to_pylist()
-            last = self._rows_of_part(self._parts) if self._parts else []
-            closed = self._read("nodes", _NODES)
-        except (OSError, KeyError, ValueError, TypeError, pa.ArrowException) as error:
-            raise RunError(f"{self.folder}: is not the record of a twin: {error}") from None
-        # A part may have been written, and the rest not yet.
-        done = {_identity(row) for row in last}
-        rows = [row for row in rows if _identity(row) not in done]
-        self.open = {row["key"]: row for row in rows if not row["gone"]}
-        self._gone = [row for row in rows if row["gone"]]
-        self._closed = {row["node"]: row["since"] for row in closed if row["until"] == MISSING}
-        self._highest = max((row["number"] for row in (*rows, *last)), default=0)
+            with self._database() as database:
+                database.executescript(_TABLES)
+                looks = database.execute("SELECT last FROM looks").fetchone()
+            self.open: dict[str, Row] = {row["key"]: row for row in self._jobs("WHERE NOT gone")}
+            self.now = self._saved = MISSING if looks is None else int(looks[0])
+        except sqlite3.DatabaseError as error:
+            raise RunError(f"{folder}: is not the record of a twin: {error}") from None
 
     def see(self, snapshot: Snapshot, source: Source) -> bool:
         """
@@ -130,174 +109,151 @@ class Record:
         source
             Asked about the jobs that have left.
         """
-        now = snapshot.now
-        if self.now != MISSING and now - self.now > self._patience:
-            self._append("gaps", _GAPS, [{"since": self.now, "until": now}])
-        changed = self._jobs_gone(snapshot, source) | self._jobs_missed(snapshot, source)
+        rows = [*self._that_left(snapshot, source), *self._missed(snapshot, source)]
+        seen = {}
         for key, job in snapshot.jobs.items():
             before = self.open.get(key)
             if before is not None and _is_another(before, job):
-                self._close(before, now, "REQUEUED" if before["start"] != MISSING else "CANCELLED")
                 before = None
-            row = _row(job, now if before is None else before["first_seen"], now)
-            changed |= before is None or _differs(before, row)
-            self.open[key] = row
-        changed |= self._nodes(snapshot)
-        self.now = now
-        # An uneventful interval is recorded, too.
-        if changed or now - self._saved > self._patience // 2:
-            self._save()
+            seen[key] = _row(job, snapshot.now if before is None else before["first_seen"])
+            if before is None or _differs(before, seen[key]):
+                rows.append(seen[key])
+        gap = self.now != MISSING and snapshot.now - self.now > self._patience
+        with self._database() as database:
+            if gap:
+                database.execute("INSERT INTO gaps VALUES (?, ?)", (self.now, snapshot.now))
+            values = ", ".join(f":{name}" for name in _COLUMNS)
+            database.executemany(f"REPLACE INTO jobs VALUES ({values})", rows)  # noqa: S608
+            changed = _note_closed(database, snapshot) or bool(rows)
+            # An uneventful interval is recorded, too.
+            if changed or gap or snapshot.now - self._saved > self._patience // 2:
+                database.execute("REPLACE INTO looks VALUES (?, ?)", (_FORMAT, snapshot.now))
+                self._saved = snapshot.now
+        self.now, self.open = snapshot.now, seen
         return changed
 
-    def _jobs_gone(self, snapshot: Snapshot, source: Source) -> bool:
+    def _that_left(self, snapshot: Snapshot, source: Source) -> Iterator[Row]:
+        """Yield jobs that have left the queue, or have been submitted or queued again."""
         gone = [key for key in self.open if key not in snapshot.jobs]
-        if not gone:
-            return False
-        known = source.ended(gone)
-        for key in gone:
-            before, job = self.open[key], known.get(key)
-            if job is not None and not _is_another(before, job):
-                self.open[key] = before = _row(job, before["first_seen"], snapshot.now)
-            ran = before["start"] != MISSING
-            state = before["state"]
-            if state in ("RUNNING", "COMPLETING", "PENDING") or not state:
-                state = "COMPLETED" if ran else "CANCELLED"
-            self._close(before, snapshot.now, state)
-        return True
+        known = source.ended(gone) if gone else {}
+        for key, row in self.open.items():
+            ran = row["start"] != MISSING
+            if (job := snapshot.jobs.get(key)) is not None:
+                if _is_another(row, job):
+                    yield _ended(row, snapshot.now, "REQUEUED" if ran else "CANCELLED")
+                continue
+            if (job := known.get(key)) is not None and not _is_another(row, job):
+                row = _row(job, row["first_seen"])
+                ran = job.start != MISSING
+            guessed = row["state"] in ("RUNNING", "COMPLETING", "PENDING", "")
+            state = ("COMPLETED" if ran else "CANCELLED") if guessed else row["state"]
+            yield _ended(row, snapshot.now, state)
 
-    def _jobs_missed(self, snapshot: Snapshot, source: Source) -> bool:
-        """
-        Add jobs that were submitted and left since the last snapshot: later ones have been seen.
-        """
+    def _missed(self, snapshot: Snapshot, source: Source) -> Iterator[Row]:
+        """Yield jobs that were submitted and left since the last snapshot: later ones are seen."""
         numbers = {job.number for job in snapshot.jobs.values()}
+        with self._database() as database:
+            (highest,) = database.execute("SELECT max(number) FROM jobs").fetchone()
         last = max(numbers, default=0)
-        first = self._highest + 1 if self._highest else last
-        self._highest = max(self._highest, last)
+        first = last if highest is None else highest + 1
         missed = [str(number) for number in range(first, last) if number not in numbers]
-        found = source.ended(missed[-_MOST_ASKED:]) if missed else {}
-        for job in found.values():
-            self._close(_row(job, snapshot.now, snapshot.now), snapshot.now, job.state)
-        return bool(found)
-
-    def _close(self, row: Row, now: int, state: str) -> None:
-        """Record that a job has left."""
-        end = row["end"]
-        known = row["state"] not in ("RUNNING", "PENDING") and end != MISSING
-        row |= {"state": state, "gone": True, "end_known": known}
-        if not known:
-            row["end"] = now
-        self.open.pop(row["key"], None)
-        self._gone.append(row)
-
-    def _nodes(self, snapshot: Snapshot) -> bool:
-        opened = self._closed.keys() - snapshot.closed
-        new = snapshot.closed - self._closed.keys()
-        if not opened and not new:
-            return False
-        rows = self._read("nodes", _NODES)
-        for row in rows:
-            if row["node"] in opened and row["until"] == MISSING:
-                row["until"] = snapshot.now
-        rows += [{"node": node, "since": snapshot.now, "until": MISSING} for node in sorted(new)]
-        self._write("nodes", _NODES, rows)
-        self._closed = {
-            **{node: since for node, since in self._closed.items() if node not in opened},
-            **dict.fromkeys(sorted(new), snapshot.now),
-        }
-        return True
-
-    def _save(self) -> None:
-        """Write the changes."""
-        while len(self._gone) >= _PART:
-            self._parts += 1
-            self._write(f"jobs-{self._parts:06}", SCHEMA, self._gone[:_PART])
-            del self._gone[:_PART]
-        self._write("open", SCHEMA, [*self._gone, *self.open.values()])
-        self._saved = self.now
-
-    def _write(self, name: str, schema: pa.Schema, rows: list[Row]) -> None:
-        about = {"cpsched": json.dumps({"schema": "cpsched.twin/1", "now": self.now})}
-        table = pa.Table.from_pylist(rows, schema=schema.with_metadata(about))
-        with replacing(self.folder / f"{name}.parquet") as path:
-            parquet.write_table(table, path, compression="zstd")
-
-    def _read(self, name: str, schema: pa.Schema) -> list[Row]:
-        path = self.folder / f"{name}.parquet"
-        if not path.exists():
-            return []
-        rows: list[Row] = parquet.read_table(path, schema=schema).to_pylist()
-        return rows
-
-    def _append(self, name: str, schema: pa.Schema, rows: list[Row]) -> None:
-        self._write(name, schema, [*self._read(name, schema), *rows])
-
-    def _rows_of_part(self, number: int) -> list[Row]:
-        return self._read(f"jobs-{number:06}", SCHEMA)
+        for job in source.ended(missed[-_MOST_ASKED:]).values() if missed else ():
+            yield _ended(_row(job, snapshot.now), snapshot.now, job.state)
 
     def jobs(self) -> Iterator[Row]:
         """Yield all jobs seen, those that have left first."""
-        for number in range(1, self._parts + 1):
-            yield from self._rows_of_part(number)
-        yield from self._gone
-        yield from self.open.values()
+        return self._jobs("ORDER BY NOT gone, rowid")
 
     def recent(self) -> Iterator[Row]:
         """Yield the jobs in the queue or on nodes, and the last ones that have left."""
-        if self._parts:
-            yield from self._rows_of_part(self._parts)
-        yield from self._gone
-        yield from self.open.values()
+        return self._jobs("WHERE NOT gone OR rowid > (SELECT max(rowid) FROM jobs) - ?", _RECENT)
+
+    def _jobs(self, which: str, *values: int) -> Iterator[Row]:
+        with self._database() as database:
+            for row in database.execute(f"SELECT * FROM jobs {which}", values):  # noqa: S608
+                yield dict(zip(_COLUMNS, row, strict=True))
+
+    def first_seen(self) -> int | None:
+        """Return when the record began, Unix seconds; None if it has not."""
+        with self._database() as database:
+            (second,) = database.execute("SELECT min(first_seen) FROM jobs").fetchone()
+        return None if second is None else int(second)
 
     def gaps(self) -> list[tuple[int, int]]:
         """Return the intervals without a record, Unix seconds."""
-        return [(row["since"], row["until"]) for row in self._read("gaps", _GAPS)]
+        with self._database() as database:
+            return database.execute("SELECT since, until FROM gaps").fetchall()
 
     def outages(self) -> list[tuple[str, int, int]]:
         """Return which nodes were closed from when to when, ``MISSING`` if they still are."""
-        rows = self._read("nodes", _NODES)
-        return [(row["node"], row["since"], row["until"]) for row in rows]
+        with self._database() as database:
+            return database.execute("SELECT node, since, until FROM nodes").fetchall()
+
+    @contextmanager
+    def _database(self) -> Iterator[sqlite3.Connection]:
+        """Give the database for one transaction."""
+        path = self.folder / "record.sqlite"
+        with closing(sqlite3.connect(path, timeout=_PATIENCE)) as database, database:
+            yield database
 
 
-def _row(job: LiveJob, first_seen: int, now: int) -> Row:
+def _note_closed(database: sqlite3.Connection, snapshot: Snapshot) -> bool:
+    """Record the nodes that were closed or opened; return whether there are any."""
+    rows = database.execute("SELECT node FROM nodes WHERE until = ?", (MISSING,))
+    closed = {node for (node,) in rows}
+    opened, new = sorted(closed - snapshot.closed), sorted(snapshot.closed - closed)
+    database.executemany(
+        "UPDATE nodes SET until = ? WHERE node = ? AND until = ?",
+        [(snapshot.now, node, MISSING) for node in opened],
+    )
+    database.executemany(
+        "INSERT INTO nodes VALUES (?, ?, ?)", [(node, snapshot.now, MISSING) for node in new]
+    )
+    return bool(opened or new)
+
+
+def _row(job: LiveJob, first_seen: int) -> Row:
     """Return a job as a row."""
     row = {name: getattr(job, name) for name in _KEPT}
-    for name in _LISTS:
-        row[name] = ",".join(row[name])
-    gres: dict[str, int] = {}
+    gres: Counter[str] = Counter()
     for one in job.placed:
-        for kind, count in one.gres.items():
-            gres[kind] = gres.get(kind, 0) + count
+        gres.update(one.gres)
     return {
-        **row,
+        **{name: ",".join(value) if isinstance(value, tuple) else value
+           for name, value in row.items()},
         "held_cores": sum(one.cores for one in job.placed),
         "held_mem": sum(one.mem for one in job.placed),
         "held_gres": json.dumps(gres, sort_keys=True),
         "first_seen": first_seen,
-        "last_seen": now,
         "gone": False,
         "end_known": False,
-    }
+    }  # fmt: skip
+
+
+def _ended(row: Row, now: int, state: str) -> Row:
+    """Return a job that has left."""
+    known = row["state"] not in ("RUNNING", "PENDING") and row["end"] != MISSING
+    end = row["end"] if known else now
+    return {**row, "state": state, "gone": True, "end_known": known, "end": end}
 
 
 def live_job(row: Row) -> LiveJob:
     """Return a row as a job; what it holds on each node is not in it."""
-    known: dict[str, Any] = {name: row[name] for name in _KEPT}
-    for name in _LISTS:
-        known[name] = tuple(filter(None, known[name].split(",")))
+    known: dict[str, Any] = {}
+    for name, kind in _KEPT.items():
+        value = row[name]
+        if kind.startswith("tuple"):
+            value = tuple(filter(None, value.split(",")))
+        known[name] = bool(value) if kind == "bool" else value
     return LiveJob(**known)
-
-
-def _identity(row: Row) -> tuple[Any, ...]:
-    return row["key"], row["submit"], row["start"]
 
 
 def _is_another(before: Row, job: LiveJob) -> bool:
     """Whether a job is not the one seen before: submitted again, or requeued."""
     began = before["start"] != MISSING and before["state"] != "PENDING"
-    return before["submit"] != job.submit or (began and job.waits)
+    return bool(before["submit"] != job.submit) or (began and job.waits)
 
 
 def _differs(before: Row, row: Row) -> bool:
-    """Whether more than the time differs; a changed waiting reason is not worth a write."""
-    passing = ("last_seen", "reason")
-    return any(before[name] != value for name, value in row.items() if name not in passing)
+    """Whether more than the waiting reason differs, which is not worth a write."""
+    return any(before[name] != value for name, value in row.items() if name != "reason")

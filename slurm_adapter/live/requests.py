@@ -1,95 +1,74 @@
-"""
-A live job's request in our form, and what its comment says of other sizes.
-
-The rules are those of accounting (:mod:`slurm_adapter.sacct.request`), which
-:func:`slurm_adapter.sacct.request.shape` follows. Beyond them: a task of several cores does not
-span nodes; ``--ntasks-per-node`` spreads tasks evenly; required and excluded nodes are part of a
-job's constraint.
-"""
+"""A live job's request in our form, and what its comment says of other sizes."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from cpsched.api.errors import InfeasibleRequestError
-from cpsched.api.logs import Job, Jobs, Place
-from cpsched.api.model import MISSING, UNBOUNDED, MemoryMapping, Split, Status
+from cpsched.api.model import MISSING, MemoryMapping
 from cpsched.api.simulation import Request
-from slurm_adapter.sacct.request import shape
+from slurm_adapter.live.fields import gres_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
-    from cpsched.api.logs import Shape, Workload
-    from cpsched.api.model import System
-    from slurm_adapter.live.snapshot import LiveJob, Placed
+    from cpsched.api.model import IntArray, System
+    from slurm_adapter.live.snapshot import LiveJob
 
 #: Slurm's planning time for jobs without a time limit, seconds.
 YEAR = 365 * 86400
-_QUEUE = Path("queue")
-_COUNT = re.compile(r"(?:^|[:=])([0-9]+)$")
 
 
-def shape_of(job: LiveJob, *, memory: bool) -> Shape:
+def request_of(job: LiveJob, system: System) -> Request:
     """
-    Return the shape of a waiting job's request.
+    Return what a waiting job asks for.
 
-    Parameters
-    ----------
-    memory
-        Whether jobs consume memory.
+    A task of several cores does not span nodes; ``--ntasks-per-node`` spreads tasks evenly;
+    required and excluded nodes are part of the constraint; amounts for a job or for its tasks are
+    divided by its nodes. A job that asks for all the memory of its nodes is alone there.
 
     Raises
     ------
-    TraceError
-        If its request cannot be read.
     InfeasibleRequestError
         If it asks for what is not modelled.
     """
-    place = Place(_QUEUE, item=f"job {job.key}")
-    row = {
-        "reqtres": f"cpu={job.cpus},node={job.nodes_min}",
-        "constraints": _constraint(job),
-    }
-    options: dict[str, str] = {}
-    if memory and job.mem:
-        row["reqmem"] = f"{job.mem}k{'c' if job.mem_per_core else 'n'}"
-    elif memory:
-        options["mem"] = "0"
-    if job.exclusive:
-        options["exclusive"] = ""
-    if job.contiguous:
-        options["contiguous"] = ""
-    if job.nodes_max > job.nodes_min:
-        options["nodes"] = f"{job.nodes_min}-{job.nodes_max}"
-    if gres := ",".join(_gres_on_node(job)):
-        options["gres"] = gres
-    found = shape(row, options, place)
-    if found.nodes_max == UNBOUNDED:
-        found = replace(found, nodes_max=job.nodes_max)
-    each = job.cpus_per_task
-    if each > 1 and found.units % each == 0:
-        request = {kind: each * amount for kind, amount in found.request.items()}
-        found = replace(found, units=found.units // each, request=request)
-    return found
+    if job.reservation:
+        raise InfeasibleRequestError(job.key, "asks for a reservation, which is not modelled")
+    memory = system.log.memory is not MemoryMapping.IGNORED and "mem" in system.resources
+    of_task = job.cpus_per_task if job.cpus % job.cpus_per_task == 0 else 1
+    resources, per_node = {"core": of_task}, _gres_on_node(job)
+    if memory and job.mem and job.mem_per_core:
+        resources["mem"] = of_task * job.mem
+    elif memory and job.mem:
+        per_node["mem"] = job.mem
+    is_fixed = job.nodes_min == job.nodes_max
+    even = job.tasks_per_node and job.tasks == job.nodes_min * job.tasks_per_node
+    return Request(
+        units=job.cpus // of_task,
+        resources=resources,
+        per_node=per_node,
+        nodes_min=job.nodes_min,
+        nodes_max=job.nodes_max,
+        split="even" if even and is_fixed else "any",
+        contiguous=job.contiguous,
+        exclusive=job.exclusive or (memory and not job.mem),
+        restartable=job.restartable,
+        constraint=_constraint(job),
+        queue=job.partition,
+        **_labels(job),
+    )
 
 
-def _gres_on_node(job: LiveJob) -> Iterable[str]:
-    """Yield generic resources per node: amounts per task or per job are divided."""
-    if job.gres_per_node:
-        yield job.gres_per_node
+def _gres_on_node(job: LiveJob) -> Counter[str]:
+    """Return generic resources per node."""
+    found = Counter(gres_of(job.gres_per_node))
     for text, times in ((job.gres_per_job, 1), (job.gres_per_task, job.tasks)):
-        for item in text.split(",") if text else ():
-            count = _COUNT.search(item)
-            total = times * int(count[1] if count else 1)
-            name = item[: count.start()] if count else item
-            yield f"{name}:{-(-total // job.nodes_min)}"
+        for kind, count in gres_of(text).items():
+            found[kind] += -(-count * times // job.nodes_min)
+    return found
 
 
 def _constraint(job: LiveJob) -> str:
@@ -105,45 +84,10 @@ def _constraint(job: LiveJob) -> str:
     return "&".join(parts)
 
 
-def consumes_memory(system: System) -> bool:
-    """Whether jobs consume memory on a system."""
-    return system.log.memory is not MemoryMapping.IGNORED and "mem" in system.resources
-
-
-def requested_time(job: LiveJob) -> int:
-    """Return a job's time limit in seconds; a year if it has none."""
-    return YEAR if job.time_limit == MISSING else max(job.time_limit, 1)
-
-
-def request_of(job: LiveJob, system: System) -> Request:
-    """Return what a waiting job asks for; raises as :func:`shape_of`."""
-    if job.reservation:
-        raise InfeasibleRequestError(job.key, "asks for a reservation, which is not modelled")
-    asked = shape_of(job, memory=consumes_memory(system))
-    return Request(
-        requested_time=requested_time(job),
-        units=asked.units,
-        resources=dict(asked.request),
-        per_node=dict(asked.per_node),
-        nodes_min=asked.nodes_min,
-        nodes_max=asked.nodes_max,
-        split=_split(job).name.lower(),
-        contiguous=asked.contiguous,
-        exclusive=asked.exclusive,
-        restartable=job.restartable,
-        constraint=asked.constraint or "",
-        queue=job.partition,
-        **_labels(job),
-    )
-
-
-def _split(job: LiveJob) -> Split:
-    even = job.tasks_per_node and job.tasks == job.nodes_min * job.tasks_per_node
-    return Split.EVEN if even and job.nodes_min == job.nodes_max else Split.ANY
-
-
 def _labels(job: LiveJob) -> dict[str, Any]:
+    """Return what of a request says nothing of nodes."""
     return {
+        "requested_time": YEAR if job.time_limit == MISSING else max(job.time_limit, 1),
         "user": job.user,
         "name": job.name,
         "group": job.account,
@@ -156,89 +100,35 @@ def _labels(job: LiveJob) -> dict[str, Any]:
     }
 
 
-def holding(
-    job: LiveJob, placed: Sequence[Placed], kinds: Iterable[str], *, fewest: int = 0
-) -> Request:
+def holding(job: LiveJob, held: IntArray, kinds: Sequence[str], *, fewest: int = 0) -> Request:
     """
     Return a request that what a job holds satisfies, wherever its nodes are.
 
     Parameters
     ----------
+    held
+        Its resources on each of its nodes, shape ``(nodes, kinds)``.
     fewest
         How few of its nodes it may be left, each then a unit; 0: it keeps them, and a core is one.
         It never gets more: a job of Slurm grows only by another job.
     """
-    least: Counter[str] = Counter()
-    most: Counter[str] = Counter()
-    amounts = [{"mem": one.mem, **one.gres} for one in placed]
-    for kind in kinds:
-        held = [amount.get(kind, 0) for amount in amounts]
-        least[kind], most[kind] = min(held), max(held)
+    least, most, total = (
+        dict(zip(kinds, row.tolist(), strict=True))
+        for row in (held.min(axis=0), held.max(axis=0), held.sum(axis=0))
+    )
+    nodes = len(held)
     request = Request(
-        requested_time=requested_time(job),
-        units=sum(one.cores for one in placed),
-        per_node={kind: amount for kind, amount in least.items() if amount},
-        per_node_max={kind: amount for kind, amount in most.items() if amount},
-        nodes_min=len(placed),
-        nodes_max=len(placed),
+        units=total["core"],
+        per_node={kind: amount for kind, amount in least.items() if amount and kind != "core"},
+        per_node_max={kind: amount for kind, amount in most.items() if amount and kind != "core"},
+        nodes_min=fewest or nodes,
+        nodes_max=nodes,
         **_labels(job),
     )
     if not fewest:
         return request
-    return replace(
-        request,
-        units=len(placed),
-        resources={"core": placed[0].cores},
-        nodes_min=fewest,
-        job_type="malleable",
-        units_min=fewest,
-    )
-
-
-def workload_of(jobs: Sequence[LiveJob], *, memory: bool) -> Workload:
-    """
-    Return live jobs as a workload, in the order of their submits; runtimes are 0.
-
-    Parameters
-    ----------
-    memory
-        Whether jobs consume memory.
-
-    Raises
-    ------
-    TraceError
-        If there are none, or a request cannot be read.
-    InfeasibleRequestError
-        If one asks for what is not modelled.
-    """
-    gathered = Jobs(_QUEUE, skip_bad_lines=False)
-    for job in jobs:
-        gathered.add(
-            Job(
-                job_id=job.key,
-                submit=job.submit,
-                start=job.start,
-                runtime=0,
-                requested_time=requested_time(job),
-                status=Status.UNKNOWN,
-                shape=shape_of(job, memory=memory),
-                queue=job.partition or None,
-                partition=job.partition or None,
-                user=job.user or None,
-                name=job.name or None,
-                group=job.account or None,
-                qos=job.qos or None,
-                reservation=job.reservation or None,
-                licenses=job.licenses or None,
-                array=job.array or None,
-                array_limit=job.array_limit,
-                nice=job.nice,
-                begin=job.eligible if job.eligible > job.submit else MISSING,
-            ),
-            Place(_QUEUE, item=f"job {job.key}"),
-        )
-
-    return gathered.workload(split=np.array([int(_split(job)) for job in jobs]))
+    core = {"core": least["core"]}
+    return replace(request, units=nodes, resources=core, job_type="malleable", units_min=fewest)
 
 
 _BEGINS = "nodes="

@@ -13,7 +13,6 @@ from slurm_adapter.live.backend import NotAllowedError, UnreachableError, Unread
 from slurm_adapter.live.fields import (
     JOB_FIELDS,
     NODE_FIELDS,
-    Details,
     closed_nodes,
     details_of,
     format_of,
@@ -25,9 +24,10 @@ from slurm_adapter.live.fields import (
 from slurm_adapter.live.snapshot import LiveJob, Snapshot, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
-    from slurm_adapter.live.backend import Begin, Shrink, TakeBack
+    from slurm_adapter.live.backend import Order
 
 #: Seconds to wait for a command's answer.
 _PATIENCE = 30
@@ -52,24 +52,20 @@ class Scontrol:
         Of the commands; ``SLURM_CONF`` says which Slurm. None: that of this process.
     """
 
-    name = "scontrol"
-
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         times = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
         own = {key: value for key, value in os.environ.items() if not key.startswith("SQUEUE_")}
         self._environment = {**own, **(environment or {}), **times}
         #: What does not change while a job is in its state: excluded nodes, and what it holds.
-        self._details: dict[tuple[str, str, int, int], Details] = {}
+        self._details: dict[tuple[str, str, int, int], dict[str, Any]] = {}
 
     def snapshot(self) -> Snapshot:
         """Return the queue and the nodes."""
         now = int(time.time())
-        mark = separator()
-        text = self._run("squeue", "-h", "-a", "-r", "-O", format_of(JOB_FIELDS, mark))
-        jobs = [job_of(row) for row in records(text, JOB_FIELDS, mark)]
-        nodes = self._run("sinfo", "-h", "-a", "-O", format_of(NODE_FIELDS, mark))
+        jobs = [job_of(row) for row in self._records("squeue", "-r", fields=JOB_FIELDS)]
+        closed = closed_nodes(self._records("sinfo", fields=NODE_FIELDS))
         reserved = reservations_of(self._run("scontrol", "-a", "-o", "show", "reservation"))
-        return Snapshot(now, in_order(self._detailed(jobs)), closed_nodes(nodes, mark), reserved)
+        return Snapshot(now, in_order(self._detailed(jobs)), closed, reserved)
 
     def ended(self, jobs: Iterable[str]) -> dict[str, LiveJob]:
         """Return the outcomes of jobs that have left the queue, if Slurm still remembers them."""
@@ -77,69 +73,53 @@ class Scontrol:
         found: dict[str, LiveJob] = {}
         for first in range(0, len(wanted), _AT_ONCE):
             part = wanted[first : first + _AT_ONCE]
-            mark = separator()
+            chosen = ("-r", "-t", "all", "-j", ",".join(part))
             # If all jobs are unknown, it says that the first is invalid.
-            text = self._run(
-                *("squeue", "-h", "-a", "-r", "-t", "all", "-j", ",".join(part)),
-                *("-O", format_of(JOB_FIELDS, mark)),
-                check=False,
-            )
-            rows = (job_of(row) for row in records(text, JOB_FIELDS, mark))
-            found |= {job.key: job for job in rows if job.key in part}
+            rows = self._records("squeue", *chosen, fields=JOB_FIELDS, check=False)
+            found |= {job.key: job for job in map(job_of, rows) if job.key in part}
         return found
 
     def expected_starts(self) -> dict[str, int]:
         """Return when Slurm expects waiting jobs to start."""
-        mark = separator()
-        fields = ("JobArrayID", "StartTime")
-        text = self._run("squeue", "-h", "-a", "-r", "-t", "PD", "-O", format_of(fields, mark))
+        rows = self._records("squeue", "-r", "-t", "PD", fields=("JobArrayID", "StartTime"))
         return {
-            row["JobArrayID"]: int(row["StartTime"])
-            for row in records(text, fields, mark)
-            if row["StartTime"].isdigit()
+            row["JobArrayID"]: int(row["StartTime"]) for row in rows if row["StartTime"].isdigit()
         }
 
     def configuration(self) -> dict[str, str]:
         """Return the output of ``scontrol show config``, ``node`` and ``partition``."""
         words = ("config", "node", "partition")
-        environment = {"SLURM_TIME_FORMAT": "standard"}
-        return {word: self._run("scontrol", "-a", "show", word, more=environment) for word in words}
+        return {word: self._run("scontrol", "-a", "show", word) for word in words}
 
-    def begin(self, orders: Sequence[Begin]) -> dict[str, str]:
+    def begin(self, orders: Sequence[Order]) -> dict[str, str]:
         """Bind jobs to nodes and release them; a job that cannot be bound stays held."""
-        bound = {
-            order.job: f"update JobId={_key(order.job)} {_required(order.nodes)}"
-            f" NumNodes={len(order.nodes)}-{len(order.nodes)}"
-            for order in orders
-        }
+        bound = {one.job: _update(one, one.nodes, len(one.nodes), len(one.nodes)) for one in orders}
         # A job released without being bound would start on any nodes.
         refused = self._each(bound)
-        released = [job for job in bound if job not in refused]
-        if released:
-            refused |= self._each({job: f"release {job}" for job in released})
-        return refused
+        return refused | self._each({job: f"release {job}" for job in bound if job not in refused})
 
-    def requeue(self, jobs: Sequence[str]) -> dict[str, str]:
+    def requeue(self, orders: Sequence[Order]) -> dict[str, str]:
         """Requeue running jobs and hold them."""
-        return self._each({job: f"requeuehold {_key(job)}" for job in jobs})
+        return self._each({one.job: f"requeuehold {_key(one.job)}" for one in orders})
 
-    def shrink(self, orders: Sequence[Shrink]) -> dict[str, str]:
+    def shrink(self, orders: Sequence[Order]) -> dict[str, str]:
         """Leave running jobs some of their nodes."""
         # One after another: told twice, a job that has shrunk would be refused.
-        complaints = {
-            order.job: self._order(f"update JobId={_key(order.job)} NodeList={_names(order.nodes)}")
-            for order in orders
-        }
-        return {job: complaint for job, complaint in complaints.items() if complaint}
+        return self._one_by_one(
+            {
+                one.job: f"update JobId={_key(one.job)} NodeList={_names(one.keeps)}"
+                for one in orders
+            }
+        )
 
-    def take_back(self, orders: Sequence[TakeBack]) -> dict[str, str]:
+    def take_back(self, orders: Sequence[Order]) -> dict[str, str]:
         """Hold jobs and remove the nodes that they were bound to."""
         return self._each(
             {
-                order.job: f"hold {_key(order.job)}\nupdate JobId={order.job}"
-                f" {_required(order.required)} NumNodes={order.nodes_min}-{order.nodes_max}"
-                + (" StartTime=now" if order.at_once else "")
-                for order in orders
+                one.job: f"hold {_key(one.job)}\n"
+                + _update(one, one.required, one.nodes_min, one.nodes_max)
+                + (" StartTime=now" if one.leaves else "")
+                for one in orders
             }
         )
 
@@ -147,6 +127,9 @@ class Scontrol:
         """Send commands to one scontrol; after complaints one by one, to find the job."""
         if not commands or not self._order("\n".join(commands.values())):
             return {}
+        return self._one_by_one(commands)
+
+    def _one_by_one(self, commands: Mapping[str, str]) -> dict[str, str]:
         complaints = {job: self._order(command) for job, command in commands.items()}
         return {job: complaint for job, complaint in complaints.items() if complaint}
 
@@ -163,16 +146,12 @@ class Scontrol:
     def _detailed(self, jobs: list[LiveJob]) -> list[LiveJob]:
         """Return jobs with what squeue does not show; queried once while nothing changes."""
         about = {job.key: (job.key, job.state, job.start, job.cpus) for job in jobs}
-        new = [job for job in jobs if about[job.key] not in self._details]
-        lines = self._show(new)
-        known = {at: one for at in about.values() if (one := self._details.get(at)) is not None}
-        for job in new:
-            known[about[job.key]] = details_of(lines.get(job.key, ""), job)
-        self._details = known
-        return [
-            replace(job, **known[at]._asdict())
+        lines = self._show([job for job in jobs if about[job.key] not in self._details])
+        self._details = {
+            at: self._details.get(at) or details_of(lines.get(job.key, ""), job)
             for job, at in zip(jobs, about.values(), strict=True)
-        ]
+        }
+        return [replace(job, **self._details[about[job.key]]) for job in jobs]
 
     def _show(self, jobs: list[LiveJob]) -> dict[str, str]:
         """Return the line of ``scontrol -d -o show job`` of each job, where there is one."""
@@ -185,13 +164,19 @@ class Scontrol:
         commands = "".join(f"{mark}{number}\nshow job {number}\n" for number in numbers)
         text = self._process(("scontrol", "-d", "-o"), given=f"{commands}quit\n").stdout
         parts = text.split(mark)[1:]
-        lines = {
-            number: line for part in parts for number, _, line in (part.partition("\n"),)
-        }  # fmt: skip
+        lines = {line[0]: line[2] for line in (part.partition("\n") for part in parts)}
         return {job.key: lines[key] for job in jobs if (key := str(job.number)) in lines}
 
-    def _run(self, *command: str, check: bool = True, more: Mapping[str, str] | None = None) -> str:
-        done = self._process(command, more=more)
+    def _records(
+        self, *command: str, fields: tuple[str, ...], check: bool = True
+    ) -> Iterator[dict[str, str]]:
+        """Yield what ``squeue`` or ``sinfo`` shows."""
+        mark = separator()
+        text = self._run(*command, "-h", "-a", "-O", format_of(fields, mark), check=check)
+        return records(text, fields, mark)
+
+    def _run(self, *command: str, check: bool = True) -> str:
+        done = self._process(command)
         if check and done.returncode:
             complaint = " ".join((done.stderr or done.stdout).split())
             self._check_reached(complaint)
@@ -200,12 +185,12 @@ class Scontrol:
         return done.stdout
 
     def _process(
-        self, command: Sequence[str], *, given: str = "", more: Mapping[str, str] | None = None
+        self, command: Sequence[str], *, given: str = ""
     ) -> subprocess.CompletedProcess[str]:
         try:
             return subprocess.run(  # noqa: S603 - a list of arguments, without a shell
                 command,
-                env={**self._environment, **(more or {})},
+                env=self._environment,
                 input=given,
                 capture_output=True,
                 text=True,
@@ -230,8 +215,10 @@ def _key(text: str) -> str:
     return text
 
 
-def _required(nodes: Sequence[str]) -> str:
-    return f"ReqNodeList={_names(nodes)}"
+def _update(order: Order, required: Sequence[str], least: int, most: int) -> str:
+    """Return the command that gives a job the nodes and bounds of a request."""
+    job = _key(order.job)
+    return f"update JobId={job} ReqNodeList={_names(required)} NumNodes={least}-{most}"
 
 
 def _names(nodes: Sequence[str]) -> str:

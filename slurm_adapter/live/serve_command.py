@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path  # noqa: TC003  (typer reads it)
 from typing import Annotated
 
@@ -9,7 +10,7 @@ import typer
 
 from cpsched.api.commands import echo
 from cpsched.api.errors import ConfigError
-from slurm_adapter.live.commands import SystemFile, backend_of, machine_of
+from slurm_adapter.live.commands import SystemFile, backend_of, machine_of, stopped_by_signals
 
 
 def command(
@@ -31,15 +32,21 @@ def command(
 ) -> None:
     """Show the queue with forecasts and reasons as a read-only web page on this machine."""
     from cpsched.api.tools import build
-    from slurm_adapter.live.page.app import serve
+    from slurm_adapter.live.page.app import server
     from slurm_adapter.live.page.watch import Watch
 
     build("dispatchers", dispatcher)
     if twin is not None and not twin.is_dir():
         raise ConfigError("is not a folder", where=twin)
     slurm = backend_of()
-    watch = Watch(
-        slurm, machine_of(system, slurm), dispatcher=dispatcher, twin=twin, interval=every
-    )
-    echo(f"http://127.0.0.1:{port}/ until Ctrl-C. From elsewhere: ssh -L {port}:127.0.0.1:{port}")
-    serve(watch, port)
+    machine = machine_of(system, slurm)
+    watch = Watch(backend=slurm, system=machine, dispatcher=dispatcher, twin=twin)
+    with stopped_by_signals() as stop, server(watch, port) as page:
+        threading.Thread(target=page.serve_forever, daemon=True).start()
+        echo(
+            f"http://127.0.0.1:{port}/ until Ctrl-C. From elsewhere: ssh -L {port}:127.0.0.1:{port}"
+        )
+        while not stop.is_set():
+            watch.look()
+            stop.wait(every)
+        page.shutdown()

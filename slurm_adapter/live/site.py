@@ -1,4 +1,4 @@
-"""A site's slurm.conf and its like: read from a folder, or made of one of our system files."""
+"""A site's slurm.conf and its like, made of a system file."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ import numpy as np
 from cpsched.api.machines import compress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
+    from collections.abc import Iterator, Mapping
 
     from cpsched.api.model import IntArray, System
 
@@ -37,8 +36,7 @@ SelectTypeParameters=CR_Core_Memory
 PriorityType=priority/basic
 SchedulerType=sched/builtin
 SchedulerParameters=batch_sched_delay=0,default_queue_depth=2000
-KillWait=2
-"""
+KillWait=2"""
 #: Everything except the nodes' cores, memory and features is a generic resource.
 _OWN_KINDS = ("core", "mem")
 #: A generic resource of this name has files; others are counted.
@@ -54,37 +52,16 @@ class Site:
     ----------
     conf, gres
         Texts of slurm.conf, without what makes a cluster private, and of gres.conf.
-    accounts, limits
-        Lines for sacctmgr, before the controller starts and after; without ``accounts`` there is
-        no accounting, and no database.
-    reservations
-        Lines for ``scontrol create reservation``.
     job_submit
         Text of job_submit.lua; None: there is none.
     """
 
     conf: str
     gres: str = ""
-    accounts: str | None = None
-    limits: str = ""
-    reservations: str = ""
     job_submit: str | None = None
 
-    @classmethod
-    def read(cls, folder: Path) -> Site:
-        """Return the site of a folder with slurm.conf, gres.conf and accounts.txt, maybe more."""
-        names = ("slurm.conf", "gres.conf", "accounts.txt")
-        conf, gres, accounts = ((folder / name).read_text() for name in names)
-        more = [folder / name for name in ("gpu-limits.txt", "reservations.txt")]
-        limits, reservations = (path.read_text() if path.exists() else "" for path in more)
-        return cls(
-            conf=conf, gres=gres, accounts=accounts, limits=limits, reservations=reservations
-        )
 
-
-def site_of(
-    system: System, *, nodes: int | None = None, parameters: str = FROM_OUTSIDE, hold: bool = True
-) -> Site:
+def site_of(system: System, *, nodes: int | None = None, hold: bool = True) -> Site:
     """
     Return a site with the nodes and queues of a system.
 
@@ -92,28 +69,29 @@ def site_of(
     ----------
     nodes
         Number of nodes; of each kind its share, at least one. None: all.
-    parameters
-        Lines of slurm.conf for what is neither nodes nor partitions.
     hold
         Whether every submitted job is held, and marked with the AdminComment ``cpsched``.
     """
     chosen = np.arange(system.num_nodes) if nodes is None else _share(system, nodes)
     generic = [kind for kind in system.resources if kind not in _OWN_KINDS]
-    lines = [parameters.rstrip()]
+    lines, gres = [FROM_OUTSIDE], []
     if generic:
         lines.append(f"GresTypes={','.join(generic)}")
     if hold:
         lines.append("JobSubmitPlugins=lua")
-    if least := _memory_of_core(system):
+    if (at := system.resource_index("mem")) >= 0:
+        # That of the node with the least for each of its cores.
+        least = (system.capacity[:, at] // 1024 // system.capacity[:, 0]).min()
         lines.append(f"DefMemPerCPU={least}")
-    gres: list[str] = []
     for members in _alike(system, chosen):
-        names = compress(system.node_names[node] for node in members)
-        lines.append(_node_line(system, members[0], names, generic))
-        gres += _gres_lines(system, members[0], names, generic)
+        held = dict(zip(system.resources, system.capacity[members[0]].tolist(), strict=True))
+        held = {kind: count for kind, count in held.items() if count}
+        names = f"NodeName={compress(system.node_names[node] for node in members)}"
+        lines.append(f"{names} {_node(system, members[0], held)}")
+        gres += [f"{names} {_gres(kind, held[kind])}" for kind in generic if kind in held]
     lines += _partitions(system, chosen)
     return Site(
-        conf="\n".join(lines) + "\n",
+        conf="\n".join([*lines, ""]),
         gres="".join(f"{line}\n" for line in gres),
         job_submit=HOLD_ALL if hold else None,
     )
@@ -141,41 +119,25 @@ def _alike(system: System, nodes: IntArray) -> list[list[int]]:
     return list(found.values())
 
 
-def _amount(system: System, node: int, kind: str) -> int:
-    at = system.resource_index(kind)
-    return int(system.capacity[node, at]) if at >= 0 else 0
-
-
-def _memory_of_core(system: System) -> int:
-    """Return the MB of the node that has least for each of its cores, 0 where memory is unknown."""
-    at = system.resource_index("mem")
-    if at < 0:
-        return 0
-    return int((system.capacity[:, at] // 1024 // system.capacity[:, 0]).min())
-
-
-def _node_line(system: System, node: int, names: str, generic: list[str]) -> str:
-    cores = _amount(system, node, "core")
-    words = [f"NodeName={names} CPUs={cores} Sockets=1 CoresPerSocket={cores} ThreadsPerCore=1"]
-    if memory := _amount(system, node, "mem"):
-        words.append(f"RealMemory={memory // 1024}")
+def _node(system: System, node: int, held: Mapping[str, int]) -> str:
+    cores = held["core"]
+    words = [f"CPUs={cores} Sockets=1 CoresPerSocket={cores} ThreadsPerCore=1"]
+    if "mem" in held:
+        words.append(f"RealMemory={held['mem'] // 1024}")
     if features := sorted({system.node_groups[node], *system.features[node]}):
         words.append(f"Feature={','.join(features)}")
-    held = [f"{kind}:{count}" for kind in generic if (count := _amount(system, node, kind))]
-    if held:
-        words.append(f"Gres={','.join(held)}")
+    generic = [f"{kind}:{count}" for kind, count in held.items() if kind not in _OWN_KINDS]
+    if generic:
+        words.append(f"Gres={','.join(generic)}")
     if weight := int(system.weights[node]):
         words.append(f"Weight={weight}")
     return " ".join([*words, "State=UNKNOWN"])
 
 
-def _gres_lines(system: System, node: int, names: str, generic: list[str]) -> Iterator[str]:
-    for kind in generic:
-        count = _amount(system, node, kind)
-        if count and kind == _GPU:
-            yield f"NodeName={names} Name={kind} File=/dev/{kind}[0-{count - 1}]"
-        elif count:
-            yield f"NodeName={names} Name={kind} Count={count}"
+def _gres(kind: str, count: int) -> str:
+    return f"Name={kind} " + (
+        f"File=/dev/{kind}[0-{count - 1}]" if kind == _GPU else f"Count={count}"
+    )
 
 
 def _partitions(system: System, nodes: IntArray) -> Iterator[str]:

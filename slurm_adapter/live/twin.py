@@ -17,19 +17,21 @@ from typing import TYPE_CHECKING
 
 from cpsched.api.errors import CpschedError, RunError
 from cpsched.api.machines import systems
-from cpsched.api.model import MISSING
 from cpsched.api.tools import counted, duration
 from slurm_adapter.live.backend import UnreachableError
 from slurm_adapter.live.judged import JudgedForecasts
-from slurm_adapter.live.log_of import lines, outages
+from slurm_adapter.live.log_of import began, lines, outages
 from slurm_adapter.live.when import forecast_new
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.record import Record
     from slurm_adapter.live.snapshot import Snapshot
+
+    Row = Mapping[str, Any]
 
 _DAY = 86400
 #: Days before a week that are simulated with it, so that the machine is not empty at its start.
@@ -130,80 +132,63 @@ class Twin:
                     self.say(f"the statement of {week} is in {path}")
                 else:
                     self.say(f"the statement of {week} failed: see {path.with_suffix('.err')}")
-        began = first_seen(self.record)
-        if began is None:
+        since = self.record.first_seen()
+        if since is None:
             return
         end = monday(now)
-        week, start = name_of(end - 7 * _DAY), max(end - 7 * _DAY, began)
+        week, start = name_of(end - 7 * _DAY), max(end - 7 * _DAY, since)
         done = any((self.record.folder / "weeks").glob(f"{week}.*"))
         if end - start >= _DAY and not done and week not in self._running:
             self._running[week] = self.begin_statement(week, start, end)
 
     def begin_statement(self, name: str, start: int, end: int) -> subprocess.Popen[bytes]:
         """
-        Start a process that writes a statement.
+        Start a process that writes a statement, and the log that it is about.
 
         Parameters
         ----------
         start, end
             Statement of the jobs submitted in ``[start, end)``, Unix seconds.
         """
-        folder = self.record.folder / "weeks"
-        command = self.prepare(name, start, end)
-        out, err = (folder / f"{name}.{ending}" for ending in ("txt", "err"))
-        with out.open("wb") as told, err.open("wb") as wrong:
-            told.write("\n".join([*self.facts(start, end), "", ""]).encode())
-            told.flush()
-            return subprocess.Popen(command, stdout=told, stderr=wrong)  # noqa: S603
-
-    def prepare(self, name: str, start: int, end: int) -> list[str]:
-        """Write the log of an interval, and return the command that compares dispatchers on it."""
         folder = self.record.folder / "weeks" / name
         folder.mkdir(parents=True, exist_ok=True)
         rows = [row for row in self.record.jobs() if start - _BEFORE * _DAY <= row["submit"] < end]
-        if not any(row["submit"] >= start and row["start"] != MISSING for row in rows):
-            raise RunError(f"{self.record.folder}: no job submitted in {name} has started")
         rows.sort(key=lambda row: (row["submit"], row["number"]))
-        log = folder / "log.sacct"
-        log.write_text("\n".join([*lines(rows), ""]), encoding="utf-8")
-        epoch = rows[0]["submit"]
-        closed = list(outages(self.record.outages(), epoch, end))
-        command = [sys.executable, "-m", "cpsched", "compare", str(log), "--system", self.system]
-        command += ["--out", str(folder / "runs"), "--baseline", self.baseline]
+        own = [row for row in rows if row["submit"] >= start]
+        if not any(map(began, own)):
+            raise RunError(f"{self.record.folder}: no job submitted in {name} has started")
+        (folder / "log.sacct").write_text("\n".join([*lines(rows), ""]), encoding="utf-8")
+        closed = list(outages(self.record.outages(), rows[0]["submit"], end))
+        (folder / "outages.csv").write_text("\n".join([*closed, ""]), encoding="utf-8")
+        command = [sys.executable, "-m", "cpsched", "compare", str(folder / "log.sacct")]
+        command += ["--system", self.system, "--baseline", self.baseline]
+        command += ["--out", str(folder / "runs")]
         for dispatcher in dict.fromkeys((self.baseline, *self.dispatchers)):
             command += ["--dispatcher", dispatcher]
         if len(closed) > 1:
-            table = folder / "outages.csv"
-            table.write_text("\n".join([*closed, ""]), encoding="utf-8")
-            command += ["--outages", f"table:file={table}"]
-        return command
+            command += ["--outages", f"table:file={folder / 'outages.csv'}"]
+        out, err = (folder.with_name(f"{name}.{ending}") for ending in ("txt", "err"))
+        with out.open("wb") as told, err.open("wb") as wrong:
+            told.write("\n".join([*self._facts(own, start, end), "", ""]).encode())
+            told.flush()
+            return subprocess.Popen(command, stdout=told, stderr=wrong)  # noqa: S603
 
-    def facts(self, start: int, end: int) -> Iterator[str]:
+    def _facts(self, rows: Sequence[Row], start: int, end: int) -> Iterator[str]:
         """Yield lines on what really happened to the jobs submitted in ``[start, end)``."""
-        rows = [row for row in self.record.jobs() if start <= row["submit"] < end]
-        began = [row for row in rows if row["start"] != MISSING and row["state"] != "PENDING"]
-        waits = sorted(max(row["start"] - max(row["submit"], row["eligible"]), 0) for row in began)
+        ran = [row for row in rows if began(row)]
+        waits = [max(row["start"] - max(row["submit"], row["eligible"]), 0) for row in ran]
         first, last = (datetime.fromtimestamp(second, UTC) for second in (start, end))
         yield f"Jobs submitted from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} (UTC)"
-        yield f"{counted(len(rows), 'job')}, {len(began):,} of them started"
-        if waits:
-            mean = duration(sum(waits) / len(waits))
-            yield f"recorded: mean wait {mean}, longest {duration(waits[-1])}"
+        yield f"{counted(len(rows), 'job')}, {len(ran):,} of them started"
+        mean = duration(sum(waits) / len(waits))
+        yield f"recorded: mean wait {mean}, longest {duration(max(waits))}"
         unknown = sum(row["gone"] and not row["end_known"] for row in rows)
         if unknown:
             yield f"the end of {counted(unknown, 'job')} is known only to within a snapshot"
-        missed = [
-            min(until, end) - max(since, start)
-            for since, until in self.record.gaps()
-            if since < end and until > start
-        ]
+        gaps = self.record.gaps()
+        missed = sum(max(min(until, end) - max(since, start), 0) for since, until in gaps)
         if missed:
-            yield f"there is no record for {duration(sum(missed))}: jobs may be missing"
-
-
-def first_seen(record: Record) -> int | None:
-    """Return when the twin began, Unix seconds; None if it has not."""
-    return min((row["first_seen"] for row in record.jobs()), default=None)
+            yield f"there is no record for {duration(missed)}: jobs may be missing"
 
 
 def monday(now: int) -> int:

@@ -68,7 +68,7 @@ def command(
     """
     from cpsched.api.machines import systems
     from cpsched.api.tools import build
-    from slurm_adapter.live.record import Record
+    from slurm_adapter.live.record import Record, is_record
     from slurm_adapter.live.twin import Twin
 
     # Wrong names must be reported now, not after a week.
@@ -76,7 +76,7 @@ def command(
     names = dispatcher or ["rollout"]
     for name in (baseline, *names):
         build("dispatchers", name)
-    if report is not None and not (folder / "open.parquet").exists():
+    if report is not None and not is_record(folder):
         raise ConfigError("has no record of a twin", where=folder)
     twin = Twin(
         record=Record(folder, patience=max(10 * every, 600)),

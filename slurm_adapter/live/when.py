@@ -15,7 +15,7 @@ from cpsched.api.studies import Advice, Answer, Calibration, Forecaster, advice_
 from cpsched.api.tools import brief
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.mirror import Mirror, Stage
-from slurm_adapter.live.record import Record, live_job
+from slurm_adapter.live.record import Record, is_record, live_job
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -156,7 +156,7 @@ def record_in(folder: Path | None) -> Record | None:
     """
     if folder is None:
         return None
-    if not (folder / "open.parquet").exists():
+    if not is_record(folder):
         raise ConfigError("has no record of a twin", where=folder)
     return Record(folder)
 

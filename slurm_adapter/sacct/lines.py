@@ -1,10 +1,11 @@
 """
 The lines of ``sacct`` as rows of named columns.
 
-Columns come in any order, with any delimiter of one or more characters that are neither letters
-nor digits (``--parsable2``, ``--parsable``, ``--delimiter``). Their names are in the header, which
-may be there again where exports were joined. Without it (``--noheader``) they are those of a first
-line ``# format: JobID,JobName,...``, or, where the number of columns fits, those of :data:`FORMAT`.
+Columns come in any order, with any delimiter but a comma: one or more characters that are neither
+letters nor digits (``--parsable2``, ``--parsable``, ``--delimiter``). Their names are in the
+header, which may be there again where exports were joined. Without it (``--noheader``) they are
+those of a first line ``# format: JobID,JobName,...``, or, where the number of columns fits, those
+of :data:`FORMAT`.
 
 Names of jobs and commands are written as they are, and so may hold the delimiter or end lines:
 
@@ -41,15 +42,13 @@ _HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _FORMAT_LINE = re.compile(r"#\s*format:\s*", re.IGNORECASE)
 #: A job, a task or tasks of an array, a component of a heterogeneous job, or a step of those.
 JOB_ID = re.compile(r"[0-9]+(?:_(?:[0-9]+|\[[^\]]*\]?)|\+[0-9]+)?(?:\.[\w+]+)?")
-_ITEM = re.compile(r"[\w./:-]+=[\w.]*")
+_ITEM = r"[\w./:-]+=[\w.]*"
 _TEXTS = frozenset(
     (
         *("jobname", "submitline", "comment", "admincomment", "systemcomment", "workdir"),
         *("container", "constraints"),
     )
 )
-#: These hold commas, so with commas between columns they are several.
-_LISTS = frozenset(("flags", "nodelist", "licenses", "partition", "reqgres", "allocgres"))
 _TIME = re.compile(r"[0-9][0-9T:.Z+-]*|Unknown|None|N/A|NONE|")
 _WORD = re.compile(r"\S*")
 _CLASSES: dict[str, re.Pattern[str]] = {
@@ -60,6 +59,7 @@ _CLASSES: dict[str, re.Pattern[str]] = {
     "flags": re.compile(r"(?:[A-Z][A-Za-z]+(?:,[A-Z][A-Za-z]+)*)?"),
     **dict.fromkeys(("elapsedraw", "priority"), re.compile(r"[0-9]*")),
     **dict.fromkeys(("reqcpus", "alloccpus", "ncpus", "nnodes"), re.compile(r"[0-9.]*[KMG]?")),
+    **dict.fromkeys(("reqtres", "alloctres"), re.compile(rf"(?:{_ITEM}(?:,{_ITEM})*)?")),
     "timelimitraw": re.compile(r"[0-9]*|UNLIMITED|Partition_Limit"),
     "state": re.compile(r"(?:[A-Z_]+(?: by [0-9]+)?\+?)?"),
 }
@@ -100,8 +100,6 @@ class Layout:
         TraceError
             If those are too few, or too many and none of the columns can be a text.
         """
-        if len(cells) != len(self.names) and self.delimiter == ",":
-            cells = _with_tres(cells)
         surplus = len(cells) - len(self.names)
         if surplus == 0:
             return cells
@@ -120,8 +118,7 @@ class Layout:
             found = self.divided(cells, place)
         except TraceError:
             return False
-        kinds = map(self._kind, self.names)
-        return all(takes(cell) for cell, (takes, _) in zip(found, kinds, strict=True))
+        return all(map(_takes, self.names, found))
 
     def begins_row(self, cells: Sequence[str]) -> bool:
         """Tell whether a line begins a row and does not go on with the text before it."""
@@ -140,20 +137,19 @@ class Layout:
 
     def _joined(self, cells: Sequence[str]) -> list[str] | None:
         """Return as many cells as there are columns, by joining some; None if that cannot be."""
-        columns = [self._kind(name) for name in self.names]
-        surplus = len(cells) - len(columns)
+        num = len(self.names)
+        surplus = len(cells) - num
         # fits[j][i]: cells from i on can be columns from j on.
-        fits = [[False] * (len(cells) + 1) for _ in range(len(columns) + 1)]
-        fits[len(columns)][len(cells)] = True
-        for j in range(len(columns) - 1, -1, -1):
-            takes, several = columns[j]
+        fits = [[False] * (len(cells) + 1) for _ in range(num + 1)]
+        fits[num][len(cells)] = True
+        for j, name in reversed(list(enumerate(self.names))):
             for i in range(j + surplus, j - 1, -1):
-                rest = fits[j + 1][i + 1] or (several and fits[j][i + 1])
-                fits[j][i] = rest and bool(takes(cells[i]))
+                rest = fits[j + 1][i + 1] or (name in _TEXTS and fits[j][i + 1])
+                fits[j][i] = rest and _takes(name, cells[i])
         if not fits[0][0]:
             return None
         found, i = [], 0
-        for j in range(len(columns)):
+        for j in range(num):
             end = i + 1
             while not fits[j + 1][end]:
                 end += 1
@@ -161,37 +157,10 @@ class Layout:
             i = end
         return found
 
-    def _kind(self, name: str) -> tuple[Callable[[str], object], bool]:
-        """Return what says whether a column can hold a cell, and whether it can hold several."""
-        commas = self.delimiter == ","
-        if name in _TEXTS or (commas and name in _LISTS):
-            return _anything, True
-        if name in ("reqtres", "alloctres"):
-            return _is_tres, False
-        return _CLASSES[name].fullmatch if name in _CLASSES else _anything, False
 
-
-def _anything(_: str) -> bool:
-    return True
-
-
-def _with_tres(cells: Sequence[str]) -> list[str]:
-    """Join the items of resources, each of which names a resource once."""
-    found: list[str] = []
-    names: set[str] = set()
-    for cell in cells:
-        name = cell.partition("=")[0] if _ITEM.fullmatch(cell) else ""
-        if name and names and name not in names:
-            found[-1] += f",{cell}"
-            names.add(name)
-        else:
-            found.append(cell)
-            names = {name} - {""}
-    return found
-
-
-def _is_tres(cell: str) -> bool:
-    return not cell or all(_ITEM.fullmatch(item) for item in cell.split(","))
+def _takes(name: str, cell: str) -> bool:
+    """Tell whether a column can hold a cell."""
+    return name not in _CLASSES or bool(_CLASSES[name].fullmatch(cell))
 
 
 @dataclass(slots=True)
@@ -261,7 +230,7 @@ class Lines:
             return
         try:
             columns = layout.divided(cells, place)
-            if columns is not cells and layout.delimiter != ",":
+            if columns is not cells:
                 self.notes["have the delimiter in a text"] += 1
             row = Row(dict(zip(layout.names, map(str.strip, columns), strict=True)), place)
             if not row.job_id:
@@ -323,6 +292,8 @@ def _layout(first: str, place: Place) -> tuple[Layout, bool]:
         return _checked(Layout(names, "|" if delimiter == "," else delimiter), place), False
     found = header_of(first)
     if found is not None and _names_jobs(found[0]):
+        if found[1] == ",":
+            raise place.error("has commas between columns, as within them: use sacct --parsable2")
         return _checked(Layout(*found), place), True
     ends = first.endswith("|") and first.count("|") == len(FORMAT)
     layout = Layout((*FORMAT, *([""] if ends else [])), "|")

@@ -18,9 +18,10 @@ import numpy as np
 from cpsched.api.errors import TraceError
 from cpsched.api.logs import Labels, Workload, ordered, written
 from cpsched.api.model import MISSING, UNBOUNDED, DependencyType, Status, distinct
+from slurm_adapter.dispatch.values import clock
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from cpsched.api.model import BoolArray, IntArray
@@ -95,26 +96,26 @@ class _Text:
         nothing = [""] * len(jobs)
         # Slurm has one partition of a job that ran.
         partition = self._words("partition" if jobs.partition.values else "queue")
-        held = [text if ran else "" for text, ran in zip(asked, self.started.tolist(), strict=True)]
-        start = [
-            text if ran else "None"
-            for text, ran in zip(self._moments(self.start), self.started.tolist(), strict=True)
-        ]
+
+        def of_started(texts: Sequence[str], otherwise: str) -> list[str]:
+            ran = self.started.tolist()
+            return [text if one else otherwise for text, one in zip(texts, ran, strict=True)]
+
         return [
             self.ids,
-            [name.partition("_")[0].partition("+")[0] for name in self.ids],
+            [_number(name) for name in self.ids],
             *(self._words(name) for name in ("name", "user", "group")),
             partition,
             self._words("qos"),
             self._states(),
             self._moments(jobs.submit),
             self._moments(self._eligible()),
-            start,
+            of_started(self._moments(self.start), "None"),
             self._moments(self.end),
             [str(seconds) for seconds in np.where(self.started, jobs.runtime, 0).tolist()],
             [_clock(seconds) for seconds in jobs.requested_time.tolist()],
             asked,
-            held,
+            of_started(asked, ""),
             memory,
             self._words("constraint"),
             nodes,
@@ -150,21 +151,16 @@ class _Text:
         texts: list[str] = np.datetime_as_string((seconds + epoch).astype("datetime64[s]")).tolist()
         return texts
 
-    def _status(self) -> IntArray:
-        return np.where(self.started, self.jobs.status, Status.CANCELLED)
-
     def _states(self) -> list[str]:
         """Return states; what has a further attempt was requeued, for users or for a node."""
-        found = [_STATES[Status(status)] for status in self._status().tolist()]
+        found = [
+            _STATES[Status(status)]
+            for status in np.where(self.started, self.jobs.status, Status.CANCELLED).tolist()
+        ]
         for row in self.jobs.dependency[self._again()].tolist():
             if found[row] == Status.PREEMPTED.name:
                 found[row] = "REQUEUED"
         return found
-
-    def _said_begin(self) -> BoolArray:
-        """Tell which jobs have their begin time in the command: something else delayed them."""
-        jobs = self.jobs
-        return (jobs.dependency >= 0) | ((jobs.array_limit > 0) & self.started)
 
     def _eligible(self) -> IntArray:
         jobs = self.jobs
@@ -208,79 +204,63 @@ class _Text:
 
     def _commands(self, partition: Sequence[str]) -> list[str]:
         """Return the commands that submit the jobs so."""
-        jobs = self.jobs
-        found = ["sbatch"] * len(jobs)
-
-        def say(rows: BoolArray, option: str, values: Sequence[object] | None = None) -> None:
+        found = ["sbatch"] * len(self.jobs)
+        for option, rows, values in self._options(partition):
+            given = values if isinstance(values, list) else values[rows].tolist()
             for at, row in enumerate(np.flatnonzero(rows).tolist()):
-                found[row] += f" --{option}" + ("" if values is None else f"={values[at]}")
-
-        def numbers(option: str, column: IntArray, neutral: int) -> None:
-            rows = column != neutral
-            say(rows, option, column[rows].tolist())
-
-        queue = self._words("queue")
-        lists = np.array([a != b for a, b in zip(queue, partition, strict=True)], dtype=np.bool_)
-        say(lists, "partition", [queue[row] for row in np.flatnonzero(lists)])
-        self._say_waits(say)
-        numbers("nice", jobs.nice, 0)
-        licenses = jobs.licenses.codes >= 0
-        words = self._words("licenses")
-        say(licenses, "licenses", [words[row] for row in np.flatnonzero(licenses)])
-        say(~jobs.restartable, "no-requeue")
-        say(jobs.exclusive, "exclusive")
-        say(jobs.contiguous, "contiguous")
-        ranges = (jobs.nodes_min != jobs.nodes_max) & ~(
-            (jobs.nodes_min == 1) & (jobs.nodes_max == UNBOUNDED)
-        )
-        bounds = zip(jobs.nodes_min[ranges], jobs.nodes_max[ranges], strict=True)
-        say(ranges, "nodes", [f"{least}-{most}" for least, most in bounds])
-        self._say_gres(say)
-        numbers("segment", jobs.segment, 0)
-        switches = jobs.max_switches > 0
-        pairs = zip(jobs.max_switches[switches], jobs.switch_wait[switches], strict=True)
-        say(switches, "switches", [f"{count}@{_clock(wait)}" for count, wait in pairs])
+                found[row] += f" --{option}" + (f"={given[at]}" if given else "")
         return [f"{command} job.sh" for command in found]
 
-    def _say_waits(self, say: Any) -> None:
-        """Add what jobs wait for besides their turn."""
+    def _options(self, partition: Sequence[str]) -> Iterator[tuple[str, BoolArray, Any]]:
+        """Yield options, which jobs have them, and values: of all jobs, or a list of theirs."""
         jobs = self.jobs
-        rows = self._said_begin() & (jobs.begin > jobs.submit)
-        say(rows, "begin", self._moments(jobs.begin[rows]))
-        rows = (jobs.dependency >= 0) & ~self._again()
-        say(
+        queue, licenses = self._words("queue"), self._words("licenses")
+        lists = np.array([a != b for a, b in zip(queue, partition, strict=True)], dtype=np.bool_)
+        yield "partition", lists, np.array(queue, dtype=object)
+        yield from self._waits()
+        yield "nice", jobs.nice != 0, jobs.nice
+        yield "licenses", jobs.licenses.codes >= 0, np.array(licenses, dtype=object)
+        yield "no-requeue", ~jobs.restartable, []
+        yield "exclusive", jobs.exclusive, []
+        yield "contiguous", jobs.contiguous, []
+        least, most = jobs.nodes_min, jobs.nodes_max
+        free = (least == 1) & (most == UNBOUNDED)
+        rows = (least != most) & ~free
+        bounds = zip(least[rows].tolist(), most[rows].tolist(), strict=True)
+        yield "nodes", rows, [f"{least}-{most}" for least, most in bounds]
+        # What jobs on any number of nodes need on each: there is no total of that.
+        kinds = [at for at, kind in enumerate(jobs.resources) if kind not in ("core", "mem")]
+        rows = free & (jobs.per_node[:, kinds] > 0).any(axis=1)
+        yield (
+            "gres",
             rows,
-            "dependency",
             [
-                f"{DependencyType(kind).name.lower()}:{self.ids[other]}"
-                for kind, other in zip(
-                    jobs.dependency_type[rows].tolist(), jobs.dependency[rows].tolist(), strict=True
-                )
+                ",".join(f"{jobs.resources[at]}:{own[at]}" for at in kinds if own[at])
+                for own in jobs.per_node[rows].tolist()
             ],
         )
+        yield "segment", jobs.segment != 0, jobs.segment
+        rows = jobs.max_switches > 0
+        pairs = zip(jobs.max_switches[rows].tolist(), jobs.switch_wait[rows].tolist(), strict=True)
+        yield "switches", rows, [f"{count}@{_clock(wait)}" for count, wait in pairs]
+
+    def _waits(self) -> Iterator[tuple[str, BoolArray, Any]]:
+        """Yield what jobs wait for besides their turn, as :meth:`_options`."""
+        jobs = self.jobs
+        # Something else delayed these: their begin time is in the command.
+        delayed = (jobs.dependency >= 0) | ((jobs.array_limit > 0) & self.started)
+        rows = delayed & (jobs.begin > jobs.submit)
+        yield "begin", rows, self._moments(jobs.begin[rows])
+        rows = (jobs.dependency >= 0) & ~self._again()
+        pairs = zip(
+            jobs.dependency_type[rows].tolist(), jobs.dependency[rows].tolist(), strict=True
+        )
+        names = [f"{DependencyType(kind).name.lower()}:{self.ids[other]}" for kind, other in pairs]
+        yield "dependency", rows, names
         rows = jobs.array_limit > 0
         tasks = [self.ids[row].partition("_")[2] or "0" for row in np.flatnonzero(rows)]
         limits = zip(tasks, jobs.array_limit[rows].tolist(), strict=True)
-        say(rows, "array", [f"{task}%{limit}" for task, limit in limits])
-
-    def _say_gres(self, say: Any) -> None:
-        """Add what jobs on any number of nodes need on each: there is no total of that."""
-        jobs = self.jobs
-        free = (jobs.nodes_min == 1) & (jobs.nodes_max == UNBOUNDED)
-        kinds = [at for at, kind in enumerate(jobs.resources) if kind not in ("core", "mem")]
-        rows = free & (jobs.per_node[:, kinds] > 0).any(axis=1)
-        say(
-            rows,
-            "gres",
-            [
-                ",".join(
-                    f"{jobs.resources[at]}:{jobs.per_node[row, at]}"
-                    for at in kinds
-                    if jobs.per_node[row, at]
-                )
-                for row in np.flatnonzero(rows)
-            ],
-        )
+        yield "array", rows, [f"{task}%{limit}" for task, limit in limits]
 
     # --- what is lost ----------------------------------------------------------------------------
 
@@ -303,18 +283,8 @@ class _Text:
         if jobs.resources != ordered(kinds):
             self.lost["resources that no job asks for, and their order"] = 0
         self._count_neutral()
-        self._count_times()
-        self._count_amounts()
-        arrays = [name.partition("_")[0] if "_" in name else None for name in self.ids]
-        self._lose(
-            np.array([a != b for a, b in zip(arrays, jobs.array.decode(), strict=True)]),
-            "jobs whose id does not say their array",
-        )
-        tasks = np.array([array is not None for array in arrays], dtype=np.bool_)
-        self._lose((jobs.array_limit > 0) & ~tasks, "limits of arrays, of jobs that are no tasks")
-        other = jobs.queue.codes >= 0
-        other &= jobs.partition.codes < 0
-        self._lose(other, "jobs with a queue and no partition: both will be the same")
+        for what, rows in {**self._changed_times(), **self._changed_amounts()}.items():
+            self._lose(rows, what)
 
     def _count_neutral(self) -> None:
         """Find columns the text has no place for."""
@@ -329,23 +299,57 @@ class _Text:
             differs = getattr(jobs, name) != getattr(neutral, name)
             self._lose(differs.reshape(len(jobs), -1).any(axis=1), f"values of {name}")
 
-    def _count_times(self) -> None:
-        jobs = self.jobs
-        unknown = self.started & (jobs.recorded_start == MISSING)
-        self._lose(unknown, "jobs without a recorded start: written as started when submitted")
-        early = (jobs.recorded_start != MISSING) & (jobs.recorded_start < jobs.submit)
-        self._lose(early, "recorded starts before the submit: written as started when submitted")
-        late = self.started & (jobs.cancel != MISSING)
-        self._lose(late, "jobs that ran before they were cancelled: when that was")
+    def _changed_times(self) -> dict[str, BoolArray]:
+        """Return the jobs whose times, statuses or ids will be others, by what they are."""
+        jobs, started = self.jobs, self.started
+        known = jobs.recorded_start != MISSING
         limit = np.where(
             jobs.requested_time != MISSING, jobs.requested_time, self.end - jobs.submit
         )
-        self._lose(~self.started & (jobs.runtime != limit), "runtimes of jobs that never started")
-        wrong = ~self.started & (jobs.status != Status.CANCELLED)
-        self._lose(wrong, "statuses of jobs that never started: they are cancelled")
-        early = (jobs.begin != MISSING) & (jobs.begin <= jobs.submit)
-        self._lose(early, "begin times not later than the submit")
-        self._lose(self._unlike(), "dependencies that cannot have been so")
+        arrays = [name.partition("_")[0] if "_" in name else None for name in self.ids]
+        pairs = zip(arrays, jobs.array.decode(), strict=True)
+        tasks = np.array([array is not None for array in arrays], dtype=np.bool_)
+        return {
+            "jobs without a recorded start: written as started when submitted": started & ~known,
+            "recorded starts before the submit: written as started when submitted": known
+            & (jobs.recorded_start < jobs.submit),
+            "jobs that ran before they were cancelled: when that was": started
+            & (jobs.cancel != MISSING),
+            "runtimes of jobs that never started": ~started & (jobs.runtime != limit),
+            "statuses of jobs that never started: they are cancelled": ~started
+            & (jobs.status != Status.CANCELLED),
+            "begin times not later than the submit": (jobs.begin != MISSING)
+            & (jobs.begin <= jobs.submit),
+            "dependencies that cannot have been so": self._unlike(),
+            "jobs whose id does not say their array": np.array([a != b for a, b in pairs]),
+            "limits of arrays, of jobs that are no tasks": (jobs.array_limit > 0) & ~tasks,
+            "jobs with a queue and no partition: both will be the same": (jobs.queue.codes >= 0)
+            & (jobs.partition.codes < 0),
+        }
+
+    def _changed_amounts(self) -> dict[str, BoolArray]:
+        """Return the jobs that will ask for something else, by what it is."""
+        jobs = self.jobs
+        nothing = np.zeros(len(jobs), dtype=np.int64)
+        unit, node = (
+            dict(zip(jobs.resources, amounts.T, strict=True))
+            for amounts in (jobs.request, jobs.per_node)
+        )
+        others = [at for at, kind in enumerate(jobs.resources) if kind not in ("core", "mem")]
+        return {
+            "jobs whose units are not of one core: written as single cores": unit.get(
+                "core", nothing
+            )
+            != 1,
+            "jobs with GPUs or the like in each unit: written for nodes, if their number is known":
+                (jobs.request[:, others] > 0).any(axis=1),
+            "jobs that need cores on each node besides": node.get("core", nothing) > 0,
+            "jobs with memory for units and for nodes: written for nodes": (
+                unit.get("mem", nothing) > 0
+            )
+            & (node.get("mem", nothing) > 0),
+            "jobs with fewer units than nodes": jobs.units < jobs.nodes_min,
+        }  # fmt: skip
 
     def _unlike(self) -> BoolArray:
         """Tell which dependencies contradict the ids, or what became of the jobs."""
@@ -379,34 +383,10 @@ class _Text:
             dtype=np.bool_,
         )
 
-    def _count_amounts(self) -> None:
-        jobs = self.jobs
-        kind = {name: at for at, name in enumerate(jobs.resources)}
-        core = kind.get("core")
-        ones = np.zeros(len(jobs), dtype=np.bool_) if core is None else jobs.request[:, core] == 1
-        self._lose(~ones, "jobs whose units are not of one core: written as single cores")
-        others = [at for name, at in kind.items() if name not in ("core", "mem")]
-        self._lose(
-            np.asarray((jobs.request[:, others] > 0).any(axis=1)),
-            "jobs with GPUs or the like in each unit: written for nodes, if their number is known",
-        )
-        if core is not None:
-            self._lose(jobs.per_node[:, core] > 0, "jobs that need cores on each node besides")
-        if "mem" in kind:
-            both = (jobs.request[:, kind["mem"]] > 0) & (jobs.per_node[:, kind["mem"]] > 0)
-            self._lose(both, "jobs with memory for units and for nodes: written for nodes")
-        self._lose(jobs.units < jobs.nodes_min, "jobs with fewer units than nodes")
-
 
 def _number(name: str) -> str:
     return name.partition("_")[0].partition("+")[0]
 
 
 def _clock(seconds: int) -> str:
-    """Return ``days-hours:minutes:seconds``."""
-    if seconds == MISSING:
-        return "UNLIMITED"
-    minutes, second = divmod(int(seconds), 60)
-    hours, minute = divmod(minutes, 60)
-    days, hour = divmod(hours, 24)
-    return f"{days}-{hour:02}:{minute:02}:{second:02}"
+    return "UNLIMITED" if seconds == MISSING else clock(seconds)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import subprocess
 import sys
-from dataclasses import replace
 
 import pytest
 from accasim_runs import in_process, needs_accasim
@@ -354,33 +353,6 @@ def test_expected_waits_by_queue(world):
     assert made.cluster.machine.store.columns[:3, 7].tolist() == [60, 3600, 3600]
     with pytest.raises(ConfigError, match="the system already has expected waits"):
         world("prb", system=machine((2,), (2,)), expected_wait=60)
-
-
-def test_several_simulations_each_in_its_own_process(tmp_path):
-    """What AccaSim wrote comes back by prefix; its constants never meet."""
-    from accasim_adapter import Task, run
-
-    log = tmp_path / "log.swf"
-    log.write_text("1 0 -1 5 1 -1 -1 1 10 -1 1 1 -1 -1 -1 -1 -1 -1\n")
-    system = tmp_path / "system.json"
-    system.write_text('{"groups": {"g": {"core": 2}}, "resources": {"g": 2}}')
-    tasks = [
-        Task(
-            workload=log,
-            system=system,
-            dispatcher=name,
-            out=tmp_path / name,
-            settings={"LOG_LEVEL": "ERROR", "show_statistics": False},
-        )
-        for name in ("fifo", "easy")
-    ]
-    found = run(tasks)
-    assert [sorted(files) for files in found] == [["sched-", "stats-"]] * 2
-    assert "cpsched-easy" in (tmp_path / "easy" / "stats-log.swf").read_text()
-    with pytest.raises(ConfigError, match="processes: is 0"):
-        run(tasks, processes=0)
-    with pytest.raises(ConfigError, match="no dispatcher is called 'esay'.* Did you mean 'easy'"):
-        run([replace(tasks[0], dispatcher="esay")])
 
 
 def test_without_accasim_the_error_says_how_to_get_it():

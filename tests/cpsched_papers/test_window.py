@@ -10,13 +10,12 @@ from hypothesis import strategies as st
 from jobtables import job_table
 from tiny import machine
 
-from cpsched.dispatch.priority import Basic, Multifactor, Slowdown
+from cpsched.dispatch.priority import Basic, Slowdown
 from cpsched.model.decision import NOTHING
 from cpsched_papers.window import (
     WindowDispatcher,
     point_priorities,
     priority_values,
-    program_priorities,
     rank_priorities,
 )
 
@@ -116,17 +115,16 @@ def test_first_come_first_served_counts_down_within_a_second_too():
     priority.reset(machine((4,)))
     values = priority_values(priority, table(3, submit=np.zeros(3, dtype=np.int64)), 5)
     assert values.tolist() == [0.0, -1.0, -2.0]
-    assert program_priorities(priority, values, "auto").tolist() == [12, 11, 10]
-    assert program_priorities(priority, values, "points").tolist() == [3, 2, 1]
+    assert rank_priorities(values).tolist() == [12, 11, 10]
 
 
 def test_multifactor_has_points_and_others_ranks():
-    priority = Multifactor(size_weight=100)
-    priority.reset(machine((4,)))
-    jobs = table(2, units=np.array([1, 2]))
-    values = priority_values(priority, jobs, 120)
-    assert program_priorities(priority, values, "auto").tolist() == [27, 52]
-    assert program_priorities(priority, values, "ranks").tolist() == [5, 6]
+    for priority, right in (("multifactor:size_weight=100", [52, 27]), ("basic", [6, 5])):
+        dispatcher = Small(priority=priority)
+        dispatcher.reset(machine((4,)), 0)
+        jobs = table(2, units=np.array([1, 2]))
+        _, priorities = dispatcher.in_window(SimpleNamespace(waiting=jobs, now=120))
+        assert priorities.tolist() == right
 
 
 def test_a_priority_of_several_keys_becomes_ranks_with_its_ties():

@@ -96,7 +96,6 @@ def test_training_as_the_guide_does_it(tmp_path):
 def test_an_estimator_as_the_guide_makes_it_a_predictor(tmp_path):
     """One line, and it simulates and is scored."""
     (block,) = (b for b in _blocks("write-a-predictor.md", "python") if "from_estimator(" in b)
-    block += "print(evaluate(fitted, starts_of(fitted), runtimes))\n"
     said = _run(tmp_path, "-c", block)
     assert "ChanceScore(share=0." in said
     # It used to be the whole arrays.

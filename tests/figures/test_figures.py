@@ -11,20 +11,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
-from cpsched.figures import draw_gantt, draw_places, draw_schedule, draw_time
-from cpsched.figures.data import Curve, Series, by_size, means
-from cpsched.figures.draw_tradeoff import Point, Value, front
-from cpsched.figures.focus import DAY, busiest
+from cpsched.figures import nodes
+from cpsched.figures.data import DAY, Curve, Series, busiest, by_size, means
 from cpsched.figures.labels import spread
 from cpsched.figures.lanes import Rows, place
+from cpsched.figures.lines import Runs, draw_over_time
 from cpsched.figures.looks import looks
+from cpsched.figures.pictures import of_jobs, of_schedule
 from cpsched.figures.style import COLOURS, INK, NARROW, PAPER, WIDE, marks, save, styled, wrapped
+from cpsched.figures.tradeoff import Point, front
 from cpsched.metrics.steps import StepFunction
 from cpsched.metrics.window import Window
 from cpsched.model.schedule import Segments
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched.report.choose import is_baseline
+from cpsched.report.places import base_runs
 from cpsched.report.schedule_data import drawn
+from cpsched.study.paired import Estimate
 from cpsched.study.study import Baseline
 
 JAN_2014 = 1388534400
@@ -197,7 +199,7 @@ def test_an_axis_over_time_has_plain_numbers(tops):
     """With a logarithm and without: not the formulas of the plotting library."""
     pytest.importorskip("matplotlib")
     with styled("t"):
-        figure = draw_time.draw(_queues(*tops), lambda run: run.queue_over_time, "jobs", WIDE)
+        figure = draw_over_time(Runs(_queues(*tops)), lambda run: run.queue_over_time, "jobs", WIDE)
         text = save(figure, "svg").decode()
     assert "mathdefault" not in text
     assert (">1,000<" in text) == (max(tops) > 1000)
@@ -260,7 +262,11 @@ def test_names_stay_where_they_are_if_there_is_room():
 
 def test_the_front_is_of_the_runs_that_nothing_beats_in_both():
     points = [
-        Point(look=LOOK, slowdown=Value(mean=slowdown), tail=Value(mean=tail))
+        Point(
+            look=LOOK,
+            slowdown=Estimate(slowdown, None, None, 1),
+            tail=Estimate(tail, None, None, 1),
+        )
         for slowdown, tail in ((2, 9), (1, 10), (3, 9), (4, 1), (1, 12))
     ]
     assert [(one.slowdown.mean, one.tail.mean) for one in front(points)] == [
@@ -279,7 +285,9 @@ def test_no_name_of_a_line_covers_another(width):
         for who, look in whole.items()
     ]  # fmt: skip
     with styled("t"):
-        figure = draw_time.draw(runs, lambda run: run.queue_over_time, "jobs", width, grey=runs[8:])
+        figure = draw_over_time(
+            Runs(runs, runs[8:]), lambda run: run.queue_over_time, "jobs", width
+        )
         text = save(figure, "svg").decode()
         figure.draw_without_rendering()
     assert all((f"name {n}: 3<" in text or f"{n}: 3<" in text) == (n < 8) for n in range(12))
@@ -300,7 +308,7 @@ def test_charts_of_nodes_share_their_colours():
         rows = [(0, 4, longest), (0, 4, 60)]
         schedule = run(jobs(*rows), machine(*[(4,)] * 5), "fifo").schedule
         with styled("t"):
-            figure = draw_gantt.draw(schedule, Window(0, longest + 60))
+            figure = nodes.draw_waits(schedule, Window(0, longest + 60))
         (drawn_jobs,) = figure.axes[0].collections
         scales.add((drawn_jobs.norm.vmin, drawn_jobs.norm.vmax))
     assert len(scales) == 1
@@ -310,10 +318,10 @@ def test_thin_rectangles_have_no_edges():
     """Edges would be all that is seen of a core of a machine of hundreds of nodes."""
     pytest.importorskip("matplotlib")
     widths = []
-    for nodes in (6, 300):
-        schedule = run(jobs(*[(0, 1, 60)] * 8), machine(*[(8,)] * nodes), "fifo").schedule
+    for number in (6, 300):
+        schedule = run(jobs(*[(0, 1, 60)] * 8), machine(*[(8,)] * number), "fifo").schedule
         with styled("t"):
-            figure = draw_gantt.draw(schedule, Window(0, 60))
+            figure = nodes.draw_waits(schedule, Window(0, 60))
         (drawn_jobs,) = figure.axes[0].collections
         widths.append(float(drawn_jobs.get_linewidth()[0]))
     assert widths[0] > 0
@@ -323,16 +331,11 @@ def test_thin_rectangles_have_no_edges():
 def test_the_baseline_may_name_one_part_only():
     """Then the run of each other part is compared with its own."""
 
-    class Result:
-        dispatcher, predictor = "EASY", "W"
-        labels = {"workload": "a", "system": "b", "dispatcher": "EASY", "predictor": "W"}
+    labels = {"workload": "a", "system": "b", "dispatcher": "EASY", "predictor": "W"}
+    run = SimpleNamespace(who=("EASY", "W"), labels=labels)
 
     def of(**base):
-        class Results:
-            baseline = Baseline(**base)
-            runs = (Result,)
-
-        return is_baseline(Results, Result)
+        return run.who in base_runs(SimpleNamespace(baseline=Baseline(**base), runs=(run,)))
 
     assert of(dispatcher="EASY")
     assert of(predictor="W")
@@ -352,21 +355,17 @@ def test_labels_with_dollars_are_text(runs_folder_with_labels):
 def runs_folder_with_labels(tmp_path):
     """Draw the figures of a run whose labels are not harmless."""
     pytest.importorskip("matplotlib")
-    from cpsched import figures
+    from cpsched.figures.data import read
     from cpsched.study import load_run, save_run
-    from cpsched.study.results import collect
 
     (tmp_path / "runs").mkdir()
     rows = [(10 * job, 1 + job % 3, 50 + job) for job in range(30)]
     save_run(run(jobs(*rows), machine((4,)), "easy"), tmp_path / "runs" / "one")
 
     def draw():
-        from dataclasses import replace
-
-        result = replace(collect(tmp_path).runs[0], dispatcher="$x^2$ <b>")
-        look = figures.looks([("$x^2$ <b>", "p")])["$x^2$ <b>", "p"]
-        data = figures.read(load_run(tmp_path / "runs" / "one"), result, look)
-        return list(figures.draw("a on b", [data], ["svg"]).values())
+        look = looks([("$x^2$ <b>", "p")])["$x^2$ <b>", "p"]
+        data = read(load_run(tmp_path / "runs" / "one"), look)
+        return [one.file("a on b", ["svg"]) for one in of_jobs([data])]
 
     return draw
 
@@ -398,7 +397,7 @@ def test_jobs_that_are_not_compact_stand_out_in_a_strip_cut_into_blocks():
     blocks = Topology(12, (4,), kind=TopologyKind.BLOCK)
     schedule = _lying(blocks, [0, 1, 2], [3, 4], [8, 10, 11])
     with styled("t"):
-        figure = draw_places.draw(schedule, Window(0, 60))
+        figure = nodes.draw_placement(schedule, Window(0, 60))
     (axes,) = figure.axes
     (drawn_jobs,) = axes.collections
     # Eight nodes, drawn one by one: three pale, two not, and three that share a block.
@@ -409,42 +408,11 @@ def test_jobs_that_are_not_compact_stand_out_in_a_strip_cut_into_blocks():
     assert axes.get_ylabel() == "3 blocks of nodes"
 
 
-def test_a_torus_is_cut_into_slices():
+def test_the_charts_of_a_schedule():
     pytest.importorskip("matplotlib")
-    torus = Topology(12, sides=(2, 3, 2))
-    run, torn = [2, 3, 4, 5], [7, 9]
-    with styled("t"):
-        figure = draw_places.draw_torus(_lying(torus, run, torn), 0)
-    slices = [axes.images[0].get_array() for axes in figure.axes]
-    assert [one.shape for one in slices] == [(2, 3, 3)] * 2
-    colours = np.array([slices[z][x, y] for x, y, z in torus.cells.tolist()])
-    assert (colours[run] == colours[run[0]]).all()
-    assert (colours[torn] == colours[torn[0]]).all()
-    assert _saturation(colours[[run[0], torn[0]]]).round(2).tolist() == [0.24, 0.74]
-    empty = colours[sorted(set(range(12)) - {*run, *torn})]
-    assert (empty == empty[0]).all()
-    assert not (empty[0] == colours[run[0]]).all()
-
-
-def test_the_busiest_second_is_the_first_at_which_most_is_in_use():
-    schedule = run(
-        jobs((0, 1, 100), (10, 2, 20), (40, 2, 20)), machine(*[(1,)] * 4), "fifo"
-    ).schedule
-    assert draw_places.busiest_second(schedule, Window(0, 100)) == 10
-    assert draw_places.busiest_second(schedule, Window(35, 100)) == 40
-
-
-@pytest.mark.parametrize(
-    ("topology", "titles"),
-    [
-        (Topology(8), ["nodes under x", "placement under x"]),
-        (Topology(8, sides=(4, 2)), ["nodes under x", "placement under x", "torus under x"]),
-    ],
-)
-def test_the_charts_of_a_schedule(topology, titles):
-    pytest.importorskip("matplotlib")
-    schedule = _lying(topology, [0, 1], [3, 5])
-    found = list(draw_schedule("w on s", "x", schedule, Window(0, 60), ["svg", "png"]))
-    assert [one.title for one in found] == titles
+    schedule = _lying(Topology(8), [0, 1], [3, 5])
+    pictures = of_schedule("x", schedule, Window(0, 60))
+    found = [one.file("w on s", ["svg", "png"]) for one in pictures]
+    assert [one.title for one in found] == ["nodes under x", "placement under x"]
     assert all(one.content["png"].startswith(b"\x89PNG") for one in found)
     assert "one colour per job" in found[1].caption

@@ -327,7 +327,7 @@ def test_measures_of_many_sets_are_those_of_each(where, topology):
     assert found["distance_hops"]["mean"] == pytest.approx(np.mean(apart))
     assert found["distance_hops"]["max"] == pytest.approx(max(apart))
     assert found["contiguous"]["jobs"] == np.mean([len(n) == np.ptp(n) + 1 for n in sets])
-    assert found["compact"]["jobs"] == np.mean([topology.is_compact(n) for n in sets])
+    assert found["compact"]["jobs"] == np.mean([topology.compact(NodeSets.of(n))[0] for n in sets])
     if topology.num_levels == 1:
         assert found["groups_touched"] is None
     else:

@@ -7,10 +7,12 @@ import pytest
 from tiny import jobs, machine
 
 from cpsched import systems, traces
+from cpsched.base.spec import build
 from cpsched.base.types import MISSING, Status
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model.prediction import Prediction, RuntimePredictor
+from cpsched.simulation.simulator import Simulator
 from predictors.check_tools import sample
 from predictors.evaluation import evaluate, to_columns
 from predictors.replay import Replay, Starts, starts_of, that_ran, unmapped
@@ -36,8 +38,20 @@ class Diary(RuntimePredictor):
         what = [part.tolist() for part in outcome]
         self.lines.append((now, "end", jobs.handle.tolist(), *(part[0] for part in what)))
 
+    def on_cancel(self, jobs, now):
+        self.lines.append((now, "cancel", jobs.handle.tolist()))
+
     def predict(self, jobs, now):
         return Prediction.point(jobs.requested_time)
+
+
+def test_a_cancelled_job_is_told_to_the_predictor():
+    """So that what is kept of waiting jobs can be dropped; it is not observed."""
+    diary, fitted = Diary(), fit(jobs((0, 1, 9), (1, 1, 9)), machine((1,)))
+    simulator = Simulator(fitted, build("dispatchers", "fifo"), diary)
+    simulator.cancel(1, 3)
+    simulator.run()
+    assert [line[:3] for line in diary.lines[-2:]] == [(3, "cancel", [1]), (9, "end", [0])]
 
 
 def test_order_of_events():

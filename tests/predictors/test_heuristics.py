@@ -13,11 +13,10 @@ from tiny import jobs, machine, run
 
 from cpsched.base.spec import build
 from cpsched.errors import ConfigError
-from cpsched.mapping import fit
-from cpsched.model import columns
 from cpsched.model.prediction import Outcome
-from predictors.history import EIGHT_RULES, SIX_RULES, RecentRuntimes
+from predictors.history import EIGHT_RULES, SIX_RULES
 from predictors.job_records import prefix_rule
+from predictors.remembered import RecentRuntimes
 from predictors.replay import Replay
 
 RESOURCES = ("core", "gpu", "mem")
@@ -225,34 +224,10 @@ def test_noise_on_the_truth_is_lognormal_and_each_jobs_own():
     assert (again != other).any()
 
 
-def test_the_oracle_of_one_bit_says_which_jobs_end_soon():
-    """The horizon itself counts; the rest is the request."""
-    runtimes = [1, 60, 61, 999]
-    assert estimates("oracle-class", runtimes).tolist() == [60, 60, 1000, 1000]
-    assert estimates("oracle-class:within=61", runtimes).tolist() == [61, 61, 61, 1000]
-    wrong = "oracle-class:recall=0,false_alarms=1"
-    assert estimates(wrong, runtimes).tolist() == [1000, 1000, 60, 60]
-
-
-def test_the_oracle_errs_as_often_as_asked():
-    """Of 400 short and 400 long jobs."""
-    found = estimates("oracle-class:recall=0.7,false_alarms=0.05", [30] * 400 + [900] * 400) == 60
-    assert found[:400].mean() == pytest.approx(0.7, abs=0.07)
-    assert found[400:].mean() == pytest.approx(0.05, abs=0.03)
-
-
-@pytest.mark.parametrize(
-    ("spec", "what"),
-    [
-        ("actual:sigma=-1", "sigma is -1"),
-        ("oracle-class:within=0", "within is 0, must be from 1 to"),
-        ("oracle-class:recall=2", "recall is 2"),
-        ("oracle-class:false_alarms=-0.1", "false_alarms is -0.1, must be from 0 to 1"),
-    ],
-)
-def test_impossible_knowledge_is_refused(spec, what):
-    with pytest.raises(ConfigError, match=what):
-        estimates(spec, [1])
+def test_impossible_knowledge_is_refused():
+    """One line."""
+    with pytest.raises(ConfigError, match="sigma is -1"):
+        estimates("actual:sigma=-1", [1])
 
 
 def test_answers_are_clipped_to_the_request():
@@ -339,79 +314,16 @@ def test_rules_equal_a_search_through_the_history(ends, job):
 
 
 def test_recent_forgets_what_has_gone_longest_without_news():
-    """Not what was first seen."""
-    recent = RecentRuntimes(keep=2, limit=2)
-    for key, runtime in (("a", 1), ("b", 2), ("a", 3), ("c", 4), ("a", 5)):
+    """Not what was first seen; through JSON and back, whatever names hold."""
+    recent, other = RecentRuntimes(keep=2, limit=2), RecentRuntimes(keep=2, limit=2)
+    a, b, c, d = ("ann\0", None, (1, (2, 3))), ("\ud800", '"', ()), "ü", "d"
+    for key, runtime in ((a, 1), (b, 2), (a, 3), (c, 4), (a, 5)):
         recent.add(key, runtime)
-    assert [recent.get(key) for key in "abc"] == [(3, 5), None, (4,)]
+    assert [recent.get(key) for key in (a, b, c)] == [(3, 5), None, (4,)]
     assert len(recent) == 2
-    other = RecentRuntimes(keep=2, limit=2)
     other.load(recent.dump())
-    other.add("d", 6)
-    assert [other.get(key) for key in "acd"] == [(3, 5), None, (6,)]
-
-
-def test_recent_keeps_nested_keys():
-    """Through JSON and back; whatever names hold."""
-    recent = RecentRuntimes(keep=1, limit=9)
-    keys = [("ann\0", None, (1, (2, 3))), ("\ud800", '"', ()), "ü"]
-    for index, key in enumerate(keys):
-        recent.add(key, index)
-    other = RecentRuntimes(keep=1, limit=9)
-    other.load(recent.dump())
-    assert [other.get(key) for key in keys] == [(0,), (1,), (2,)]
-
-
-def test_a_cancelled_job_is_told_to_the_predictor():
-    """So that what is kept of waiting jobs can be dropped; it is not observed."""
-    from cpsched.model.prediction import Prediction, RuntimePredictor
-    from cpsched.simulation.simulator import Simulator
-
-    class Listener(RuntimePredictor):
-        name = "listener"
-        heard = []
-
-        def on_cancel(self, jobs, now):
-            self.heard.append(("cancel", jobs.handle.tolist(), now))
-
-        def observe(self, jobs, outcome, now):
-            self.heard.append(("end", jobs.handle.tolist(), now))
-
-        def predict(self, jobs, now):
-            return Prediction.point(jobs.requested_time)
-
-    listener = Listener()
-    fitted = fit(jobs((0, 1, 9), (1, 1, 9)), machine((1,)))
-    simulator = Simulator(fitted, build("dispatchers", "fifo"), listener)
-    simulator.cancel(1, 3)
-    simulator.run()
-    assert listener.heard == [("cancel", [1], 3), ("end", [0], 9)]
-
-
-@pytest.mark.parametrize("spec", ["last:count=2", "user-history", "user-history-plus"])
-def test_a_killed_simulation_goes_on_with_what_was_learnt(spec, tmp_path):
-    """A checkpoint holds the history and the counts."""
-    from cpsched.simulation import checkpoint
-    from cpsched.simulation.simulator import Simulator
-    from predictors.check_tools import sample
-
-    def simulator():
-        dispatcher = build("dispatchers", "easy:backfill=sjf")
-        return Simulator(fitted, dispatcher, build("predictors", spec))
-
-    fitted = sample(150)
-    whole, cut, again = simulator(), simulator(), simulator()
-    whole.run()
-    cut.run(until=int(fitted.workload.submit[70]))
-    checkpoint.write(tmp_path / "state.npz", "me", cut.state())
-    again.restore(checkpoint.read(tmp_path / "state.npz", "me"))
-    again.run()
-    assert again.start_time.tolist() == whole.start_time.tolist()
-    predicted = slice(columns.RANKING_ESTIMATE, columns.RUNTIME_BOUND + 1)
-    assert np.array_equal(
-        again.machine.store.columns[:, predicted], whole.machine.store.columns[:, predicted]
-    )
-    assert again.predictor.stats() == whole.predictor.stats()
+    other.add(d, 6)
+    assert [other.get(key) for key in (a, c, d)] == [(3, 5), None, (6,)]
 
 
 def test_replay_and_simulation_show_the_same():

@@ -4,53 +4,25 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LinearRegression
 
-from cpsched.base import registry
 from cpsched.base.spec import build
 from cpsched.errors import ConfigError
+from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, simulate
-from predictors.calibration import Coverage
 from predictors.check_tools import sample
-from predictors.checks import CHECKS
+from predictors.coverage import Coverage
+from predictors.estimator import from_estimator
 from predictors.evaluation import evaluate
 from predictors.features import FEATURES
-from predictors.learned import Learned
 from predictors.replay import starts_of
 
 pytestmark = pytest.mark.slow
 
 POINTS = ("gbm-log", "gbm-quantile")
-BOOSTED = (*POINTS, "gbm-classes")
-#: So small that a model is fitted within the 400 jobs of the checks, and memory is soon full.
-SMALL = "trees=3,start=100,window=300,limit=150"
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("name", BOOSTED)
-def test_boosted_predictors_keep_the_contract(name, check):
-    """Everything that is promised of predictors, while models come and go."""
-    check(lambda: build("predictors", f"{name}:{SMALL}"))
-
-
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("loss", ["share", "paper"])
-def test_linear_keeps_the_contract(loss, check):
-    """The same for the one that learns job by job."""
-    check(lambda: build("predictors", f"linear:start=100,limit=150,loss={loss}"))
-
-
-def test_no_learned_predictor_is_forgotten():
-    """Whatever is registered and learns is checked above."""
-    learners = {
-        name
-        for name in registry.names("predictors")
-        if isinstance(registry.load("predictors", name), type)
-        and issubclass(registry.load("predictors", name), Learned)
-    }
-    assert learners == {*BOOSTED, "linear"}
-
-
-@pytest.mark.parametrize("name", [*POINTS, "linear"])
+@pytest.mark.parametrize("name", POINTS)
 def test_the_history_answers_until_there_is_a_model(name):
     """With a start that is never reached, answers are those of ``user-history-plus``."""
     fitted = sample(300)
@@ -63,7 +35,7 @@ def test_the_history_answers_until_there_is_a_model(name):
     assert cold.stats["answered by history"] == 300
 
 
-@pytest.mark.parametrize("name", BOOSTED)
+@pytest.mark.parametrize("name", POINTS)
 def test_models_are_fitted_weekly_and_when_completions_double(name):
     """400 jobs in half a day: fits at 100 and 200 completions; then with a refit of an hour."""
     fitted = sample()
@@ -91,25 +63,22 @@ def test_learned_is_better_than_the_request():
     fitted = sample(1500)
     starts = starts_of(fitted)
     request = evaluate(fitted, starts, "requested").overall
-    options = "trees=40,start=200,window=1500"
-    for spec in (f"gbm-log:{options}", "linear"):
-        learned = evaluate(fitted, starts, spec).overall
-        assert learned.mean_error_s < 0.8 * request.mean_error_s
+    learned = evaluate(fitted, starts, "gbm-log:trees=40,start=200,window=1500").overall
+    assert learned.mean_error_s < 0.8 * request.mean_error_s
 
 
-@pytest.mark.parametrize("name", [*BOOSTED, "linear"])
+@pytest.mark.parametrize("name", POINTS)
 def test_a_killed_simulation_goes_on_to_the_same(name, tmp_path):
     """A checkpoint written at every step, given up in the middle, taken up by a new predictor."""
     fitted = sample(150)
-    options = "start=30" if name == "linear" else "trees=3,start=30,window=120,refit=0.02"
+    options = "trees=3,start=30,window=120,refit=0.02"
     whole = simulate(fitted, dispatcher="easy:backfill=sjf", predictor=f"{name}:{options}")
 
     class EnoughError(Exception):
         pass
 
-    class Stop:
-        def __init__(self):
-            self.left = 90
+    class Stop(Observer):
+        left = 90
 
         def on_start(self, *_):
             self.left -= 1
@@ -120,7 +89,7 @@ def test_a_killed_simulation_goes_on_to_the_same(name, tmp_path):
     arguments = {"dispatcher": "easy:backfill=sjf", "predictor": f"{name}:{options}"}
     keep = Checkpoint(path, 0.0)
     with pytest.raises(EnoughError):
-        simulate(fitted, **arguments, checkpoint=keep, observers=[_observer(Stop())])
+        simulate(fitted, **arguments, checkpoint=keep, observers=[Stop()])
     assert path.exists()
     again = simulate(fitted, **arguments, checkpoint=keep)
     assert np.array_equal(whole.schedule.start, again.schedule.start)
@@ -128,49 +97,19 @@ def test_a_killed_simulation_goes_on_to_the_same(name, tmp_path):
     assert whole.predictions["answered by the model"] > 20
 
 
-def _observer(inner):
-    from cpsched.simulation.observers import Observer
-
-    class Watching(Observer):
-        def on_start(self, *rest):
-            inner.on_start(*rest)
-
-    return Watching()
-
-
 def test_features_are_named_and_never_missing():
     """One finite number for each name, for jobs of users known and unknown."""
     seen = []
 
-    class Looks(Learned):
-        name = "looks"
-        ready = True
-
-        def score(self, rows):
+    class Looks(LinearRegression):
+        def predict(self, rows):
             seen.append(rows)
-            return np.zeros((len(rows), 1))
-
-        def answer(self, scores):
-            from predictors.learned import Answers
-
-            return Answers(scores[0], scores[0], scores[0])
-
-        def fit(self, window):
-            pass
-
-        def forget(self):
-            pass
-
-        def models(self):
-            return {}
-
-        def restore_models(self, state):
-            pass
+            return super().predict(rows)
 
     fitted = sample()
-    evaluate(fitted, starts_of(fitted), Looks())
+    evaluate(fitted, starts_of(fitted), from_estimator(Looks(), start=1))
     rows = np.concatenate(seen)
-    assert rows.shape == (len(fitted.workload), len(FEATURES))
+    assert rows.shape == (len(fitted.workload) - 1, len(FEATURES))
     assert len(set(FEATURES)) == len(FEATURES)
     assert np.isfinite(rows).all()
     # On half a day of jobs of any number of nodes, all others move.
@@ -198,8 +137,6 @@ def test_coverage_follows_a_quantile():
         ("gbm-log:trees=0", "trees is 0, must be from 1 to 10000"),
         ("gbm-log:refit=0", "refit is 0.0 days, must be more than 0"),
         ("gbm-log:frozen=yes", "frozen needs a trained model"),
-        ("linear:rate=0", "rate is 0.0, must be more than 0"),
-        ("linear:loss=squared", "loss is 'squared', must be one of share, paper"),
     ],
 )
 def test_impossible_options_are_named(spec, message):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cpsched.report.choose import places
+from cpsched.report.places import places
 from cpsched.study.folder import slug
 from cpsched.study.results import RunResult
 from cpsched.study.study import Baseline
@@ -23,7 +23,7 @@ class Result:
     def __post_init__(self):
         self.figures["bounded_slowdown_mean"] = self.slowdown
 
-    labels = RunResult.labels
+    labels, key, who, place = RunResult.labels, RunResult.key, RunResult.who, RunResult.place
 
 
 @dataclass

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import tomllib
 from dataclasses import asdict
 from pathlib import Path
@@ -14,11 +15,11 @@ import pytest
 pytest.importorskip("bokeh")
 pytest.importorskip("matplotlib")
 
-from tiny import jobs, machine, run
+from tiny import FOUR_CORES, jobs, machine, run
 
 from cpsched.base.tables import Column, Table
 from cpsched.errors import ConfigError, RunError
-from cpsched.figures import FigureFile
+from cpsched.figures.pictures import FigureFile
 from cpsched.report.facts import _other_ends
 from cpsched.report.make import make_report
 from cpsched.report.page import html_table, inline, island
@@ -60,23 +61,30 @@ def first_sentence(text):
     return re.sub(r"<[^>]+>", "", found[1]).replace("\xa0", " ")
 
 
-@pytest.fixture
-def study(four_cores: Path) -> Path:
+@pytest.fixture(scope="module")
+def study(tmp_path_factory) -> Path:
     """A carried-out study of eight runs."""
+    folder = tmp_path_factory.mktemp("study")
     lines = ["; UnixStartTime: 1000000000"]
     lines += [
         f"{job} {20 * job} -1 60 {1 + job % 4} -1 -1 {1 + job % 4} 90 -1 1 1 1 -1 1 -1 -1 -1"
         for job in range(1, 31)
     ]
-    (four_cores / "log.swf").write_text("\n".join(lines) + "\n")
-    (four_cores / "study.toml").write_text(STUDY)
-    carry_out(load_study("study.toml"), "out")
-    return four_cores / "out"
+    (folder / "log.swf").write_text("\n".join(lines) + "\n")
+    (folder / "four.toml").write_text(FOUR_CORES)
+    (folder / "study.toml").write_text(STUDY)
+    carry_out(load_study(folder / "study.toml"), folder / "out")
+    return folder / "out"
 
 
-def test_a_study_has_all_its_parts(study):
+@pytest.fixture(scope="module")
+def report(study):
+    """The report of it."""
+    return make_report(study)
+
+
+def test_a_study_has_all_its_parts(study, report):
     """Question, tables, figures, the chart, what was left out, versions, the study."""
-    report = make_report(study)
     text = report.page.read_text()
     assert report.runs == 8
     assert "<h1>two &#34;rules&#34;</h1>" in text
@@ -99,12 +107,12 @@ def test_a_study_has_all_its_parts(study):
     assert "verdict" in text
 
 
-def test_another_baseline(study):
+def test_another_baseline(study, tmp_path):
     """For this report only; one that no run is of is an error."""
     first, *_, last = (run.dispatcher for run in make_tables(study).results.runs)
     assert first != last
     for who in (first, last):
-        text = make_report(study, baseline=who).page.read_text()
+        text = make_report(study, baseline=who, out=tmp_path / who).page.read_text()
         named = re.findall(r'<span class="run"[^>]*>([^<]*)</span> <span class="base">', text)
         assert {name.partition(",")[0] for name in named} == {who}
     with pytest.raises(ConfigError, match="baseline: no run is of 'x'; there are: "):
@@ -141,31 +149,30 @@ def test_ratios_are_sorted_by_their_numbers():
     assert [row[0]["text"] for row in rows] == [True] * 3
 
 
-def test_it_is_the_same_again(study):
+def test_it_is_the_same_again(study, report, tmp_path):
     """The same study carried out elsewhere: equal schedules, and equal figures of them."""
-    again = study.with_name("again")
-    carry_out(load_study("study.toml"), again)
-    first, second = (make_report(folder) for folder in (study, again))
+    carry_out(load_study(study.with_name("study.toml")), tmp_path)
+    second = make_report(tmp_path)
     schedules = [file.relative_to(study) for file in study.rglob("jobs.parquet")]
     assert len(schedules) == 8
-    figures = [figure.relative_to(study) for figure in first.figures]
+    figures = [figure.relative_to(study) for figure in report.figures]
     untimed = [figure for figure in figures if "cost-of-decisions" not in figure.name]
     assert len(untimed) == len(figures) - 1
     for file in (*schedules, *untimed):
-        assert (study / file).read_bytes() == (again / file).read_bytes(), file
-    assert [figure.name for figure in first.figures] == [figure.name for figure in second.figures]
+        assert (study / file).read_bytes() == (tmp_path / file).read_bytes(), file
+    assert [figure.name for figure in report.figures] == [figure.name for figure in second.figures]
 
 
-def test_nothing_is_loaded_from_elsewhere(study):
+def test_nothing_is_loaded_from_elsewhere(report):
     """No address but those of XML's names and within the library; a policy forbids the rest."""
-    text = make_report(study).page.read_text()
+    text = report.page.read_text()
     assert re.findall(r"<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)=[^>]*>", text) == []
     assert "default-src 'none'" in text
 
 
-def test_identifiers_of_figures_differ(study):
+def test_identifiers_of_figures_differ(report):
     """So that a clip path of one does not cut another."""
-    text = make_report(study).page.read_text()
+    text = report.page.read_text()
     figures = re.findall(r"<svg\b.*?</svg>", text.partition("island")[0], re.DOTALL)
     found = [name for figure in figures for name in set(re.findall(r'\bid="([^"]+)"', figure))]
     assert len(found) == len(set(found)) > 0
@@ -174,14 +181,15 @@ def test_identifiers_of_figures_differ(study):
         assert used <= set(re.findall(r'\bid="([^"]+)"', figure))
 
 
-def test_missing_and_failed_runs_are_said(study):
+def test_missing_and_failed_runs_are_said(study, tmp_path):
     """They are in no table, and the page says so."""
-    gone = next((study / "runs").iterdir())
-    gone.rename(study.parent / "elsewhere")
-    (study / "failed").mkdir()
-    (study / "failed" / f"{gone.name}.json").write_text('{"error": "<b>broken</b>"}')
-    (study / "failed" / "x.json").write_text('{"error": "of another study"}')
-    text = make_report(study).page.read_text()
+    shutil.copytree(study, tmp_path / "out")
+    gone = next((tmp_path / "out" / "runs").iterdir())
+    gone.rename(tmp_path / "elsewhere")
+    (tmp_path / "out" / "failed").mkdir()
+    (tmp_path / "out" / "failed" / f"{gone.name}.json").write_text('{"error": "<b>broken</b>"}')
+    (tmp_path / "out" / "failed" / "x.json").write_text('{"error": "of another study"}')
+    text = make_report(tmp_path / "out").page.read_text()
     assert f"<code>{gone.name}</code>" in text
     assert "&lt;b&gt;broken&lt;/b&gt;" in text
     assert "of another study" not in text
@@ -243,8 +251,8 @@ def test_the_study_can_be_carried_out_again(study):
     """What the page prints is a study, and the same one."""
     about = json.loads((study / "study.json").read_text())
     again = study_text(about["study"])
-    printed = parse_study(tomllib.loads(again), Path("study.toml").absolute())
-    assert printed == load_study("study.toml")
+    file = study.with_name("study.toml")
+    assert parse_study(tomllib.loads(again), file) == load_study(file)
 
 
 def test_a_study_of_generated_workloads_comes_back(tmp_path):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpsched.show.run_tables import decision_table
+from cpsched.show.decisions import decision_table
 
 PLAIN = ("easy", "requested", {"decisions": 9, "starts": 4}, {"decision_max_s": 1.0})
 SOLVER = (

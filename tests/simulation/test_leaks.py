@@ -24,18 +24,9 @@ from cpsched.simulation.observers import Observer
 pytestmark = pytest.mark.slow
 
 #: ``actual`` is given the truth on purpose.
-PREDICTORS = (
-    *(name for name in registry.names("predictors") if name != "actual"),
-    "gbm-classes:start=2,window=8,trees=2,repredict=yes",
-)
+PREDICTORS = tuple(name for name in registry.names("predictors") if name != "actual")
 #: So few completions are enough for a model that these small workloads see some.
-SMALL = {
-    "linear": "linear:start=2",
-    **{
-        name: f"{name}:start=2,window=8,trees=2"
-        for name in ("gbm-log", "gbm-quantile", "gbm-classes")
-    },
-}
+SMALL = {name: f"{name}:start=2,window=8,trees=2" for name in ("gbm-log", "gbm-quantile")}
 
 
 class Transcript(Observer):

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slurm_adapter.dispatch.fair_share import PARENT, ShareTree, Usage
+from slurm_adapter.dispatch.fair_share import PARENT, ShareTree
+from slurm_adapter.dispatch.policy import Policy
+from slurm_adapter.dispatch.usage import Usage
 
 # root: A (40) with B (30: user 1) and C (10: users 2 and 3); D (60) with E (25: user 4) and
 # F (35: user 5). The example of the page on the classic algorithm.
@@ -35,22 +35,6 @@ def test_dampening_divides_the_exponent():
     effective = EXAMPLE.effective_usage(USED)
     once, thrice = EXAMPLE.classic(effective, 1.0), EXAMPLE.classic(effective, 3.0)
     assert thrice[U1] ** 3 == pytest.approx(once[U1])
-
-
-def test_depth_oblivious_is_classic_at_the_first_level_and_follows_own_use_where_parents_do():
-    tree = ShareTree([-1, 0, 0, 1, 1], [1, 1, 1, 1, 1], [False, False, True, True, True])
-    # The account has used exactly its share: its users are judged by what they have used.
-    norm = np.array([1.0, 0.5, 0.5, 0.3, 0.2])
-    effective = tree.effective_usage(norm, depth_oblivious=True)
-    assert effective[1:] == pytest.approx([0.5, 0.5, 0.3, 0.2])
-    assert tree.classic(effective, 1.0)[3] == pytest.approx(2 ** -(0.3 / 0.25))
-    # It has used too much: one who has used less than its sibling is drawn to the parent's ratio.
-    norm = np.array([1.0, 0.8, 0.2, 0.6, 0.2])
-    effective = tree.effective_usage(norm, depth_oblivious=True)
-    parent, local = 0.8 / 0.5, (0.2 / 0.25) / (0.8 / 0.5)
-    k = 1 / (1 + (5 * math.log(parent)) ** 2)
-    assert effective[4] == pytest.approx(parent * local**k * 0.25)
-    assert effective[3] == pytest.approx(0.6)
 
 
 def walk(tree: ShareTree, usage: np.ndarray) -> list[float]:
@@ -138,9 +122,15 @@ def test_users_of_an_account_that_uses_its_parents_shares_compete_with_their_unc
     assert tree.level_share[[3, 4]].tolist() == [0.25, 0.75]
 
 
-def test_usage_halves_in_a_half_life_and_running_jobs_are_charged_in_slices():
+def usage_of(half_life: int) -> Usage:
     tree = ShareTree([-1, 0], [1, 1], [False, True])
-    usage = Usage(tree, half_life=3600)
+    return Usage(
+        tree, Policy(parameters={"PriorityWeightFairshare": 1, "PriorityDecayHalfLife": half_life})
+    )
+
+
+def test_usage_halves_in_a_half_life_and_running_jobs_are_charged_in_slices():
+    usage = usage_of(3600)
     factor = 1 - 0.693 / 3600
     usage.started(1, 4.0, 100)
     usage.advance(300)
@@ -155,8 +145,7 @@ def test_usage_halves_in_a_half_life_and_running_jobs_are_charged_in_slices():
 
 
 def test_a_job_that_starts_and_ends_between_two_calculations_is_charged_once():
-    tree = ShareTree([-1, 0], [1, 1], [False, True])
-    usage = Usage(tree, half_life=0)
+    usage = usage_of(0)
     usage.started(1, 2.0, 10)
     usage.ended(1, 2.0, 10, 60)
     usage.advance(300)
@@ -164,8 +153,7 @@ def test_a_job_that_starts_and_ends_between_two_calculations_is_charged_once():
 
 
 def test_usage_goes_on_from_its_state():
-    tree = ShareTree([-1, 0], [1, 1], [False, True])
-    one, other = Usage(tree, 3600), Usage(tree, 3600)
+    one, other = usage_of(3600), usage_of(3600)
     one.started(1, 2.5, 10)
     one.advance(300)
     one.started(1, 1.5, 400)

@@ -10,7 +10,7 @@ from cpsched.errors import ConfigError
 from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.dispatch.policy import LIMITS, Association, Partition, Policy, Qos, Reservation
-from slurm_adapter.dispatch.policy_file import tres
+from slurm_adapter.dispatch.values import Kind, tres
 
 FULL = """
 [slurm]
@@ -132,30 +132,33 @@ def test_a_policy_reads_back_equal() -> None:
     assert policy_file.parse(policy_file.to_toml(Policy())) == Policy()
 
 
-def _values(name: str) -> st.SearchStrategy[object]:
-    parameter = PARAMETERS[name]
-    words = st.frozensets(st.sampled_from(parameter.choices or ("CR_LLN", "CR_Core")))
+_TRES = st.dictionaries(st.sampled_from(["cpu", "mem", "node"]), st.integers(0, 2**40), max_size=3)
+
+
+def _values(kind: Kind) -> st.SearchStrategy[object]:
+    words = kind.choices or ("CR_LLN", "CR_Core")
+    weights = st.dictionaries(
+        st.sampled_from(["cpu", "mem", "gres/gpu"]), st.floats(0, 1e6), max_size=3
+    )
     return {
-        "count": st.integers(max(parameter.least, 0), min(parameter.most, 2**31)),
+        "count": st.integers(1, 1000),
         "flag": st.booleans(),
         "time": st.integers(0, 10**9),
-        "choice": st.sampled_from(parameter.choices or ("",)),
-        "words": words,
-        "tres": st.dictionaries(
-            st.sampled_from(["cpu", "mem", "gres/gpu"]), st.floats(0, 1e6), max_size=3
-        ),
-    }[parameter.kind]
-
-
-_TRES = st.dictionaries(st.sampled_from(["cpu", "mem", "node"]), st.integers(0, 2**40), max_size=3)
-_LIMIT = {"tres": _TRES, "count": st.integers(0, 10**6), "time": st.integers(0, 10**9)}
+        "length": st.integers(0, 10**9),
+        "choice": st.sampled_from(words),
+        "words": st.frozensets(st.sampled_from(words)),
+        "tres": _TRES,
+        "weights": weights,
+    }[kind.name]
 
 
 @settings(max_examples=60)
 @given(
-    parameters=st.fixed_dictionaries({}, optional={name: _values(name) for name in PARAMETERS}),
+    parameters=st.fixed_dictionaries(
+        {}, optional={name: _values(one.kind) for name, one in PARAMETERS.items()}
+    ),
     limits=st.fixed_dictionaries(
-        {}, optional={name: _LIMIT[kind] for name, kind in LIMITS.items()}
+        {}, optional={name: _values(kind) for name, kind in LIMITS.items()}
     ),
 )
 def test_any_parameters_and_limits_read_back_equal(parameters, limits) -> None:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from cpsched.errors import ConfigError
-from slurm_adapter.config.conf import Value
 from slurm_adapter.config.gres import Gres, read_gres, read_gres_conf, types_by_node, with_types
+from slurm_adapter.config.lines import Value
 
 
 def gres(text: str) -> tuple[Gres, ...]:

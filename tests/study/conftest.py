@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tiny import FOUR_CORES
 
-from cpsched.study import Study, load_study
+from cpsched.study import Study, carry_out, load_study
 
 STUDY = """\
 title = "a few runs"
@@ -43,15 +44,34 @@ def swf(num_jobs: int, gap: int = 40) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _fill(folder: Path) -> Path:
+    (folder / "log.swf").write_text(swf(60))
+    (folder / "four.toml").write_text(FOUR_CORES)
+    (folder / "sub").mkdir()
+    (folder / "sub" / "four.toml").write_text(FOUR_CORES)
+    (folder / "study.toml").write_text(STUDY)
+    return folder
+
+
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A folder with a log, a system and a study."""
-    (tmp_path / "log.swf").write_text(swf(60))
-    (tmp_path / "four.toml").write_text(FOUR_CORES)
-    (tmp_path / "sub").mkdir()
-    (tmp_path / "sub" / "four.toml").write_text(FOUR_CORES)
-    (tmp_path / "study.toml").write_text(STUDY)
-    return tmp_path
+    return _fill(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the study, carried out once for all tests."""
+    place = _fill(tmp_path_factory.mktemp("finished"))
+    carry_out(load_study(place / "study.toml"), place / "out")
+    return place / "out"
+
+
+@pytest.fixture
+def made(finished: Path, place: Path) -> Path:
+    """The same beside the study, for one test to change."""
+    shutil.copytree(finished, place / "out")
+    return place / "out"
 
 
 @pytest.fixture

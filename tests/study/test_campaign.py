@@ -59,9 +59,8 @@ def test_every_run_is_a_run_folder(place, study):
     assert not list((place / "out" / ".work").iterdir())
 
 
-def test_what_is_complete_is_not_run_again(place, study):
+def test_what_is_complete_is_not_run_again(place, study, made):
     """Also after a label has changed; a new dispatcher is run beside it."""
-    carry_out(study, place / "out")
     before = {path: path.stat().st_mtime_ns for path in (place / "out" / "runs").iterdir()}
     again = replace(study, dispatchers=(Choice("First", "fifo"), Choice("S", "sjf")))
     outcome = carry_out(again, place / "out")
@@ -123,12 +122,11 @@ def test_the_same_run_twice_is_refused(place, study):
         tasks_of(replace(study, workloads=(*study.workloads, twin)))
 
 
-def test_processes_give_what_one_gives(place, study):
+def test_processes_give_what_one_gives(place, study, made):
     """The tables are the same, byte for byte."""
-    carry_out(study, place / "one")
     outcome = carry_out(study, place / "two", jobs=2)
     assert outcome.failed == ()
-    assert tables(place / "one") == tables(place / "two")
+    assert tables(made) == tables(place / "two")
 
 
 def test_a_failed_run_is_written_down_and_the_rest_go_on(place, study):
@@ -189,9 +187,8 @@ def test_a_folder_that_is_something_else_is_left_alone(place, study):
         carry_out(study, place / "log.swf")
 
 
-def test_a_folder_in_a_run_s_place_is_not_taken_for_it(place, study):
+def test_a_folder_in_a_run_s_place_is_not_taken_for_it(place, study, made):
     """Somebody moved folders about."""
-    carry_out(study, place / "out")
     one, two, *_ = sorted((place / "out" / "runs").iterdir())
     mark = (two / "run.json").read_bytes()
     (one / "run.json").write_bytes(mark)
@@ -199,9 +196,8 @@ def test_a_folder_in_a_run_s_place_is_not_taken_for_it(place, study):
         carry_out(study, place / "out")
 
 
-def test_what_is_not_whole_is_made_again(place, study):
+def test_what_is_not_whole_is_made_again(place, study, made):
     """A run without its description, or with one that cannot be read, is kept elsewhere."""
-    carry_out(study, place / "out")
     before = tables(place / "out")
     one, two, *_ = sorted((place / "out" / "runs").iterdir())
     (one / "run.json").unlink()
@@ -215,9 +211,8 @@ def test_what_is_not_whole_is_made_again(place, study):
     assert carry_out(study, place / "out").damaged[0].name.startswith(f"{one.name}-")
 
 
-def test_a_copied_folder_goes_on(place, study):
+def test_a_copied_folder_goes_on(place, study, made):
     """Hidden and empty folders get lost on the way."""
-    carry_out(study, place / "out")
     shutil.rmtree(place / "out" / ".work")
     assert carry_out(study, place / "out").kept == 12
 
@@ -304,7 +299,7 @@ class Killer:
         from cpsched.simulation.observers import Observer
 
         marker = display._path.parent.parent.parent / "was killed"
-        if self._name in display._name and (self._always or not marker.exists()):
+        if self._name in display._status.name and (self._always or not marker.exists()):
             marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
         return (Observer(),)
@@ -364,9 +359,10 @@ def test_runs_are_made_again_when_asked(place, study):
     assert (folder / "notes").read_text() == "mine"
 
 
-def test_a_moved_log_and_another_working_directory_are_the_same_runs(place, study, monkeypatch):
+def test_a_moved_log_and_another_working_directory_are_the_same_runs(
+    place, study, monkeypatch, made
+):
     """Content counts: neither the log's name, nor the system's, nor where we are."""
-    carry_out(study, place / "out")
     (place / "sub" / "renamed.swf").write_bytes((place / "log.swf").read_bytes())
     text = (place / "study.toml").read_text().replace("log.swf", "renamed.swf")
     (place / "sub" / "study.toml").write_text(text)
@@ -454,9 +450,3 @@ def test_a_checkpoint_outlives_a_run_that_cannot_be_saved(place, study, monkeypa
     carry_out(one, place / "whole")
     made, whole = (next((place / name / "runs").iterdir()) for name in ("out", "whole"))
     assert (made / "jobs.parquet").read_bytes() == (whole / "jobs.parquet").read_bytes()
-
-
-def test_a_workload_is_prepared_once_however_it_is_asked_for(study):
-    """The command prepares it without a log's content, the run it makes with None."""
-    made_of = tasks_of(study)[0].made_of
-    assert prepare(made_of) is prepare(made_of, None)

@@ -16,7 +16,7 @@ import pytest
 
 from cpsched.errors import ConfigError
 from cpsched.show import write_tables
-from cpsched.study import carry_out, executor, load_study, make_tables
+from cpsched.study import carry_out, load_study, make_tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -144,24 +144,11 @@ def test_a_worker_killed_in_the_middle_costs_nothing(address, workers, place, st
     assert tables(place / "here") == tables(place / "there")
 
 
-def test_workers_without_shared_storage_send_their_runs_back(
-    address, workers, place, study, monkeypatch
-):
-    """And get the log once; here the one that is left is told of a folder that is not there."""
-    assert None in [process.poll() for process in workers]
-    study = replace(study, seeds=(1,))
-    carry_out(study, place / "here")
-
-    def elsewhere(tasks: Any, place: Any, *rest: Any) -> Any:
-        return on_cluster(tasks, replace(place, folder=Path("/nowhere")), *rest)
-
-    on_cluster = executor._cluster
-    monkeypatch.setattr(executor, "_cluster", elsewhere)
-    monkeypatch.setattr("cpsched.study.executor._unreadable", _nothing)
-    outcome = carry_out(study, place / "there", scheduler=address)
-    assert outcome.failed == ()
-    assert tables(place / "here") == tables(place / "there")
+def test_workers_need_to_see_the_folder(address, workers, place, study, monkeypatch):
+    monkeypatch.setattr("cpsched.study.executor._unreadable", _first)
+    with pytest.raises(ConfigError, match=r"does not see .*/there/\.work/"):
+        carry_out(study, place / "there", scheduler=address)
 
 
-def _nothing(paths: list[str]) -> set[str]:
-    return set(paths)
+def _first(paths: list[str]) -> list[str]:
+    return paths[:1]

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
+from cpsched.study.measures import AREA
 from cpsched.study.paired import WeekSums
-from cpsched.study.results import AREA
 from cpsched.study.tables import HEADLINE, fronts
 
 
@@ -17,11 +17,12 @@ def repeated(dispatcher, *runs, weeks=None, knows_runtimes=False):
     nothing = WeekSums(np.ones(1), np.ones(1))
     return [
         SimpleNamespace(
-            workload="log", system="machine", dispatcher=dispatcher, seed=seed, by_class={},
-            figures=dict(zip(HEADLINE, figures, strict=True)), knows_runtimes=knows_runtimes,
-            weeks={(name, "all"): weeks or nothing for name in (AREA, "bounded_slowdown")},
+            workload="log", system="machine", dispatcher=dispatcher, seed=seed, figures=figures,
+            groups={"all": figures}, sizes={}, knows_runtimes=knows_runtimes,
+            weeks={(name, "all"): weeks or nothing for name in (AREA, "bounded_slowdown_mean")},
         )
-        for seed, figures in enumerate(runs, 1)
+        for seed, values in enumerate(runs, 1)
+        for figures in (dict(zip(HEADLINE, values, strict=True)),)
     ]  # fmt: skip
 
 
@@ -66,12 +67,11 @@ def test_each_workload_and_each_kind_has_its_own():
 
 
 @pytest.mark.slow
-def test_a_study_is_marked(place, study):
+def test_a_study_is_marked(finished):
     """FIFO and EASY with requested times; those with actual runtimes have their own front."""
-    from cpsched.study import carry_out, make_tables
+    from cpsched.study import make_tables
 
-    carry_out(study, place / "out")
-    rows = make_tables(place / "out").summary.rows()
+    rows = make_tables(finished).summary.rows()
     means = {
         (row["dispatcher"], row["predictor"]): [row[name] for name in HEADLINE] for row in rows
     }

@@ -13,7 +13,7 @@ from cpsched import traces
 from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.workload import Workload
-from cpsched.show.readable import GAINS, who_gains
+from cpsched.show.readable import GAINS, readable
 from cpsched.show.sentences import conclusions
 from cpsched.study import carry_out, make_tables
 from cpsched.study.scenarios import BASELINE, scenario, what_if
@@ -222,7 +222,7 @@ def test_what_changes_nothing_is_said_to(folder: Path) -> None:
         "cap-request 9-0: changes nothing, no job waits longer or shorter.",
         "There are no intervals, which need eight days of log: small differences may be chance.",
     ]
-    (whom,) = (one.table for one in who_gains(tables) if one.title.startswith(GAINS))
+    (whom,) = (one.table for one in readable(tables)["gains"] if one.title.startswith(GAINS))
     assert {"interval", "verdict"}.isdisjoint(column.header for column in whom.columns)
 
 

@@ -154,24 +154,19 @@ def test_the_runtime_model_is_the_same_for_all_runs(read):
     assert tasks_of(plain)[0].identity != tasks_of(scaled)[0].identity
 
 
-def test_jobs_may_be_restarted(read):
-    made = read(TOP + '[run]\nrestarts = "share=0.5,cost=30"\n' + LOG)
-    assert made.settings.restarts == "share=0.5,cost=30"
-    assert {dict(task.made_of.mapping)["restarts"] for task in tasks_of(made)} == {
-        "share=0.5,cost=30"
-    }
-    with pytest.raises(ConfigError, match=r"restarts: .*has no part; there are: share, cost"):
-        read(TOP + '[run]\nrestarts = "part=0.5"\n' + LOG)
-
-
-def test_jobs_may_change_size(read):
-    made = read(TOP + '[run]\nmalleable = "share=0.5,kind=moldable"\n' + LOG)
-    assert made.settings.malleable == "share=0.5,kind=moldable"
-    assert {dict(task.made_of.mapping)["malleable"] for task in tasks_of(made)} == {
-        "share=0.5,kind=moldable"
-    }
-    with pytest.raises(ConfigError, match=r"malleable: .*kind is soft, must be one of: moldable"):
-        read(TOP + '[run]\nmalleable = "kind=soft"\n' + LOG)
+@pytest.mark.parametrize(
+    ("setting", "value", "wrong", "message"),
+    [
+        ("restarts", "share=0.5,cost=30", "part=0.5", "has no part; there are: share, cost"),
+        ("malleable", "share=0.5,kind=moldable", "kind=soft", "kind is soft, must be one of"),
+    ],
+)
+def test_some_jobs_may_be_restarted_or_change_size(read, setting, value, wrong, message):
+    made = read(TOP + f'[run]\n{setting} = "{value}"\n' + LOG)
+    assert getattr(made.settings, setting) == value
+    assert {dict(task.made_of.mapping)[setting] for task in tasks_of(made)} == {value}
+    with pytest.raises(ConfigError, match=f"{setting}: .*{message}"):
+        read(TOP + f'[run]\n{setting} = "{wrong}"\n' + LOG)
 
 
 SHARES = """
@@ -193,7 +188,11 @@ def test_workloads_are_run_under_each_setting(read):
         ("other, share=0.5, half", "share=0.5", "share=0.5"),
         ("other, none, half", "none", "share=0.5"),
     ]
+    # Runtime models come first; what is not varied is as the settings say.
     tasks = tasks_of(read(TOP + SHARES + LOG + MODELS))
+    models = [task.settings.runtime_model for task in tasks[:: len(tasks) // 2]]
+    assert models == ["locality:alpha=0.1", "locality:alpha=0.2"]
+    assert study.settings.runtime_model == "recorded"
     assert len(tasks) == len({task.identity for task in tasks}) == 2 * 2 * 2 * 2
     for task in tasks:
         assert dict(task.made_of.mapping) == task.settings.mapping
@@ -211,25 +210,6 @@ def test_nodes_may_be_down(read, tmp_path):
 
 
 MODELS = '[runtime_models]\n"0.1" = "locality:alpha=0.1"\n"0.2" = "locality: alpha=0.2"\n'
-
-
-def test_workloads_are_run_under_each_runtime_model(read):
-    """And are called by both; a workload may name some of them."""
-    study = read(TOP + MODELS + LOG + LOG + 'name = "other"\nruntime_models = ["0.2"]\n')
-    assert [(one.label, one.runtime_model.spec) for one in study.workloads] == [
-        ("log, 0.1", "locality:alpha=0.1"),
-        ("log, 0.2", "locality:alpha=0.2"),
-        ("other, 0.2", "locality:alpha=0.2"),
-    ]
-    tasks = tasks_of(read(TOP + MODELS + LOG))
-    assert [task.settings.runtime_model for task in tasks] == [
-        "locality:alpha=0.1",
-        "locality:alpha=0.1",
-        "locality:alpha=0.2",
-        "locality:alpha=0.2",
-    ]
-    # What is not varied is as the settings say.
-    assert tasks_of(read(TOP + LOG))[0].settings.runtime_model == "recorded"
 
 
 def test_the_studies_of_co_allocation_are_those_of_the_papers():
@@ -301,7 +281,7 @@ def test_a_part_of_all_workloads(study):
         ('dispatchers = ["fifo"]\n' + LOG, r"workloads\[1\].systems: there is no system"),
         (TOP.replace("easy", "esay") + LOG, "dispatchers: no dispatcher is called 'esay'; .*easy'"),
         (TOP.replace("easy", "easy:x=1") + LOG, "dispatchers: easy:x=1: x: no such option"),
-        (TOP.replace("easy", "fifo") + LOG, "dispatchers: 'fifo' is given twice, as a label"),
+        (TOP.replace("easy", "fifo") + LOG, "dispatchers: two are called 'fifo'"),
         ('systems = ["x"]\ndispatchers = ["fifo"]\n' + LOG, "systems: no system is called 'x'"),
         (TOP + LOG.replace("log", "lag"), r"workloads\[1\].file: there is no file .*lag.swf"),
         (TOP + LOG + LOG, "workloads: two are called 'log'; tell them apart by name"),
@@ -328,6 +308,9 @@ def test_a_part_of_all_workloads(study):
         (TOP + LOG + 'predictors = ["W"]', r"predictors: 'W' is not one of: requested"),
         (TOP + LOG + "skip_bad_lines = 1", "skip_bad_lines: is 1, must be true or false"),
         (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: esp, esp-nodes, eurora, heterogeneous"),
+        (TOP + '[[workloads]]\nfiel = "log.swf"', r"workloads\[1\].fiel: there is no such key; .*mean 'file'"),
+        (TOP + LOG + "options = {}", r"workloads\[1\].options: does not apply to a workload of a file"),
+        (TOP + ESP + 'format = "swf"', r"workloads\[1\].format: does not apply to a workload of a g"),
         (TOP + LOG + "seeded = true", r"workloads\[1\].seeded: does not apply to a workload of a file"),
         (TOP + ESP + "options = { seed = 1 }", "seeded: is true, and 'esp' has its own seed in options"),
         (TOP + LOG + 'dispatchers = ["x"]', r"workloads\[1\].dispatchers: 'x' is not one of: fifo, easy"),
@@ -338,7 +321,7 @@ def test_a_part_of_all_workloads(study):
         (TOP + SHARES + '[run]\nrestarts = "none"\n' + LOG, "run.restarts: is given together with restarts at the top; give only"),
         (TOP + SHARES + LOG + 'malleable = ["all"]\n', "malleable: 'all' is not one of: rigid, half"),
         (TOP + '[malleable]\nall = "share=2"\n' + LOG, "malleable.all: share is 2.0, must be from 0 to 1"),
-        (TOP + 'restarts = ["share=1", "share=1"]\n' + LOG, "restarts: 'share=1' is given twice"),
+        (TOP + 'restarts = ["share=1", "share=1"]\n' + LOG, "restarts: two are called 'share=1'"),
         (TOP + MODELS + LOG + f'name = "{"n" * 78}"\n', "cannot be used in a table"),
         (
             TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { job = 1 }',
@@ -387,26 +370,3 @@ def test_a_study_that_is_not_there(tmp_path):
     (tmp_path / "bad.toml").write_bytes(b"\xff")
     with pytest.raises(ConfigError, match="is not UTF-8 text"):
         load_study(tmp_path / "bad.toml")
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (
-            'fiel = "log.swf"',
-            r"workloads\[1\].fiel: there is no such key; .* Did you mean 'file'\?",
-        ),
-        (
-            'file = "log.swf"\noptions = {}',
-            r"workloads\[1\].options: does not apply to a workload of a fi",
-        ),
-        (
-            'generator = "esp"\nformat = "swf"',
-            r"workloads\[1\].format: does not apply to a workload of a g",
-        ),
-    ],
-)
-def test_a_key_that_is_misspelt_is_not_a_key_that_is_missing(read, line, message):
-    """The unknown key is said first."""
-    with pytest.raises(ConfigError, match=message):
-        read(f'systems = ["four.toml"]\ndispatchers = ["fifo"]\n[[workloads]]\n{line}\n')

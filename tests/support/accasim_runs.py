@@ -38,17 +38,11 @@ def in_process(code: str, *arguments: Any, **env: str) -> str:
 
 _SIMULATE = """
 import json, sys
+from datetime import UTC, datetime
 import accasim_adapter
 from cpsched import systems, traces
-from cpsched.base.types import MISSING
 
-log, system, dispatchers, out, first = json.loads(sys.argv[1])
-workload = traces.read(log).select(first=first)
-machine = systems.load(system)
-found = {}
-for name, options in dispatchers:
-    again = options.pop("again", False)
-    predicts = options.pop("additional", None)
+def simulated(workload, machine, out, name, again=False, additional=None, **options):
     if name.startswith("accasim:"):
         from accasim.base import allocator_class, scheduler_class
 
@@ -56,38 +50,40 @@ for name, options in dispatchers:
     else:
         dispatcher = accasim_adapter.CpschedDispatcher(name, **options)
     more = [accasim_adapter.DispatchAgain()] if again else []
-    if predicts:
-        more.append(accasim_adapter.CpschedPredictor(predicts))
+    if additional:
+        more.append(accasim_adapter.CpschedPredictor(additional))
     writer = accasim_adapter.ScheduleWriter(f"{out}/schedule")
     simulator = accasim_adapter.simulator(
         workload, machine, dispatcher=dispatcher, out=out, additional_data=[*more, writer],
         scheduling_output=False, statistics_output=False, show_statistics=False, LOG_LEVEL="ERROR",
     )
     simulator.start_simulation()
-    lines = open(f"{out}/schedule").read().splitlines()
-    from datetime import UTC, datetime
-    starts = {}
-    for line in lines:
+    for line in open(f"{out}/schedule").read().splitlines():
         moment = datetime.fromisoformat(line.rpartition("__")[2].partition(";")[0])
-        starts[line.partition(";")[0]] = int(moment.replace(tzinfo=UTC).timestamp())
-    found[json.dumps([name, options, again, predicts])] = starts
-print(json.dumps(list(found.values())))
+        yield line.partition(";")[0], int(moment.replace(tzinfo=UTC).timestamp())
+
+tasks, out = json.loads(sys.argv[1])
+found = []
+for log, system, first, dispatchers in tasks:
+    workload, machine = traces.read(log).select(first=first), systems.load(system)
+    found.append([dict(simulated(workload, machine, out, **one)) for one in dispatchers])
+print(json.dumps(found))
 """
 
 
 def accasim_starts(
-    log: Path, system: Path | str, dispatchers: list[tuple[str, dict[str, Any]]], out: Path,
-    first: int | None = None,
-) -> list[dict[str, int]]:  # fmt: skip
+    tasks: list[tuple[Path, Path | str, int | None, list[dict[str, Any]]]], out: Path
+) -> list[list[dict[str, int]]]:
     """
-    Simulate a log in AccaSim under each dispatcher, one after the other; return starts by job.
+    Simulate logs in AccaSim, one after the other; return starts by job for each dispatcher.
 
-    ``accasim:CLASS`` names one of AccaSim's own; options ``again`` and ``additional`` put a
-    DispatchAgain and a CpschedPredictor beside it, the others are of CpschedDispatcher.
+    A task is a log, a system, how many of its jobs, and dispatchers by ``name``: ``accasim:CLASS``
+    is one of AccaSim's own; options ``again`` and ``additional`` put a DispatchAgain and a
+    CpschedPredictor beside it, the others are of CpschedDispatcher.
     """
     out.mkdir(exist_ok=True)
-    task = json.dumps([str(log), str(system), dispatchers, str(out), first])
-    found: list[dict[str, int]] = json.loads(in_process(_SIMULATE, task).splitlines()[-1])
+    task = json.dumps([[(str(log), str(system), *rest) for log, system, *rest in tasks], str(out)])
+    found: list[list[dict[str, int]]] = json.loads(in_process(_SIMULATE, task).splitlines()[-1])
     return found
 
 

@@ -108,7 +108,8 @@ def _can_lie(auction: Auction, chosen: Sequence[int], free: Any) -> bool:
     """Try every way of putting the units of the first bid, then of the rest."""
     if not chosen:
         return True
-    bid, ask = auction.bids[chosen[0]], auction.ask[chosen[0]]
+    bid = auction.bids[chosen[0]]
+    ask = bid.ask
     for units in _layouts(len(bid.node), ask.units, ask.even):
         left = free.copy()
         if ask.exclusive:

@@ -75,4 +75,4 @@ def transactions(draw):
         urgent=draw(st.sampled_from([*UrgentPolicy])),
     )
     machine = Machine(0, idle + used, idle, running, offers, shrinks, expands)
-    return settings, machine, Queue(0, jobs, asks)
+    return settings, machine, Queue(jobs)

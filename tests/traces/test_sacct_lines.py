@@ -68,9 +68,8 @@ def test_a_line_that_cannot_be_divided_is_an_error(log) -> None:
 
 
 @pytest.mark.parametrize("end", ["", "|"])
-@pytest.mark.parametrize("delimiter", ["|", ";", ",", "\t", "@@", "|~|", ":::"])
+@pytest.mark.parametrize("delimiter", ["|", ";", "\t", "@@", "|~|", ":::"])
 def test_any_delimiter_is_read(log, differences, delimiter: str, end: str) -> None:
-    """Commas also stand within the resources and the lists."""
     plain = log("a.sacct", "\n".join([NAMES, ROW, row(JobID="8_[1-3,7]", State="PENDING")]))
     text = "\n".join(
         line.replace("|", delimiter) + end.replace("|", delimiter)
@@ -80,6 +79,12 @@ def test_any_delimiter_is_read(log, differences, delimiter: str, end: str) -> No
     assert traces.detect(path) == "sacct"
     found = set(differences(traces.read(plain), traces.read(path)))
     assert found - {"header"} == {"title"}
+
+
+def test_commas_between_columns_are_refused(log) -> None:
+    path = log("a.txt", f"{NAMES}\n{ROW}\n".replace("|", ","))
+    with pytest.raises(TraceError, match="commas between columns.*use sacct --parsable2"):
+        traces.read(path)
 
 
 def test_headers_of_joined_exports_are_read_once(log) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from typing import Any
 
 import numpy as np
@@ -51,16 +50,6 @@ def test_a_log_reads_back_equal(logs, tmp_path, differences) -> None:
     assert set(differences(read, traces.read(path))) == {"set_aside", "header"}
     assert notes(path)[1:] == ["set aside: 1 never ran", "set aside: 1 no processors"]
     assert traces.read(path).header[:7] == read.header
-
-
-def test_gzip_where_the_name_says_so(logs, tmp_path, differences) -> None:
-    read = traces.read(logs / "checkpointed.swf")
-    traces.write(read, tmp_path / "checkpointed.swf.gz")
-    assert gzip.decompress((tmp_path / "checkpointed.swf.gz").read_bytes()).startswith(b"; Version")
-    assert set(differences(read, traces.read(tmp_path / "checkpointed.swf.gz"))) == {
-        "set_aside",
-        "header",
-    }
 
 
 def test_units_become_processors_and_the_header_says_so(tmp_path) -> None:

@@ -73,10 +73,6 @@ def test_a_missing_file_is_an_error(tmp_path) -> None:
         traces.read(tmp_path / "none.swf")
 
 
-def test_paths_may_be_strings(logs) -> None:
-    assert len(traces.read(str(logs / "small.swf"))) == 3
-
-
 @pytest.mark.parametrize("name", ["a.swf", "a.swf.gz", "a.csv", "a.CSV.gz", "a.parquet"])
 def test_the_name_says_what_to_write(logs, tmp_path, name: str) -> None:
     workload = traces.read(logs / "checkpointed.swf")

@@ -1,20 +1,23 @@
-"""The page's web application: four read-only addresses."""
+"""The page's web server: four read-only addresses on this machine."""
 
 from __future__ import annotations
 
+import json
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from slurm_adapter.live.page.watch import Watch
 
 _HERE = Path(__file__).resolve().parent
-_FILES = {"/": "page.html", "/page.css": "page.css", "/page.js": "page.js"}
-_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript"}
+_FILES = {
+    "/": ("page.html", "text/html; charset=utf-8"),
+    "/page.css": ("page.css", "text/css; charset=utf-8"),
+    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
+}
 #: Loads nothing from elsewhere, sends nothing, and cannot be framed.
 _HEADERS = {
     "Content-Security-Policy": (
@@ -26,66 +29,48 @@ _HEADERS = {
     "Referrer-Policy": "no-referrer",
     "Cache-Control": "no-store",
 }
+#: The accepted host names; others could be an attack from another page.
+_HOSTS = ("localhost", "127.0.0.1")
 
 
-def application(watch: Watch, hosts: tuple[str, ...] = ("localhost", "127.0.0.1")) -> Any:
+def server(watch: Watch, port: int) -> ThreadingHTTPServer:
     """
-    Return the application.
-
-    Parameters
-    ----------
-    hosts
-        The accepted host names; others could be an attack from another page.
+    Return a server of the page, which listens on this machine only.
 
     Raises
     ------
     ConfigError
-        If Starlette is not installed.
+        If the port is taken.
     """
+
+    class Page(BaseHTTPRequestHandler):
+        server_version, sys_version = "cpsched", ""
+
+        def do_GET(self) -> None:
+            if self.headers.get("Host", "").split(":")[0] not in _HOSTS:
+                self.send_error(400, "Invalid host")
+            elif self.path == "/queue.json":
+                self._answer(json.dumps(watch.document).encode(), "application/json")
+            elif self.path in _FILES:
+                name, kind = _FILES[self.path]
+                self._answer((_HERE / name).read_bytes(), kind)
+            else:
+                self.send_error(404)
+
+        def _answer(self, content: bytes, kind: str) -> None:
+            self.send_response(200)
+            headers = {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(content))}
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Write no log: the command prints only where the page is."""
+
     try:
-        from starlette.applications import Starlette
-        from starlette.middleware import Middleware
-        from starlette.middleware.trustedhost import TrustedHostMiddleware
-        from starlette.responses import JSONResponse, Response
-        from starlette.routing import Route
-    except ImportError as error:
+        return ThreadingHTTPServer(("127.0.0.1", port), Page)
+    except OSError as error:
         raise ConfigError(
-            f"the page needs starlette ({error}); install it with: pip install 'cpsched[serve]'"
-        ) from error
-
-    def file(name: str) -> Callable[[Any], Response]:
-        path = _HERE / name
-        content = path.read_bytes()
-        return lambda _: Response(content, media_type=_TYPES[path.suffix], headers=_HEADERS)
-
-    def queue(_: Any) -> Response:
-        return JSONResponse(watch.document, headers=_HEADERS)
-
-    routes = [Route(where, file(name)) for where, name in _FILES.items()]
-    routes.append(Route("/queue.json", queue))
-    return Starlette(
-        routes=routes,
-        middleware=[Middleware(TrustedHostMiddleware, allowed_hosts=list(hosts))],
-    )
-
-
-def serve(watch: Watch, port: int) -> None:
-    """
-    Serve the page on this machine until SIGTERM or Ctrl-C.
-
-    Raises
-    ------
-    ConfigError
-        If Uvicorn is not installed.
-    """
-    try:
-        import uvicorn
-    except ImportError as error:
-        raise ConfigError(
-            f"the page needs uvicorn ({error}); install it with: pip install 'cpsched[serve]'"
-        ) from error
-    watch.start()
-    try:
-        uvicorn.run(application(watch), host="127.0.0.1", port=port, log_level="warning")
-    finally:
-        watch.stop()
+            f"cannot listen on 127.0.0.1:{port}: {error.strerror}", key="--port"
+        ) from None

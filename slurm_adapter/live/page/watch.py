@@ -1,12 +1,13 @@
-"""What the page shows: the queue with forecasts, refreshed regularly in its own thread."""
+"""What the page shows: the queue with forecasts, refreshed regularly."""
 
 from __future__ import annotations
 
-import threading
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import ConfigError, CpschedError
 from cpsched.api.model import MISSING
+from slurm_adapter.live.record import Record, is_record
 from slurm_adapter.live.when import when
 
 if TYPE_CHECKING:
@@ -14,56 +15,35 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.api.model import System
-    from cpsched.api.studies import JobForecast
     from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
 SCHEMA = "cpsched.live/1"
+_FORECAST = ("p10", "p50", "p90", "planned")
 
 
+@dataclass(kw_only=True, slots=True)
 class Watch:
     """
-    Polls a Slurm regularly.
+    What is seen of a Slurm.
 
-    Parameters
+    Attributes
     ----------
     dispatcher
         The dispatcher of the forecasts.
     twin
         Folder of a twin, or None, for runtimes and statements.
-    interval
-        Seconds between polls.
+    document
+        The last state, as plain JSON types; replaced as a whole.
     """
 
-    def __init__(
-        self,
-        backend: Backend,
-        system: System,
-        *,
-        dispatcher: str,
-        twin: Path | None = None,
-        interval: float = 30,
-    ) -> None:
-        self._backend, self._system, self._dispatcher = backend, system, dispatcher
-        self._twin, self._interval = twin, interval
-        self._stop = threading.Event()
-        self._thread = threading.Thread(target=self._look_on, daemon=True)
-        #: The last state, as plain JSON types; replaced as a whole.
-        self.document: Mapping[str, Any] = {"schema": SCHEMA, "now": None, "error": "starting"}
-
-    def start(self) -> None:
-        """Begin polling."""
-        self._thread.start()
-
-    def stop(self) -> None:
-        """Stop polling."""
-        self._stop.set()
-        self._thread.join()
-
-    def _look_on(self) -> None:
-        while not self._stop.is_set():
-            self.look()
-            self._stop.wait(self._interval)
+    backend: Backend
+    system: System
+    dispatcher: str
+    twin: Path | None = None
+    document: Mapping[str, Any] = field(
+        default_factory=lambda: {"schema": SCHEMA, "now": None, "error": "starting"}
+    )
 
     def look(self) -> None:
         """Poll once; errors are shown together with the last state."""
@@ -73,56 +53,61 @@ class Watch:
             self.document = {**self.document, "error": str(error)}
 
     def _seen(self) -> dict[str, Any]:
-        snapshot = self._backend.snapshot()
+        snapshot, system = self.backend.snapshot(), self.system
         told = self._told(snapshot)
-        expected = self._backend.expected_starts()
+        expected = self.backend.expected_starts()
         jobs = snapshot.jobs.values()
-        closed = sum(name in snapshot.closed for name in self._system.node_names)
         running = [_running(job) for job in jobs if job.holds]
-        at = self._system.resource_index("core")
         return {
             "schema": SCHEMA,
             "now": snapshot.now,
             "error": None,
-            "dispatcher": self._dispatcher,
-            "nodes": self._system.num_nodes,
-            "closed_nodes": closed,
-            "cores": int(self._system.capacity[:, at].sum()),
+            "dispatcher": self.dispatcher,
+            "nodes": system.num_nodes,
+            "closed_nodes": len(snapshot.closed.intersection(system.node_names)),
+            "cores": int(system.capacity[:, system.resource_index("core")].sum()),
             "cores_in_use": sum(job["cores"] for job in running),
             "running": sorted(running, key=lambda job: (job["end"] is None, job["end"] or 0)),
             "waiting": [
-                _waiting(job, told.get(job.key), expected.get(job.key)) for job in jobs if job.waits
+                {
+                    **_plain(job),
+                    "submit": job.submit,
+                    "held": job.held,
+                    "reason": job.reason,
+                    **told.get(job.key, dict.fromkeys(_FORECAST)),
+                    "slurm_expects": expected.get(job.key),
+                }
+                for job in jobs
+                if job.waits
             ],
             "statement": self._statement(),
         }
 
     def _told(self, snapshot: Snapshot) -> dict[str, dict[str, int | None]]:
         """Return forecasts by job, in Unix time."""
-        from slurm_adapter.live.record import Record
-
-        there = self._twin is not None and (self._twin / "open.parquet").exists()
-        record = Record(self._twin) if there and self._twin is not None else None
+        twin = self.twin
+        record = Record(twin) if twin is not None and is_record(twin) else None
         try:
-            answer = when(snapshot, self._system, dispatcher=self._dispatcher, record=record)
+            answer = when(snapshot, self.system, dispatcher=self.dispatcher, record=record)
         except ConfigError:
             # No job is waiting.
             return {}
         epoch = answer.epoch or 0
-        return {one.job: _in_unix(one, epoch) for one in answer.jobs}
+        return {
+            one.job: {
+                name: None if (at := getattr(one, name)) is None else at + epoch
+                for name in _FORECAST
+            }
+            for one in answer.jobs
+        }
 
     def _statement(self) -> dict[str, str] | None:
         """Return the last statement of the twin."""
-        if self._twin is None:
+        weeks = [] if self.twin is None else self.twin.glob("weeks/*.txt")
+        last = max(weeks, key=lambda path: path.stat().st_mtime, default=None)
+        if last is None:
             return None
-        found = sorted(self._twin.glob("weeks/*.txt"), key=lambda path: path.stat().st_mtime)
-        if not found:
-            return None
-        return {"name": found[-1].stem, "text": found[-1].read_text(encoding="utf-8")}
-
-
-def _in_unix(one: JobForecast, epoch: int) -> dict[str, int | None]:
-    seconds = {name: getattr(one, name) for name in ("p10", "p50", "p90", "planned")}
-    return {name: None if at is None else at + epoch for name, at in seconds.items()}
+        return {"name": last.stem, "text": last.read_text(encoding="utf-8")}
 
 
 def _plain(job: LiveJob) -> dict[str, Any]:
@@ -133,7 +118,7 @@ def _plain(job: LiveJob) -> dict[str, Any]:
         "account": job.account,
         "cores": job.cpus,
         "gres": job.gres_per_node or job.gres_per_job,
-        "time_limit": None if job.time_limit == MISSING else job.time_limit,
+        "time_limit": _known(job.time_limit),
     }
 
 
@@ -142,19 +127,10 @@ def _running(job: LiveJob) -> dict[str, Any]:
         **_plain(job),
         "state": job.state,
         "nodes": list(job.nodes),
-        "start": None if job.start == MISSING else job.start,
-        "end": None if job.end == MISSING else job.end,
+        "start": _known(job.start),
+        "end": _known(job.end),
     }
 
 
-def _waiting(
-    job: LiveJob, told: dict[str, int | None] | None, expected: int | None
-) -> dict[str, Any]:
-    return {
-        **_plain(job),
-        "submit": job.submit,
-        "held": job.held,
-        "reason": job.reason,
-        **(told or dict.fromkeys(("p10", "p50", "p90", "planned"))),
-        "slurm_expects": expected,
-    }
+def _known(second: int) -> int | None:
+    return None if second == MISSING else second

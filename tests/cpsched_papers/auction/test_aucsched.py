@@ -168,11 +168,9 @@ def test_costs_need_a_beta():
     """As printed, equal priorities make beta 0, so a job may lie anywhere: no bid is better."""
     asks = [{"units": 2, "nodes": 2}] * 2
     view = gpu_view([(1, 0)] * 6, asks, levels=(2,))
-    spec = "aucsched3:{},priority=sjf"
-    for options, levels in (("beta=pairs", {0}), ("beta=sums", {0})):
-        _, where = decided(spec.format(options), view)
-        assert {found.node[0] // 2 - found.node[-1] // 2 for found in where.values()} == levels
-    dispatcher = build("dispatchers", spec.format("beta=printed"))
+    _, where = decided("aucsched3:priority=sjf", view)
+    assert {found.node[0] // 2 - found.node[-1] // 2 for found in where.values()} == {0}
+    dispatcher = build("dispatchers", "aucsched3:faithful=yes,priority=sjf")
     dispatcher.reset(view.system, 0)
     assert len(set(dispatcher.build(view).auction.weight)) == 1
 
@@ -317,11 +315,7 @@ def test_a_short_solve_still_looks_for_winners():
         ("aucsched2:bids_per_job=-1", "bids_per_job is -1, must be 1 or more"),
         ("aucsched2:window=0", "window is 0, must be 1 or more"),
         ("aucsched3:interval=0", "interval is 0, must be 1 or more, or 'none'"),
-        ("aucsched3:beta=none", "beta is 'none', must be one of pairs, sums, printed"),
-        ("aucsched1:scale=log", "scale is 'log', must be one of"),
         ("aucsched1:limit=0", "limit is 0.0, must be above 0"),
-        ("aucsched1:beta=sums", "no such option"),
-        ("aucsched3:faithful=yes,beta=sums", "faithful=yes uses the printed one"),
         ("aucsched1:faithful=maybe", "'maybe' is not yes or no"),
     ],
 )

@@ -7,17 +7,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched.model.topology import Topology
-from cpsched_papers.auction.asks import asks_of, levels_between
-from cpsched_papers.auction.bids import BidMaker, spread
+from cpsched_papers.auction.bids import BidMaker, asks_of, levels_between
+from cpsched_papers.auction.lines import spread
 from cpsched_papers.auction.preference import BidClass
 from cpsched_papers.auction.spots import line_spots, switch_spots
 
 
-def bids_of(
+def maker_of(
     view, per_job=15, most=1000, unions=None, fragments=False, ranges=True, tree=False, turns=True,
-    nodesets=None,
+    nodesets=None, most_nodes=None,
 ):  # fmt: skip
-    """Return the bids of all waiting jobs."""
+    """Return a maker of the bids of all waiting jobs."""
 
     def spots(offer):
         if tree:
@@ -26,11 +26,15 @@ def bids_of(
             offer, unions=unions, fragments=fragments, most=per_job, nodesets=nodesets
         )
 
-    maker = BidMaker(
-        view, view.waiting, per_job=per_job, most=most, most_nodes=None, spots=spots,
+    return BidMaker(
+        view, view.waiting, per_job=per_job, most=most, most_nodes=most_nodes, spots=spots,
         ranges=ranges, turns=turns,
     )  # fmt: skip
-    return maker.make()
+
+
+def bids_of(view, **options):
+    """Return the bids of all waiting jobs."""
+    return maker_of(view, **options).make()
 
 
 def described(bids):
@@ -157,22 +161,14 @@ def test_classes_take_turns_or_come_one_after_the_other():
 def test_a_bid_on_named_nodes_has_their_class():
     """The middle of three nodes is neither end of the nodeset."""
     view = gpu_view([(1, 0)] * 3, [{"units": 1}])
-    maker = BidMaker(
-        view, view.waiting, per_job=9, most=9, most_nodes=None, ranges=True, turns=True,
-        spots=lambda offer: line_spots(offer, unions=None, fragments=False, most=9),
-    )  # fmt: skip
-    assert maker.bid_on(0, np.array([1]), np.array([1])).kind is BidClass.B
+    assert maker_of(view).bid_on(0, np.array([1]), np.array([1])).kind is BidClass.B
 
 
 def test_wide_jobs_make_fewer_bids():
     """Twelve nodes in all bids: a job of four nodes makes three, one of twelve makes two."""
     for units, bids in ((4, 3), (12, 2)):
         view = gpu_view([(1, 0)] * 20, [{"units": units}])
-        maker = BidMaker(
-            view, view.waiting, per_job=15, most=99, most_nodes=12, ranges=True, turns=True,
-            spots=lambda offer: line_spots(offer, unions=None, fragments=False, most=15),
-        )  # fmt: skip
-        assert len(maker.make()) == bids
+        assert len(bids_of(view, most_nodes=12)) == bids
 
 
 def test_an_exclusive_job_bids_for_idle_nodes():

@@ -1,12 +1,11 @@
 """Nodesets and windows along them."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched.mapping.room import unit_capacity
-from cpsched_papers.auction.bids import Line, machine_lines
+from cpsched_papers.auction.bids import Ask, Offer
+from cpsched_papers.auction.lines import Line, machine_lines
 
 #: Figure 4.4 of Soner's thesis: free cores and generic resources of twelve nodes.
 FIGURE_4_4 = [
@@ -49,15 +48,24 @@ def test_line_of_nodes_with_gaps():
     assert (line.begins.tolist(), line.ends.tolist()) == ([0, 2], [2, 3])
 
 
+def offer(line, units, nodes_min, nodes_max):
+    """Return the offer of a line to a job."""
+    ask = Ask(
+        units=units, nodes_min=nodes_min, nodes_max=nodes_max, even=False, contiguous=False,
+        exclusive=False, eligible_class=0, request=np.array([1]), levels=np.array([[0]]),
+    )  # fmt: skip
+    return Offer(ask, ask.levels[0], line)
+
+
 def test_windows_hold_the_job_within_its_bounds():
     """Four units from each position: 2+1+5, 1+5, 5; with two nodes at most, the first falls out."""
     line = Line.of(np.array([2, 1, 0, 5]))
     every = np.arange(3)
-    begin, end = line.forward(every, 4, 1, 9)
+    begin, end = offer(line, 4, 1, 9).forward(every)
     assert list(zip(begin, end, strict=True)) == [(0, 3), (1, 3), (2, 3)]
-    begin, end = line.forward(every, 4, 2, 2)
+    begin, end = offer(line, 4, 2, 2).forward(every)
     assert list(zip(begin, end, strict=True)) == [(1, 3)]
-    begin, end = line.backward(np.array([2, 3]), 4, 1, 9)
+    begin, end = offer(line, 4, 1, 9).backward(np.array([2, 3]))
     assert list(zip(begin, end, strict=True)) == [(2, 3)]
 
 
@@ -69,35 +77,19 @@ def test_windows_are_the_shortest_there_are(room, units, low, extra):
     """Forward and backward windows, against trying every one."""
     line = Line.of(np.array(room))
     count, high = len(line.node), low + extra
+    some = offer(line, units, low, high)
 
     def good(begin, end):
         held = int(line.room[begin:end].sum())
         return end <= count and low <= end - begin <= high and held >= units
 
-    begin, end = line.forward(np.arange(count, dtype=np.int64), units, low, high)
+    begin, end = some.forward(np.arange(count, dtype=np.int64))
     found = dict(zip(begin.tolist(), end.tolist(), strict=True))
     for start in range(count):
         wanted = next((stop for stop in range(start + 1, count + 1) if good(start, stop)), None)
         assert found.get(start) == wanted
-    begin, end = line.backward(np.arange(1, count + 1, dtype=np.int64), units, low, high)
+    begin, end = some.backward(np.arange(1, count + 1, dtype=np.int64))
     found = dict(zip(end.tolist(), begin.tolist(), strict=True))
     for stop in range(1, count + 1):
         wanted = next((start for start in range(stop - 1, -1, -1) if good(start, stop)), None)
         assert found.get(stop) == wanted
-
-
-@pytest.mark.parametrize(
-    ("request_", "per_node", "expected"),
-    [
-        ((1, 0), (0, 0), [4, 2, 0]),
-        ((2, 0), (0, 1), [2, 0, 0]),
-        ((1, 1), (1, 0), [2, 0, 0]),
-        ((0, 0), (0, 2), [9, 0, 9]),
-        ((0, 0), (0, 0), [9, 0 + 9, 9]),
-    ],
-)
-def test_room_for_units(request_, per_node, expected):
-    """Free: 4 cores and 2 GPUs, 2 cores, 2 GPUs; at most nine units."""
-    free = np.array([[4, 2], [2, 0], [0, 2]])
-    room = unit_capacity(free, np.array([request_]), np.array([per_node]), np.array([9]))
-    assert room[0].tolist() == expected

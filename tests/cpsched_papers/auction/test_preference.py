@@ -8,19 +8,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpsched_papers.auction.preference import (
-    BETAS,
     TABLE_4_4,
     TABLE_5_2,
     TABLE_5_2_CORRECTED,
     BidClass,
+    alpha,
     beta,
-    costing_weights,
     costs,
     preferences,
-    preferring_weights,
+    weights,
 )
 
 A, B, C = BidClass
+
+
+def preferring_weights(priorities, job, values, printed=False):
+    """Return the values of bids with such preferences."""
+    return weights(priorities, job, np.array(values), alpha(priorities, len(job), printed=printed))
+
+
+def costing_weights(priorities, job, values, printed=False):
+    """Return the values of bids with such costs."""
+    return weights(priorities, job, -np.array(values), beta(priorities, printed=printed))
 
 
 def value(table, job_type, kind, nodes=5, nodesets=1, generic=0, most=0):
@@ -74,16 +83,15 @@ def test_a_node_more_counts_on_any_machine(printed):
     few, many = (value(TABLE_4_4, 1, A, nodes=nodes) for nodes in (4, 5))
     scale = 100 / 20_001
     few, many = 1 - (1 - few) * scale, 1 - (1 - many) * scale
-    weights = preferring_weights(priorities, [0, 0], [few, many], printed=printed)
-    assert weights[0] > weights[1]
+    one, other = preferring_weights(priorities, [0, 0], [few, many], printed)
+    assert one > other
 
 
 def test_high_priorities_keep_programs_in_range():
     """Points of 2^31 for 200 jobs, and preferences are counted in fewer parts."""
     priorities = [2**31] * 200
-    weights = preferring_weights(priorities, range(200), [1.1] * 200, printed=False)
-    assert sum(weights) < 2**62
-    assert sum(costing_weights(priorities, range(200), [0.1] * 200, "pairs")) < 2**62
+    assert sum(preferring_weights(priorities, range(200), [1.1] * 200)) < 2**62
+    assert sum(costing_weights(priorities, range(200), [0.1] * 200)) < 2**62
 
 
 def test_alpha_as_printed_does_not_keep_priorities_apart():
@@ -93,9 +101,9 @@ def test_alpha_as_printed_does_not_keep_priorities_apart():
     The job of priority 999 with a preference of 1 is worth more than that of 1000 with one of 0.5.
     """
     jobs, preference = [0, 1] + [1] * 148, [0.5, 1.0] + [0.0] * 148
-    printed = preferring_weights([1000, 999], jobs, preference, printed=True)
+    printed = preferring_weights([1000, 999], jobs, preference, True)
     assert printed[1] > printed[0]
-    corrected = preferring_weights([1000, 999], jobs, preference, printed=False)
+    corrected = preferring_weights([1000, 999], jobs, preference)
     assert corrected[0] > corrected[1]
 
 
@@ -105,13 +113,11 @@ def test_alpha_as_printed_does_not_keep_priorities_apart():
 def test_preferences_never_outweigh_a_point_of_priority(jobs, data):
     """With alpha = 1 / (1.1 |J| + 1), of two selections that with more priority is worth more."""
     priorities = [priority for priority, _ in jobs]
-    weights = preferring_weights(
-        priorities, range(len(jobs)), [preference for _, preference in jobs], printed=False
-    )
+    worth = preferring_weights(priorities, range(len(jobs)), [preference for _, preference in jobs])
     some = data.draw(st.sets(st.sampled_from(range(len(jobs)))))
     others = data.draw(st.sets(st.sampled_from(range(len(jobs)))))
     if sum(priorities[job] for job in some) > sum(priorities[job] for job in others):
-        assert sum(weights[job] for job in some) > sum(weights[job] for job in others)
+        assert sum(worth[job] for job in some) > sum(worth[job] for job in others)
 
 
 def test_costs_of_bids():
@@ -123,64 +129,33 @@ def test_costs_of_bids():
 
 def test_beta_by_hand():
     """Priorities 10, 12, 15: a third of 2. With equal ones 0 as printed; small ones cap it."""
-    assert beta([10, 15, 12], "printed") == (2, 3)
-    assert beta([10, 10, 15], "printed") == (0, 1)
-    numerator, denominator = beta([10, 10, 15], "pairs")
-    assert numerator / denominator == pytest.approx(5 / 3)
-    numerator, denominator = beta([1, 9], "pairs")
-    assert numerator / denominator == pytest.approx(0.999 / 3)
-    assert beta([10, 12, 15], "sums") == (1, 10)
-    assert beta([7], "pairs")[0] > 0
+    assert beta([10, 15, 12], printed=True) == (2, 3)
+    assert beta([10, 10, 15], printed=True) == (0, 1)
+    for priorities, right in (([10, 10, 15], 5 / 3), ([1, 9], 0.999 / 3)):
+        numerator, denominator = beta(priorities, printed=False)
+        assert numerator / denominator == pytest.approx(right)
     # A job alone has no pair to keep in order, and must be worth something: 7 - 3 beta > 0.
-    numerator, denominator = beta([7], "printed")
-    assert 7 * denominator > 3 * numerator > 0
+    for printed in (True, False):
+        numerator, denominator = beta([7], printed=printed)
+        assert 7 * denominator > 3 * numerator > 0
 
 
 def test_beta_as_printed_may_never_start_a_job():
     """Priorities 1 and 9: beta = 8/3, and a bid of cost 3 is worth 1 - 8."""
-    assert costing_weights([1, 9], [0], [3.0], "printed")[0] < 0
-    assert costing_weights([1, 9], [0], [3.0], "pairs")[0] > 0
-    assert costing_weights([1, 9], [0], [3.0], "sums")[0] > 0
+    assert costing_weights([1, 9], [0], [3.0], True)[0] < 0
+    assert costing_weights([1, 9], [0], [3.0])[0] > 0
 
 
-_PRIORITIES = st.lists(st.integers(1, 30), min_size=1, max_size=5)
-
-
-@pytest.mark.parametrize("choice", BETAS)
-@given(_PRIORITIES, st.data())
-def test_of_two_jobs_the_higher_priority_keeps_the_higher_weight(choice, priorities, data):
+@pytest.mark.parametrize("printed", [True, False])
+@given(st.lists(st.integers(1, 30), min_size=1, max_size=5), st.data())
+def test_of_two_jobs_the_higher_priority_keeps_the_higher_weight(printed, priorities, data):
     """What the thesis proves (6.8-6.13) holds, whatever the costs in (0, 3]."""
     cost = data.draw(
         st.lists(st.floats(0.001, 3), min_size=len(priorities), max_size=len(priorities))
     )
-    weights = costing_weights(priorities, range(len(priorities)), cost, choice)
+    worth = costing_weights(priorities, range(len(priorities)), cost, printed)
     for one, other in combinations(range(len(priorities)), 2):
         if priorities[one] != priorities[other]:
             higher = priorities[one] > priorities[other]
-            assert (weights[one] > weights[other]) is higher
-    if choice != "printed":
-        assert min(weights) > 0
-
-
-def test_of_two_selections_the_lower_priority_may_win():
-    """
-    What the thesis does not prove does not hold: 3 + 6 = 9 against 7 + 1 = 8, by costs.
-
-    Smallest difference 1, beta 0.333: 9 - 2 is below 8 - 0.03. With ``sums`` it is not.
-    """
-    priorities, cost = [3, 6, 7, 1], [3.0, 3.0, 0.05, 0.05]
-    for choice, keeps in (("printed", False), ("pairs", False), ("sums", True)):
-        weights = costing_weights(priorities, range(4), cost, choice)
-        assert (weights[0] + weights[1] > weights[2] + weights[3]) is keeps
-
-
-@given(_PRIORITIES, st.data())
-def test_sums_keep_the_order_of_selections(priorities, data):
-    """With ``beta=sums`` more priority in total is always worth more."""
-    num = len(priorities)
-    cost = data.draw(st.lists(st.floats(0.001, 3), min_size=num, max_size=num))
-    weights = costing_weights(priorities, range(num), cost, "sums")
-    some = data.draw(st.sets(st.sampled_from(range(num))))
-    others = data.draw(st.sets(st.sampled_from(range(num))))
-    if sum(priorities[job] for job in some) > sum(priorities[job] for job in others):
-        assert sum(weights[job] for job in some) > sum(weights[job] for job in others)
+            assert (worth[one] > worth[other]) is higher
+    assert printed or min(worth) > 0

@@ -29,10 +29,9 @@ def auction_of(free, asks, weights, per_job=4, ranges=True):
     bids = maker.make()
     if not bids:
         return None
-    return Auction.of(
+    return Auction(
         bids,
         [weights[index % len(weights)] for index in range(len(bids))],
-        [maker.asks[maker.ask_of[bid.job]] for bid in bids],
         view.free,
         view.system.capacity,
     )
@@ -48,7 +47,7 @@ def solved(program):
     jobs = [auction.bids[bid].job for bid, _ in winners]
     assert len(set(jobs)) == len(jobs)
     for bid, units in winners:
-        ask, node = auction.ask[bid], auction.bids[bid].node
+        ask, node = auction.bids[bid].ask, auction.bids[bid].node
         assert units.min() >= 1
         assert units.sum() == ask.units
         amount = units[:, None] * ask.request + auction.bids[bid].level

@@ -128,7 +128,7 @@ def test_the_first_job_is_not_delayed(drawn):
         return
     # With one attempt, so that it asks for its minimum at once.
     settings, machine = replace(settings, attempts=1), machine._replace(offers=False)
-    messages, _ = outcome(settings, machine, Queue(0, jobs, asks=True))
+    messages, _ = outcome(settings, machine, Queue(jobs))
     needed, free = jobs[0].units_min * jobs[0].slots, machine.idle
     due = 0 if free >= needed else MAX_TIME
     for job in sorted(machine.running, key=lambda job: job.end):

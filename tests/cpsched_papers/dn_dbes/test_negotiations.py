@@ -8,16 +8,12 @@ attempts unless said otherwise: in the first two both sides are demanding.
 
 from __future__ import annotations
 
-import pytest
-
-from cpsched.errors import DispatchError
 from cpsched_papers.dn_dbes.batch import BatchSide
 from cpsched_papers.dn_dbes.messages import (
     ForwardedJob,
     JobReservation,
     JobStatus,
     Machine,
-    NegotiationStart,
     Offer,
     OfferResponse,
     Queue,
@@ -29,7 +25,7 @@ from cpsched_papers.dn_dbes.messages import (
     WaitingJob,
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
-from cpsched_papers.dn_dbes.runtime import RuntimeSide
+from cpsched_papers.dn_dbes.runtime import start_urgent
 from cpsched_papers.dn_dbes.settings import NegotiationSettings
 
 #: Running job A: 8 units, 2 to 8 of them, ends at 100.
@@ -58,7 +54,7 @@ def test_rejected_twice_then_agreed():
     machine = Machine(0, 16, 2, (A, rigid), offers=True)
     first, second = waiting(10, 2, 6), waiting(11, 4, 4)
     offer1, answer1, offer2, answer2, offer3, answer3, report = conversation(
-        machine, Queue(0, (first, second))
+        machine, Queue((first, second))
     )
 
     # Attempt 1: the 2 idle slots. Job 10 begins with 6 - (6 - 2) // 4 = 5 to 6 units, so that
@@ -104,7 +100,7 @@ def test_the_runtime_side_rejects_what_the_batch_side_accepts():
     machine = Machine(0, 12, 4, (A,), offers=True)
     first, second = waiting(10, 4, 4), waiting(11, 3, 3)
     offer1, answer1, offer2, answer2, offer3, answer3, report = conversation(
-        machine, Queue(0, (first, second))
+        machine, Queue((first, second))
     )
     # Attempt 1: job 10 takes the 4 idle slots. It is the first, and half of the queue: accept.
     assert offer1 == Offer(1, (), idle=4)
@@ -140,7 +136,7 @@ def test_the_queue_becomes_empty_and_new_jobs_arrive():
     # Job 10 wants 3 to 4 of the 5 idle slots and gets 4; the one that is left goes to A, which
     # then ends after 100 * 3 / 4 = 75 s.
     *_, report = negotiation.transact(
-        Machine(0, 8, 5, (running,), offers=True), Queue(0, (waiting(10, 2, 4, 60),))
+        Machine(0, 8, 5, (running,), offers=True), Queue((waiting(10, 2, 4, 60),))
     )
     assert report.jobs == (
         JobStatus(10, "started", 4, end=60),
@@ -151,7 +147,7 @@ def test_the_queue_becomes_empty_and_new_jobs_arrive():
     # At 60 job 10 ends. The queue is empty, so A gets its 4 slots: 15 s on 4 units are 8 on 8.
     running = A._replace(units=4, end=75)
     _, _, offer, answer, report = negotiation.transact(
-        Machine(60, 8, 4, (running,), offers=True), Queue(60, ())
+        Machine(60, 8, 4, (running,), offers=True), Queue(())
     )
     assert offer == Offer(1, (), idle=4)
     assert answer == OfferResponse(1, accepted=True, jobs=())
@@ -161,7 +157,7 @@ def test_the_queue_becomes_empty_and_new_jobs_arrive():
     # At 62 job 20 arrives, and the batch side asks.
     running = A._replace(end=68)
     _, _, request, offer1, answer1, offer2, answer2, report = negotiation.transact(
-        Machine(62, 8, 0, (running,)), Queue(62, (waiting(20, 2, 2, 30),), asks=True)
+        Machine(62, 8, 0, (running,)), Queue((waiting(20, 2, 2, 30),))
     )
     assert request == RequestOffer((ForwardedJob(waiting(20, 2, 2, 30), 0, least=2, most=2),))
     # One step of A, 1 slot, is too little; two steps are enough.
@@ -180,7 +176,7 @@ def test_the_last_attempt_is_accepted_whatever_it_is():
     """With three attempts; nothing can be done for job 10, and both accept that."""
     rigid = RunningJob(2, 6, 6, 6, preferred=6, end=200)
     machine = Machine(0, 8, 2, (rigid,), offers=True)
-    said = conversation(machine, Queue(0, (waiting(10, 4, 4),)), attempts=3)
+    said = conversation(machine, Queue((waiting(10, 4, 4),)), attempts=3)
     # Attempt 1 is in the first half and rejected; 2 is accepted, since having nothing for the
     # first job will do then, but the runtime side would leave 2 slots idle while a job waits.
     answers = [one.accepted for one in said if isinstance(one, OfferResponse)]
@@ -195,7 +191,7 @@ def test_a_job_that_blocks_another_is_expanded():
     running = A._replace(units=4, units_max=6)
     rigid = RunningJob(2, 2, 2, 2, preferred=2, end=500)
     machine = Machine(0, 8, 2, (running, rigid), offers=True)
-    *_, report = conversation(machine, Queue(0, (waiting(10, 5, 5),)), attempts=1)
+    *_, report = conversation(machine, Queue((waiting(10, 5, 5),)), attempts=1)
     # Job 10 needs 5: 2 are idle, and A can give no more than 2. It waits for A, which takes the
     # idle slots and ends at 100 * 4 / 6 = 67.
     assert report.jobs == (JobStatus(1, "resized", 6, end=67),)
@@ -206,7 +202,7 @@ def test_no_job_overtakes_the_first_one_to_its_harm():
     """A job that starts by shrinking others may not delay the first that waits."""
     machine = Machine(0, 10, 2, (A,), offers=True)
     wide, small = waiting(10, 10, 10), waiting(11, 4, 4, 1000)
-    *_, report = conversation(machine, Queue(0, (wide, small)), attempts=1)
+    *_, report = conversation(machine, Queue((wide, small)), attempts=1)
     # A would give 6 slots for job 11, which then would keep job 10 from the whole machine at 100.
     assert [one for one in report.jobs if one.state == "started"] == []
     assert dict(report.planned)[10] == 100
@@ -215,10 +211,10 @@ def test_no_job_overtakes_the_first_one_to_its_harm():
 def test_mapped_jobs_shrink_for_others():
     """Algorithms 2 and 3: the last mapped job gives way first, by a step within its constraint."""
     side = BatchSide(NegotiationSettings(attempts=4))
-    side.step(Queue(0, (waiting(10, 1, 9), waiting(11, 1, 9), waiting(12, 2, 2))))
+    side.begin((waiting(10, 1, 9), waiting(11, 1, 9), waiting(12, 2, 2)))
     # Both begin with 9 - (9 - 1) // 4 = 7 to 9 units. 17 slots: 9 for job 10, 8 for job 11, none
     # for job 12, which needs 2. Job 11 gives max((8 - 7) // 4, 1) = 1, then job 10 max(2 // 4, 1).
-    (answer,) = side.step(Offer(1, (), idle=17))
+    answer = side.answer(Offer(1, (), idle=17))
     assert mapped(answer) == [(10, 8, 7, 9), (11, 7, 7, 9), (12, 2, 2, 2)]
 
 
@@ -226,19 +222,18 @@ def test_no_more_jobs_without_units_than_the_depth():
     """Those behind are forwarded only if there are units for them."""
     side = BatchSide(NegotiationSettings(attempts=4, depth=2))
     queue = [waiting(10 + number, 4, 4) for number in range(4)]
-    side.step(Queue(0, (*queue, waiting(20, 1, 1), waiting(21, 3, 3))))
-    (answer,) = side.step(Offer(1, (), idle=2))
+    side.begin((*queue, waiting(20, 1, 1), waiting(21, 3, 3)))
+    answer = side.answer(Offer(1, (), idle=2))
     assert mapped(answer) == [(10, 0, 4, 4), (11, 0, 4, 4), (20, 1, 1, 1)]
 
 
 def test_a_third_of_the_queue_is_wanted_at_first():
     """Section 5.2.1: until half of the attempts are over, and whatever the first job has."""
     side = BatchSide(NegotiationSettings(attempts=4))
-    side.step(Queue(0, tuple(waiting(10 + number, 2, 2) for number in range(7))))
+    side.begin(waiting(10 + number, 2, 2) for number in range(7))
     accepted = []
     for attempt, idle in enumerate((4, 6, 4), start=1):
-        (answer,) = side.step(Offer(attempt, (), idle))
-        accepted.append(answer.accepted)
+        accepted.append(side.answer(Offer(attempt, (), idle)).accepted)
     # Two of seven are too few, three are enough; then two are fewer than in the attempt before.
     assert accepted == [False, True, False]
 
@@ -248,11 +243,7 @@ def test_a_third_of_the_queue_is_wanted_at_first():
 
 def urgent(machine, job, policy):
     """Return the answer of a runtime side with this policy."""
-    side = RuntimeSide()
-    side.step(NegotiationStart(4, 10, 1 / 3, policy))
-    side.step(machine)
-    (answer,) = side.step(UrgentJob(job))
-    return answer
+    return start_urgent(machine, job, policy)[0]
 
 
 def test_running_jobs_shrink_for_an_urgent_one():
@@ -309,68 +300,11 @@ def test_urgent_jobs_come_before_the_negotiation():
     """In one transaction: what is left after the urgent job is negotiated about."""
     machine = Machine(0, 8, 0, (A,))
     jobs = (waiting(9, 4, 4, urgent=True), waiting(10, 2, 2))
-    said = conversation(machine, Queue(0, jobs, asks=True))
+    said = conversation(machine, Queue(jobs))
     assert isinstance(said[0], UrgentJob)
-    assert isinstance(said[1], RequestOffer)
-    assert said[2].units == 4
+    assert said[1].units == 4
+    assert isinstance(said[2], RequestOffer)
     # A has changed and cannot change once more in this second, so that job 10 waits until job 9
     # ends.
     assert said[-1].jobs == ()
     assert said[-1].planned == ((10, 50),)
-
-
-# --- what makes no sense -------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("offer", "reason"),
-    [
-        (Offer(1, (JobReservation(99, 2, 0, 9),), 0), "for job 99, which does not wait"),
-        (Offer(1, (JobReservation(10, 9, 0, 9),), 0), "9 units for job 10, which may have 2 to 6"),
-        (Offer(1, (), -1), "-1 idle slots"),
-    ],
-)
-def test_the_batch_side_believes_no_impossible_offer(offer, reason):
-    """A runtime side that lies is an error, and no job is lost by it."""
-    side = BatchSide(NegotiationSettings())
-    side.step(Queue(0, (waiting(10, 2, 6),)))
-    with pytest.raises(DispatchError, match=reason):
-        side.step(offer)
-
-
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (OfferResponse(2, accepted=True, jobs=()), "offer 2 was answered, but the last one was 1"),
-        (OfferResponse(1, False, ()), "offer 1 is rejected, but it was the last one"),
-        (
-            OfferResponse(1, True, (ForwardedJob(waiting(10, 2, 6), 8, 5, 6),)),
-            "mapped to 8 units and wants 5 to 6, and may have 2 to 6",
-        ),
-        (
-            OfferResponse(1, True, (ForwardedJob(waiting(1, 2, 6), 2, 2, 6),)),
-            "job 1 is forwarded, but already runs",
-        ),
-    ],
-)
-def test_the_runtime_side_believes_no_impossible_answer(answer, reason):
-    """Nor does a batch side that lies break anything."""
-    side = RuntimeSide()
-    side.step(NegotiationStart(1, 10, 1 / 3, "shrink"))
-    side.step(Machine(0, 8, 0, (A,), offers=True))
-    with pytest.raises(DispatchError, match=reason):
-        side.step(answer)
-
-
-def test_sides_of_different_versions_do_not_negotiate():
-    """Each side says its version when they begin."""
-    (answer,) = RuntimeSide().step(NegotiationStart(4, 10, 1 / 3, "shrink", version=99))
-    assert not answer.accepted
-    with pytest.raises(DispatchError, match="it speaks version"):
-        BatchSide(NegotiationSettings()).step(answer)
-
-
-def test_settings_that_make_no_sense_are_refused():
-    """Whoever proposes them."""
-    with pytest.raises(DispatchError, match="settings of which attempts is 0, must be 1 or more"):
-        RuntimeSide().step(NegotiationStart(0, 10, 1 / 3, "shrink"))

@@ -1,4 +1,4 @@
-"""ESP-2: the table of the papers exactly, arrivals as they say."""
+"""ESP: the tables of the papers exactly, arrivals as they say."""
 
 from __future__ import annotations
 
@@ -8,73 +8,68 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cpsched import systems, traces
-from cpsched.base import registry
-from cpsched.errors import ConfigError
+from cpsched import systems
 from cpsched.generators.contract import gaussian_arrivals
 from cpsched.mapping import fit
-from cpsched_papers.generators.esp import ESP, EspOptions
+from cpsched.simulation.simulate import simulate
+from cpsched_papers.generators.esp import ESP, ESP_NODES, EspNodesOptions, EspOptions
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cpsched.model.workload import Workload
 
-#: Cores on 8,192, jobs and seconds: IPSCHED Figure 3 (a) by hand (0.1582 is 162 nodes, 0.0957 98).
+#: Cores on 8,192, nodes of 16, jobs, and seconds in ESP-2 and as first published: IPSCHED Figure
+#: 3 (a) by hand (0.1582 is 162 nodes, 0.0957 98), and parts of the machine, rounded up.
 TABLE = {
-    "A": (256, 75, 257),
-    "B": (512, 9, 341),
-    "C": (4096, 3, 536),
-    "D": (2048, 3, 601),
-    "E": (4096, 3, 312),
-    "F": (512, 9, 1846),
-    "G": (1024, 6, 1321),
-    "H": (1296, 6, 1078),
-    "I": (256, 24, 1438),
-    "J": (512, 24, 715),
-    "K": (784, 15, 495),
-    "L": (1024, 36, 369),
-    "M": (2048, 15, 192),
-    "Z": (8192, 2, 100),
+    "A": (256, 1, 75, 257, 267),
+    "B": (512, 1, 9, 341, 322),
+    "C": (4096, 8, 3, 536, 534),
+    "D": (2048, 4, 3, 601, 616),
+    "E": (4096, 8, 3, 312, 315),
+    "F": (512, 1, 9, 1846, 1846),
+    "G": (1024, 2, 6, 1321, 1334),
+    "H": (1296, 3, 6, 1078, 1067),
+    "I": (256, 1, 24, 1438, 1432),
+    "J": (512, 1, 24, 715, 725),
+    "K": (784, 2, 15, 495, 487),
+    "L": (1024, 2, 36, 369, 366),
+    "M": (2048, 4, 15, 192, 187),
+    "Z": (8192, 16, 2, 100, 100),
 }
 
 
-def rows(workload: Workload) -> Counter[tuple[str, int, int]]:
-    """Return how many jobs there are of each name, cores and runtime."""
-    return Counter(
-        zip(
-            workload.name.decode(),
-            workload.units.tolist(),
-            workload.runtime.tolist(),
-            strict=True,
-        )
-    )  # type: ignore[arg-type]
+def esp(**options: Any) -> Workload:
+    return ESP.generate(EspOptions(**options))
 
 
-def test_it_is_registered() -> None:
-    assert registry.load("generators", "esp") is ESP
+def nodes(**options: Any) -> Workload:
+    return ESP_NODES.generate(EspNodesOptions(**options))
+
+
+def rows(workload: Workload) -> Counter[Any]:
+    """Return how many jobs there are of each name, units and runtime."""
+    columns = (workload.name.decode(), workload.units.tolist(), workload.runtime.tolist())
+    return Counter(zip(*columns, strict=True))
 
 
 def test_without_gpus_it_is_the_published_table() -> None:
-    workload = ESP.generate(EspOptions(gpus=0))
+    workload = esp(gpus=0)
     assert len(workload) == 230
     assert rows(workload) == {
-        (name, cores, runtime): count for name, (cores, count, runtime) in TABLE.items()
+        (name, cores, runtime): count for name, (cores, _, count, runtime, _) in TABLE.items()
     }
     assert workload.resources == ("core",)
 
 
 def test_with_gpus_every_job_but_z_is_doubled() -> None:
     """458 jobs; the papers' sum of completion times is 21,822 s on the whole machine."""
-    workload = ESP.generate(EspOptions())
+    workload = esp()
     assert len(workload) == 458
-    expected = {(name, cores, runtime): count for name, (cores, count, runtime) in TABLE.items()}
-    expected |= {
-        (f"{name}-gpu", cores, runtime): count
-        for name, (cores, count, runtime) in TABLE.items()
-        if name != "Z"
+    assert rows(workload) == {
+        (f"{name}{suffix}", cores, runtime): count
+        for name, (cores, _, count, runtime, _) in TABLE.items()
+        for suffix in ("", "-gpu")
+        if (name, suffix) != ("Z", "-gpu")
     }
-    assert rows(workload) == expected
     assert int((workload.units * workload.runtime).sum() / 8192) == 21_822
     gpus = np.array([name.endswith("-gpu") for name in workload.name.decode()])  # type: ignore[union-attr]
     assert np.array_equal(workload.per_node[:, 1], 2 * gpus)
@@ -83,17 +78,18 @@ def test_with_gpus_every_job_but_z_is_doubled() -> None:
 
 @pytest.mark.parametrize(("gpus", "minutes"), [(0, [40, 120]), (2, [80, 240])])
 def test_z_jobs_come_at_their_own_times(gpus: int, minutes: list[int]) -> None:
-    workload = ESP.generate(EspOptions(gpus=gpus, seed=4))
+    workload = esp(gpus=gpus, seed=4)
     z = np.array([name == "Z" for name in workload.name.decode()])
     assert (workload.submit[z] / 60).tolist() == minutes
 
 
-@pytest.mark.parametrize("gpus", [0, 2])
-def test_fifty_jobs_come_at_once_and_the_others_with_gaussian_gaps(gpus: int) -> None:
+@pytest.mark.parametrize("make", [esp, nodes])
+def test_fifty_jobs_come_at_once_and_the_others_with_gaussian_gaps(make: Any) -> None:
     """Gaps of mean 30 s, here with a deviation of 10 s; their sum over ten seeds tells."""
     gaps = []
     for seed in range(10):
-        workload = ESP.generate(EspOptions(gpus=gpus, seed=seed))
+        workload = make(initial=50, seed=seed)
+        assert workload.job_id.tolist() == [str(number + 1) for number in range(len(workload))]
         submit = workload.submit[[name != "Z" for name in workload.name.decode()]]
         assert np.all(submit[:50] == 0)
         assert np.all(np.diff(submit) >= 0)
@@ -103,84 +99,28 @@ def test_fifty_jobs_come_at_once_and_the_others_with_gaussian_gaps(gpus: int) ->
     assert np.std(gaps) == pytest.approx(10, abs=0.7)
     # A Gaussian has 68 % within one deviation of the mean.
     assert (np.abs(np.array(gaps) - 30) <= 10.5).mean() == pytest.approx(0.7, abs=0.05)
-
-
-def test_the_first_jobs_are_a_mix() -> None:
-    """The order is random, so the first fifty are not all of one type."""
-    first = ESP.generate(EspOptions()).name.decode()[:50]
-    assert len(set(first)) > 8
+    # The order is random, so the first fifty are not all of one type.
+    assert len(set(workload.name.decode()[:50])) > 8
 
 
 def test_random_sizes_are_up_to_four_cores_off() -> None:
     """IPSCHED section VI; a Z job cannot be larger than the machine."""
-    workload = ESP.generate(EspOptions(size_jitter=4))
+    workload, same = esp(size_jitter=4), esp()
     base = np.array([TABLE[name.partition("-")[0]][0] for name in workload.name.decode()])  # type: ignore[union-attr]
     off = workload.units - base
     assert set(off[base < 8192].tolist()) == set(range(-4, 5))
     assert np.all((off[base == 8192] <= 0) & (off[base == 8192] >= -4))
-    same = ESP.generate(EspOptions())
     assert np.array_equal(workload.submit, same.submit)
     assert workload.name.decode() == same.name.decode()
+    for each in (workload, same):
+        assert fit(each, systems.load("esp-1024")).rejected == ()
 
 
 def test_other_machines_get_whole_nodes() -> None:
     """0.0957 of 16 nodes is 1.53: two nodes of 4 cores; 0.03125 of them is a half, at least one."""
-    workload = ESP.generate(EspOptions(nodes=16, cores=4, gpus=0))
+    workload = esp(nodes=16, cores=4, gpus=0)
     cores = dict(zip(workload.name.decode(), workload.units.tolist(), strict=True))
     assert (cores["A"], cores["K"], cores["Z"]) == (4, 8, 64)
-
-
-def test_equal_options_give_equal_workloads_and_seeds_others() -> None:
-    digests = [ESP.generate(EspOptions(seed=seed)).digest() for seed in (3, 3, 4)]
-    assert digests[0] == digests[1] != digests[2]
-
-
-def test_requested_times_follow_the_factor() -> None:
-    workload = ESP.generate(EspOptions(request_factor=1.5))
-    assert np.array_equal(workload.requested_time, np.ceil(1.5 * workload.runtime))
-
-
-def test_every_job_fits_the_machine_of_the_paper() -> None:
-    for jitter in (0, 4):
-        workload = ESP.generate(EspOptions(size_jitter=jitter))
-        assert fit(workload, systems.load("esp-1024")).rejected == ()
-
-
-@pytest.mark.parametrize("file", ["esp.csv.gz", "esp.parquet"])
-def test_a_written_table_gives_the_workload_back(tmp_path: Path, file: str) -> None:
-    workload = ESP.generate(EspOptions(size_jitter=4))
-    traces.write(workload, tmp_path / file)
-    back = traces.read(tmp_path / file)
-    assert back.digest() == workload.digest()
-    header = dict(back.header)
-    assert header["Generator"] == "cpsched esp, version 1"
-    assert header["Option size_jitter"] == "4"
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"gpus": -1}, "gpus: -1 is not between 0 and 1000"),
-        ({"nodes": 0}, "nodes: 0 is not between"),
-        ({"cores": 1.5}, r"cores: 1\.5 is not a whole number"),
-        ({"seed": True}, "seed: True is not a whole number"),
-        ({"gap": -1.0}, r"gap: -1\.0 is not between"),
-        ({"gap": "long"}, "gap: 'long' is not a number"),
-        ({"gap_deviation": float("nan")}, "gap_deviation: nan is not between"),
-        ({"request_factor": 0.5}, r"request_factor: 0\.5 is not between 1\.0"),
-    ],
-)
-def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        EspOptions(**options)
-
-
-def test_the_command_line_writes_it(cpsched, tmp_path: Path) -> None:
-    file = tmp_path / "esp.parquet"
-    code, out, err = cpsched("workload", "generate", "esp", "--gpus", "0", "--out", str(file))
-    assert (code, err) == (0, "")
-    assert "230 jobs" in out
-    assert len(traces.read(file)) == 230
 
 
 @pytest.mark.parametrize(("count", "initial"), [(0, 5), (3, 5), (5, 5), (5, 0)])
@@ -194,3 +134,44 @@ def test_arrivals_at_their_bounds(count: int, initial: int) -> None:
 def test_a_wild_deviation_never_goes_back_in_time() -> None:
     submit = gaussian_arrivals(np.random.default_rng(1), 200, initial=1, gap=1.0, deviation=50.0)
     assert np.all(np.diff(submit) >= 0)
+
+
+# --- as first published --------------------------------------------------------------------------
+
+
+def test_it_is_the_first_table() -> None:
+    """228 jobs, all at once; with Z 230, of which the two of the whole machine are urgent."""
+    expected = {(name, size, time): jobs for name, (_, size, jobs, _, time) in TABLE.items()}
+    full, plain = nodes(full=True), nodes()
+    assert rows(full) == expected
+    del expected["Z", 16, 100]
+    assert len(plain) == 228
+    assert rows(plain) == rows(nodes(seed=2)) == expected
+    assert (plain.submit == 0).all()
+    assert not plain.urgent.any()
+    assert full.submit[full.urgent].tolist() == [40 * 60, 120 * 60]
+    # The others are the same ones in the same order.
+    assert full.take(np.flatnonzero(~full.urgent)).name.decode() == plain.name.decode()
+
+
+def test_sizes_are_parts_of_any_machine_rounded_up() -> None:
+    """0.1582 of 500 nodes is 79.1, 0.0957 is 47.85, and 0.03125 is 15.625."""
+    workload = nodes(nodes=500)
+    size = dict(zip(workload.name.decode(), workload.units.tolist(), strict=True))
+    assert (size["H"], size["K"], size["A"], size["C"]) == (80, 48, 16, 250)
+    # 0.0625 of 1,600 is 100 exactly.
+    assert nodes(nodes=1600).units[[name == "B" for name in nodes().name.decode()]].max() == 100
+    assert (nodes(nodes=1).units == 1).all()
+
+
+def test_all_jobs_run_on_the_machine_of_the_thesis() -> None:
+    """In 215 minutes at best: the nodes of all jobs times their minutes over 16."""
+    workload = nodes()
+    system = systems.load("esp-16")
+    best = int((workload.units * workload.runtime).sum()) / 16
+    assert best / 60 == pytest.approx(215.07, abs=0.01)
+    fitted = fit(workload, system, malleable="share=0.5,least=0.5,most=4")
+    assert fitted.rejected == ()
+    assert fitted.workload.units_max.max() == 16
+    end = simulate(workload, system).schedule.end.max()
+    assert best <= end < 1.2 * best

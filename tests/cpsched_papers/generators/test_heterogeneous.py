@@ -7,17 +7,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from cpsched import systems, traces
-from cpsched.base import registry
+from cpsched import systems
 from cpsched.base.types import UNBOUNDED, Split
-from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.mapping import fit
 from cpsched_papers.generators.heterogeneous import HETEROGENEOUS, HeterogeneousOptions
 from cpsched_papers.generators.heterogeneous_tables import ESP_1024, PRESETS, TREE_1024, TSUBAME
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cpsched.model.workload import Workload
 
 SYSTEMS = {ESP_1024: "esp-1024", TSUBAME: "tsubame2", TREE_1024: "tree-1024"}
@@ -30,10 +26,6 @@ def make(**options: Any) -> Workload:
 def hours(workload: Workload, cores: int) -> float:
     """Theoretical run time (T 7.4) in hours."""
     return float((workload.units * workload.runtime).sum() / cores / 3600)
-
-
-def test_it_is_registered() -> None:
-    assert registry.load("generators", "heterogeneous") is HETEROGENEOUS
 
 
 def test_the_workloads_of_the_thesis_are_there() -> None:
@@ -154,11 +146,6 @@ def test_a_longer_workload_begins_with_the_jobs_of_a_shorter_one() -> None:
         assert np.array_equal(getattr(short, column), getattr(long, column)[: len(short)])
 
 
-def test_equal_options_give_equal_workloads_and_seeds_others() -> None:
-    digests = [make(workload="8.5-5", seed=seed).digest() for seed in (3, 3, 4)]
-    assert digests[0] == digests[1] != digests[2]
-
-
 def test_everything_can_be_changed() -> None:
     workload = make(
         workload="I", jobs=40, nodes=32, cores=4, gpus=1, shares="0,1,1,0,0", max_cores=32,
@@ -173,77 +160,3 @@ def test_everything_can_be_changed() -> None:
     assert workload.contiguous.sum() == 10
     # One GPU a node leaves nothing to range over.
     assert not workload.per_node_max.any()
-
-
-@pytest.mark.parametrize("file", ["v.csv.gz", "v.parquet"])
-def test_a_written_table_gives_the_workload_back(tmp_path: Path, file: str) -> None:
-    workload = make(workload="8.5-5r", contiguous=0.5)
-    traces.write(workload, tmp_path / file)
-    back = traces.read(tmp_path / file)
-    assert back.digest() == workload.digest()
-    header = dict(back.header)
-    assert header["Option workload"] == "8.5-5r"
-    assert header["Theoretical run time"].endswith(" h")
-    assert "Option jobs" not in header
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"jobs": 10, "hours": 1.0}, "jobs: give jobs or hours, not both"),
-        ({"jobs": 0}, "jobs: 0 is not between"),
-        ({"hours": 0.0}, r"hours: 0\.0 is not between"),
-        ({"contiguous": 1.5}, r"contiguous: 1\.5 is not between"),
-        ({"min_time": 9, "max_time": 8}, "min_time: 9 is more than max_time, 8"),
-        ({"shares": "1,2,3"}, "shares: '1,2,3' is not five percentages"),
-        ({"shares": "0,0,0,0,0"}, "shares: '0,0,0,0,0' is not five"),
-        ({"shares": "1,1,1,1,nan"}, "shares: '1,1,1,1,nan' is not five"),
-        ({"shares": 5}, "shares: 5 is not five"),
-        ({"shares": "1e308,1e308,0,0,0"}, "shares: '1e308,1e308,0,0,0' is not five"),
-        ({"cores_per_gpu": "1,x"}, "cores_per_gpu: '1,x' is not a list"),
-        ({"cores_per_node": "0"}, "cores_per_node: '0' is not a list"),
-        ({"cores_per_node": ""}, "cores_per_node: '' is not a list"),
-    ],
-)
-def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        HeterogeneousOptions(**options)
-
-
-def test_an_unknown_workload_names_those_there_are() -> None:
-    with pytest.raises(UnknownNameError, match="no workload is called '8.5-7'; there are: 8.4-1"):
-        HeterogeneousOptions(workload="8.5-7")
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"max_cores": 4}, "max_cores: 4 is not between 8 and 8192"),
-        (
-            {"shares": "0,0,0,0,1"},
-            "shares: jobs of type E ask for 3 GPUs per node, but the machine has 2",
-        ),
-        ({"gpus": 0}, "shares: jobs of type C ask for 1 GPUs per node, but the machine has 0"),
-        ({"cores_per_node": "16"}, "cores_per_node: a job of type B would need 16 cores of a node"),
-        ({"cores_per_gpu": "5"}, "cores_per_gpu: a job of type D would need 10 cores of a node"),
-        ({"max_cores": 1032}, "max_cores: a job of type C with 1032 cores, 1 on a node, would"),
-    ],
-)
-def test_jobs_that_could_never_run_are_refused(options: dict[str, Any], message: str) -> None:
-    with pytest.raises(ConfigError, match=message):
-        make(workload="V", **options)
-
-
-def test_the_command_line_writes_it(cpsched, tmp_path: Path) -> None:
-    file = tmp_path / "w.csv.gz"
-    code, out, err = cpsched(
-        "workload", "generate", "heterogeneous", "--workload", "8.5-5", "--ranges", "-o", str(file)
-    )
-    assert (code, err) == (0, "")
-    assert "350 jobs" in out
-    assert traces.read(file).per_node_max.any()
-    code, _, err = cpsched(
-        "workload", "generate", "heterogeneous", "--workload", "VI", "-o", str(tmp_path / "x.csv")
-    )
-    assert code == 2
-    assert "no workload is called 'VI'" in err

@@ -111,16 +111,3 @@ def test_a_bound_without_nodes_is_a_bound(state, pairs):
     gap = decision.stats.get(stats.BOUND_GAP, 0.0)
     assert found <= best
     assert found >= best * (1 - gap) - 1e-6
-
-
-@given(state=states(max_nodes=3, max_waiting=3))
-@settings(max_examples=60, suppress_health_check=list(HealthCheck))
-def test_as_printed_everyone_starts_or_nobody_does(state):
-    """3.6 as it stands: a job without a node has fewer than its least number of nodes."""
-    dispatcher = Ipsched(node_bounds="printed")
-    view = view_of(state)
-    dispatcher.reset(view.system, 0)
-    weight = weights(state, by_cores=False)
-    decision = dispatcher.decide(view)
-    assert len(decision.actions) in (0, len(state.waiting))
-    assert value_of(state, weight, decision) == best_value(state, weight, everyone=True)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run, starts
 
-from cpsched import checks
 from cpsched.base.spec import build
 from cpsched.cp import cpsat, stats
 from cpsched.engine.machine import Machine
@@ -111,18 +110,6 @@ def test_a_job_is_packed_on_the_fewest_nodes():
     view, dispatcher = decided(machine((2,), (2,), (1,), (5,)), (0, 5, 9))
     (start,) = dispatcher.decide(view).actions
     assert start.allocation.node.tolist() == [3]
-
-
-# --- 3.6 -----------------------------------------------------------------------------------------
-
-
-def test_as_printed_a_job_that_cannot_start_keeps_the_others_from_it():
-    """J2 needs more than is free while J1 runs: nothing of the window starts."""
-    workload = jobs((0, 3, 10), (3, 4, 10), (3, 1, 10))
-    system = machine((4,))
-    assert starts(workload, system, "ipsched") == [0, 15, 3]
-    with pytest.raises(checks.DispatchError, match="leaves 2 jobs waiting forever"):
-        starts(workload, system, "ipsched:node_bounds=printed")
 
 
 # --- interval ------------------------------------------------------------------------------------
@@ -384,8 +371,6 @@ def test_the_bound_of_a_large_program_is_not_rounded_down(monkeypatch, over):
     ("spec", "message"),
     [
         ("ipsched:objective=cores", "objective is 'cores', must be priority or priority-cores"),
-        ("ipsched:scale=log", "scale is 'log', must be one of auto, ranks, points"),
-        ("ipsched:node_bounds=off", "node_bounds is 'off', must be selected or printed"),
         ("ipsched:window=0", "window is 0, must be 1 or more"),
         ("ipsched:interval=0", "interval is 0, must be 1 or more, or 'none'"),
         ("ipsched:limit=0", "limit is 0.0, must be above 0"),

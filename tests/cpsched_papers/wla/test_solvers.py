@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from cpsched.base.spec import build
 from cpsched.cp import cpsat
 from cpsched.errors import ConfigError
-from cpsched_papers.wla import program
+from cpsched_papers.wla import solvers
 from cpsched_papers.wla.branch_and_bound import branch_and_bound
 from cpsched_papers.wla.greedy import greedy
 from cpsched_papers.wla.knapsack import LEFT_OUT, Knapsack, upper_bound
@@ -64,7 +64,7 @@ def problems(draw: st.DrawFn) -> Knapsack:
 def test_exact_solvers_find_what_trying_everything_finds(problem: Knapsack):
     best = exhaustive(problem)
     assert branch_and_bound(problem).slots == best
-    found, _ = program.solve(problem, LIMITS)
+    found, _ = solvers.cp_sat(problem, LIMITS)
     assert is_valid(problem, found)
     assert problem.value(found) == problem.value(best) <= upper_bound(problem)
 
@@ -120,7 +120,7 @@ def test_cp_sat_improves_on_the_greedy():
         problem = plain(
             [rng.randint(1, 40) for _ in range(12)], [rng.randint(10, 60) for _ in range(4)]
         )
-        found, numbers = program.solve(problem, LIMITS)
+        found, numbers = solvers.cp_sat(problem, LIMITS)
         improved += int(numbers.get("improved", 0))
         assert is_valid(problem, found)
         assert problem.value(found) >= problem.value(greedy(problem))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from live_slurm import Real, fake
 
-from slurm_adapter.live.backend import Begin, Shrink, TakeBack
+from slurm_adapter.live.backend import Order
 from slurm_adapter.live.scontrol import Scontrol
 from slurm_adapter.live.snapshot import is_closed
 
@@ -31,7 +31,7 @@ def test_a_job_waits_held_until_it_begins_where_it_is_told(any_slurm):
     job = backend.snapshot().jobs[key]
     assert (job.waits, job.held, job.nodes, job.nodes_min, job.cpus) == (True, True, (), 2, 20)
     assert (job.name, job.comment, job.admin_comment) == (HOSTILE, "x\ny|", "cpsched")
-    assert backend.begin([Begin(key, ("node034", "node035"))]) == {}
+    assert backend.begin([Order(key, ("node034", "node035"))]) == {}
     job = slurm.wait(runs(key)).jobs[key]
     assert job.nodes == ("node034", "node035")
     assert not job.held
@@ -43,7 +43,7 @@ def test_what_a_job_holds_on_each_node_is_known(any_slurm):
     """Slurm fills the first node, and leaves at least a core for each other one."""
     slurm, backend = any_slurm, any_slurm.backend
     key = slurm.submit(nodes=3, cores=20, gres="gpu:1", name="plain")
-    backend.begin([Begin(key, ("node033", "node034", "node035"))])
+    backend.begin([Order(key, ("node033", "node034", "node035"))])
     held = slurm.wait(runs(key)).jobs[key].placed
     assert [(one.node, one.cores, one.gres) for one in held] == [
         ("node033", 16, {"gpu": 1}),
@@ -58,15 +58,15 @@ def test_a_job_whose_nodes_are_taken_waits_until_it_is_taken_back(any_slurm):
     """Then it has the bounds and the nodes of its user again, and is held."""
     slurm, backend = any_slurm, any_slurm.backend
     first, second = (slurm.submit(cores=16) for _ in range(2))
-    backend.begin([Begin(first, ("node005",))])
+    backend.begin([Order(first, ("node005",))])
     slurm.wait(runs(first))
-    backend.begin([Begin(second, ("node005",))])
+    backend.begin([Order(second, ("node005",))])
     job = backend.snapshot().jobs[second]
     assert (job.waits, job.held, job.required) == (True, False, ("node005",))
-    assert backend.take_back([TakeBack(second, (), 1, 1)]) == {}
+    assert backend.take_back([Order(second)]) == {}
     job = backend.snapshot().jobs[second]
     assert (job.waits, job.held, job.required) == (True, True, ())
-    assert backend.begin([Begin(second, ("node006",))]) == {}
+    assert backend.begin([Order(second, ("node006",))]) == {}
     assert slurm.wait(runs(second)).jobs[second].nodes == ("node006",)
 
 
@@ -75,11 +75,11 @@ def test_orders_that_cannot_be_are_refused_and_the_others_carried_out(any_slurm)
     """A job that could not be bound stays held: released, it would start anywhere."""
     slurm, backend = any_slurm, any_slurm.backend
     good, bad = slurm.submit(), slurm.submit()
-    orders = [Begin("999999", ("node001",)), Begin(bad, ("nowhere",)), Begin(good, ("node007",))]
+    orders = [Order("999999", ("node001",)), Order(bad, ("nowhere",)), Order(good, ("node007",))]
     assert backend.begin(orders).keys() == {"999999", bad}
     assert slurm.wait(runs(good)).jobs[good].nodes == ("node007",)
     assert backend.snapshot().jobs[bad].held
-    assert backend.take_back([TakeBack("999999", (), 1, 1)]).keys() == {"999999"}
+    assert backend.take_back([Order("999999")]).keys() == {"999999"}
 
 
 @every
@@ -87,7 +87,7 @@ def test_a_job_that_was_cancelled_is_gone_and_its_end_is_known(any_slurm):
     """Whether it ran or not."""
     slurm, backend = any_slurm, any_slurm.backend
     ran, waited = slurm.submit(), slurm.submit()
-    backend.begin([Begin(ran, ("node008",))])
+    backend.begin([Order(ran, ("node008",))])
     slurm.wait(runs(ran))
     slurm.cancel(ran)
     slurm.cancel(waited)
@@ -108,7 +108,7 @@ def test_nothing_starts_on_a_node_that_is_drained(any_slurm):
     try:
         assert backend.snapshot().closed == {"node009"}
         key = slurm.submit()
-        backend.begin([Begin(key, ("node009",))])
+        backend.begin([Order(key, ("node009",))])
         slurm.wait(lambda snapshot: snapshot.jobs[key].reason.startswith("ReqNodeNotAvail"))
     finally:
         slurm.open("node009")
@@ -121,19 +121,19 @@ def test_a_running_job_is_queued_again_and_may_start_at_once(any_slurm):
     """It is held until it is taken back with what its user asked for, and starts elsewhere then."""
     slurm, backend = any_slurm, any_slurm.backend
     key = slurm.submit(cores=2)
-    assert backend.requeue([key, "999999"]).keys() == {key, "999999"}
-    backend.begin([Begin(key, ("node003",))])
+    assert backend.requeue([Order(key), Order("999999")]).keys() == {key, "999999"}
+    backend.begin([Order(key, ("node003",))])
     running = slurm.wait(runs(key)).jobs[key]
     assert running.restartable
-    assert backend.requeue([key]) == {}
+    assert backend.requeue([Order(key)]) == {}
     job = slurm.wait(lambda snapshot: snapshot.jobs[key].waits).jobs[key]
     assert (job.held, job.required, job.eligible > job.submit) == (True, ("node003",), True)
-    assert backend.take_back([TakeBack(key, (), 1, 1, at_once=True)]) == {}
+    assert backend.take_back([Order(key, leaves=True)]) == {}
     snapshot = backend.snapshot()
     job = snapshot.jobs[key]
     assert (job.waits, job.held, job.required) == (True, True, ())
     assert job.eligible <= snapshot.now + 1
-    assert backend.begin([Begin(key, ("node004",))]) == {}
+    assert backend.begin([Order(key, ("node004",))]) == {}
     assert slurm.wait(runs(key), 30).jobs[key].nodes == ("node004",)
 
 
@@ -187,19 +187,19 @@ def test_a_running_job_gives_up_nodes_but_not_that_of_its_script(any_slurm):
     slurm, backend = any_slurm, any_slurm.backend
     key = slurm.submit(nodes=3, cores=6)
     held = ("node002", "node003", "node004")
-    backend.begin([Begin(key, held)])
+    backend.begin([Order(key, held)])
     assert slurm.wait(runs(key)).jobs[key].batch_host == "node002"
     for nodes in (held[1:], ("node002", "node005")):
-        assert backend.shrink([Shrink(key, nodes), Shrink("999999", nodes)]).keys() == {
+        assert backend.shrink([Order(key, keeps=nodes), Order("999999", keeps=nodes)]).keys() == {
             key, "999999",
         }  # fmt: skip
     assert backend.snapshot().jobs[key].nodes == held
-    assert backend.shrink([Shrink(key, ("node002", "node004"))]) == {}
+    assert backend.shrink([Order(key, keeps=("node002", "node004"))]) == {}
     job = slurm.wait(lambda snapshot: len(snapshot.jobs[key].nodes) == 2).jobs[key]
     assert (job.state, job.nodes) == ("RUNNING", ("node002", "node004"))
     assert [one.node for one in job.placed] == ["node002", "node004"]
     other = slurm.submit(cores=16)
-    backend.begin([Begin(other, ("node003",))])
+    backend.begin([Order(other, ("node003",))])
     slurm.wait(runs(other))
 
 
@@ -208,8 +208,8 @@ def test_without_accounting_slurm_shrinks_a_job_once(private_slurm):
     """What it says then, so that the fake one says the same."""
     slurm = Real(private_slurm, Scontrol(private_slurm.environment))
     key, held = slurm.submit(nodes=3, cores=3), ("node002", "node003", "node004")
-    slurm.backend.begin([Begin(key, held)])
+    slurm.backend.begin([Order(key, held)])
     slurm.wait(runs(key))
-    assert slurm.backend.shrink([Shrink(key, held[:2])]) == {}
-    (refusal,) = slurm.backend.shrink([Shrink(key, held[:1])]).values()
+    assert slurm.backend.shrink([Order(key, keeps=held[:2])]) == {}
+    (refusal,) = slurm.backend.shrink([Order(key, keeps=held[:1])]).values()
     assert "the DB index is being set" in refusal

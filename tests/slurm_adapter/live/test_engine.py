@@ -9,7 +9,7 @@ from contextlib import nullcontext
 import pytest
 
 from cpsched import systems
-from cpsched.errors import ConfigError, RunError
+from cpsched.errors import ConfigError
 from slurm_adapter.live import commands
 from slurm_adapter.live.backend import (
     NotAllowedError,
@@ -19,7 +19,6 @@ from slurm_adapter.live.backend import (
 )
 from slurm_adapter.live.engine import Engine, Filter, Limits
 from slurm_adapter.live.fake import FakeSlurm
-from slurm_adapter.live.journal import Journal, Order
 from slurm_adapter.live.mirror import Mirror, Stage
 
 EURORA = systems.load("eurora")
@@ -39,7 +38,7 @@ def make(slurm, tmp_path):
         usual = {"folder": tmp_path / "state", "act": True, "limits": Limits(patience=0)}
         engine = Engine(
             slurm,
-            lambda mine: Mirror(EURORA, "prb", mine=mine),
+            Mirror(EURORA, "prb"),
             say=said.append,
             **{**usual, **given},
         )
@@ -88,7 +87,7 @@ def test_jobs_run_where_they_were_told(slurm, make):
     assert (counts.ordered, counts.ran, counts.wrong, counts.taken_back) == (100, 100, 0, 0)
     assert slurm.snapshot().jobs == {}
     assert all(slurm.ended(keys)[key].state == "COMPLETED" for key in keys)
-    assert engine._journal.orders == {}
+    assert engine.orders.journal.orders == {}
 
 
 def test_only_jobs_that_are_held_and_marked_and_chosen_are_touched(slurm, make):
@@ -141,7 +140,7 @@ def test_a_job_that_does_not_start_is_taken_back_and_tried_elsewhere(slurm, make
     engine = make()
     with engine.opened():
         engine.cycle()
-        (nodes,) = [one.nodes for one in engine._journal.orders.values()]
+        (nodes,) = [one.nodes for one in engine.orders.journal.orders.values()]
         slurm.close(nodes[0])
         slurm.advance()
         engine.cycle()
@@ -238,7 +237,7 @@ def test_what_is_known_is_saved_while_it_runs(slurm, make, monkeypatch):
             stop.set()
 
     monkeypatch.setattr(stop, "wait", wait)
-    monkeypatch.setattr("slurm_adapter.live.engine._SAVE_SHARE", 0)
+    monkeypatch.setattr("slurm_adapter.live.engine._SAVE_EVERY", 0)
     with engine.opened():
         engine.run(stop)
     second = make()
@@ -254,7 +253,7 @@ def tries(slurm, tmp_path, **given):
     """An engine whose dispatcher tries long jobs for 20 s."""
     said = []
     engine = Engine(
-        slurm, lambda mine: Mirror(EURORA, TRY, mine=mine, **given), folder=tmp_path / "state",
+        slurm, Mirror(EURORA, TRY, **given), folder=tmp_path / "state",
         act=True, limits=Limits(patience=0), say=said.append,
     )  # fmt: skip
     engine.said = said
@@ -458,71 +457,6 @@ def test_jobs_that_can_never_run_are_named_once(slurm, make):
             slurm.advance()
     assert [line for line in engine.said if f"job {key} stays held" in line] != []
     assert len(engine.said) == 1
-
-
-def order(job, **more):
-    return Order(job=job, nodes=("n1",), at=5.0, **more)
-
-
-def test_a_journal_survives_a_cut_off_line(tmp_path):
-    """But not one that is damaged elsewhere."""
-    path = tmp_path / "journal.jsonl"
-    journal = Journal(path)
-    journal.begin([order("1"), order("2", required=("n9",), nodes_min=2, nodes_max=4), order("3")])
-    journal.ran(["2"])
-    journal.over(["3"], "gone")
-    journal.close()
-    with path.open("a") as file:
-        file.write('{"what": "begin", "jo')
-    journal = Journal(path)
-    assert journal.orders == {
-        "1": order("1"),
-        "2": order("2", required=("n9",), nodes_min=2, nodes_max=4, ran=True),
-    }
-    journal.over(["1"], "back")
-    journal.close()
-    lines = path.read_text().splitlines()
-    assert [json.loads(line)["what"] for line in lines] == ["begin"] * 3 + ["ran", "gone", "back"]
-    path.write_text("\n".join([lines[0], "nonsense", *lines[1:]]) + "\n")
-    with pytest.raises(RunError, match="line 2"):
-        Journal(path)
-
-
-def test_a_large_journal_is_put_aside(tmp_path, monkeypatch):
-    """What is open is in the new one."""
-    path = tmp_path / "journal.jsonl"
-    journal = Journal(path)
-    for number in range(50):
-        journal.begin([order(str(number))])
-    journal.ran(["49"])
-    journal.over(map(str, range(48)), "gone")
-    journal.close()
-    monkeypatch.setattr("slurm_adapter.live.journal._LARGE", 1000)
-    journal = Journal(path)
-    journal.close()
-    assert len(path.read_text().splitlines()) == 3
-    assert len(list(tmp_path.glob("journal-*.jsonl"))) == 1
-    monkeypatch.undo()
-    journal = Journal(path)
-    assert journal.orders == {"48": order("48"), "49": order("49", ran=True)}
-    journal.close()
-
-
-def test_a_journal_that_grows_large_is_put_aside_on_the_way(tmp_path, monkeypatch):
-    """Not only when an engine begins."""
-    monkeypatch.setattr("slurm_adapter.live.journal._LARGE", 1000)
-    path = tmp_path / "journal.jsonl"
-    journal = Journal(path)
-    monkeypatch.setattr("time.strftime", lambda *_: f"{len(list(tmp_path.iterdir()))}")
-    for number in range(50):
-        journal.begin([order(str(number))])
-        journal.over([str(number - 1)], "gone")
-        assert path.stat().st_size < 1300
-    journal.close()
-    assert len(list(tmp_path.glob("journal-*.jsonl"))) > 5
-    journal = Journal(path)
-    assert list(journal.orders) == ["49"]
-    journal.close()
 
 
 def test_unreachable_while_it_tells_is_found_out_later(slurm, make, monkeypatch):

@@ -12,6 +12,7 @@ import pytest
 from slurm_adapter.live.backend import UnreadableError
 from slurm_adapter.live.fields import (
     JOB_FIELDS,
+    NODE_FIELDS,
     closed_nodes,
     details_of,
     gres_of,
@@ -62,19 +63,20 @@ def test_scontrol_of_22_05(recorded):
     jobs = squeue(recorded("squeue-22.05.txt"))
     text = recorded("scontrol-22.05.txt")
     lines = {part[:1]: part for part in text.split("scontrol: show job ") if part[:1].isdigit()}
-    assert details_of(lines["3"], jobs["3"]).excluded == ("node001",)
-    assert details_of(lines["5"], jobs["5_1"]).array_limit == 2
-    assert details_of(lines["6"], jobs["6"]).placed == (
+    assert details_of(lines["3"], jobs["3"])["excluded"] == ("node001",)
+    assert details_of(lines["5"], jobs["5_1"])["array_limit"] == 2
+    assert details_of(lines["6"], jobs["6"])["placed"] == (
         Placed("node034", 16, 15904 * 1024, {"gpu": 2}),
         Placed("node035", 4, 3976 * 1024, {"gpu": 2}),
     )
     # Its name says that it holds another node: then nothing is believed.
-    assert details_of(lines["1"], jobs["1"]).placed == ()
+    assert details_of(lines["1"], jobs["1"])["placed"] == ()
 
 
 def test_sinfo_of_22_05(recorded):
     """A node that is drained and one that is down."""
-    assert closed_nodes(recorded("sinfo-22.05.txt"), MARK) == {"node002", "node003"}
+    rows = records(recorded("sinfo-22.05.txt"), NODE_FIELDS, MARK)
+    assert closed_nodes(rows) == {"node002", "node003"}
 
 
 def test_components_of_heterogeneous_jobs_are_known_as_such(recorded):

@@ -13,10 +13,11 @@ from cpsched.base.types import MISSING
 from cpsched.errors import RunError
 from cpsched.model import columns as c
 from slurm_adapter.live import mirror as mirrors
-from slurm_adapter.live.backend import Begin, TakeBack
+from slurm_adapter.live.backend import Order
+from slurm_adapter.live.dependencies import is_ready
 from slurm_adapter.live.fake import FakeSlurm
-from slurm_adapter.live.mirror import Mirror, Stage, is_ready
-from slurm_adapter.live.requests import request_of, workload_of
+from slurm_adapter.live.mirror import Mirror, Stage
+from slurm_adapter.live.requests import request_of
 from slurm_adapter.live.snapshot import LiveJob, Reserved, Snapshot
 
 EURORA = systems.load("eurora")
@@ -54,7 +55,7 @@ def same(mirror, slurm):
 
 def begin(mirror, slurm):
     chosen = mirror.decide(slurm.now)
-    assert slurm.begin([Begin(one.key, one.nodes) for one in chosen]) == {}
+    assert slurm.begin([Order(one.key, one.nodes) for one in chosen]) == {}
     return chosen
 
 
@@ -121,9 +122,9 @@ def test_whatever_happens_both_hold_the_same(seed, most_rows, slurm, mirror, mon
         mirror.follow(snapshot, slurm.ended(mirror.gone(snapshot)))
         # Others have taken the nodes of such jobs.
         late = [key for key, one in mirror.known.items() if one.stage is Stage.ORDERED]
-        assert slurm.take_back([TakeBack(key, (), 1, 1) for key in late]) == {}
+        assert slurm.take_back([Order(key) for key in late]) == {}
         for key in late:
-            mirror.returned(key, slurm.now)
+            mirror.undo(key, slurm.now)
         mirror.follow(slurm.snapshot())
         same(mirror, slurm)
         begin(mirror, slurm)
@@ -150,7 +151,7 @@ def test_jobs_that_are_over_are_forgotten_and_what_was_learnt_of_them_is_not(
         sizes.append(short.cluster.machine.store.size)
         chosen = short.decide(slurm.now)
         assert chosen == long.decide(slurm.now)
-        slurm.begin([Begin(one.key, one.nodes) for one in chosen])
+        slurm.begin([Order(one.key, one.nodes) for one in chosen])
         slurm.advance(2)
         for mirror in (short, long):
             # What is ordered is seen running before jobs are forgotten.
@@ -230,8 +231,8 @@ def test_a_job_that_does_not_start_waits_again(slurm, mirror):
     slurm.close(chosen.nodes[0])
     slurm.advance(3)
     mirror.follow(slurm.snapshot())
-    slurm.take_back([TakeBack(key, (), 1, 1)])
-    mirror.returned(key, slurm.now)
+    slurm.take_back([Order(key)])
+    mirror.undo(key, slurm.now)
     mirror.follow(slurm.snapshot())
     assert mirror.known[key].stage is Stage.WAITING
     same(mirror, slurm)
@@ -370,17 +371,3 @@ def test_requests_say_what_slurm_was_asked_for():
     range_of = request_of(replace(job, nodes_max=5, tasks_per_node=0), EURORA)
     assert (range_of.nodes_min, range_of.nodes_max, range_of.split) == (3, 5, "any")
     assert request_of(replace(job, mem=0), EURORA).exclusive
-
-
-def test_jobs_as_a_workload(slurm):
-    """In the columns of an accounting log, for forecasts."""
-    ran = submit(slurm, held=False, user="ann")
-    slurm.advance(10)
-    waits = submit(slurm, user="bob", gres_per_node="gres:gpu:2")
-    jobs = list(slurm.snapshot().jobs.values())
-    found = workload_of(jobs, memory=True)
-    assert found.job_id.tolist() == [ran, waits]
-    assert found.submit.tolist() == [0, 10]
-    assert found.recorded_start.tolist() == [1, MISSING]
-    assert found.user.decode() == ["ann", "bob"]
-    assert found.per_node[:, found.resources.index("gpu")].tolist() == [0, 2]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import threading
-import time
 import urllib.error
 import urllib.request
 
@@ -14,10 +13,9 @@ import pytest
 from cpsched import systems
 from cpsched.errors import ConfigError
 from slurm_adapter.live.fake import FakeSlurm
+from slurm_adapter.live.page.app import server
 from slurm_adapter.live.page.watch import SCHEMA, Watch
 from slurm_adapter.live.when import when
-
-uvicorn = pytest.importorskip("uvicorn")
 
 #: A user's name that would be more than a name.
 HOSTILE = "<img src=x onerror=document.title='taken'>"
@@ -39,7 +37,7 @@ def slurm():
 @pytest.fixture
 def watch(slurm):
     """What looks at it."""
-    found = Watch(slurm, slurm.system, dispatcher="easy")
+    found = Watch(backend=slurm, system=slurm.system, dispatcher="easy")
     found.look()
     return found
 
@@ -47,18 +45,10 @@ def watch(slurm):
 @pytest.fixture
 def address(watch):
     """The page, served."""
-    from slurm_adapter.live.page.app import application
-
-    config = uvicorn.Config(application(watch), host="127.0.0.1", port=0, log_level="error")
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, daemon=True)
-    thread.start()
-    while not server.started:
-        time.sleep(0.01)
-    port = server.servers[0].sockets[0].getsockname()[1]
-    yield f"http://127.0.0.1:{port}"
-    server.should_exit = True
-    thread.join()
+    with server(watch, 0) as page:
+        threading.Thread(target=page.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{page.server_address[1]}"
+        page.shutdown()
 
 
 def ask(address, **more):
@@ -86,7 +76,7 @@ def test_it_tells_what_the_commands_tell(slurm, watch, address):
 
 def test_it_is_read_only_and_answers_under_its_own_name(address):
     """No other method, no other host, nothing else to find."""
-    assert ask(f"{address}/queue.json", data=b"{}")[0] == 405
+    assert ask(f"{address}/queue.json", data=b"{}")[0] == 501
     assert ask(f"{address}/", headers={"Host": "evil.example"})[0] == 400
     assert ask(f"{address}/../app.py")[0] == 404
     assert ask(f"{address}/page.css")[1]["Content-Type"].startswith("text/css")
@@ -108,7 +98,7 @@ def test_a_twins_last_statement_is_shown(slurm, tmp_path):
     """Of two weeks, the later one."""
     (tmp_path / "weeks").mkdir()
     (tmp_path / "weeks/2026-W46.txt").write_text("nothing to gain")
-    watch = Watch(slurm, slurm.system, dispatcher="fifo", twin=tmp_path)
+    watch = Watch(backend=slurm, system=slurm.system, dispatcher="fifo", twin=tmp_path)
     watch.look()
     assert watch.document["statement"] == {"name": "2026-W46", "text": "nothing to gain"}
 
@@ -116,18 +106,15 @@ def test_a_twins_last_statement_is_shown(slurm, tmp_path):
 def test_an_empty_queue(slurm):
     """Nobody waits: there is nothing to forecast."""
     empty = FakeSlurm(slurm.system)
-    watch = Watch(empty, empty.system, dispatcher="fifo")
+    watch = Watch(backend=empty, system=empty.system, dispatcher="fifo")
     watch.look()
     assert (watch.document["waiting"], watch.document["error"]) == ([], None)
 
 
-def test_without_the_library_it_says_what_to_install(watch, monkeypatch):
+def test_a_port_that_is_taken_is_named(watch, address):
     """In one line."""
-    from slurm_adapter.live.page.app import application
-
-    monkeypatch.setitem(__import__("sys").modules, "starlette.applications", None)
-    with pytest.raises(ConfigError, match=r"pip install 'cpsched\[serve\]'"):
-        application(watch)
+    with pytest.raises(ConfigError, match="cannot listen on 127.0.0.1"):
+        server(watch, int(address.rpartition(":")[2]))
 
 
 @pytest.mark.parametrize("width", [390, 1024, 1280, 1920])

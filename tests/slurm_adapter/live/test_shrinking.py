@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from cpsched import systems
 from cpsched.errors import RunError
-from slurm_adapter.live.backend import Shrink, UnreachableError, WrongNodesError
+from slurm_adapter.live.backend import Order, UnreachableError, WrongNodesError
 from slurm_adapter.live.engine import Engine, Filter, Limits
 from slurm_adapter.live.fake import FakeSlurm
-from slurm_adapter.live.journal import Journal, Order
 from slurm_adapter.live.mirror import Mirror, Stage
 from slurm_adapter.live.plan import plan
 from slurm_adapter.live.requests import fewest_nodes, is_marked, why_rigid
@@ -105,7 +102,7 @@ def make(slurm, tmp_path):
     def made(dispatcher=DISPATCHERS[0], patience=5, **given):
         said = []
         engine = Engine(
-            slurm, lambda mine: Mirror(EURORA, dispatcher, mine=mine), say=said.append,
+            slurm, Mirror(EURORA, dispatcher), say=said.append,
             **{"folder": tmp_path / "state", "act": True, "limits": Limits(patience=patience),
                **given},
         )  # fmt: skip
@@ -244,7 +241,7 @@ def test_where_slurm_refuses_the_job_stays_as_it_is(slurm, make, shrunk_by):
         assert len(refusals) == 1
         steps(engine, slurm, 100)
         assert slurm.snapshot().jobs[third].state == "RUNNING"
-    assert engine._journal.orders[wide].keeps == ()
+    assert engine.orders.journal.orders[wide].keeps == ()
 
 
 def test_an_order_that_is_lost_stops_it(slurm, make, shrunk_by, monkeypatch):
@@ -364,7 +361,7 @@ def test_nothing_is_lost_or_told_twice_when_it_is_cut_off(
     if way != "unreachable":
         engine = make()
         with engine.opened():
-            assert (engine._journal.orders[wide].keeps != ()) is True
+            assert (engine.orders.journal.orders[wide].keeps != ()) is True
             steps(engine, slurm)
     assert slurm.snapshot().jobs[other].state == "RUNNING"
     assert len(nodes_of(slurm, wide)) == 32
@@ -384,7 +381,7 @@ def test_a_job_that_it_did_not_come_to_tell_is_asked_again(slurm, make, shrunk_b
 
     with engine.opened():
         wide, other = shrunk_by(engine)
-        monkeypatch.setattr(engine, "_requeue", away)
+        monkeypatch.setattr(engine.orders, "_requeue", away)
         with pytest.raises(UnreachableError):
             steps(engine, slurm)
         steps(engine, slurm)
@@ -416,41 +413,11 @@ def test_a_dry_run_and_a_plan_say_who_would_shrink(slurm, make):
         steps(engine, slurm, 4)
     (said,) = (line for line in engine.said if f"job {wide} would keep" in line)
     found = plan(slurm, EURORA, DISPATCHERS[0])
-    (one,) = found.shrinks
-    assert (one.key, len(one.nodes)) == (wide, 32)
-    assert said.split()[4] == ",".join(one.nodes)
-    assert found.document()["shrinks"] == [{"job": wide, "keeps": list(one.nodes)}]
-    assert [job.job.key for job in found.jobs] == [other]
+    (one,) = found["shrinks"]
+    assert (one["job"], len(one["keeps"])) == (wide, 32)
+    assert said.split()[4] == ",".join(one["keeps"])
+    assert [job["job"] for job in found["jobs"]] == [other]
     assert shrinks(slurm) == []
-
-
-def test_a_journal_knows_who_was_told_to_shrink(tmp_path, monkeypatch):
-    """When it is read again, and when it is begun anew."""
-    path = tmp_path / "journal.jsonl"
-    journal = Journal(path)
-    orders = [Order(job=key, nodes=("a", "b"), at=5.0, ran=True) for key in "123"]
-    journal.begin(orders)
-    journal.ran("123")
-    journal.shrink(
-        [Order(job=key, nodes=("a", "b"), keeps=("a",), at=6.0, ran=True) for key in "123"]
-    )
-    journal.settled("1", shrunk=True)
-    journal.settled("2", shrunk=False)
-    kept = dict(journal.orders)
-    assert [kept[key].nodes for key in "123"] == [("a",), ("a", "b"), ("a", "b")]
-    assert [kept[key].keeps for key in "123"] == [(), (), ("a",)]
-    journal.close()
-    monkeypatch.setattr("slurm_adapter.live.journal._LARGE", 10)
-    for _ in range(2):
-        journal = Journal(path)
-        monkeypatch.undo()
-        assert {key: (one.nodes, one.keeps) for key, one in journal.orders.items()} == {
-            key: (one.nodes, one.keeps) for key, one in kept.items()
-        }
-        journal.close()
-    assert {json.loads(line)["what"] for line in path.read_text().splitlines()} == {
-        "begin", "ran", "shrink",
-    }  # fmt: skip
 
 
 def test_the_fake_refuses_what_slurm_does(slurm):
@@ -461,7 +428,7 @@ def test_the_fake_refuses_what_slurm_does(slurm):
     slurm.advance()
     held = nodes_of(slurm, wide)
     for key, nodes in ((wide, held[1:]), (wide, (held[0], ALL[9])), (waits, held), ("99", held)):
-        assert list(slurm.shrink([Shrink(key, nodes)])) == [key]
+        assert list(slurm.shrink([Order(key, keeps=nodes)])) == [key]
     assert nodes_of(slurm, wide) == held
-    assert slurm.shrink([Shrink(wide, held[:2])]) == {}
+    assert slurm.shrink([Order(wide, keeps=held[:2])]) == {}
     assert nodes_of(slurm, wide) == held[:2]

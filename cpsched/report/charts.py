@@ -1,0 +1,130 @@
+"""
+The beginning of a report: six figures of each run compared with the baseline's, and their charts.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cpsched.figures.bars import Change
+from cpsched.figures.pictures import of_changes, of_ratios, of_tradeoff
+from cpsched.figures.tradeoff import Point
+from cpsched.metrics.leading import LEADING
+from cpsched.report.places import base_runs
+from cpsched.show.leading import leading
+from cpsched.show.readable import most_changed
+from cpsched.show.sentences import QUALITY
+from cpsched.study.gains import gains
+from cpsched.study.paired import Estimate, difference
+from cpsched.study.results import place_of
+from cpsched.study.tables import grouped
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from cpsched.figures.looks import Who
+    from cpsched.figures.pictures import Picture
+    from cpsched.metrics.leading import Figure
+    from cpsched.report.places import Place
+    from cpsched.show.leading import LeadingRows, Measured
+    from cpsched.study.tables import Tables
+
+Row = dict[str, Any]
+_TAIL = "wait_p99.9_s"
+#: Kinds of groups that have an order of their own.
+_ORDERED = {"length", "size", "GPU"}
+#: Most groups of a kind in a chart: those whose waits change most, in either direction.
+_MOST = 8
+
+
+def lead_table(tables: Tables, place: Place) -> dict[str, Any]:
+    """Return the table of the six leading figures of a place, for the template."""
+    found = _leading(tables, place)
+    known = found.known()
+    return {
+        "heads": [_head(LEADING[at]) for at in known],
+        "rows": [(row, [row.figures[at] for at in known]) for row in found.rows],
+    }
+
+
+def tradeoff(tables: Tables, place: Place) -> Iterator[Picture]:
+    """Yield the chart of quality against the tail, where two runs have both."""
+    points = []
+    for of in grouped(run for run in tables.results.runs if run.place == place.name):
+        quality, tail = (_mean([run.figures.get(name) for run in of]) for name in (QUALITY, _TAIL))
+        if quality is not None and tail is not None:
+            look, real = place.looks[of[0].who], not of[0].knows_runtimes
+            points.append(Point(look=look, slowdown=quality, tail=tail, is_real=real))
+    if len(points) > 1:
+        yield of_tradeoff(points)
+
+
+def ratios(tables: Tables, place: Place) -> Iterator[Picture]:
+    """Yield the bars against the baseline, where something is compared."""
+    rows = _leading(tables, place).rows
+    rows = tuple(row for row in rows if any(one.ratio is not None for one in row.figures))
+    found = {
+        _head(item): [_ratio(row.figures[at]) for row in rows]
+        for at, item in enumerate(LEADING)
+        if any(row.figures[at].ratio is not None for row in rows)
+    }
+    if found:
+        yield of_ratios([place.looks[row.dispatcher, row.predictor] for row in rows], found)
+
+
+def changes(tables: Tables, place: Place, about: Iterable[Who]) -> Iterator[Picture]:
+    """Yield the groups that gain and lose under some runs of a place."""
+    for who in about:
+        kinds: dict[str, list[Row]] = {}
+        for row in _gains(tables, place.name, who):
+            if row["kind"] != "all":
+                kinds.setdefault(row["kind"], []).append(row)
+        some = {kind: list(map(_change, most_changed(rows, _MOST))) for kind, rows in kinds.items()}
+        for kind in some.keys() - _ORDERED:
+            some[kind].sort(key=lambda one: one.seconds.mean)
+        if some:
+            yield of_changes(place.looks[who].name, some)
+
+
+def _gains(tables: Tables, place: str, who: Who) -> Sequence[Row]:
+    """Return the rows about a run; computed from the runs if the study does not ask for them."""
+    results, rows = tables.results, tables.gains.rows()
+    if not rows:
+        bases = base_runs(results)
+        both = [
+            of
+            for of in grouped(results.runs)
+            if of[0].who in bases or (of[0].who == who and of[0].place == place)
+        ]
+        rows = gains(both, results.baseline)
+    return [
+        row
+        for row in rows
+        if place_of(row) == place and (row["dispatcher"], row["predictor"]) == who
+    ]
+
+
+def _change(row: Row) -> Change:
+    ends = row["difference_low"], row["difference_high"]
+    return Change(row["group"], Estimate(row["difference"], *ends, row["jobs"]))
+
+
+def _leading(tables: Tables, place: Place) -> LeadingRows:
+    return next(found for found in leading(tables) if found.place == place.name)
+
+
+def _head(item: Figure) -> str:
+    title = "core use, steady window" if item.name == "core_use" else item.title
+    # A name such as p99.9 stays as it is.
+    return title if title[1].isdigit() else title[:1].upper() + title[1:]
+
+
+def _ratio(one: Measured) -> Estimate | None:
+    low, high = one.interval or (None, None)
+    return None if one.ratio is None else Estimate(one.ratio, low, high, 1)
+
+
+def _mean(values: Sequence[float | None]) -> Estimate | None:
+    """Return the mean over repetitions with its interval; None where one has no value."""
+    known = [float(value) for value in values if value is not None]
+    return difference(known, [0.0] * len(known)) if len(known) == len(values) else None

@@ -1,0 +1,241 @@
+"""
+Every figure of a run: its column in tables, its place in ``metrics.json``, and how people read it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from cpsched.base.tables import Better
+from cpsched.metrics import jobs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+#: A figure; None where nothing was measured.
+Figure = int | float | None
+STATISTICS = ("mean", "median", "p95", "p99", "p99.9", "max")
+#: Groups of jobs for which there are all measures of jobs.
+MEASURED = (*jobs.CLASSES, jobs.STEADY)
+#: Stands in a place for the group of jobs.
+_GROUP = "(group)"
+#: Stands in a name and in a place for whatever is there, such as each kind of resource.
+_ANY = "*"
+
+
+@dataclass(frozen=True, slots=True)
+class Measure:
+    """
+    A figure, or one of each kind of resource or the like.
+
+    Attributes
+    ----------
+    column
+        Its name in tables for programs, which ends in its unit.
+    place
+        The keys to it in ``metrics.json``.
+    header, unit
+        Above it in tables for people.
+    scale
+        By which it is multiplied there.
+    decimals
+        There; None: as many as the least value needs.
+    better
+        Which values are better, where that can be said.
+    optional
+        Whether it is left out of a table in which nobody has it.
+    """
+
+    column: str
+    place: tuple[str, ...]
+    header: str = ""
+    unit: str = ""
+    scale: float = 1
+    decimals: int | None = None
+    better: Better | None = None
+    optional: bool = False
+
+    def read(self, summary: Mapping[str, Any], group: str = "all") -> dict[str, Figure]:
+        """
+        Return its figures by column; None where a summary does not have it.
+
+        Raises
+        ------
+        ValueError
+            If something there is not a number.
+        """
+        place = [group if key == _GROUP else key for key in self.place]
+        return {
+            _filled(self.column, found): _figure(value)
+            for found, value in _at(summary, place)
+            if _ANY not in found
+        }
+
+    def among(self, columns: Iterable[str]) -> list[tuple[str, str]]:
+        """Return its columns among those of a table, each with its header."""
+        if _ANY not in self.column:
+            return [(self.column, self.header)]
+        pattern = re.compile(re.escape(self.column).replace(r"\*", "(.+)"))
+        matches = ((name, pattern.fullmatch(name)) for name in columns)
+        return [(name, _filled(self.header, one.groups())) for name, one in matches if one]
+
+
+def _at(found: Any, place: list[str], on: tuple[str, ...] = ()) -> Iterator[tuple[Any, Any]]:
+    """Yield what is at a place, with the keys that stand for ``*`` in it."""
+    if not place:
+        yield on, found
+        return
+    key, *rest = place
+    known = found if isinstance(found, Mapping) else {}
+    if key != _ANY:
+        yield from _at(known.get(key), rest, on)
+        return
+    for name, value in known.items():
+        yield from _at(value, rest, (*on, name))
+
+
+def _filled(text: str, found: Iterable[str]) -> str:
+    for one in found:
+        text = text.replace(_ANY, one, 1)
+    return text
+
+
+def _figure(value: Any) -> Figure:
+    if value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+        return value
+    raise ValueError(f"{value!r} is not a number")
+
+
+def _statistics(
+    name: str,
+    unit: str,
+    *place: str,
+    known: Iterable[str] = STATISTICS,
+    header: str = _ANY,
+    optional: bool = False,
+) -> tuple[Measure, ...]:
+    """Return the statistics of a quantity of which less is better."""
+    return tuple(
+        Measure(
+            "_".join(filter(None, (name, one, unit))),
+            (*place, one),
+            header.replace(_ANY, one),
+            unit,
+            better=Better.LOWER,
+            optional=optional,
+        )
+        for one in known
+    )
+
+
+def _share(
+    column: str, *place: str, header: str, better: Better | None = None, optional: bool = True
+) -> Measure:
+    return Measure(column, place, header, "%", 100, 1, better, optional)
+
+
+WAIT = _statistics("wait", "s", "wait_s", _GROUP, header="* wait")
+SLOWDOWN = _statistics("slowdown", "", "slowdown", _GROUP)
+BOUNDED_SLOWDOWN = _statistics("bounded_slowdown", "", "bounded_slowdown", _GROUP)
+#: Measures of jobs, by the titles of their tables.
+OF_JOBS = {"wait": WAIT, "slowdown": SLOWDOWN, "bounded slowdown": BOUNDED_SLOWDOWN}
+#: Waits of jobs of a size.
+OF_SIZES = _statistics("wait", "s", "wait_by_size_s", _GROUP, header="* wait")
+#: The 99.9th percentile and the longest of the waits, which stand in every table.
+TAIL = tuple(one for one in WAIT if one.column in ("wait_p99.9_s", "wait_max_s"))
+#: Area-weighted response.
+AREA = "response_by_area_s"
+_OVERTAKEN = _statistics("overtaken", "jobs", "overtaken_by_jobs")
+_QUEUE = _statistics("queue", "jobs", "queue_jobs", known=("mean", "median", "p95", "p99", "max"))
+_USERS = (
+    *_statistics("user_wait", "s", "wait_by_user_s", known=("mean", "median", "p95"),
+                 header="* user", optional=True),
+    Measure("user_wait_max_s", ("wait_by_user_s", "max"), "worst user", "s", better=Better.LOWER,
+            optional=True),
+)  # fmt: skip
+_FAIRNESS = Measure(
+    "fairness_by_user", ("fairness_by_user",), "Jain's index", decimals=3, better=Better.HIGHER,
+    optional=True,
+)  # fmt: skip
+_USE = (
+    _share("utilization_*", "utilization", _ANY, header="* use", better=Better.HIGHER),
+    _share("steady_utilization_*", "steady_utilization", _ANY, header="* use, steady",
+           better=Better.HIGHER),
+    _share("loss_of_capacity_*", "loss_of_capacity", _ANY, header="* lost", better=Better.LOWER),
+    _share("node_utilization", "node_utilization", header="node use", better=Better.HIGHER),
+    _share("theoretical_utilization", "theoretical_utilization", header="theoretical use",
+           better=Better.HIGHER, optional=False),
+)  # fmt: skip
+_RATES = (
+    Measure("makespan_s", ("makespan_s",), "makespan", "h", 1 / 3600, 1, Better.LOWER),
+    Measure("throughput_jobs_per_hour", ("throughput_jobs_per_hour",), "throughput", "jobs/h",
+            better=Better.HIGHER),
+    _share("share_that_never_waited", "excluded_in_plots", "wait = 0", "share",
+           header="never waited", better=Better.HIGHER, optional=False),
+)  # fmt: skip
+_PLACEMENT = tuple(
+    Measure(f"{name}_{one}", ("placement", name, one), f"{name.replace('_', ' ')}{said}",
+            decimals=2, optional=True)
+    for name in ("packing_factor", "fragmentation", "spread", "span_nodes",
+                 "lowest_common_switch", "groups_touched", "distance_hops")
+    for one, said in (("mean", ""), ("std", ", deviation"))
+)  # fmt: skip
+#: Shares of jobs, of their time and of their node time; that of time stands in no table for people.
+_PLACES = tuple(
+    _share(f"{name}_{of}", "placement", name, of, header=f"{name}{said}")
+    for name in ("contiguous", "compact")
+    for of, said in (("jobs", ""), ("job_time", ""), ("node_time", ", node time"))
+)
+_LEVELS = Measure("switch_level_*_*", ("placement", "by_switch_level", _ANY, _ANY))
+#: What was lost to jobs that were stopped before their end.
+_LOST = (
+    Measure("starts_cut_short", ("restarts", "starts_cut_short"), "starts cut short"),
+    _share("goodput", "goodput", header="goodput"),
+    Measure("lost_*", ("lost", _ANY), "lost, *", "%", 100, 2, Better.LOWER),
+)
+
+#: The tables of all jobs for people, by their titles; each has the tail of the waits, too.
+OF_ALL = {
+    **OF_JOBS,
+    "overtaken by jobs": _OVERTAKEN,
+    "queue size at every second": _QUEUE,
+    "mean wait of users": (*_USERS, _FAIRNESS),
+    "the machine": (*_USE, *_RATES),
+    "work lost": (Measure("killed", (), "killed", "jobs"), *_LOST),
+    "placement of jobs": (*_PLACEMENT, *(one for one in _PLACES if "job_time" not in one.column)),
+}
+_EVERY = (
+    *(one for some in OF_JOBS.values() for one in some),
+    *(Measure(AREA, (AREA,)), *_USERS, *_OVERTAKEN, _FAIRNESS, *_QUEUE, *_USE),
+    *(*_PLACEMENT, *_PLACES, _LEVELS, *_RATES, *_LOST),
+)
+
+
+def figures_of(summary: Mapping[str, Any]) -> dict[str, Figure]:
+    """Return the figures of all jobs by column; those of placement only on machines of nodes."""
+    placed = summary.get("placement") or {}
+    found: dict[str, Figure] = {}
+    for one in _EVERY:
+        if one.place[0] != "placement" or placed.get(one.place[1]):
+            found |= one.read(summary)
+    return found
+
+
+def figures_of_group(summary: Mapping[str, Any], group: str) -> dict[str, Figure]:
+    """Return the measures of jobs of a class, with their number."""
+    found: dict[str, Figure] = {"jobs": summary["wait_s"][group]["jobs"]}
+    for some in OF_JOBS.values():
+        for one in some:
+            found |= one.read(summary, group)
+    return found
+
+
+def waits_of_size(summary: Mapping[str, Any], size: str) -> dict[str, Figure]:
+    """Return the waits of jobs of a size, with their number."""
+    found: dict[str, Figure] = {"jobs": summary["wait_by_size_s"][size]["jobs"]}
+    for one in OF_SIZES:
+        found |= one.read(summary, size)
+    return found

@@ -1,0 +1,122 @@
+"""What holds of every generator: registered, repeatable, written whole, options checked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+from cpsched import traces
+from cpsched.base import registry
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cpsched.model.workload import Workload
+
+#: By generator: options that make a small log.
+SMALL = {
+    "esp": {"size_jitter": 4},
+    "esp-nodes": {"full": True},
+    "eurora": {"jobs": 1000},
+    "heterogeneous": {"workload": "8.5-5r", "contiguous": 0.5},
+}
+
+
+def made(name: str, **options: Any) -> Workload:
+    generator = registry.load("generators", name)
+    return generator.generate(generator.options(**options))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_equal_options_give_equal_workloads_and_seeds_others(name: str) -> None:
+    digests = [made(name, **SMALL[name], seed=seed).digest() for seed in (3, 3, 4)]
+    assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize("name", SMALL)
+@pytest.mark.parametrize("suffix", ["csv.gz", "parquet"])
+def test_a_written_table_gives_the_workload_back(tmp_path: Path, name: str, suffix: str) -> None:
+    """With a header that says what it is and how to make it again."""
+    workload = made(name, **SMALL[name])
+    traces.write(workload, tmp_path / f"log.{suffix}")
+    back = traces.read(tmp_path / f"log.{suffix}")
+    assert back.digest() == workload.digest()
+    header = dict(back.header)
+    assert "generated" in header["Computer"]
+    assert header["Generator"] == f"cpsched {name}, version 1"
+    for key, value in SMALL[name].items():
+        assert header[f"Option {key}"] == str(value)
+    assert "Option hours" not in header
+
+
+@pytest.mark.parametrize("name", ["esp", "esp-nodes", "heterogeneous"])
+def test_requested_times_follow_the_factor(name: str) -> None:
+    workload = made(name, request_factor=1.5)
+    assert np.array_equal(workload.requested_time, np.ceil(1.5 * workload.runtime))
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("esp", {"gpus": -1}, "gpus: -1 is not between 0 and 1000"),
+        ("esp", {"nodes": 0}, "nodes: 0 is not between"),
+        ("esp", {"cores": 1.5}, r"cores: 1\.5 is not a whole number"),
+        ("esp", {"seed": True}, "seed: True is not a whole number"),
+        ("esp", {"gap": -1.0}, r"gap: -1\.0 is not between"),
+        ("esp", {"gap": "long"}, "gap: 'long' is not a number"),
+        ("esp-nodes", {"initial": 1.5}, r"initial: 1\.5 is not a whole number"),
+        ("esp-nodes", {"gap_deviation": float("nan")}, "gap_deviation: nan is not between"),
+        ("esp-nodes", {"request_factor": 0.5}, r"request_factor: 0\.5 is not between 1\.0"),
+        ("eurora", {"jobs": 0}, "jobs: 0 is not between"),
+        ("eurora", {"jobs": 1e5}, "jobs: 100000.0 is not a whole number"),
+        ("eurora", {"seed": -1}, "seed: -1 is not between"),
+        ("eurora", {"days": 0.0}, r"days: 0\.0 is not between"),
+        ("eurora", {"load": float("nan")}, "load: nan is not between"),
+        # 1,000 jobs cannot keep the machine half busy for a year.
+        ("eurora", {"jobs": 1000, "days": 365.0}, r"load: 1000 jobs in .* nearest possible is 0"),
+        ("heterogeneous", {"jobs": 10, "hours": 1.0}, "jobs: give jobs or hours, not both"),
+        ("heterogeneous", {"jobs": 0}, "jobs: 0 is not between"),
+        ("heterogeneous", {"hours": 0.0}, r"hours: 0\.0 is not between"),
+        ("heterogeneous", {"contiguous": 1.5}, r"contiguous: 1\.5 is not between"),
+        ("heterogeneous", {"min_time": 9, "max_time": 8}, "min_time: 9 is more than max_time, 8"),
+        ("heterogeneous", {"shares": "1,2,3"}, "shares: '1,2,3' is not five percentages"),
+        ("heterogeneous", {"shares": "0,0,0,0,0"}, "shares: '0,0,0,0,0' is not five"),
+        ("heterogeneous", {"shares": "1,1,1,1,nan"}, "shares: '1,1,1,1,nan' is not five"),
+        ("heterogeneous", {"shares": 5}, "shares: 5 is not five"),
+        ("heterogeneous", {"shares": "1e308,1e308,0,0,0"}, "shares: '1e308,.*' is not five"),
+        ("heterogeneous", {"cores_per_gpu": "1,x"}, "cores_per_gpu: '1,x' is not a list"),
+        ("heterogeneous", {"cores_per_node": "0"}, "cores_per_node: '0' is not a list"),
+        ("heterogeneous", {"workload": "8.5-7"}, "no workload is called '8.5-7'; there are: 8.4-1"),
+        # Jobs that could never run.
+        ("heterogeneous", {"max_cores": 4}, "max_cores: 4 is not between 8 and 8192"),
+        ("heterogeneous", {"shares": "0,0,0,0,1"}, "shares: .* type E ask for 3 GPUs per node, but"),
+        ("heterogeneous", {"gpus": 0}, "shares: jobs of type C ask for 1 GPUs per node, but the"),
+        ("heterogeneous", {"cores_per_node": "16"}, "cores_per_node: .* type B would need 16 cores"),
+        ("heterogeneous", {"cores_per_gpu": "5"}, "cores_per_gpu: .* type D would need 10 cores of"),
+        ("heterogeneous", {"max_cores": 1032}, "max_cores: a job of type C with 1032 cores, 1 on a"),
+    ],
+)  # fmt: skip
+def test_bad_options_are_refused(name: str, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        made(name, **options)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "jobs"),
+    [
+        (("esp", "--gpus", "0"), 230),
+        (("esp-nodes", "--full"), 230),
+        (("heterogeneous", "--workload", "8.5-5", "--ranges"), 350),
+    ],
+)
+def test_the_command_line_writes_it(
+    cpsched: Any, tmp_path: Path, arguments: tuple[str, ...], jobs: int
+) -> None:
+    file = tmp_path / "log.parquet"
+    code, out, err = cpsched("workload", "generate", *arguments, "--out", str(file))
+    assert (code, err) == (0, "")
+    assert f"{jobs} jobs" in out
+    assert len(traces.read(file)) == jobs

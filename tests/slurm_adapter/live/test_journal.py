@@ -1,0 +1,73 @@
+"""Orders on disk: whatever was written is known to the next engine."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from cpsched.errors import RunError
+from slurm_adapter.live.backend import Order
+from slurm_adapter.live.journal import Journal
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "journal.jsonl"
+
+
+def opened(path):
+    journal = Journal()
+    journal.open(path)
+    return journal
+
+
+def orders(*keys, **more):
+    return [Order(key, ("a", "b"), ("c",), 2, 4, 5.0, **more) for key in keys]
+
+
+def words(path):
+    return [json.loads(line)["what"] for line in path.read_text().splitlines()]
+
+
+def test_a_journal_survives_a_cut_off_line(path):
+    """But not one that is damaged elsewhere."""
+    journal = opened(path)
+    journal.write("begin", orders(*"1234"))
+    journal.write("ran", orders("2", "3", ran=True))
+    journal.write("shrink", orders("2", "3", ran=True, keeps=("a",)))
+    shrunk = replace(orders("2", ran=True)[0], nodes=("a",))
+    journal.write("shrunk", [shrunk])
+    journal.write("gone", orders("4"))
+    journal.close()
+    with path.open("a") as file:
+        file.write('{"what": "begin", "jo')
+    journal = opened(path)
+    (first,), (third,) = orders("1"), orders("3", ran=True, keeps=("a",))
+    assert journal.orders == {"1": first, "2": shrunk, "3": third}
+    journal.write("back", [first])
+    journal.close()
+    assert words(path)[-2:] == ["gone", "back"]
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], "nonsense", *lines[1:]]) + "\n")
+    with pytest.raises(RunError, match="line 2: is not an order"):
+        opened(path)
+
+
+def test_a_large_journal_is_put_aside(path, monkeypatch):
+    """What is open is in the new one."""
+    journal = opened(path)
+    journal.write("begin", orders(*map(str, range(50))))
+    journal.write("shrink", orders("49", ran=True, keeps=("b",)))
+    journal.write("gone", orders(*map(str, range(48))))
+    journal.close()
+    monkeypatch.setattr("slurm_adapter.live.journal._LARGE", 1000)
+    for _ in range(2):
+        journal = opened(path)
+        assert list(journal.orders.values()) == [
+            *orders("48"), *orders("49", ran=True, keeps=("b",)),
+        ]  # fmt: skip
+        journal.close()
+    assert len(words(path)) == 2
+    assert len(list(path.parent.glob("journal-*.jsonl"))) == 1

@@ -1,0 +1,111 @@
+"""What is measured of a run: columns for programs, and the tables of them for people."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import pytest
+
+from cpsched.show.readable import readable
+from cpsched.study.measures import STATISTICS, figures_of
+from cpsched.study.tables import Rows
+
+PLACEMENT = {
+    "packing_factor": {"mean": 1.02, "std": 0.03},
+    "fragmentation": {"mean": 2.4, "std": 2.3},
+    "spread": {"mean": 17.4, "std": 36.0},
+    "span_nodes": {"mean": 110.7, "std": 50.0},
+    "lowest_common_switch": None,
+    "by_switch_level": None,
+}
+LOST = {"requeued": 0.0125, "killed": 0.0, "restarting": 0.002, "resizing": 0.0}
+
+
+def summary(**changes):
+    """Return the parts of a summary that the tables show."""
+    of_jobs = {"all": {**dict.fromkeys(STATISTICS, 9.0), "p99.9": 99000.5, "max": 1234567}}
+    return {
+        "wait_s": of_jobs,
+        "slowdown": of_jobs,
+        "bounded_slowdown": of_jobs,
+        "utilization": {"core": 0.4565, "gpu": None},
+        "steady_utilization": {"core": 0.5, "gpu": None},
+        "makespan_s": 368248,
+        "goodput": 0.4,
+        "lost": dict.fromkeys(LOST, 0.0),
+        "restarts": {"jobs": 0, "starts_cut_short": 0},
+        **changes,
+    }
+
+
+def tables_of(*summaries, allocators=(), **counts):
+    """Return the tables of all jobs for people, by title."""
+    rows = [
+        {"workload": "w", "system": "s", "dispatcher": f"d{at}", "predictor": "requested",
+         "allocator": allocators[at] if allocators else "best-fit", "repetitions": 1,
+         "simulated": 9, "rejected": 0, "killed": 0, **counts, **figures_of(one)}
+        for at, one in enumerate(summaries)
+    ]  # fmt: skip
+    none = Rows.of([])
+    tables = SimpleNamespace(
+        results=SimpleNamespace(by_group=False), summary=Rows.of(rows), classes=none, sizes=none,
+        differences=none, gains=none, timing=none,
+    )  # fmt: skip
+    return {one.title: one.table for one in readable(tables)["summary"]}
+
+
+def heads(table):
+    return [column.header for column in table.columns]
+
+
+def test_measures_become_columns():
+    """Means and deviations; a machine without switches has none of their columns."""
+    found = figures_of(summary(placement=PLACEMENT))
+    assert found["fragmentation_mean"] == 2.4
+    assert found["spread_std"] == 36.0
+    assert found["utilization_core"] == 0.4565
+    assert not [name for name in found if "switch" in name]
+    shares = {"0": {"jobs": 0.5, "job_time": None}}
+    switches = {"lowest_common_switch": {"mean": 1.0, "std": 0.5}, "by_switch_level": shares}
+    found = figures_of(summary(placement={**PLACEMENT, **switches}))
+    assert found["lowest_common_switch_mean"] == 1.0
+    assert (found["switch_level_0_jobs"], found["switch_level_0_job_time"]) == (0.5, None)
+    with pytest.raises(ValueError, match="'x' is not a number"):
+        figures_of(summary(makespan_s="x"))
+
+
+def test_placement_is_a_table_where_a_machine_has_nodes():
+    """None on pools."""
+    found = tables_of(summary(placement=PLACEMENT))
+    table = found["placement of jobs"]
+    assert table.caption == "allocator: best-fit"
+    assert {"fragmentation", "span nodes, deviation"} <= set(heads(table))
+    assert "placement of jobs" not in tables_of(summary())
+
+
+def test_columns_nobody_has_are_left_out():
+    """GPUs where there are none, a steady window where there is none, users and lost work."""
+    found = tables_of(summary(steady_utilization={"core": None}))
+    table = found["the machine"]
+    assert not {"gpu use", "core use, steady", "node use"} & set(heads(table))
+    assert heads(table)[-2:] == ["p99.9 wait", "max wait"]
+    assert not {"mean wait of users", "work lost"} & set(found)
+
+
+def test_lost_work_is_a_table_where_there_is_some():
+    """In all rows then, and why; also where jobs were only killed."""
+    some = summary(restarts={"jobs": 2, "starts_cut_short": 3}, lost=LOST)
+    columns = {one.header: one.values for one in tables_of(some, summary())["work lost"].columns}
+    assert columns["starts cut short"] == (3, 0)
+    assert columns["lost, requeued"] == (1.25, 0.0)
+    assert columns["lost, restarting"] == (0.2, 0.0)
+    assert columns["goodput"] == (40.0, 40.0)
+    columns = {
+        one.header: one.values for one in tables_of(summary(), killed=7)["work lost"].columns
+    }
+    assert columns["killed"] == (7,)
+
+
+def test_allocators_that_differ_are_a_column():
+    found = tables_of(summary(), summary(), allocators=["first-fit", None])
+    assert found["wait"].columns[2].cells() == ["first-fit", "-"]
