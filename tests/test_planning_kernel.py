@@ -15,7 +15,7 @@ from tiny import jobs, machine, run, starts
 from cpsched.base.types import UNBOUNDED
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.passes import decision_of, frozen
-from cpsched.kernels import arrays, placing, planning, profile, rooms, sleep
+from cpsched.kernels import arrays, placing, planning, profile, rooms
 from cpsched.model import columns as c
 
 # Parts of kernels, compiled so that Python can call them.
@@ -32,13 +32,17 @@ depths = st.sampled_from([2**62, 2**62, 0, 1, 2])
 
 
 def arguments(state, policy, depth, full):
-    """Return what plan_pass takes, and the view it is about."""
+    """Return a view, the machine as placing has it, and what plan_pass takes."""
     view = ref.view_of(state)
     allocator = make_allocator(policy)
     allocator.reset(view.system)
     store, running, memory = view.waiting.store, view.running, allocator.memory
     memory.prepare(view)
-    return view, (
+    of_machine = (
+        allocator.policy, store.shapes, view.eligible, allocator.capacity, allocator.scarce,
+        memory.places,
+    )  # fmt: skip
+    return view, of_machine, (
         allocator.policy, view.now, frozen(view.waiting.rows.copy()), depth, full,
         store.columns, store.shapes, view.eligible, memory.main, memory.job_classes,
         view.free, running.rows, running.arena.node, running.arena.amount,
@@ -47,7 +51,7 @@ def arguments(state, policy, depth, full):
 
 def plan(state, policy="first-fit", depth=2**62, full=1):
     """Return what starts (units by node, by position in the queue), and all planned starts."""
-    view, given = arguments(state, policy, depth, full)
+    view, _, given = arguments(state, policy, depth, full)
     packed, planned = planning.plan_pass(*given)
     found = {
         start.handle: ref.takes_of(start.allocation, len(state.capacity))
@@ -101,10 +105,10 @@ def test_plan_is_the_reference(state, policy, depth):
 # --- against node by node, on machines too large for the reference -------------------------------
 
 
-def node_by_node(args):
+def node_by_node(of_machine, args):
     """Plan as plan_pass does, second by second and node by node, with ``placing.place``."""
-    (policy, now, queue, depth, full, cols, shapes, eligible, capacity, scarce, places, free,
-     running, arena_node, arena_amount) = args  # fmt: skip
+    policy, shapes, eligible, capacity, scarce, places = of_machine
+    _, now, queue, depth, full, cols, *_, free, running, arena_node, arena_amount = args
     num_nodes, num_kinds = free.shape
     last = max([cols[job, c.EXPECTED_END] for job in running], default=now)
     horizon = int(last + np.maximum(cols[queue, c.RUNTIME_ESTIMATE], 1).sum() - now + 1)
@@ -202,86 +206,9 @@ def test_groups_are_as_good_as_nodes(policy):
         rng = np.random.default_rng([seed, ref.POLICIES.index(policy)])
         depth = int(rng.choice([2**62, 2**62, 0, 1, 3]))
         state = random_state(rng)
-        _, args = arguments(state, policy, depth, 1)
-        assert plan(state, policy, depth, full=1) == node_by_node(args), seed
-        assert plan(state, policy, depth, full=0)[0] == node_by_node(args)[0], seed
-
-
-# --- nodes that sleep ----------------------------------------------------------------------------
-
-
-def among_held(state, rng):
-    """Put nodes between those of a state that long jobs hold, as a whole or but for a little."""
-    after = rng.integers(1, 5, size=len(state.capacity))
-
-    def spread(values, more):
-        return tuple(
-            entry
-            for value, num in zip(values, after, strict=True)
-            for entry in (value, *(more(value) for _ in range(num)))
-        )
-
-    def asks(ask):
-        return replace(ask, eligible=spread(ask.eligible, lambda value: value))
-
-    capacity = spread(state.capacity, lambda value: value)
-    free = spread(state.free, lambda value: (0, *value[1:]) if rng.random() < 0.2 else (0, 0, 0))
-    held = [replace(job, ask=asks(job.ask), takes=spread(job.takes, lambda _: 0))
-            for job in state.running]  # fmt: skip
-    own = np.array(spread((False,) * len(after), lambda _: True))
-    for end in (80, 90):
-        mine = own & (rng.random(len(own)) < 0.5)
-        own &= ~mine
-        if not mine.any():
-            continue
-        # What such a job takes differs from node to node: one row of the arena each.
-        held += [_whole(node, capacity, free, end) for node in np.flatnonzero(mine).tolist()]
-    return replace(
-        state,
-        capacity=capacity,
-        free=free,
-        running=tuple(sorted(held, key=lambda job: job.end)),
-        waiting=tuple(asks(ask) for ask in state.waiting),
-    )
-
-
-def _whole(node, capacity, free, end):
-    """Return a job that holds all of a node that is not free."""
-    num = len(capacity)
-    amount = tuple(a - b for a, b in zip(capacity[node], free[node], strict=True))
-    ask = ref.Ask(units=1, request=amount, per_node=(0, 0, 0), eligible=(True,) * num)
-    return ref.Held(ask=ask, takes=tuple(int(n == node) for n in range(num)), end=end)
-
-
-def edge_of(args):
-    """Return up to when how many nodes sleep."""
-    _, now, queue, _, _, cols, shapes, _, _, _, _, free, running, arena_node, amount = args
-    edge = sleep.horizon(now, queue, cols, shapes, free, running, amount)
-    distinct = np.unique(cols[queue, c.SHAPE])
-    asleep, edge = sleep.sleeping(edge, now, distinct, cols, shapes, free, running, arena_node)
-    return edge, int(asleep.sum())
-
-
-def test_nodes_that_sleep_change_no_plan():
-    """Neither while they sleep nor when a job comes to where they matter."""
-    slept = woken = 0
-    for seed in range(80):
-        rng = np.random.default_rng([seed, 77])
-        policy = ref.POLICIES[seed % len(ref.POLICIES)]
-        depth = int(rng.choice([2**62, 2**62, 1, 3]))
-        state = random_state(rng)
-        # Little work: the plan is guessed to end early.
-        state = among_held(replace(state, waiting=state.waiting[:6]), rng)
-        _, args = arguments(state, policy, depth, 1)
-        found = plan(state, policy, depth, full=1)
-        assert found == node_by_node(args), seed
-        assert plan(state, policy, depth, full=0)[0] == node_by_node(args)[0], seed
-        edge, num = edge_of(args)
-        slept += num > 0
-        woken += num > 0 and (max(found[1]) >= edge or -1 in found[1])
-    assert slept > 10
-    assert woken > 3
-    assert slept > woken
+        _, *both = arguments(state, policy, depth, 1)
+        assert plan(state, policy, depth, full=1) == node_by_node(*both), seed
+        assert plan(state, policy, depth, full=0)[0] == node_by_node(*both)[0], seed
 
 
 # --- groups --------------------------------------------------------------------------------------
@@ -294,9 +221,10 @@ def core(units, num, **more):
 
 def begins(state):
     """Return which nodes begin a group."""
-    _, args = arguments(state, "first-fit", 1, 1)
-    policy, _, queue, _, _, cols, *of_machine, free, rows, node, amount = args
-    found = group_starts(queue, cols, machine_at(policy, *of_machine), free, rows, node, amount)
+    _, of_machine, (_, _, queue, _, _, cols, *_, free, rows, node, amount) = arguments(
+        state, "first-fit", 1, 1
+    )
+    found = group_starts(queue, cols, machine_at(*of_machine), free, rows, node, amount)
     octets = found.astype("<i8").view(np.uint8)
     return np.flatnonzero(np.unpackbits(octets, bitorder="little")).tolist()
 
@@ -421,11 +349,11 @@ def test_shortage_says_how_much_there_is():
     state = ref.State(
         now=0, capacity=((4,),) * 3, free=((4,), (1,), (0,)), running=(), waiting=(core(1, 3),)
     )
-    _, args = arguments(state, "first-fit", 1, 1)
-    (policy, now, queue, _, _, cols, shapes, eligible, capacity, scarce, places, free, *rest) = args
-    of_machine = machine_at(policy, shapes, eligible, capacity, scarce, places)
-    nodes = group_starts(queue, cols, of_machine, free, *rest)
-    line = grouped(now, nodes, np.zeros(len(free), dtype=np.bool_), free, 2, 0)
+    _, of_machine, args = arguments(state, "first-fit", 1, 1)
+    _, now, queue, _, _, cols, *_, free, running, node, amount = args
+    of_machine = machine_at(*of_machine)
+    nodes = group_starts(queue, cols, of_machine, free, running, node, amount)
+    line = grouped(now, nodes, free, 2, 0)
     room = np.empty(3, dtype=np.int64)
 
     def short(units, nodes_min=1, nodes_max=UNBOUNDED):

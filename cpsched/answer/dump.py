@@ -56,11 +56,6 @@ class ModelDump:
         if isinstance(dispatcher, BuildsModel):
             self._model = dispatcher.build(view)
 
-    @property
-    def subject(self) -> str:
-        """What the last model is of."""
-        return str(getattr(self._model, "subject", "the decision"))
-
     def write(self, path: Path, about: Explanation) -> None:
         """
         Write the last model.

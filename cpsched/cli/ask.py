@@ -103,7 +103,7 @@ def explain_command(
     if dump is not None and dump_model is not None:
         dump.write(dump_model, about)
         if not as_json:
-            echo(f"\nModel of {dump.subject} at {about.decided:,} s: {escaped(str(dump_model))}")
+            echo(f"\nModel of the decision at {about.decided:,} s: {escaped(str(dump_model))}")
 
 
 def _dump(path: Path, dispatcher: str) -> ModelDump:

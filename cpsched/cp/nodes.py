@@ -82,36 +82,10 @@ class Timeline:
         self, rows: IntArray, duration: IntArray, order: IntArray, *, occupy: bool
     ) -> Candidate:
         """Place jobs at their first windows, which each takes from the next if it occupies it."""
-        view, allocator, store = self.view, self.allocator, self.view.waiting.store
-        count, num_nodes, num_kinds = self.levels.shape
-        more = len(rows) if occupy else 0
-        times = np.concatenate([self.times, np.zeros(more, dtype=np.int64)])
-        segments = np.arange(count + more, dtype=np.int64)
-        levels = self.levels
-        if more:
-            levels = np.empty((count + more, num_nodes, num_kinds), dtype=np.int64)
-            levels[:count] = self.levels
-        room = np.zeros((count + more, num_kinds), dtype=np.int64)
-        room[:count] = self.levels.sum(axis=1)
-        low = np.empty((num_nodes, num_kinds), dtype=np.int64)
-        start = np.full(len(rows), -1, dtype=np.int64)
-        takes = np.zeros((len(rows), num_nodes), dtype=np.int64)
-        policy = allocator.order_for(store)
-        for job in order.tolist():
-            row, length = int(rows[job]), int(duration[job])
-            at = planning.first_window(
-                policy, row, length, 0, count, times, segments, levels, room, count,
-                store.columns, store.shapes, view.eligible, allocator.capacity, allocator.scarce,
-                allocator.memory.places,
-                low, takes[job],
-            )  # fmt: skip
-            if at < 0:
-                takes[job] = 0
-                continue
-            start[job] = times[at]
-            if occupy:
-                count = planning.occupy(
-                    at, int(times[at]) + length, takes[job], store.columns.item(row, c.SHAPE),
-                    store.shapes, allocator.capacity, times, segments, levels, room, count,
-                )  # fmt: skip
+        allocator, store = self.allocator, self.view.waiting.store
+        start, takes = planning.list_on_nodes(
+            allocator.order_for(store), np.array(rows), duration, order, occupy, store.columns,
+            store.shapes, self.view.eligible, allocator.capacity, allocator.scarce,
+            allocator.memory.places, self.times, self.levels,
+        )  # fmt: skip
         return Candidate(start, takes)

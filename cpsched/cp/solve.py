@@ -87,8 +87,6 @@ class BuiltModel(cpsat.HasModel):
         The start of each job of the window, in order of priority.
     other, read
         What else of a solution is of interest, and what makes a plan of the values of both.
-    subject
-        What it is the model of, in words.
     exact
         Whether every plan worth considering is a solution, see
         :class:`~cpsched.cp.capacity.Steps`.
@@ -99,7 +97,6 @@ class BuiltModel(cpsat.HasModel):
     start: tuple[cpsat.IntVar, ...]
     other: tuple[cpsat.IntVar, ...] = ()
     read: Callable[[IntArray, Sequence[int]], Candidate] = lambda starts, _: Candidate(starts)
-    subject: str = "the decision"
     exact: bool = True
 
 

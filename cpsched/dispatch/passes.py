@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cpsched.kernels import easy, pass_state, planning, start_log
 from cpsched.kernels import list_pass as listing
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
 
     from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
-    from cpsched.dispatch.memory import Memory
     from cpsched.dispatch.priority import Priority
     from cpsched.model.view import View
 
@@ -41,11 +40,8 @@ def fits_now(view: View, rows: IntArray, allocator: Allocator) -> BoolArray:
 
     Never False for one that can; see the kernel.
     """
-    store, memory = view.waiting.store, allocator.memory
-    memory.prepare_room(view)
-    fits: BoolArray = listing.fits_now(
-        rows, store.columns, store.shapes, view.eligible, memory.main, view.free, memory.job_classes
-    )
+    allocator.memory.prepare_room(view)
+    fits: BoolArray = listing.fits_now(rows, *_tables(view, allocator))
     return fits
 
 
@@ -53,19 +49,9 @@ def list_pass(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -
     """
     Return what :func:`start_in_order` decides, packed as by :mod:`cpsched.kernels.start_log`.
     """
-    store, memory = view.waiting.store, allocator.memory
-    memory.prepare_room(view)
-    packed: IntArray = listing.list_pass(
-        allocator.order_for(store),
-        stop,
-        rows,
-        store.columns,
-        store.shapes,
-        view.eligible,
-        memory.main,
-        view.free,
-        memory.job_classes,
-    )
+    allocator.memory.prepare_room(view)
+    policy = allocator.order_for(view.waiting.store)
+    packed: IntArray = listing.list_pass(policy, stop, rows, *_tables(view, allocator))
     return packed
 
 
@@ -88,25 +74,13 @@ def easy_pass(
     rule
         See :data:`cpsched.kernels.easy.EASY`.
     """
-    store, memory, running = view.waiting.store, allocator.memory, view.running
+    memory = allocator.memory
     memory.prepare(view)
+    policy = allocator.order_for(view.waiting.store)
     packed: IntArray = easy.easy_pass(
-        allocator.order_for(store),
-        rule,
-        view.now,
-        rows,
-        behind,
-        memory.class_of,
-        store.columns,
-        store.shapes,
-        view.eligible,
-        memory.main,
-        memory.job_classes,
-        view.free,
-        running.rows,
-        running.arena.node,
-        running.arena.amount,
-    )
+        policy, rule, view.now, rows, behind, memory.class_of,
+        *_tables(view, allocator), *_running(view),
+    )  # fmt: skip
     return packed
 
 
@@ -121,23 +95,10 @@ def plan_pass(
     packed, planned
         What starts, packed as by :mod:`cpsched.kernels.start_log`, and the planned starts.
     """
-    store, memory, running = view.waiting.store, allocator.memory, view.running
-    memory.prepare_room(view)
+    allocator.memory.prepare_room(view)
+    policy = allocator.order_for(view.waiting.store)
     packed, planned = planning.plan_pass(
-        allocator.order_for(store),
-        view.now,
-        rows,
-        depth,
-        int(full),
-        store.columns,
-        store.shapes,
-        view.eligible,
-        memory.main,
-        memory.job_classes,
-        view.free,
-        running.rows,
-        running.arena.node,
-        running.arena.amount,
+        policy, view.now, rows, depth, int(full), *_tables(view, allocator), *_running(view)
     )
     return packed, planned
 
@@ -186,22 +147,27 @@ def with_plan(view: View, decision: Decision, rows: IntArray, planned: IntArray)
     )
 
 
-def candidates(view: View, priority: Priority, memory: Memory) -> IntArray:
+def candidates(view: View, priority: Priority, allocator: Allocator) -> IntArray:
     """Return the rows, in queue order, of the jobs worth ranking: see the kernel."""
-    store = view.waiting.store
-    memory.prepare(view)
+    allocator.memory.prepare(view)
     rows: IntArray = pass_state.candidates(
-        priority.by_age,
-        view.waiting.rows,
-        memory.class_of,
-        memory.main,
-        memory.job_classes,
-        view.free,
-        store.columns,
-        store.shapes,
-        view.eligible,
+        priority.by_age, view.waiting.rows, allocator.memory.class_of, *_tables(view, allocator)
     )
     return rows
+
+
+def _tables(view: View, allocator: Allocator) -> tuple[Any, ...]:
+    """Return the arrays that every pass takes, in its order."""
+    store, memory = view.waiting.store, allocator.memory
+    return (
+        store.columns, store.shapes, view.eligible, memory.main, memory.job_classes, view.free,
+    )  # fmt: skip
+
+
+def _running(view: View) -> tuple[Any, ...]:
+    """Return the running jobs by expected end, and their allocations."""
+    running = view.running
+    return running.rows, running.arena.node, running.arena.amount
 
 
 def frozen(rows: IntArray) -> IntArray:

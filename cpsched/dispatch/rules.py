@@ -104,7 +104,7 @@ class Prb(LearningDispatcher):
 
     def choose(self, view: View) -> Decision:
         """Start what fits; only jobs that fit on their own are worth ranking."""
-        rows = candidates(view, self.priority, self.allocator.memory)
+        rows = candidates(view, self.priority, self.allocator)
         if not len(rows):
             return NOTHING
         if len(rows) > 1:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import numpy as np
+from typing import TYPE_CHECKING, NamedTuple
 
+from cpsched.kernels.arrays import FAR
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.pass_state import CAPACITY, RUNS, WORK
 from cpsched.kernels.profile import (
     GROUPS,
-    SEGMENTS,
     SPARE,
-    add_ends,
-    cut_at,
-    expected_ends,
+    give_back,
     group_from,
     group_places,
     grouped,
@@ -20,45 +18,76 @@ from cpsched.kernels.profile import (
 )
 from cpsched.kernels.rooms import amount_on
 from cpsched.kernels.runs import begin_at
-from cpsched.model.columns import RUNTIME_ESTIMATE, SHAPE
+from cpsched.model.columns import (
+    EXPECTED_END,
+    RUNTIME_ESTIMATE,
+    SHAPE,
+)
+
+if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
+
+
+class Ends(NamedTuple):
+    """
+    Jobs whose ends give something back.
+
+    Attributes
+    ----------
+    now
+        Who should have ended by now ends in the next second.
+    running
+        Rows of the running ones, by expected end.
+    arena_node, arena_amount
+        Their allocations.
+    log
+        Those that start now, see :mod:`cpsched.kernels.start_log`; all of it counts.
+    cols, shapes, capacity
+        Of the jobs and the machine.
+    """
+
+    now: int
+    running: IntArray
+    arena_node: IntArray
+    arena_amount: IntArray
+    log: IntArray
+    cols: IntArray
+    shapes: IntArray
+    capacity: IntArray
 
 
 @inner
-def profile_ahead(now, state, running, arena_node, arena_amount, log, used, segments):
-    """
-    Return what is free from now on, as running jobs end and those that start now.
+def ends_of(now, state, running, arena_node, arena_amount, log):
+    """Return the ends of some running jobs and of those that start now."""
+    capacity = state.node_tables[CAPACITY]
+    return Ends(now, running, arena_node, arena_amount, log, state.cols, state.shapes, capacity)
 
-    Within a group, nodes have the same running jobs and the same starts in the log.
+
+@inner
+def profile_now(state, ends, segments):
+    """
+    Return the profile of one segment of what is free now, and its groups by their first node.
+
+    Within a group, nodes have the same running jobs and the same starts.
 
     Parameters
     ----------
-    running
-        Rows of jobs, by expected end; one that has passed counts as the next second.
-    log, used
-        What starts now, see :mod:`cpsched.kernels.start_log`.
     segments
-        Room for so many segments, and for one more for each start.
+        Room for so many segments.
     """
-    work, cols = state.node_tables[WORK], state.cols
-    num_nodes = len(work)
+    work = state.node_tables[WORK]
     begins = state.bits[RUNS].copy()
-    mark_allocations(begins, num_nodes, cols, running, arena_node, arena_amount)
-    starts = _mark_starts(begins, num_nodes, log, used)
-    profile = grouped(now, begins, np.zeros(0, dtype=np.bool_), work, segments + starts, SPARE)
-    ends = expected_ends(cols, running)
-    add_ends(profile, cols, running, ends, arena_node, arena_amount, num_nodes)
-    if starts > 0:
-        places = group_places(profile.first, profile.num[GROUPS], num_nodes)
-        _add_starts(now, state, profile, places, log, used)
-    return profile
+    mark_allocations(begins, len(work), ends.cols, ends.running, ends.arena_node, ends.arena_amount)
+    _mark_starts(begins, len(work), ends.log)
+    profile = grouped(ends.now, begins, work, segments, SPARE)
+    return profile, group_places(profile.first, profile.num[GROUPS], len(work))
 
 
 @leaf
-def _mark_starts(begins, num_nodes, log, used):
-    """Mark where starts begin and end, as ``mark_allocations`` does; return how many there are."""
-    count = 0
+def _mark_starts(begins, num_nodes, log):
+    """Mark where starts begin and end, as ``mark_allocations`` does."""
     at = 0
-    while at < used:
+    while at < len(log):
         end = at + 2 + 2 * log[at + 1]
         for k in range(at + 2, end, 2):
             node = log[k]
@@ -67,27 +96,50 @@ def _mark_starts(begins, num_nodes, log, used):
             if (k + 2 == end or log[k + 2] != node + 1) and node + 1 < num_nodes:
                 begin_at(begins, node + 1)
         at = end
-        count += 1
-    return count
 
 
 @leaf
-def _add_starts(now, state, profile, places, log, used):
-    """Add what the starts in a log give back when they end; ``places`` are those of groups."""
-    cols, shapes, capacity = state.cols, state.shapes, state.node_tables[CAPACITY]
-    num, rows, levels, room = profile.num, profile.rows, profile.levels, profile.room
-    first, size = profile.first, profile.size
+def next_end(ends, after, k):
+    """Return when the next job ends after a second, FAR for never; ``k`` running ones have."""
+    cols, log = ends.cols, ends.log
+    second = FAR
+    if k < len(ends.running):
+        second = max(cols[ends.running[k], EXPECTED_END], ends.now + 1)
     at = 0
-    while at < used:
-        row, end = log[at], at + 2 + 2 * log[at + 1]
-        begin, _ = cut_at(profile, 0, now + max(cols[row, RUNTIME_ESTIMATE], 1))
-        for k in range(at + 2, end, 2):
-            g = group_from(first, num[GROUPS], places, log[k])
-            if g < 0:
-                continue
-            for r in range(levels.shape[2]):
-                amount = amount_on(shapes, cols[row, SHAPE], capacity, log[k], log[k + 1], r)
-                for i in range(begin, num[SEGMENTS]):
-                    levels[rows[i], g, r] += amount
-                    room[rows[i], r] += amount * size[g]
+    while at < len(log):
+        end = ends.now + max(cols[log[at], RUNTIME_ESTIMATE], 1)
+        if after < end < second:
+            second = end
+        at += 2 + 2 * log[at + 1]
+    return second
+
+
+@leaf
+def end_jobs(ends, second, k, profile, places, row):
+    """
+    Add what the jobs held that end at a second to a row of a profile.
+
+    Returns how many of the running ones have ended then, ``k`` before.
+    """
+    cols, running, log = ends.cols, ends.running, ends.log
+    shapes, capacity = ends.shapes, ends.capacity
+    levels, room, first, size = profile.levels, profile.room, profile.first, profile.size
+    num_groups, num_kinds = profile.num[GROUPS], room.shape[1]
+    while k < len(running) and max(cols[running[k], EXPECTED_END], ends.now + 1) == second:
+        give_back(profile, row, places, running[k], cols, ends.arena_node, ends.arena_amount)
+        k += 1
+    at = 0
+    while at < len(log):
+        job, end = log[at], at + 2 + 2 * log[at + 1]
+        if ends.now + max(cols[job, RUNTIME_ESTIMATE], 1) == second:
+            for i in range(at + 2, end, 2):
+                g = group_from(first, num_groups, places, log[i])
+                if g >= 0:
+                    for r in range(num_kinds):
+                        amount = amount_on(
+                            shapes, cols[job, SHAPE], capacity, log[i], log[i + 1], r
+                        )
+                        levels[row, g, r] += amount
+                        room[row, r] += amount * size[g]
         at = end
+    return k

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.ahead import profile_ahead
-from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO
+from cpsched.kernels.ahead import end_jobs, ends_of, next_end, profile_now
+from cpsched.kernels.arrays import FAR, NONE, ZERO
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.list_pass import start_now
@@ -40,7 +40,7 @@ from cpsched.kernels.pass_state import (
     within_counts,
 )
 from cpsched.kernels.placing import choose, choose_preferring
-from cpsched.kernels.profile import GROUPS, SEGMENTS, groups_of, split_groups, take_off
+from cpsched.kernels.profile import SEGMENTS, copy_row, groups_of, split_groups, take_off
 from cpsched.kernels.rooms import FITS, MANY, request_of, room_on, shortage
 from cpsched.kernels.start_log import note_start, packed
 from cpsched.model.columns import EXPECTED_END, SHAPE
@@ -52,6 +52,7 @@ FIFO, EASY, PLAIN = (np.int64(rule) for rule in range(3))
 
 #: The segments of the profile: now, and from the reservation on.
 NOW, THEN = np.int64(0), np.int64(1)
+_SEGMENTS = np.int64(2)
 
 #: At first this many running jobs are considered, those that end first.
 _FIRST_ENDS = 16
@@ -69,34 +70,42 @@ def _excess(rule, level, high, low, groups, num_kinds):
 
 
 @inner
-def _first_place(rule, machine, state, request, profile, until):
+def _first_place(rule, machine, state, request, ends, until):
     """
-    Find the first segment that begins before a second and in which a job can be placed, and where.
+    Find the first second before another at which a job can be placed, and where.
 
-    Levels never fall from one segment to the next. Returns -1 and no pieces where there is none.
+    Returns
+    -------
+    second, pieces, profile
+        No pieces where there is none; and what is free now and then.
     """
-    groups, num_kinds = groups_of(profile), len(machine.scarce)
+    num_kinds = len(machine.scarce)
+    profile, places = profile_now(state, ends, _SEGMENTS)
+    copy_row(profile, NOW, THEN)
+    profile.rows[THEN] = THEN
+    profile.num[SEGMENTS] = 2
+    groups, level = groups_of(profile), profile.levels[THEN]
     rooms = np.empty(len(groups.first), dtype=np.int64)
-    for at in range(1, profile.num[SEGMENTS]):
-        if profile.times[at] >= until:
-            break
-        row = profile.rows[at]
-        if state.head[SUMMED] != 0 and not enough_in_all(
-            profile.room[row], machine.shapes, request.shape, request.units
-        ):
+    sums = profile.room[THEN]
+    summed = state.head[SUMMED] != 0
+    second = ends.now
+    k = 0
+    while True:
+        second = next_end(ends, second, k)
+        if second >= until:
+            return FAR, np.empty((0, 3), dtype=np.int64), profile
+        k = end_jobs(ends, second, k, profile, places, THEN)
+        if summed and not enough_in_all(sums, machine.shapes, request.shape, request.units):
             continue
-        level = profile.levels[row]
-        if shortage(machine, level, groups, request, rooms) != FITS:
-            continue
-        gained = _excess(rule, profile.levels, row, NOW, groups, num_kinds)
-        pieces = choose_preferring(machine, level, gained, groups, request)
-        if len(pieces) > 0:
-            return at, pieces
-    return -1, np.empty((0, 3), dtype=np.int64)
+        if shortage(machine, level, groups, request, rooms) == FITS:
+            gained = _excess(rule, profile.levels, THEN, NOW, groups, num_kinds)
+            pieces = choose_preferring(machine, level, gained, groups, request)
+            if len(pieces) > 0:
+                return second, pieces, profile
 
 
 @inner
-def _reserve(rule, machine, state, request, now, running, arena_node, arena_amount, log, used):
+def _reserve(rule, machine, state, request, now, running, arena_node, arena_amount, log):
     """
     Find the first second at which a job can be placed, and where.
 
@@ -116,29 +125,11 @@ def _reserve(rule, machine, state, request, now, running, arena_node, arena_amou
         if len(some) < len(running):
             # What ends in this second or later is not looked at.
             until = max(state.cols[running[len(some)], EXPECTED_END], now + 1)
-        profile = profile_ahead(
-            now, state, some, arena_node, arena_amount, log, used, ONE + len(some)
-        )
-        at, pieces = _first_place(rule, machine, state, request, profile, until)
-        if at >= 0 or len(some) == len(running):
-            break
+        ends = ends_of(now, state, some, arena_node, arena_amount, log)
+        second, pieces, profile = _first_place(rule, machine, state, request, ends, until)
+        if second < until or len(some) == len(running):
+            return second, pieces, profile
         count *= 8
-    second = FAR
-    if at >= 0:
-        second = profile.times[at]
-        _keep_two(profile, at)
-    return second, pieces, profile
-
-
-@leaf
-def _keep_two(profile, at):
-    """Leave a profile its first segment and one more."""
-    levels, row = profile.levels, profile.rows[at]
-    for g in range(profile.num[GROUPS]):
-        for r in range(levels.shape[2]):
-            levels[THEN, g, r] = levels[row, g, r]
-    profile.rows[THEN] = THEN
-    profile.num[SEGMENTS] = 2
 
 
 @inner
@@ -314,7 +305,7 @@ def easy_pass(
             break
         shadow, pieces, profile = _reserve(
             rule, machine, state, request_of(cols, row), now, running, arena_node, arena_amount,
-            log, used,
+            log[:used],
         )  # fmt: skip
         if len(pieces) == 0:
             job_classes[class_at(state, class_of, row), CLASS_DEAD] = this_pass

@@ -16,8 +16,8 @@ import numpy as np
 from numba import types
 
 from cpsched.kernels import easy, ledger
-from cpsched.kernels.arrays import FAR
 from cpsched.kernels.compiling import kernel
+from cpsched.kernels.events import SECOND, next_second, pop, push
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.pass_state import FULL
 from cpsched.kernels.start_log import HEADER, amounts_in
@@ -54,8 +54,6 @@ COUNTERS = np.dtype(
     ]
 )
 
-# Columns of the heap of ends.
-_SECOND, _COUNTER, _ROW = range(3)
 _gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
 _CLOCK = np.int32(time.CLOCK_MONOTONIC)
 
@@ -101,8 +99,8 @@ class Record(NamedTuple):
     """
     What the simulator keeps: ends to come and what is written down.
 
-    ``events`` is a heap of (second, counter, row) with room for all jobs; ``start`` and ``end`` are
-    by job, ``runs`` as ``record_runs`` has them, ``seconds`` by decision.
+    ``events`` is a heap (:mod:`cpsched.kernels.events`) with room for all jobs; ``start`` and
+    ``end`` are by job, ``runs`` as ``record_runs`` has them, ``seconds`` by decision.
     """
 
     events: IntArray
@@ -127,52 +125,11 @@ def _clock(spare):
 
 
 @leaf
-def _is_before(events, a, b):
-    if events[a, _SECOND] != events[b, _SECOND]:
-        return events[a, _SECOND] < events[b, _SECOND]
-    return events[a, _COUNTER] < events[b, _COUNTER]
-
-
-@leaf
-def _swap(events, a, b):
-    for k in range(3):
-        events[a, k], events[b, k] = events[b, k], events[a, k]
-
-
-@leaf
-def _push(events, size, second, counter, row):
-    """Put an end into the heap."""
-    events[size, _SECOND], events[size, _COUNTER], events[size, _ROW] = second, counter, row
-    at = size
-    while at > 0 and _is_before(events, at, (at - 1) // 2):
-        _swap(events, at, (at - 1) // 2)
-        at = (at - 1) // 2
-
-
-@leaf
-def _pop(events, size):
-    """Take the first out of the heap; return its row."""
-    row = events[0, _ROW]
-    last = size - 1
-    _swap(events, 0, last)
-    at = 0
-    while 2 * at + 1 < last:
-        child = 2 * at + 1
-        if child + 1 < last and _is_before(events, child + 1, child):
-            child += 1
-        if not _is_before(events, child, at):
-            break
-        _swap(events, at, child)
-        at = child
-    return row
-
-
-@leaf
 def _end_jobs(count, tables, lists, record):
     """End the jobs that end now."""
     now, events = count.now, record.events
-    while count.num_events > 0 and events[0, _SECOND] == now:
-        row = _pop(events, count.num_events)
+    while count.num_events > 0 and events[0, SECOND] == now:
+        row = pop(events, count.num_events)
         count.num_events -= 1
         count.arena_held -= _release(
             tables.cols, row, tables.free, lists.arena_node, lists.arena_amount, lists.running,
@@ -199,14 +156,10 @@ def _admit_jobs(count, log, cols, queue):
 @leaf
 def _to_decision(count, limit, until, log, tables, lists, memory, record):
     """Go on to the next decision; return -1 there, or why the loop ends before it."""
-    submit, events = log.submit, record.events
+    submit = log.submit
     while True:
         if count.is_due == 0:
-            second = FAR
-            if count.next_submit < len(submit):
-                second = submit[count.next_submit]
-            if count.num_events > 0:
-                second = min(second, events[0, _SECOND])
+            second = next_second(record.events, count.num_events, submit, count.next_submit)
             if second >= until:
                 return IDLE
             if second > count.now and count.decisions >= limit:
@@ -269,7 +222,7 @@ def _carry_out(count, packed, amount_of, log, tables, lists, record):
         count.num_running += 1
         count.counter += 1
         end = count.now + min(log.runtime[row], log.requested[row])
-        _push(record.events, count.num_events, end, count.counter, row)
+        push(record.events, count.num_events, end, count.counter, row)
         count.num_events += 1
         record.start[row] = count.now
         count.runs_used = _record_runs(

@@ -110,7 +110,7 @@ def start_now(policy, state, row, log, used):
 
 
 @kernel
-def list_pass(policy, stop, rows, cols, shapes, eligible, memory, free, job_classes):
+def list_pass(policy, stop, rows, cols, shapes, eligible, memory, job_classes, free):
     """
     Start jobs in the order given, as long as they fit.
 
@@ -142,7 +142,7 @@ def list_pass(policy, stop, rows, cols, shapes, eligible, memory, free, job_clas
 
 
 @kernel
-def fits_now(rows, cols, shapes, eligible, memory, free, job_classes):
+def fits_now(rows, cols, shapes, eligible, memory, job_classes, free):
     """
     Return for each job whether it could start now alone.
 

@@ -503,7 +503,7 @@ def class_at(state, class_of, row):
 
 
 @kernel
-def candidates(by_age, queue, class_of, memory, job_classes, free, cols, shapes, eligible):
+def candidates(by_age, queue, class_of, cols, shapes, eligible, memory, job_classes, free):
     """
     Return the jobs worth ranking: those that could start now on their own, in queue order.
 

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.kernels.ahead import profile_ahead
+from cpsched.kernels.ahead import end_jobs, ends_of, next_end, profile_now
 from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.list_pass import start_now
 from cpsched.kernels.pass_state import begin_pass, machine_of, may_fit, state_of, take
-from cpsched.kernels.profile import GROUPS, SEGMENTS, Profile, occupy_groups, split_groups
-from cpsched.kernels.rooms import Request, machine_at, request_of, single_nodes
+from cpsched.kernels.profile import (
+    SEGMENTS,
+    copy_row,
+    occupy_groups,
+    profile_of_nodes,
+    split_groups,
+)
+from cpsched.kernels.rooms import Request, machine_at, request_of
 from cpsched.kernels.start_bounds import asks_of, numbered, occupy_known, remember, seen_start
 from cpsched.kernels.start_log import note_start, packed
 from cpsched.kernels.windows import find_window
-from cpsched.model.columns import NODES_MAX, NODES_MIN, SHAPE, UNITS
 
 
 @leaf
@@ -24,6 +29,25 @@ def _last_candidate(state, rows, first, last):
     while last >= first and not may_fit(state, rows[last]):
         last -= 1
     return last
+
+
+@inner
+def _profile(state, ends, segments):
+    """Return what is free over time as jobs end, with room for so many segments."""
+    profile, places = profile_now(state, ends, segments)
+    second = ends.now
+    last = k = 0
+    while True:
+        second = next_end(ends, second, k)
+        if second == FAR:
+            break
+        last += 1
+        profile.times[last] = second
+        profile.rows[last] = last
+        copy_row(profile, last - 1, last)
+        k = end_jobs(ends, second, k, profile, places, last)
+    profile.num[SEGMENTS] = last + 1
+    return profile
 
 
 @kernel
@@ -76,8 +100,8 @@ def plan_pass(
         last = _last_candidate(state, rows, first, last)
     if last < first:
         return packed(log, used, cols, shapes, machine.capacity, NONE, ZERO, nothing), planned
-    segments = 1 + len(running) + last - first + 1
-    profile = profile_ahead(now, state, running, arena_node, arena_amount, log, used, segments)
+    ends = ends_of(now, state, running, arena_node, arena_amount, log[:used])
+    profile = _profile(state, ends, 1 + len(running) + len(rows))
     number, distinct = numbered(rows[first : last + 1], cols, len(shapes))
     asks = asks_of(number, distinct, len(profile.times))
     most, seen, num_seen = asks.most, asks.seen, asks.num_seen
@@ -119,52 +143,49 @@ def plan_pass(
     return packed(log, used, cols, shapes, machine.capacity, NONE, ZERO, nothing), planned
 
 
-@inner
-def _of_nodes(times, rows, levels, room, count):
-    """Return a profile whose groups are single nodes."""
-    num_nodes = levels.shape[1]
-    num = np.empty(2, dtype=np.int64)
-    num[SEGMENTS], num[GROUPS] = count, num_nodes
-    falls = np.ones(len(times), dtype=np.bool_)
-    fallen = np.ones((len(times), num_nodes), dtype=np.bool_)
-    nodes = single_nodes(num_nodes)
-    return Profile(
-        num, times, rows, levels, room, falls, fallen, nodes.first, nodes.size, nodes.line
-    )
-
-
 @kernel
-def first_window(
-    policy, job, duration, begin, until, times, rows, levels, room, count,
-    cols, shapes, eligible, capacity, scarce, places, low, takes,
+def list_on_nodes(
+    policy, rows, duration, order, occupies, cols, shapes, eligible, capacity, scarce, places,
+    times, levels,
 ):  # fmt: skip
     """
-    Find the first segment in ``[begin, until)`` at which a job fits for its whole duration.
+    Give jobs, in some order, the first window in which they fit on what nodes have over time.
 
-    For a profile of single nodes: ``levels`` of shape ``(rows, N, R)``, ``room`` their sums over
-    the nodes, ``low`` room for a level. Returns the segment (or -1), with the placement in
-    ``takes``.
+    Parameters
+    ----------
+    rows, duration
+        Of the n jobs: rows of the store, and for how many seconds.
+    order
+        Positions of the jobs.
+    occupies
+        Whether each takes its window from those after it.
+    times, levels
+        Nodes have ``levels[i]``, shape ``(N, R)``, from ``times[i]`` on; never decreasing.
+
+    Returns
+    -------
+    start, takes
+        -1 for a job that fits nowhere; units of each job on each node, shape ``(n, N)``.
     """
-    profile = _of_nodes(times, rows, levels, room, count)
-    request = Request(
-        cols[job, SHAPE], cols[job, UNITS], duration, cols[job, NODES_MIN], cols[job, NODES_MAX]
-    )
-    at, pieces = find_window(
-        machine_at(policy, shapes, eligible, capacity, scarce, places), request, begin, until,
-        profile, filled(len(times), FAR), low, ONE,
-    )  # fmt: skip
-    takes[:] = 0
-    for p in range(len(pieces)):
-        takes[pieces[p, 0]] = pieces[p, 2]
-    return at
-
-
-@kernel
-def occupy(at, end, takes, shape, shapes, capacity, times, rows, levels, room, count):
-    """Take a placement off a profile of single nodes; return its new number of segments."""
-    profile = _of_nodes(times, rows, levels, room, count)
-    pieces = np.empty((len(takes), 3), dtype=np.int64)
-    for n in range(len(takes)):
-        pieces[n, 0], pieces[n, 1], pieces[n, 2] = n, 1, takes[n]
-    occupy_groups(profile, at, end, pieces, shape, shapes, capacity)
-    return profile.num[SEGMENTS]
+    machine = machine_at(policy, shapes, eligible, capacity, scarce, places)
+    num_nodes, num_kinds = capacity.shape
+    profile = profile_of_nodes(times, levels, len(rows) if occupies else 0)
+    low = np.empty((num_nodes, num_kinds), dtype=np.int64)
+    start = filled(len(rows), NONE)
+    takes = np.zeros((len(rows), num_nodes), dtype=np.int64)
+    for job in order:
+        asked = request_of(cols, rows[job])
+        request = Request(asked.shape, asked.units, duration[job], asked.nodes_min, asked.nodes_max)
+        most = filled(len(profile.times), FAR)
+        at, pieces = find_window(
+            machine, request, ZERO, profile.num[SEGMENTS], profile, most, low, ONE
+        )
+        if at < 0:
+            continue
+        start[job] = profile.times[at]
+        for p in range(len(pieces)):
+            takes[job, pieces[p, 0]] = pieces[p, 2]
+        if occupies:
+            end = start[job] + duration[job]
+            occupy_groups(profile, at, end, pieces, request.shape, shapes, capacity)
+    return start, takes

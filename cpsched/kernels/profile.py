@@ -6,9 +6,6 @@ free now and the same running jobs on them are one group with one level. A place
 groups it uses in part. So there are as many groups as what runs and what is planned make
 different, whatever the number of nodes; and since a group is a run of nodes in their order, a
 choice among groups names the nodes that the same choice among nodes would.
-
-Nodes that no job can use for long *sleep*: they are in no group until a window is looked for behind
-the second at which the first of them is given something back (:mod:`cpsched.kernels.sleep`).
 """
 
 from __future__ import annotations
@@ -20,7 +17,7 @@ import numpy as np
 from cpsched.kernels.arrays import ONE, ZERO
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.rooms import Groups, amount_on
-from cpsched.kernels.runs import begin_at, begin_where_differs, run_end, words
+from cpsched.kernels.runs import begin_at, begin_where_differs, num_runs, run_end, words
 from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,
@@ -134,7 +131,7 @@ def mark_allocations(begins, num_nodes, cols, running, arena_node, arena_amount)
 
 
 @inner
-def grouped(now, begins, asleep, free, segments, spare):
+def grouped(now, begins, free, segments, spare):
     """
     Return the profile of one segment, in which what is free now stays so.
 
@@ -142,52 +139,62 @@ def grouped(now, begins, asleep, free, segments, spare):
     ----------
     begins
         Where groups begin.
-    asleep
-        Whether a node is left out; of length 0 where none is.
     segments, spare
         Room for that many segments, and for that many more groups.
     """
     num_nodes, num_kinds = free.shape
-    some_sleep = len(asleep) > 0
-    if some_sleep:
-        begins = begins.copy()
-        begin_where_differs(begins, asleep, ONE)
-    count = 0
-    n = 0
-    while n < num_nodes:
-        count += not (some_sleep and asleep[n])
-        n = run_end(begins, n, num_nodes)
-    width = min(num_nodes, count + spare)
-    first = np.empty(width, dtype=np.int64)
-    size = np.empty(width, dtype=np.int64)
-    line = np.empty(width, dtype=np.int64)
-    levels = np.empty((segments, width, num_kinds), dtype=np.int64)
-    room = np.empty((segments, num_kinds), dtype=np.int64)
-    times = np.empty(segments, dtype=np.int64)
-    rows = np.empty(segments, dtype=np.int64)
+    count = num_runs(begins)
+    profile = _empty(segments, min(num_nodes, count + spare), num_kinds)
+    levels, room = profile.levels, profile.room
+    first, size, line = profile.first, profile.size, profile.line
     room[0, :] = 0
-    g = 0
     n = 0
-    while n < num_nodes:
+    for g in range(count):
         end = run_end(begins, n, num_nodes)
-        if some_sleep and asleep[n]:
-            n = end
-            continue
-        first[g] = n
-        size[g] = end - n
-        line[g] = g
+        first[g], size[g], line[g] = n, end - n, g
         for r in range(num_kinds):
             levels[0, g, r] = free[n, r]
             room[0, r] += (end - n) * free[n, r]
-        g += 1
         n = end
-    num = np.empty(2, dtype=np.int64)
-    num[SEGMENTS], num[GROUPS] = 1, count
-    times[0] = now
-    rows[0] = 0
-    falls = np.zeros(segments, dtype=np.bool_)
-    fallen = np.zeros((segments, width), dtype=np.bool_)
-    return Profile(num, times, rows, levels, room, falls, fallen, first, size, line)
+    profile.num[SEGMENTS], profile.num[GROUPS] = 1, count
+    profile.times[0], profile.rows[0] = now, 0
+    return profile
+
+
+@inner
+def profile_of_nodes(times, levels, spare):
+    """Return the profile of single nodes with levels that never fall; ``spare`` more segments."""
+    count, num_nodes, num_kinds = levels.shape
+    profile = _empty(count + spare, num_nodes, num_kinds)
+    first, size, line = profile.first, profile.size, profile.line
+    for n in range(num_nodes):
+        first[n], size[n], line[n] = n, 1, n
+    for i in range(count):
+        profile.times[i], profile.rows[i] = times[i], i
+        profile.room[i, :] = 0
+        for n in range(num_nodes):
+            for r in range(num_kinds):
+                profile.levels[i, n, r] = levels[i, n, r]
+                profile.room[i, r] += levels[i, n, r]
+    profile.num[SEGMENTS], profile.num[GROUPS] = count, num_nodes
+    return profile
+
+
+@inner
+def _empty(segments, width, num_kinds):
+    """Return a profile of nothing with room for so many segments and groups."""
+    return Profile(
+        np.empty(2, dtype=np.int64),
+        np.empty(segments, dtype=np.int64),
+        np.empty(segments, dtype=np.int64),
+        np.empty((segments, width, num_kinds), dtype=np.int64),
+        np.empty((segments, num_kinds), dtype=np.int64),
+        np.zeros(segments, dtype=np.bool_),
+        np.zeros((segments, width), dtype=np.bool_),
+        np.empty(width, dtype=np.int64),
+        np.empty(width, dtype=np.int64),
+        np.empty(width, dtype=np.int64),
+    )
 
 
 @inner
@@ -227,85 +234,71 @@ def add_ends(profile, cols, running, ends, arena_node, arena_amount, num_nodes):
     ends
         When each of ``running`` is taken to end, in order.
     """
-    num, times, levels, room = profile.num, profile.times, profile.levels, profile.room
-    rows, size = profile.rows, profile.size
-    num_kinds = room.shape[1]
-    num_groups = num[GROUPS]
-    first_of = profile.first
-    places = group_places(first_of, num_groups, num_nodes)
+    times, rows = profile.times, profile.rows
+    places = group_places(profile.first, profile.num[GROUPS], num_nodes)
     last = 0
     for i in range(len(running)):
-        job, end = running[i], max(ends[i], times[0] + 1)
+        end = max(ends[i], times[0] + 1)
         if end > times[last]:
             last += 1
             times[last] = end
             rows[last] = last
+            copy_row(profile, last - 1, last)
+        give_back(profile, last, places, running[i], cols, arena_node, arena_amount)
+    profile.num[SEGMENTS] = last + 1
+
+
+@leaf
+def copy_row(profile, source, row):
+    """Make a row of a profile's levels a copy of another."""
+    levels, room = profile.levels, profile.room
+    for r in range(room.shape[1]):
+        room[row, r] = room[source, r]
+    for g in range(profile.num[GROUPS]):
+        for r in range(room.shape[1]):
+            levels[row, g, r] = levels[source, g, r]
+
+
+@leaf
+def give_back(profile, row, places, job, cols, arena_node, arena_amount):
+    """Add what a running job holds to a row of a profile; ``places`` are those of groups."""
+    levels, room, first, size = profile.levels, profile.room, profile.first, profile.size
+    num_groups, num_kinds = profile.num[GROUPS], room.shape[1]
+    begin = cols[job, ALLOC_FIRST]
+    for k in range(begin, begin + cols[job, ALLOC_COUNT]):
+        g = group_from(first, num_groups, places, arena_node[k])
+        if g >= 0:
             for r in range(num_kinds):
-                room[last, r] = room[last - 1, r]
-            for g in range(num_groups):
-                for r in range(num_kinds):
-                    levels[last, g, r] = levels[last - 1, g, r]
-        first = cols[job, ALLOC_FIRST]
-        for k in range(first, first + cols[job, ALLOC_COUNT]):
-            g = group_from(first_of, num_groups, places, arena_node[k])
-            if g >= 0:
-                for r in range(num_kinds):
-                    levels[last, g, r] += arena_amount[k, r]
-                    room[last, r] += arena_amount[k, r] * size[g]
-    num[SEGMENTS] = last + 1
+                levels[row, g, r] += arena_amount[k, r]
+                room[row, r] += arena_amount[k, r] * size[g]
 
 
 @inner
-def grow(profile, spare):
-    """Return a profile with room for more groups."""
-    num_groups = profile.num[GROUPS]
+def _resized(profile, segments, width):
+    """Return a profile with room for so many segments and groups, no fewer than it has."""
+    num_segments, num_groups = profile.num
     num_kinds = profile.room.shape[1]
-    width = num_groups + spare
-    first = np.empty(width, dtype=np.int64)
-    size = np.empty(width, dtype=np.int64)
-    line = np.empty(width, dtype=np.int64)
-    levels = np.empty((profile.levels.shape[0], width, num_kinds), dtype=np.int64)
-    fallen = np.zeros((profile.levels.shape[0], width), dtype=np.bool_)
+    larger = _empty(segments, width, num_kinds)
+    first, size, line = larger.first, larger.size, larger.line
     for g in range(num_groups):
-        first[g] = profile.first[g]
-        size[g] = profile.size[g]
-        line[g] = profile.line[g]
-    for i in range(profile.num[SEGMENTS]):
+        first[g], size[g], line[g] = profile.first[g], profile.size[g], profile.line[g]
+    for i in range(num_segments):
+        larger.times[i], larger.rows[i] = profile.times[i], profile.rows[i]
+        larger.falls[i] = profile.falls[i]
+        for r in range(num_kinds):
+            larger.room[i, r] = profile.room[i, r]
         for g in range(num_groups):
-            fallen[i, g] = profile.fallen[i, g]
+            larger.fallen[i, g] = profile.fallen[i, g]
             for r in range(num_kinds):
-                levels[i, g, r] = profile.levels[i, g, r]
-    return Profile(
-        profile.num, profile.times, profile.rows, levels, profile.room, profile.falls, fallen,
-        first, size, line,
-    )  # fmt: skip
+                larger.levels[i, g, r] = profile.levels[i, g, r]
+    larger.num[SEGMENTS], larger.num[GROUPS] = num_segments, num_groups
+    return larger
 
 
 @inner
 def with_segments(profile, segments):
     """Return a profile with room for so many segments, more than it has."""
-    _, width, num_kinds = profile.levels.shape
-    num_groups = profile.num[GROUPS]
-    times = np.empty(segments, dtype=np.int64)
-    rows = np.empty(segments, dtype=np.int64)
-    levels = np.empty((segments, width, num_kinds), dtype=np.int64)
-    room = np.empty((segments, num_kinds), dtype=np.int64)
-    falls = np.zeros(segments, dtype=np.bool_)
-    fallen = np.zeros((segments, width), dtype=np.bool_)
-    for i in range(profile.num[SEGMENTS]):
-        times[i] = profile.times[i]
-        rows[i] = profile.rows[i]
-        falls[i] = profile.falls[i]
-        for r in range(num_kinds):
-            room[i, r] = profile.room[i, r]
-        for g in range(num_groups):
-            fallen[i, g] = profile.fallen[i, g]
-            for r in range(num_kinds):
-                levels[i, g, r] = profile.levels[i, g, r]
-    return Profile(
-        profile.num, times, rows, levels, room, falls, fallen, profile.first, profile.size,
-        profile.line,
-    )  # fmt: skip
+    return _resized(profile, segments, len(profile.line))
 
 
 @leaf
@@ -371,7 +364,8 @@ def split_groups(profile, pieces):
     """Return a profile, with more room where there is too little, after :func:`_split_pieces`."""
     needed = profile.num[GROUPS] + _num_splits(profile, pieces)
     if needed > len(profile.line):
-        profile = grow(profile, 2 * needed)
+        width = profile.num[GROUPS] + 2 * needed
+        profile = _resized(profile, len(profile.times), width)
     _split_pieces(profile, pieces)
     return profile
 
@@ -400,8 +394,6 @@ def cut_at(profile, at, second):
         Which one does, and the row that it is a new copy of; -1 if none is new.
     """
     num, times, rows = profile.num, profile.times, profile.rows
-    levels, room = profile.levels, profile.room
-    num_kinds = room.shape[1]
     count = num[SEGMENTS]
     last = at
     while last < count and times[last] < second:
@@ -414,11 +406,7 @@ def cut_at(profile, at, second):
     times[last] = second
     rows[last] = count
     source = rows[last - 1]
-    for r in range(num_kinds):
-        room[count, r] = room[source, r]
-    for g in range(num[GROUPS]):
-        for r in range(num_kinds):
-            levels[count, g, r] = levels[source, g, r]
+    copy_row(profile, source, count)
     num[SEGMENTS] = count + 1
     return last, source
 

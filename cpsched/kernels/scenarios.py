@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.arrays import FAR, NONE, sort_by
+from cpsched.kernels.arrays import FAR, NONE
 from cpsched.kernels.compiling import kernel
+from cpsched.kernels.events import SECOND, next_second, pop, push
 from cpsched.kernels.inner import inner, leaf
 
 if TYPE_CHECKING:
@@ -27,9 +28,9 @@ _OVERDUE = 10.0
 _AREA = 0.003
 
 
-#: Numbers that change while a scenario goes on: ends that have come and all ends, jobs that wait,
-#: and jobs that have arrived.
-_ENDED, _ENDS, _WAITING, _ARRIVED = range(4)
+#: Numbers that change while a scenario goes on: ends to come, slots that have been in use, jobs
+#: that wait, and jobs that have arrived.
+_ENDS, _SLOTS, _WAITING, _ARRIVED = range(4)
 
 
 class Jobs(NamedTuple):
@@ -85,11 +86,11 @@ class _Pool(NamedTuple):
     Attributes
     ----------
     num
-        See :data:`_ENDED` and the numbers beside it.
+        See :data:`_ENDS` and the numbers beside it.
     room, beside
         What is free of each kind, now and beside a reservation.
-    end, owner
-        The ends, sorted, and whose they are.
+    events
+        The ends to come of slots, see :mod:`cpsched.kernels.events`.
     promised, by_promise
         When reservations take each slot to end, and the slots in that order.
     gone
@@ -101,8 +102,7 @@ class _Pool(NamedTuple):
     num: IntArray
     room: IntArray
     beside: IntArray
-    end: IntArray
-    owner: IntArray
+    events: IntArray
     promised: IntArray
     by_promise: IntArray
     gone: AnyArray
@@ -173,22 +173,17 @@ def _pool_of(jobs, running, remaining, now, free):
     size = num_running + len(jobs.key)
     pool = _Pool(
         np.zeros(4, dtype=np.int64), free.copy(), free.copy(),
-        np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64),
-        np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64),
-        np.zeros(size, dtype=np.bool_), np.empty(len(jobs.key), dtype=np.int64),
+        np.empty((size, 3), dtype=np.int64), np.empty(size, dtype=np.int64),
+        np.empty(size, dtype=np.int64), np.zeros(size, dtype=np.bool_),
+        np.empty(len(jobs.key), dtype=np.int64),
     )  # fmt: skip
-    by_end = np.empty(num_running)
     for i in range(num_running):
-        by_end[i] = remaining[i]
-        pool.owner[i] = i
-    sort_by(by_end, pool.owner, num_running)
-    for i in range(num_running):
-        pool.end[i] = now + remaining[pool.owner[i]]
+        push(pool.events, i, now + remaining[i], i, i)
         pool.promised[i] = running.promised[i]
         pool.by_promise[i] = running.by_promise[i]
     for i in range(len(jobs.turn)):
         pool.queue[i] = jobs.turn[i]
-    pool.num[_ENDS] = num_running
+    pool.num[_ENDS] = pool.num[_SLOTS] = num_running
     pool.num[_WAITING] = pool.num[_ARRIVED] = len(jobs.turn)
     return pool
 
@@ -211,7 +206,7 @@ def _shadow_of(time, job, jobs, running, pool):
     for r in range(len(beside)):
         beside[r] = pool.room[r] - jobs.demand[job, r]
     shadow = FAR
-    for i in range(pool.num[_ENDS]):
+    for i in range(pool.num[_SLOTS]):
         slot = pool.by_promise[i]
         if pool.gone[slot]:
             continue
@@ -243,19 +238,13 @@ def _start(time, job, runtime, jobs, running, pool):
     for r in range(len(pool.room)):
         pool.room[r] -= jobs.demand[job, r]
     pool.promised[slot] = time + jobs.reserved[job]
-    k = pool.num[_ENDS]
+    k = pool.num[_SLOTS]
     while k > 0 and pool.promised[pool.by_promise[k - 1]] > pool.promised[slot]:
         pool.by_promise[k] = pool.by_promise[k - 1]
         k -= 1
     pool.by_promise[k] = slot
-    k = pool.num[_ENDS]
-    end = time + runtime[job]
-    while k > pool.num[_ENDED] and pool.end[k - 1] > end:
-        pool.end[k] = pool.end[k - 1]
-        pool.owner[k] = pool.owner[k - 1]
-        k -= 1
-    pool.end[k] = end
-    pool.owner[k] = slot
+    pool.num[_SLOTS] += 1
+    push(pool.events, pool.num[_ENDS], time + runtime[job], slot, slot)
     pool.num[_ENDS] += 1
 
 
@@ -313,27 +302,14 @@ def _start_queue(time, least, runtime, jobs, running, pool, patience):
 
 
 @leaf
-def _next_event(jobs, pool):
-    """Return when the next job ends or arrives."""
-    time = FAR
-    if pool.num[_ENDED] < pool.num[_ENDS]:
-        time = pool.end[pool.num[_ENDED]]
-    if pool.num[_ARRIVED] < len(jobs.ready):
-        time = min(time, jobs.ready[pool.num[_ARRIVED]])
-    return time
-
-
-@leaf
 def _end_jobs(time, jobs, running, pool):
     """Free what the jobs held that end at a second."""
-    at = pool.num[_ENDED]
-    while at < pool.num[_ENDS] and pool.end[at] == time:
-        slot = pool.owner[at]
+    while pool.num[_ENDS] > 0 and pool.events[0, SECOND] == time:
+        slot = pop(pool.events, pool.num[_ENDS])
+        pool.num[_ENDS] -= 1
         pool.gone[slot] = True
         for r in range(len(pool.room)):
             pool.room[r] += _held_by(slot, r, jobs, running)
-        at += 1
-    pool.num[_ENDED] = at
 
 
 @leaf
@@ -361,7 +337,7 @@ def _roll_out(now, starts, runtime, least, jobs, running, pool, patience):
     """
     total = _start_proposed(now, starts, runtime, jobs, running, pool, patience)
     while pool.num[_WAITING] > 0 or pool.num[_ARRIVED] < len(jobs.ready):
-        time = _next_event(jobs, pool)
+        time = next_second(pool.events, pool.num[_ENDS], jobs.ready, pool.num[_ARRIVED])
         if time == FAR:
             return total + 1e12 * pool.num[_WAITING]
         _end_jobs(time, jobs, running, pool)

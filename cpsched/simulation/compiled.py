@@ -28,13 +28,14 @@ if TYPE_CHECKING:
 #: A call of the loop takes about this many seconds, so that its overhead is negligible.
 _SECONDS = 0.1
 _FIRST_DECISIONS = 1024
+_BUILT_IN = (Fifo, Easy, Conservative)
 
 
 def rule_of(dispatcher: Dispatcher) -> np.int64 | None:
     """Return the rule by which the compiled loop does what a dispatcher does, None for none."""
     # What derives from a built-in dispatcher may decide differently.
-    if type(dispatcher) in (Fifo, Easy, Conservative) and dispatcher.in_queue_order:
-        return dispatcher.rule
+    if isinstance(dispatcher, _BUILT_IN) and type(dispatcher) in _BUILT_IN:
+        return dispatcher.rule if dispatcher.in_queue_order else None
     return None
 
 

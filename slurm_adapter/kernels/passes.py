@@ -78,8 +78,7 @@ def _passes(order, given, begins, held):
     """
     records, rules = given.records, given.rules
     numbers = rules.numbers
-    asleep = np.zeros(0, dtype=np.bool_)
-    profile = grouped(numbers[r.NOW], begins, asleep, held.free, ONE, SPARE)
+    profile = grouped(numbers[r.NOW], begins, held.free, ONE, SPARE)
     log = np.empty(64, dtype=np.int64)
     placed = np.empty(64, dtype=np.int64)
     used = num_placed = ZERO
@@ -92,7 +91,7 @@ def _passes(order, given, begins, held):
     jobs = candidates(order, records, numbers, placed, num_placed)
     if numbers[r.MAIN] and len(rules.nodes) > 0:
         # What was free beside what has started, whoever waits for it.
-        profile = grouped(numbers[r.NOW], begins, asleep, held.free, ONE, SPARE)
+        profile = grouped(numbers[r.NOW], begins, held.free, ONE, SPARE)
         profile = without_placed(placed, num_placed, given, profile, False)
     fits, last = that_fit(jobs, given, profile)
     jobs = jobs[: last + 1]
@@ -103,7 +102,7 @@ def _passes(order, given, begins, held):
         ends = expected_ends(given.cols, held.running)
         distinct = _coarse(ends, numbers)
         segments = distinct + len(started) + 2 * len(rules.kept_from) + _SPARE_SEGMENTS
-        profile = grouped(numbers[r.NOW], begins, asleep, held.free, segments, SPARE)
+        profile = grouped(numbers[r.NOW], begins, held.free, segments, SPARE)
         add_ends(profile, given.cols, held.running, ends, held.node, held.amount, len(held.free))
         profile = without_placed(placed, num_placed, given, profile, True)
         log, used, placed, num_placed = backfill_pass(jobs, fits, given, profile, log, used)

@@ -290,7 +290,7 @@ def test_a_depth_plans_only_what_it_reserves():
     They were reported as planned for 15, on top of each other or of whoever comes.
     """
     state = at_zero((4, 5, None), (2, 20, None), (1, 20, None))
-    assert decide(state, Conservative(depth=1)) == ([], {0: 10})
+    assert decide(state, Conservative(depth=1)) == ([], {0: 10}, [0])
 
 
 def test_a_job_needs_the_same_nodes_for_all_of_its_time():
@@ -326,7 +326,7 @@ def test_a_job_that_can_never_start_reserves_nothing():
         ),
     )
     for depth in (None, 1):
-        started, planned = decide(state, Conservative(depth=depth))
+        started, planned = decide(state, Conservative(depth=depth))[:2]
         assert started == [2]
         assert planned == {1: 5}
 
