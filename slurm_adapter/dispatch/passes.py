@@ -17,7 +17,7 @@ from cpsched.api.kernels import FAR
 from cpsched.api.model import NOTHING, immutable
 from cpsched.api.model import columns as c
 from slurm_adapter.dispatch.machine import Machine
-from slurm_adapter.dispatch.queue import Running, SortedQueue
+from slurm_adapter.dispatch.queue import SortedQueue
 from slurm_adapter.dispatch.records import Records
 from slurm_adapter.dispatch.timing import Timing
 from slurm_adapter.dispatch.usage import Usage
@@ -25,7 +25,7 @@ from slurm_adapter.kernels import passes as slurm
 from slurm_adapter.kernels import records as r
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
     from cpsched.api.model import AnyArray, BoolArray, Decision, IntArray, JobStore, System, View
     from slurm_adapter.dispatch.policy import Policy
@@ -100,7 +100,8 @@ class Passes(Dispatcher):
         self._records = Records(system, policy, self._epoch)
         self._change = self._records.reservations.next_change(-1)
         self._queue = SortedQueue(self._records)
-        self._running = Running()
+        #: Records of the jobs that run, in any order.
+        self._running: IntArray = _NOTHING
         accounts = self._records.accounts
         self._usage = Usage(accounts.tree, policy, accounts.usage(), self._epoch)
         self._timing = Timing(policy, lag=self._lag)
@@ -200,23 +201,23 @@ class Passes(Dispatcher):
         )
         decision = decision_of(view, packed)
         self._started = started
-        self._note_starts(started.tolist(), now)
+        self._note_starts(started, now)
         if not len(looked_at):
             return decision
         rows, planned = records.table[looked_at, r.ROW], records.table[looked_at, r.PLANNED]
         return with_plan(view, decision, rows, planned)
 
-    def _note_starts(self, started: Iterable[int], now: int) -> None:
+    def _note_starts(self, started: IntArray, now: int) -> None:
         """Remove starting jobs from the queue."""
         records = self._records
-        for record in started:
+        self._running = np.concatenate([self._running, started])
+        for record in started.tolist():
             row = records.table.item(record, r.ROW)
             if records.table.item(record, r.SEVERAL):
                 self._queue.remove(records.of_row[row])
             else:
                 self._queue.remove((record,))
             self._waiting -= 1
-            self._running.add(record, row)
             self._usage.started(
                 records.table.item(record, r.ASSOCIATION), records.billing.item(record), now
             )
@@ -279,13 +280,16 @@ class Passes(Dispatcher):
     def _note_ends(self, columns: IntArray, now: int) -> None:
         """Let jobs that do not run any more count no more."""
         running, records = self._running, self._records
-        places = np.flatnonzero(columns[running.rows, c.STATE] != c.RUNNING)
+        rows = records.table[running, r.ROW]
+        places = np.flatnonzero(columns[rows, c.STATE] != c.RUNNING)
         if not len(places):
             return
-        starts = columns[running.rows[places], c.START].tolist()
-        ended = running.take(places)
-        if records.limits.reasons:
-            slurm.release(records.table, ended, records.limits.limits(records.amounts))
+        ended, starts = running[places], columns[rows[places], c.START].tolist()
+        for at in places[::-1].tolist():
+            running[at] = running[-1]
+            running = running[:-1]
+        self._running = running
+        self._count(ended, -1)
         for record, start in zip(ended.tolist(), starts, strict=True):
             association = records.table.item(record, r.ASSOCIATION)
             self._usage.ended(association, records.billing.item(record), start, now)
@@ -297,22 +301,22 @@ class Passes(Dispatcher):
         waiting = view.waiting.rows
         queued = np.unique(records.table[self._queue.order, r.ROW])
         for row in [row for row in self._claimed if columns.item(row, c.STATE) != c.WAITING]:
-            self._count(self._claimed.pop(row), -1)
+            self._count([self._claimed.pop(row)], -1)
         for row in np.intersect1d(list(self._claimed), waiting).tolist():
-            self._count(self._claimed.pop(row), -1)
+            self._count([self._claimed.pop(row)], -1)
         for row in np.setdiff1d(queued, waiting).tolist():
             self._queue.remove(records.of_row[row])
             self._waiting -= 1
             if columns.item(row, c.STATE) == c.WAITING:
                 # Others make room for it: it counts in its limits already.
                 self._claimed[row] = records.of_row[row][0]
-                self._count(self._claimed[row], 1)
-        unknown = np.setdiff1d(view.running.rows, self._running.rows)
+                self._count([self._claimed[row]], 1)
+        unknown = np.setdiff1d(view.running.rows, records.table[self._running, r.ROW])
         for row in unknown.tolist():
             start = columns.item(row, c.START)
             record = records.add(view.waiting.store, row, start)[0]
-            self._running.add(record, row)
-            self._count(record, 1)
+            self._running = np.append(self._running, record)
+            self._count([record], 1)
             association = records.table.item(record, r.ASSOCIATION)
             self._usage.started(association, records.billing.item(record), start)
         arrived: list[int] = []
@@ -320,12 +324,12 @@ class Passes(Dispatcher):
             arrived += self._enqueue(view.waiting.store, row, now)
         return arrived
 
-    def _count(self, record: int, sign: int) -> None:
-        """Count a job started by others in its limits, or stop counting it."""
-        counts = slurm.charge if sign > 0 else slurm.release
+    def _count(self, jobs: Sequence[int] | IntArray, sign: int) -> None:
+        """Count jobs in their limits, or stop counting them."""
         records = self._records
-        one = np.array([record], dtype=np.int64)
-        counts(records.table, one, records.limits.limits(records.amounts))
+        if records.limits.reasons:
+            own, limits = np.array(jobs, dtype=np.int64), records.limits.limits(records.amounts)
+            slurm.count(records.table, own, limits, sign)
 
     def qos_of(self, rows: IntArray) -> IntArray:
         """Return the positions of jobs' QOS in the policy, -1 for jobs without."""
@@ -405,7 +409,7 @@ class Passes(Dispatcher):
             return self._saved
         records = self._records
         claimed = np.array(list(self._claimed.values()), dtype=np.int64)
-        live = np.concatenate([self._queue.order, self._running.records, claimed])
+        live = np.concatenate([self._queue.order, self._running, claimed])
         return {
             "records": records.table[live],
             "waiting": len(self._queue),
@@ -448,6 +452,6 @@ class Passes(Dispatcher):
             if place < int(saved["waiting"]):
                 self._queue.insert(record)
             else:
-                self._running.add(record, row)
-        slurm.charge(records.table, self._running.records, records.limits.limits(records.amounts))
+                self._running = np.append(self._running, record)
+        self._count(self._running, 1)
         self._waiting = len(np.unique(records.table[self._queue.order, r.ROW]))

@@ -23,6 +23,7 @@ from cpsched.api.dispatchers import (
     with_plan,
 )
 from cpsched.api.errors import ConfigError, check_choice, check_least
+from cpsched.api.kernels import FAR
 from cpsched.api.model import columns as c
 from cpsched.api.model import immutable
 from slurm_adapter.dispatch.machine import Machine
@@ -37,6 +38,17 @@ _NO_LIMIT = 2**60
 _NEVER = -1
 #: Weights of nodes that have none; a view, read-only as those of systems.
 _ALIKE = immutable(np.zeros(0, dtype=np.int64))
+_NOTHING: IntArray = np.zeros(0, dtype=np.int64)
+#: One template, which counts against nothing.
+_NO_LIMITS = r.Limits(
+    *(np.zeros((0, 4), dtype=np.int64), np.zeros(2, dtype=np.int64)),
+    *(np.zeros((0, 4), dtype=np.int64), np.zeros((0, 0), dtype=np.int64)),
+)
+#: Numbers of a pass that this one does without.
+_UNUSED = [
+    *(r.GAP, r.LIMITS_STOP, r.ENDS_WITHIN, r.ENDS_MORE, r.TIGHT),
+    *(r.NUM_USERS, r.NUM_ASSOCIATIONS, r.NUM_RESERVATIONS),
+]
 
 
 class SlurmBackfill(LearningDispatcher):
@@ -108,11 +120,14 @@ class SlurmBackfill(LearningDispatcher):
                 where=f"system {system.name}",
             )
         super().reset(system, seed)
-        self._numbers = r.plain_numbers()
-        self._numbers[r.TESTED], self._numbers[r.WINDOW] = self.depth, self.window
-        self._numbers[r.CLOSE] = self.close
+        numbers = np.full(r.NUM_NUMBERS, FAR, dtype=np.int64)
+        numbers[_UNUSED] = 0
+        numbers[[r.MAIN, r.RESOLUTION, r.LEAST_PRIORITY]] = 1, 1, -FAR
+        numbers[[r.TESTED, r.WINDOW, r.CLOSE]] = self.depth, self.window, self.close
+        nowhere = np.zeros((0, system.num_nodes), dtype=np.bool_)
+        #: Without reservations, and with partitions that keep no nodes.
+        self._rules = r.Rules(numbers, _NOTHING, immutable(nowhere), _NOTHING, _NOTHING, nowhere)
         self._eligible: BoolArray | None = None
-        self._begins: IntArray = np.zeros(0, dtype=np.int64)
         self._due = _NEVER
 
     def choose(self, view: View) -> Decision:
@@ -121,19 +136,17 @@ class SlurmBackfill(LearningDispatcher):
         store, rows = view.waiting.store, self.queues[0].rows(view)
         # Jobs without a queue have code -1 and are in one queue too.
         queues = store.columns[rows, c.QUEUE]
-        records = r.plain_records(rows, store.columns[rows, c.SHAPE], queues)
-        numbers = self._numbers.copy()
-        numbers[r.NOW], numbers[r.BACKFILL] = view.now, backfill
-        numbers[r.NUM_PARTITIONS] = queues.max(initial=-1) + 1
+        records = np.full((len(rows), r.NUM_FIELDS), -1, dtype=np.int64)
+        records[:, r.ROW], records[:, r.ASKS] = rows, store.columns[rows, c.SHAPE]
+        records[:, r.PARTITION], records[:, [r.TEMPLATE, r.SEVERAL]] = queues, 0
+        records[:, r.UNTIL], records[:, r.RESERVES_FROM] = FAR, -FAR
+        changing = view.now, backfill, queues.max(initial=-1) + 1
+        self._rules.numbers[[r.NOW, r.BACKFILL, r.NUM_PARTITIONS]] = changing
         if view.eligible is not self._eligible:
-            self._begins, self._eligible = r.group_begins(view.eligible.T), view.eligible
-        packed, looked_at, _ = self._machine.run(
-            view,
-            (np.arange(len(rows)), records),
-            r.plain_rules(numbers, self._begins, len(view.free)),
-            r.no_limits(len(rows)),
-            (store.shapes, view.eligible),
-        )
+            self._rules = self._rules._replace(begins=r.group_begins(view.eligible.T))
+            self._eligible = view.eligible
+        queue, shapes = (np.arange(len(rows)), records), (store.shapes, view.eligible)
+        packed, looked_at, _ = self._machine.run(view, queue, self._rules, _NO_LIMITS, shapes)
         decision = decision_of(view, packed)
         if len(decision.actions) == len(view.waiting):
             self._due = _NEVER

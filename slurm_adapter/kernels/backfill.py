@@ -70,10 +70,6 @@ def candidates(order, records, numbers, placed, num_placed):
     """Return the records that a backfill pass considers, in order."""
     found = np.empty(min(len(order), numbers[r.TESTED]), dtype=np.int64)
     count = ZERO
-    if num_placed == 0:
-        for i in range(len(found)):
-            found[i] = order[i]
-        return found
     at = ZERO
     for record in order:
         if count == len(found):

@@ -106,10 +106,7 @@ def _passes(order, given, begins, held):
         add_ends(profile, given.cols, held.running, ends, held.node, held.amount, len(held.free))
         profile = without_placed(placed, num_placed, given, profile, True)
         log, used, placed, num_placed = backfill_pass(jobs, fits, given, profile, log, used)
-        both = np.empty(len(started) + num_placed // 2, dtype=np.int64)
-        both[: len(started)] = started
-        both[len(started) :] = records_in(placed, num_placed)
-        started = both
+        started = np.concatenate((started, records_in(placed, num_placed)))
     return log, used, jobs, started
 
 
@@ -146,17 +143,10 @@ def slurm_pass(order, records, rules, limits, cols, nodes, held):
 
 
 @kernel
-def release(records, ended, limits):
-    """Let jobs that have ended, or left their nodes, count in no limit any more."""
-    for record in ended:
-        count_in(limits, records[record, r.TEMPLATE], record, -1)
-
-
-@kernel
-def charge(records, started, limits):
-    """Count jobs started by others in their limits."""
-    for record in started:
-        count_in(limits, records[record, r.TEMPLATE], record, 1)
+def count(records, jobs, limits, sign):
+    """Count jobs started by others in their limits (``sign`` 1), or not any more (-1)."""
+    for record in jobs:
+        count_in(limits, records[record, r.TEMPLATE], record, sign)
 
 
 @kernel

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.api.kernels import FAR, Request, leaf, packed_bits
-from cpsched.api.model import NODES_MAX, NODES_MIN, RUNTIME_ESTIMATE, UNITS, immutable
+from cpsched.api.kernels import Request, leaf, packed_bits
+from cpsched.api.model import NODES_MAX, NODES_MIN, RUNTIME_ESTIMATE, UNITS
 
 if TYPE_CHECKING:
     from cpsched.api.model import AnyArray, BoolArray, IntArray
@@ -207,44 +207,6 @@ def holds_up(records, record, numbers):
         records[record, PRIORITY] >= numbers[LEAST_PRIORITY]
         and records[record, RESERVES_FROM] <= numbers[NOW]
     )
-
-
-def plain_records(rows: IntArray, shapes: IntArray, partitions: IntArray) -> IntArray:
-    """
-    Return records of jobs that count in no limit and have one partition each.
-
-    Parameters
-    ----------
-    rows, shapes, partitions
-        Of each job, shape ``(n,)``.
-    """
-    records = np.full((len(rows), NUM_FIELDS), -1, dtype=np.int64)
-    records[:, ROW], records[:, ASKS], records[:, PARTITION] = rows, shapes, partitions
-    records[:, TEMPLATE] = records[:, SEVERAL] = 0
-    records[:, UNTIL], records[:, RESERVES_FROM] = FAR, -FAR
-    return records
-
-
-def no_limits(num_records: int) -> Limits:
-    """Return limits for records none of which counts against anything."""
-    nothing = np.zeros((0, 4), dtype=np.int64)
-    amounts = np.zeros((num_records, 0), dtype=np.int64)
-    return Limits(nothing, np.zeros(2, dtype=np.int64), nothing, amounts)
-
-
-def plain_numbers() -> IntArray:
-    """Return the numbers of a pass that nothing holds back."""
-    numbers = np.full(NUM_NUMBERS, FAR, dtype=np.int64)
-    numbers[MAIN], numbers[RESOLUTION], numbers[LEAST_PRIORITY] = 1, 1, -FAR
-    numbers[[GAP, LIMITS_STOP, ENDS_WITHIN, ENDS_MORE, TIGHT]] = 0
-    numbers[[NUM_PARTITIONS, NUM_USERS, NUM_ASSOCIATIONS, NUM_RESERVATIONS]] = 0
-    return numbers
-
-
-def plain_rules(numbers: IntArray, begins: IntArray, num_nodes: int) -> Rules:
-    """Return rules without reservations, whose partitions keep no nodes."""
-    nothing, nowhere = np.zeros(0, dtype=np.int64), np.zeros((0, num_nodes), dtype=np.bool_)
-    return Rules(numbers, begins, immutable(nowhere.copy()), nothing, nothing, nowhere)
 
 
 def group_begins(*alike: AnyArray) -> IntArray:
