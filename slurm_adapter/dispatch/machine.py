@@ -12,17 +12,15 @@ from slurm_adapter.kernels import passes as slurm
 from slurm_adapter.kernels.records import Held, Limits, Nodes, Rules
 
 if TYPE_CHECKING:
-    from cpsched.api.model import AnyArray, BoolArray, IntArray, System, View
+    from cpsched.api.model import AnyArray, IntArray, System, View
 
 
-class Machine:
+def make_nodes(system: System, *, tree: bool, weights: IntArray) -> Nodes:
     """
-    A machine on which jobs get nodes as Slurm gives them.
+    Return the nodes of a machine, for jobs that ask for nothing yet.
 
     Parameters
     ----------
-    system
-        The machine.
     tree
         Whether nodes are chosen under the lowest switch, or along a line.
     weights
@@ -33,44 +31,34 @@ class Machine:
     ConfigError
         If there are to be switches and there are none.
     """
-
-    def __init__(self, system: System, *, tree: bool, weights: IntArray) -> None:
-        if tree and system.topology.num_levels < 2:
-            raise ConfigError(
-                "topology=tree needs switches or blocks: describe them in [topology], or set"
-                " topology=line",
-                where=f"system {system.name}",
-            )
-        self._policy = LOWEST_SWITCH if tree else CONTIGUOUS
-        self._capacity: IntArray = system.capacity
-        self._scarce: IntArray = np.zeros(system.capacity.shape[1], dtype=np.int64)
-        self._places = packed_places(system.topology)
-        self.weights = weights
-
-    def run(
-        self,
-        view: View,
-        queue: tuple[IntArray, IntArray],
-        rules: Rules,
-        limits: Limits,
-        shapes: tuple[IntArray, BoolArray],
-    ) -> tuple[AnyArray, IntArray, IntArray]:
-        """
-        Run the passes that are due; as :func:`slurm_adapter.kernels.passes.slurm_pass`.
-
-        Parameters
-        ----------
-        queue
-            The order of the queue, and the records.
-        shapes
-            What jobs ask for, and which nodes each class of them may use.
-        """
-        running = view.running
-        nodes = Nodes(
-            self._policy, *shapes, self._capacity, self._scarce, self._places, self.weights
+    if tree and system.topology.num_levels < 2:
+        raise ConfigError(
+            "topology=tree needs switches or blocks: describe them in [topology], or set"
+            " topology=line",
+            where=f"system {system.name}",
         )
-        held = Held(view.free, running.rows, running.arena.node, running.arena.amount)
-        found: tuple[AnyArray, IntArray, IntArray] = slurm.slurm_pass(
-            *queue, rules, limits, view.waiting.store.columns, nodes, held
-        )
-        return found
+    return Nodes(
+        LOWEST_SWITCH if tree else CONTIGUOUS,
+        *(np.zeros((0, 0), dtype=np.int64), np.zeros((0, system.num_nodes), dtype=np.bool_)),
+        *(system.capacity, np.zeros(system.capacity.shape[1], dtype=np.int64)),
+        *(packed_places(system.topology), weights),
+    )
+
+
+def run_passes(
+    view: View, queue: tuple[IntArray, IntArray], rules: Rules, limits: Limits, nodes: Nodes
+) -> tuple[AnyArray, IntArray, IntArray]:
+    """
+    Run the passes that are due; as :func:`slurm_adapter.kernels.passes.slurm_pass`.
+
+    Parameters
+    ----------
+    queue
+        The order of the queue, and the records.
+    """
+    running = view.running
+    held = Held(view.free, running.rows, running.arena.node, running.arena.amount)
+    found: tuple[AnyArray, IntArray, IntArray] = slurm.slurm_pass(
+        *queue, rules, limits, view.waiting.store.columns, nodes, held
+    )
+    return found

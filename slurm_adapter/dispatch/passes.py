@@ -16,7 +16,7 @@ from cpsched.api.errors import ConfigError
 from cpsched.api.kernels import FAR
 from cpsched.api.model import NOTHING, immutable
 from cpsched.api.model import columns as c
-from slurm_adapter.dispatch.machine import Machine
+from slurm_adapter.dispatch.machine import make_nodes, run_passes
 from slurm_adapter.dispatch.queue import SortedQueue
 from slurm_adapter.dispatch.records import Records
 from slurm_adapter.dispatch.timing import Timing
@@ -89,7 +89,7 @@ class Passes(Dispatcher):
             If the tree has no switches, or the machine is a counted pool.
         """
         weights = system.weights if system.weights.any() else system.weights[:0]
-        self._machine = Machine(system, tree=self.tree, weights=weights)
+        self._nodes = make_nodes(system, tree=self.tree, weights=weights)
         if system.is_counted_pool:
             raise ConfigError(
                 "the machine is a counted pool, but slurm reserves whole nodes: describe its"
@@ -196,8 +196,9 @@ class Passes(Dispatcher):
         numbers[r.DEPTH] = depth
         numbers[r.NUM_USERS] = len(view.waiting.store.labels["user"])
         limits = records.limits.limits(records.amounts)
-        packed, looked_at, started = self._machine.run(
-            view, (order, records.table), self._rules_for(eligible), limits, (shapes, eligible)
+        nodes = self._nodes._replace(shapes=shapes, eligible=eligible)
+        packed, looked_at, started = run_passes(
+            view, (order, records.table), self._rules_for(eligible), limits, nodes
         )
         decision = decision_of(view, packed)
         self._started = started
@@ -226,7 +227,7 @@ class Passes(Dispatcher):
         """Return the rules of a pass; where groups of nodes begin whatever is free is kept."""
         there, nodes = self._records.reservations, self._records.partitions.nodes
         if eligible is not self._eligible:
-            weights = [self._machine.weights] if len(self._machine.weights) else []
+            weights = [self._nodes.weights] if len(self._nodes.weights) else []
             begins = r.group_begins(eligible.T, nodes.T, there.nodes.T, *weights)
             kept = there.start, there.end, there.nodes
             self._rules = r.Rules(self._numbers, begins, nodes, *kept)

@@ -26,7 +26,7 @@ from cpsched.api.errors import ConfigError, check_choice, check_least
 from cpsched.api.kernels import FAR
 from cpsched.api.model import columns as c
 from cpsched.api.model import immutable
-from slurm_adapter.dispatch.machine import Machine
+from slurm_adapter.dispatch.machine import make_nodes, run_passes
 from slurm_adapter.kernels import records as r
 
 if TYPE_CHECKING:
@@ -112,7 +112,7 @@ class SlurmBackfill(LearningDispatcher):
         ConfigError
             If the tree has no switches, or a reservation would keep a whole counted pool.
         """
-        self._machine = Machine(system, tree=self.tree, weights=_ALIKE)
+        self._nodes = make_nodes(system, tree=self.tree, weights=_ALIKE)
         if self.close and system.is_counted_pool:
             raise ConfigError(
                 "the machine is a counted pool, so with reserve=nodes the first reservation"
@@ -145,8 +145,9 @@ class SlurmBackfill(LearningDispatcher):
         if view.eligible is not self._eligible:
             self._rules = self._rules._replace(begins=r.group_begins(view.eligible.T))
             self._eligible = view.eligible
-        queue, shapes = (np.arange(len(rows)), records), (store.shapes, view.eligible)
-        packed, looked_at, _ = self._machine.run(view, queue, self._rules, _NO_LIMITS, shapes)
+        nodes = self._nodes._replace(shapes=store.shapes, eligible=view.eligible)
+        queue = np.arange(len(rows)), records
+        packed, looked_at, _ = run_passes(view, queue, self._rules, _NO_LIMITS, nodes)
         decision = decision_of(view, packed)
         if len(decision.actions) == len(view.waiting):
             self._due = _NEVER
