@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.base.spec import Spec, files_of
 from cpsched.errors import ConfigError
 from cpsched.simulation.identity import identity as identity_of
-from cpsched.study.changes import changed_settings
+from cpsched.study.changes import after
 from cpsched.study.folder import plain
 from cpsched.study.sources import Input, Jobs, machine_digest, system_source
 from cpsched.study.study import AXES, system_label
@@ -76,7 +76,7 @@ def tasks_of(study: Study) -> list[Task]:
         log = None if workload.source.seeded else workload.source.pinned()
         own = {key: getattr(workload, key) for key in AXES.values()}
         settings = replace(
-            changed_settings(study.settings, workload.changes),
+            after(workload.changes, study.settings, lambda change, one: change.of_settings(one)),
             **{key: one.spec for key, one in own.items() if one is not None},
         )
         # All runs of a seed before those of the next, so that neighbours share a workload.
