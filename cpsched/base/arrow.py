@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from cpsched.base.types import AnyArray, BoolArray
+    from cpsched.base.types import AnyArray, BoolArray, IntArray
 
 _TYPES = {
     "int64": pa.int64(),
@@ -42,6 +43,21 @@ def read_file(path: Path, columns: Sequence[str] | None = None, **how: Any) -> p
     """
     with pq.ParquetFile(path, **how) as file:
         return file.read(columns=None if columns is None else list(columns), use_threads=False)
+
+
+def integers(table: pa.Table, name: str, none: int = MISSING) -> IntArray:
+    """Return a column as int64, with ``none`` for nulls."""
+    # pyarrow.scalar imports pandas.
+    instead = numbers(np.array([none]))[0]
+    return plain(table.column(name).cast(pa.int64()).fill_null(instead).combine_chunks())
+
+
+def plain(array: pa.Array) -> IntArray:
+    """Return int64 without nulls, from its buffer: pyarrow's own way imports pandas."""
+    if not len(array):
+        return np.empty(0, dtype=np.int64)
+    whole = np.frombuffer(array.buffers()[1], dtype=np.int64)
+    return whole[array.offset : array.offset + len(array)].copy()
 
 
 def numbers(values: AnyArray, known: BoolArray | None = None) -> pa.Array:

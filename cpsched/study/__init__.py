@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from cpsched.study.campaign import Outcome, carry_out
 from cpsched.study.reader import SavedRun, load_run
+from cpsched.study.sources import Generated, LogFile
 from cpsched.study.store import Failure
-from cpsched.study.study import Baseline, Choice, Generated, LogFile, Study, StudyWorkload
+from cpsched.study.study import Baseline, Choice, Study, StudyWorkload
 from cpsched.study.study_file import load_study, study_names
 from cpsched.study.tables import Tables, make_tables
 from cpsched.study.writer import save_run

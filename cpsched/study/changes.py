@@ -79,10 +79,17 @@ class Change:
         return settings
 
 
-def _after(
+def after(
     changes: Iterable[str], thing: _Thing, made: Callable[[Change, _Thing], _Thing]
 ) -> _Thing:
-    """Apply changes one after the other; an error names the change."""
+    """
+    Return a thing after some changes, by their specifications, one after the other.
+
+    Raises
+    ------
+    ConfigError
+        If one cannot be made; names it.
+    """
     for text in changes:
         change = cast("Change", build("changes", text))
         try:
@@ -93,27 +100,8 @@ def _after(
 
 
 def changed_system(system: System, changes: Iterable[str]) -> System:
-    """
-    Return a machine after some changes, by their specifications, one after the other.
-
-    Raises
-    ------
-    ConfigError
-        If one cannot be made; names it.
-    """
-    return _after(changes, system, lambda change, one: change.of_system(one))
-
-
-def changed_settings(settings: Settings, changes: Iterable[str]) -> Settings:
-    """
-    Return the settings of runs after some changes, by their specifications.
-
-    Raises
-    ------
-    ConfigError
-        If one cannot be made; names it.
-    """
-    return _after(changes, settings, lambda change, one: change.of_settings(one))
+    """Return a machine after some changes; errors as of :func:`after`."""
+    return after(changes, system, lambda change, one: change.of_system(one))
 
 
 def changed_workload(workload: Workload, system: System, changes: Iterable[str]) -> Workload:
@@ -132,4 +120,4 @@ def changed_workload(workload: Workload, system: System, changes: Iterable[str])
             raise ConfigError("leaves no job of the log")
         return left
 
-    return _after(changes, workload, made)
+    return after(changes, workload, made)

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
-from cpsched.study.sources import LogSource
+from cpsched.study.sources import LogFile
 from cpsched.study.status import under_way
 from cpsched.study.worker import Done, work_on
 
@@ -132,7 +132,8 @@ def _cluster(
     """
     import joblib
 
-    logs = {path for task in tasks if (path := _path_of(task)) is not None}
+    sources = {task.made_of.source for task in tasks}
+    logs = {str(one.path) for one in sources if isinstance(one, LogFile)}
     with _client(scheduler) as client:
         _check_storage(client, [str(place.work / place.token), *sorted(logs)])
         with joblib.parallel_config(backend="dask", client=client):
@@ -182,8 +183,3 @@ def _check_storage(client: Any, paths: list[str]) -> None:
 def _unreadable(paths: list[str]) -> list[str]:
     """Return the files this process cannot read."""
     return [path for path in paths if not os.access(path, os.R_OK)]
-
-
-def _path_of(task: Task) -> str | None:
-    source = task.made_of.source
-    return source.path if isinstance(source, LogSource) else None

@@ -14,8 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched import traces
-from cpsched.base.arrow import read_file
-from cpsched.base.types import MISSING
+from cpsched.base.arrow import integers, read_file
 from cpsched.errors import CpschedError, RunError
 from cpsched.metrics.columns import allocation_columns, job_columns, queue_columns
 from cpsched.metrics.summary import summarize
@@ -28,6 +27,7 @@ from cpsched.study.writer import FORMAT, OUTAGES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+    from enum import IntEnum
 
     from cpsched.base.types import IntArray
 
@@ -100,12 +100,12 @@ def load_run(folder: str | Path) -> SavedRun:
         schedule = Schedule(
             workload=workload,
             system=system,
-            start=_integers(jobs, "start"),
-            end=_integers(jobs, "end"),
-            outcome=_outcomes(jobs),
-            ranking_estimate=_integers(jobs, "predicted_priority"),
-            runtime_estimate=_integers(jobs, "predicted"),
-            runtime_bound=_integers(jobs, "predicted_bound"),
+            start=integers(jobs, "start"),
+            end=integers(jobs, "end"),
+            outcome=_members(JobOutcome, jobs.column("outcome")),
+            ranking_estimate=integers(jobs, "predicted_priority"),
+            runtime_estimate=integers(jobs, "predicted"),
+            runtime_bound=integers(jobs, "predicted_bound"),
             segments=_segments(allocations, system),
             rejected=_reasons(jobs),
             overrun=overrun,
@@ -147,9 +147,9 @@ def _outages(folder: Path) -> Outages:
     if not (folder / OUTAGES).exists():
         return Outages.none()
     table = _read(folder / OUTAGES, read_file)
-    columns = [_integers(table, name).tolist() for name in ("node", "from", "to")]
+    columns = [integers(table, name).tolist() for name in ("node", "from", "to")]
     # Where none was planned the column is not there.
-    known = _integers(table, "known").tolist() if "known" in table.column_names else None
+    known = integers(table, "known").tolist() if "known" in table.column_names else None
     return Outages.of(list(zip(*columns, strict=True)), known)
 
 
@@ -197,14 +197,8 @@ def _json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _integers(table: pa.Table, name: str) -> IntArray:
-    column = table.column(name).cast(pa.int64())
-    return np.asarray(column.fill_null(pa.scalar(MISSING, pa.int64())), dtype=np.int64)
-
-
-def _outcomes(jobs: pa.Table) -> IntArray:
-    names = jobs.column("outcome").to_pylist()
-    return np.array([JobOutcome[name.upper()] for name in names], dtype=np.int64)
+def _members(kind: type[IntEnum], column: pa.ChunkedArray) -> IntArray:
+    return np.array([kind[name.upper()] for name in column.to_pylist()], dtype=np.int64)
 
 
 def _reasons(jobs: pa.Table) -> dict[int, str]:
@@ -213,14 +207,14 @@ def _reasons(jobs: pa.Table) -> dict[int, str]:
 
 
 def _segments(table: pa.Table, system: System) -> Segments:
-    amounts = [_integers(table, f"amount.{resource}") for resource in system.resources]
+    amounts = [integers(table, f"amount.{resource}") for resource in system.resources]
     return Segments(
-        job=_integers(table, "job"),
-        start=_integers(table, "from"),
-        end=_integers(table, "to"),
-        node=_integers(table, "node"),
-        count=_integers(table, "count"),
-        units=_integers(table, "units"),
+        job=integers(table, "job"),
+        start=integers(table, "from"),
+        end=integers(table, "to"),
+        node=integers(table, "node"),
+        count=integers(table, "count"),
+        units=integers(table, "units"),
         amount=np.stack(amounts, axis=1),
         leaving=_leaving(table),
     )
@@ -230,8 +224,7 @@ def _leaving(table: pa.Table) -> IntArray:
     """Return why jobs left their nodes; the column is missing if all left at their end."""
     if "leaving" not in table.column_names:
         return np.zeros(table.num_rows, dtype=np.int64)
-    names = table.column("leaving").to_pylist()
-    return np.array([Leaving[name.upper()] for name in names], dtype=np.int64)
+    return _members(Leaving, table.column("leaving"))
 
 
 _CHANGED = "it was changed after it was written (its SHA-256 differs from the one in run.json)"
@@ -282,11 +275,7 @@ def _digests(run: SavedRun) -> Iterator[str]:
 
 
 def _differences(path: Path, columns: Mapping[str, Any]) -> Iterator[str]:
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        reason = str(error).partition("\n")[0]
-        raise RunError(f"{path} is damaged: {reason}; simulate again with --overwrite") from error
+    table = _read(path, pq.read_table)
     for name in columns.keys() | set(table.column_names):
         if name not in table.column_names:
             yield f"{path.name}: column {name} is missing"

@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpsched.base.arrow import numbers, read_file
+from cpsched.base.arrow import integers, plain, read_file
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.nominal import Nominal, nominal_of
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
     from cpsched.base.types import IntArray
     from cpsched.study.measures import Figure
 
+_integers = partial(integers, none=-1)
 #: Labels of a run's place in a study.
 LABELS = ("workload", "system", "dispatcher", "predictor")
 #: What :func:`~cpsched.metrics.nominal.nominal_of` needs of each job.
@@ -394,21 +396,7 @@ def _ended(table: pa.Table) -> IntArray:
         outcomes = outcomes.chunk(0)
     names = outcomes.dictionary.to_pylist()
     codes = [code for code, name in enumerate(names) if name in ("completed", "timeout")]
-    return np.flatnonzero(np.isin(_plain(outcomes.indices.cast(pa.int64())), codes))
-
-
-def _integers(table: pa.Table, name: str) -> IntArray:
-    # pyarrow.scalar imports pandas.
-    none = numbers(np.array([-1]))[0]
-    return _plain(table.column(name).cast(pa.int64()).fill_null(none).combine_chunks())
-
-
-def _plain(array: pa.Array) -> IntArray:
-    """Return int64 without nulls, from its buffer: pyarrow's own way imports pandas."""
-    if not len(array):
-        return np.empty(0, dtype=np.int64)
-    whole = np.frombuffer(array.buffers()[1], dtype=np.int64)
-    return whole[array.offset : array.offset + len(array)].copy()
+    return np.flatnonzero(np.isin(plain(outcomes.indices.cast(pa.int64())), codes))
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -1,14 +1,18 @@
-"""Workloads and systems as workers get them: named by their content, loaded once per process."""
+"""
+Workloads and systems: as a study names them, pinned to their content, and loaded by a worker.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import sys
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
@@ -20,38 +24,155 @@ from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
 from cpsched.simulation.identity import file_digest
 from cpsched.study.changes import changed_system, changed_workload
-from cpsched.study.study import Generated, in_utc
 
 if TYPE_CHECKING:
     from cpsched.model.workload import Workload
-    from cpsched.study.study import LogFile
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogSource:
-    """A log by the SHA-256 of its file (hex) and how it is read; ``path`` is where it was."""
+class LogFile:
+    """
+    A job log in a file.
 
-    digest: str
-    format: str | None
-    skip_bad_lines: bool
-    path: str
+    Attributes
+    ----------
+    format
+        Found by content where None.
+    digest
+        SHA-256 of the file (hex), once it is pinned.
+    """
+
+    path: Path
+    format: str | None = None
+    skip_bad_lines: bool = False
+    digest: str = ""
+    seeded: ClassVar[bool] = False
+
+    @property
+    def name(self) -> str:
+        """What files of its own are named after."""
+        return self.path.name
+
+    def pinned(self, seed: int = 0) -> LogFile:  # noqa: ARG002
+        """
+        Return it with its content's digest and its format, so that naming that gives the same run.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be read.
+        """
+        digest, found = file_digest(self.path), self.format
+        if found is None:
+            # Said when it is read.
+            with suppress(TraceError):
+                found = traces.detect(self.path)
+        return replace(self, digest=digest, format=found)
 
     def identity(self) -> list[Any]:
         """Return what determines the workload."""
         return ["file", self.digest, self.format, self.skip_bad_lines]
 
+    def record(self) -> dict[str, Any]:
+        """Return what ``run.json`` says about it."""
+        names = ("digest", "format", "skip_bad_lines")
+        return {**{name: getattr(self, name) for name in names}, "path": str(self.path)}
+
+    def load(self) -> Workload:
+        """Return the jobs."""
+        if file_digest(self.path) != self.digest:
+            raise ConfigError("has changed since the campaign began", where=self.path)
+        return traces.read(self.path, format=self.format, skip_bad_lines=self.skip_bad_lines)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class GeneratedSource:
-    """A generator's name, and all of its options."""
+class Generated:
+    """
+    A workload made by a registered generator.
+
+    Attributes
+    ----------
+    options
+        Those that differ from the generator's defaults; all of them, once it is pinned.
+    seeded
+        Whether every seed of the study gives another workload: the seed becomes the generator's
+        option ``seed``, and no submit is moved.
+    version
+        The generator's own, once it is pinned; it grows when equal options give other jobs.
+    """
 
     generator: str
-    options: tuple[tuple[str, Any], ...]
-    version: int
+    options: tuple[tuple[str, Any], ...] = ()
+    seeded: bool = False
+    version: int = 0
+
+    @property
+    def name(self) -> str:
+        """What files of its own are named after."""
+        return self.generator
+
+    def pinned(self, seed: int = 0) -> Generated:
+        """Return it with the options that are left out: a changed default is another workload."""
+        generator = registry.load("generators", self.generator)
+        given = dict(self.options) | ({"seed": seed} if self.seeded else {})
+        options = generator.options(**given)
+        every = tuple((key, getattr(options, key)) for key in sorted(options.__dataclass_fields__))
+        module = sys.modules.get(type(generator).__module__)
+        return replace(self, options=every, version=int(getattr(module, "VERSION", 0)))
 
     def identity(self) -> list[Any]:
         """Return what determines the workload."""
         return ["generator", self.generator, self.version, dict(self.options)]
+
+    def record(self) -> dict[str, Any]:
+        """Return what ``run.json`` says about it."""
+        return {
+            "generator": self.generator,
+            "options": dict(self.options),
+            "version": self.version,
+        }
+
+    def load(self) -> Workload:
+        """Return the jobs."""
+        generator = registry.load("generators", self.generator)
+        workload: Workload = generator.generate(generator.options(**dict(self.options)))
+        return workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Jobs:
+    """
+    Which jobs are run.
+
+    Attributes
+    ----------
+    first, start, end
+        The part of the log: at most so many jobs, submitted in ``[start, end)``, which are
+        seconds of the log's clock or dates (text, UTC). All, where None.
+    changes
+        Changes to the log and to the system: specifications of
+        :class:`~cpsched.study.changes.Change`, made in this order.
+    """
+
+    source: LogFile | Generated
+    first: int | None = None
+    start: int | str | None = None
+    end: int | str | None = None
+    changes: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        start, end = self.start, self.end
+        if isinstance(start, int) and isinstance(end, int):
+            empty = end <= start
+        elif isinstance(start, str) and isinstance(end, str):
+            empty = in_utc(end) <= in_utc(start)
+        else:
+            # Seconds and a date cannot be compared without the log.
+            return
+        if empty:
+            raise ConfigError(
+                f"the part of the log ends at {end}, must be after its start, {start}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,31 +184,24 @@ class SystemSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Input:
+class Input(Jobs):
     """
-    The input of a run, besides dispatcher, predictor and settings.
+    The input of a run, besides dispatcher, predictor and settings; its source is pinned.
 
     Attributes
     ----------
-    first, start, end
-        The part of the log, as in :class:`~cpsched.study.study.StudyWorkload`.
+    system
+        Changed already.
     jitter, seed
         Largest delay of a submit, seconds; 0: none.
     mapping
         The settings by which the log is mapped onto the machine.
-    changes
-        Changes to the log; ``system`` is changed already.
     """
 
-    source: LogSource | GeneratedSource
     system: SystemSource
-    first: int | None
-    start: int | str | None
-    end: int | str | None
     jitter: int
     seed: int
     mapping: tuple[tuple[str, Any], ...]
-    changes: tuple[str, ...] = ()
 
     def identity(self) -> list[Any]:
         """Return what determines the jobs; the system is described separately."""
@@ -96,51 +210,17 @@ class Input:
         changes = [list(self.changes)] if self.changes else []
         return [*self.source.identity(), part, jitter, *changes]
 
-
-def source_of(planned: LogFile | Generated, seed: int = 0) -> LogSource | GeneratedSource:
-    """
-    Return where a planned workload comes from; a file is read to know its content.
-
-    Parameters
-    ----------
-    seed
-        Of the run; matters for a generated workload that differs for every seed.
-
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read.
-    """
-    if isinstance(planned, Generated):
-        own = (("seed", seed),) if planned.seeded else ()
-        return _generated(planned.generator, (*planned.options, *own))
-    return LogSource(
-        digest=file_digest(planned.path),
-        format=planned.format or _recognised(planned.path),
-        skip_bad_lines=planned.skip_bad_lines,
-        path=str(planned.path),
-    )
-
-
-def _recognised(path: Path) -> str | None:
-    """Return the format of a log, so that naming it gives the same run; None if unclear."""
-    try:
-        return traces.detect(path)
-    except TraceError:
-        # Said when it is read.
-        return None
-
-
-def _generated(name: str, given: tuple[tuple[str, Any], ...]) -> GeneratedSource:
-    """Fill in the options that a study leaves out: a changed default is another workload."""
-    generator = registry.load("generators", name)
-    options = generator.options(**dict(given))
-    every = tuple((key, getattr(options, key)) for key in sorted(options.__dataclass_fields__))
-    # A generator's own version grows when equal options give other jobs.
-    module = sys.modules.get(type(generator).__module__)
-    return GeneratedSource(
-        generator=name, options=every, version=int(getattr(module, "VERSION", 0))
-    )
+    def record(self) -> dict[str, Any]:
+        """Return what ``run.json`` says about it."""
+        return {
+            "source": self.source.record(),
+            "machine": self.system.where,
+            "first": self.first,
+            "from": self.start,
+            "to": self.end,
+            "jitter": self.jitter,
+            **({"changes": list(self.changes)} if self.changes else {}),
+        }
 
 
 def system_source(name_or_path: str, changes: tuple[str, ...] = ()) -> SystemSource:
@@ -229,15 +309,8 @@ def jobs_of(made_of: Input) -> Workload:
 
 
 @lru_cache(maxsize=2)
-def _load(source: LogSource | GeneratedSource) -> Workload:
-    if isinstance(source, GeneratedSource):
-        generator = registry.load("generators", source.generator)
-        workload: Workload = generator.generate(generator.options(**dict(source.options)))
-        return workload
-    path = Path(source.path)
-    if file_digest(path) != source.digest:
-        raise ConfigError("has changed since the campaign began", where=path)
-    return traces.read(path, format=source.format, skip_bad_lines=source.skip_bad_lines)
+def _load(source: LogFile | Generated) -> Workload:
+    return source.load()
 
 
 def second_of(workload: Workload, key: str, moment: int | str | None) -> int | None:
@@ -265,3 +338,9 @@ def second_of(workload: Workload, key: str, moment: int | str | None) -> int | N
             key=key,
         )
     return int(in_utc(moment).timestamp()) - workload.epoch
+
+
+def in_utc(moment: str) -> datetime:
+    """Return a date, in UTC unless it says otherwise."""
+    when = datetime.fromisoformat(moment)
+    return when if when.tzinfo else when.replace(tzinfo=UTC)

@@ -188,7 +188,7 @@ class Store:
             "measure_from": study.measure_from,
             "jitter": study.jitter,
             "versions": versions_here(),
-            "study": asdict(study),
+            "study": asdict(study, dict_factory=_unpinned),
             "runs": [{"folder": task.name, **dict(task.labels)} for task in tasks],
         }
         write_json(self.folder / DESCRIPTION, content)
@@ -209,6 +209,11 @@ class Store:
     def succeed(self, task: Task) -> None:
         """Remove the record of an earlier failure."""
         (self.failed / f"{task.name}.json").unlink(missing_ok=True)
+
+
+def _unpinned(values: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the values of a study without what only runs pin."""
+    return {key: value for key, value in values if key not in ("digest", "version")}
 
 
 def identity_of(run: Path) -> str | None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from cpsched.errors import ConfigError
 from cpsched.simulation.simulate import Settings
+from cpsched.study.sources import Jobs
 
 #: Lists that a study may have, and the name of one entry in a workload and in the settings: a
 #: workload is run under each.
@@ -39,35 +39,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LogFile:
-    """A job log in a file; ``format`` is found by content where None."""
-
-    path: Path
-    format: str | None = None
-    skip_bad_lines: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Generated:
-    """
-    A workload made by a registered generator.
-
-    Attributes
-    ----------
-    options
-        Those that differ from the generator's defaults.
-    seeded
-        Whether every seed of the study gives another workload: the seed becomes the generator's
-        option ``seed``, and no submit is moved.
-    """
-
-    generator: str
-    options: tuple[tuple[str, Any], ...] = ()
-    seeded: bool = False
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StudyWorkload:
+class StudyWorkload(Jobs):
     """
     A workload of a study, with its systems.
 
@@ -75,9 +47,6 @@ class StudyWorkload:
     ----------
     label
         Its name in tables.
-    first, start, end
-        The part of it that is run: at most so many jobs, submitted in ``[start, end)``, which are
-        seconds of the log's clock or dates (text, UTC). All, where None.
     systems
         Names or TOML files.
     predictors, dispatchers
@@ -85,31 +54,15 @@ class StudyWorkload:
     runtime_model, restarts, malleable
         How long its jobs run, which of them may be restarted, and which may change size; the label
         of the workload ends in theirs, in this order. None: as the study's settings say.
-    changes
-        Changes to the log and to the system: specifications of
-        :class:`~cpsched.study.changes.Change`, made in this order.
     """
 
     label: str
-    source: LogFile | Generated
     systems: tuple[str, ...]
     predictors: tuple[Choice, ...]
     dispatchers: tuple[Choice, ...] = ()
-    first: int | None = None
-    start: int | str | None = None
-    end: int | str | None = None
     runtime_model: Choice | None = None
     restarts: Choice | None = None
     malleable: Choice | None = None
-    changes: tuple[str, ...] = ()
-
-    def __post_init__(self) -> None:
-        check_part(self.start, self.end)
-
-    @property
-    def seeded(self) -> bool:
-        """Whether every seed of the study gives another workload."""
-        return isinstance(self.source, Generated) and self.source.seeded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,31 +136,6 @@ class Study:
         given = {"first": first, "start": start, "end": end}
         changes: dict[str, Any] = {key: value for key, value in given.items() if value is not None}
         return replace(self, workloads=tuple(replace(w, **changes) for w in self.workloads))
-
-
-def check_part(start: int | str | None, end: int | str | None) -> None:
-    """
-    Check that a part of a log is not empty.
-
-    Raises
-    ------
-    ConfigError
-        If it ends before it begins; seconds and a date cannot be compared without the log.
-    """
-    if isinstance(start, int) and isinstance(end, int):
-        empty = end <= start
-    elif isinstance(start, str) and isinstance(end, str):
-        empty = in_utc(end) <= in_utc(start)
-    else:
-        return
-    if empty:
-        raise ConfigError(f"the part of the log ends at {end}, must be after its start, {start}")
-
-
-def in_utc(moment: str) -> datetime:
-    """Return a date, in UTC unless it says otherwise."""
-    when = datetime.fromisoformat(moment)
-    return when if when.tzinfo else when.replace(tzinfo=UTC)
 
 
 def check_label(label: str) -> str:

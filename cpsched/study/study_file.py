@@ -23,19 +23,17 @@ from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.generators.contract import describe
 from cpsched.simulation.settings import RULES, Settings, read_settings
 from cpsched.study.allocators import with_allocator
+from cpsched.study.sources import Generated, LogFile
 from cpsched.study.study import (
     AXES,
     JITTER,
     Baseline,
     Choice,
-    Generated,
-    LogFile,
     Study,
     StudyWorkload,
     alike,
     as_label,
     check_label,
-    check_part,
     system_label,
 )
 
@@ -238,24 +236,23 @@ def _workload(
 ) -> StudyWorkload:
     section.expect(*_WORKLOAD_KEYS)
     source = _source(section, file)
-    usual = log_name(source.path) if isinstance(source, LogFile) else source.generator
+    usual = log_name(source.path) if isinstance(source, LogFile) else source.name
     label = section.text("name", as_label(usual))
     with section.blamed("name"):
         check_label(label)
-    start, end = section.moment("from"), section.moment("to")
+    # What is wrong with no value by itself is a part that ends before it begins.
     with section.blamed("to"):
-        check_part(start, end)
-    workload = StudyWorkload(
-        label=label,
-        source=source,
-        systems=_systems(section, file) or shared,
-        predictors=_named(section, "predictors", predictors) or predictors,
-        dispatchers=_named(section, "dispatchers", dispatchers),
-        first=section.count("first"),
-        start=start,
-        end=end,
-        changes=_changes(section),
-    )
+        workload = StudyWorkload(
+            label=label,
+            source=source,
+            systems=_systems(section, file) or shared,
+            predictors=_named(section, "predictors", predictors) or predictors,
+            dispatchers=_named(section, "dispatchers", dispatchers),
+            first=section.count("first"),
+            start=section.moment("from"),
+            end=section.moment("to"),
+            changes=_changes(section),
+        )
     if not workload.systems:
         raise section.error(
             "systems", 'there is no system; name one here or at the top: ["eurora"]'

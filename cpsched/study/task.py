@@ -4,16 +4,16 @@ Runs as workers get them: everything that determines a run, and the folder name 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cpsched.base.spec import Spec, files_of
 from cpsched.errors import ConfigError
 from cpsched.simulation.identity import identity as identity_of
-from cpsched.study.changes import changed_settings
+from cpsched.study.changes import after
 from cpsched.study.folder import plain
-from cpsched.study.sources import Input, machine_digest, source_of, system_source
+from cpsched.study.sources import Input, Jobs, machine_digest, system_source
 from cpsched.study.study import AXES, system_label
 
 if TYPE_CHECKING:
@@ -54,6 +54,10 @@ class Task:
         """The end of the folder's name by which a run is found, whatever its labels."""
         return self.identity[:_DIGITS]
 
+    def record(self) -> dict[str, Any]:
+        """Return what ``run.json`` says about its place in its study, and about how it was made."""
+        return {**dict(self.labels), "identity": self.identity, **self.made_of.record()}
+
 
 def tasks_of(study: Study) -> list[Task]:
     """
@@ -68,22 +72,19 @@ def tasks_of(study: Study) -> list[Task]:
     machines = {one: system_source(*one) for one in sorted(wanted)}
     tasks: dict[str, Task] = {}
     for workload in study.workloads:
-        log = None if workload.seeded else source_of(workload.source)
+        jobs = {item.name: getattr(workload, item.name) for item in fields(Jobs)}
+        log = None if workload.source.seeded else workload.source.pinned()
         own = {key: getattr(workload, key) for key in AXES.values()}
         settings = replace(
-            changed_settings(study.settings, workload.changes),
+            after(workload.changes, study.settings, lambda change, one: change.of_settings(one)),
             **{key: one.spec for key, one in own.items() if one is not None},
         )
         # All runs of a seed before those of the next, so that neighbours share a workload.
         for system, seed in product(workload.systems, study.seeds):
-            jitter = study.jitter if seed and not workload.seeded else 0
+            jitter = study.jitter if seed and not workload.source.seeded else 0
             made_of = Input(
-                source=log or source_of(workload.source, seed),
+                **jobs | {"source": log or workload.source.pinned(seed)},
                 system=machines[system, workload.changes],
-                changes=workload.changes,
-                first=workload.first,
-                start=workload.start,
-                end=workload.end,
                 jitter=jitter,
                 # Without jitter all repetitions are of the same jobs, or of others by their source.
                 seed=seed if jitter else 0,

@@ -6,9 +6,8 @@ import os
 import shutil
 import threading
 import traceback
-from dataclasses import asdict, dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from cpsched.base import registry
@@ -16,12 +15,13 @@ from cpsched.errors import ConfigError
 from cpsched.simulation.identity import versions_here
 from cpsched.simulation.simulate import simulate
 from cpsched.study.folder import MARK, put_in_place
-from cpsched.study.sources import LogSource, prepare
+from cpsched.study.sources import prepare
 from cpsched.study.status import StatusFile, die_with
 from cpsched.study.writer import save_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from cpsched.simulation.simulate import Checkpoint, Run
     from cpsched.study.status import Watch
@@ -139,7 +139,7 @@ def _carried_out(
             checkpoint=checkpoint,
         )
         writers = [_writer(name, task) for name in place.formats]
-        arguments = arguments_of(task) | {"formats": list(place.formats)}
+        arguments = task.record() | {"formats": list(place.formats)}
         save_run(run, folder / "run", arguments=arguments, formats=writers)
         put_in_place(folder / "run", place.runs / task.name, overwrite=True)
         if checkpoint is not None:
@@ -150,28 +150,8 @@ def _carried_out(
 
 def _writer(name: str, task: Task) -> Callable[[Run, Path], object]:
     """Return what writes a run's files of a format, named like its log."""
-    write, source = registry.load("formats", name), task.made_of.source
-    log = Path(source.path).name if isinstance(source, LogSource) else source.generator
+    write, log = registry.load("formats", name), task.made_of.source.name
     return lambda run, folder: write(run, folder, log.removesuffix(".gz"))
-
-
-def arguments_of(task: Task) -> dict[str, Any]:
-    """Return what ``run.json`` says about a run's place in its study, and about how it was made."""
-    made_of = task.made_of
-    source = asdict(made_of.source)
-    if "options" in source:
-        source["options"] = dict(source["options"])
-    return {
-        **dict(task.labels),
-        "identity": task.identity,
-        "source": source,
-        "machine": made_of.system.where,
-        "first": made_of.first,
-        "from": made_of.start,
-        "to": made_of.end,
-        "jitter": made_of.jitter,
-        **({"changes": list(made_of.changes)} if made_of.changes else {}),
-    }
 
 
 def _check_versions(place: Place) -> None:
