@@ -1,7 +1,5 @@
 """A small log with all that AccaSim can say, and its machine."""
 
-from __future__ import annotations
-
 import pytest
 
 from cpsched import systems, traces

@@ -1,7 +1,5 @@
 """AccaSim's files, written by it, by its replacement, and by us: the same bytes; and read back."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The same dispatcher on the same log: the same start of every job, here and in the real AccaSim."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 

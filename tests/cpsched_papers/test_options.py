@@ -1,7 +1,5 @@
 """Options of the papers' dispatchers that make no sense: one line, with what would be accepted."""
 
-from __future__ import annotations
-
 import pytest
 
 from cpsched.base.spec import build
@@ -40,7 +38,7 @@ from cpsched.errors import ConfigError
         ("cp-malleable:dispatcher=slurm-backfill", "which has no allocator"),
     ],
 )
-def test_bad_options(spec: str, message: str) -> None:
+def test_bad_options(spec, message):
     with pytest.raises(ConfigError) as error:
         build("dispatchers", spec)
     assert message in str(error.value)

@@ -1,7 +1,5 @@
 """How many jobs a decision considers, which, and their integer priorities."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

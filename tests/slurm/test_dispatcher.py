@@ -1,7 +1,5 @@
 """Slurm's passes, limits and order on schedules worked out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from cpsched.checks import CHECKS
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.system import Queue, System
+from cpsched.model.system import Queue
 from cpsched.verification import verify
 from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.dispatcher import Slurm
@@ -27,11 +25,11 @@ pytestmark = pytest.mark.slow
 BASIC = {"PriorityType": "priority/basic", "bf_interval": "1", "bf_resolution": "1"}
 
 
-def slurm(policy: str = "", **parameters: str) -> Slurm:
+def slurm(policy="", **parameters):
     return Slurm(policy_file.parse(policy), **{**BASIC, **parameters})
 
 
-def parted(*groups: str, **queues: dict) -> System:
+def parted(*groups, **queues):
     """Return a machine of nodes of one core in some groups, with queues."""
     rules = [Queue(name=name, **more) for name, more in queues.items()]
     return replace(machine(*[(1,)] * len(groups), queues=rules), node_groups=groups)
@@ -104,7 +102,7 @@ def test_a_job_in_several_partitions_starts_in_the_first_that_has_room():
     assert found.schedule.segments.node.tolist() == [0, 1, 1]
 
 
-def test_jobs_in_several_partitions_keep_off_nodes_that_go_down(tmp_path: Path):
+def test_jobs_in_several_partitions_keep_off_nodes_that_go_down(tmp_path):
     """
     Node b is taken until 30 and a goes down at 50, so B waits for b; C ends before that.
 
@@ -185,7 +183,7 @@ def test_qos_and_nice_move_jobs():
 # --- limits --------------------------------------------------------------------------------------
 
 
-def limited(limit: str, **more: str) -> Slurm:
+def limited(limit, **more):
     return slurm(f'[[qos]]\nName = "q"\n{limit}\n', **more)
 
 
@@ -232,11 +230,11 @@ User = "bob"
         (OF_LAB, lambda: slurm(TREE), [0, 10, 0, 0]),
     ],
 )
-def test_limits_hold_jobs(workload, chosen, expected) -> None:
+def test_limits_hold_jobs(workload, chosen, expected):
     assert starts(workload, machine((4,)), chosen()) == expected
 
 
-def test_what_jobs_count_stays_theirs_where_outages_are_planned(tmp_path: Path):
+def test_what_jobs_count_stays_theirs_where_outages_are_planned(tmp_path):
     """A and C keep off node 1 one after the other; with 3 of 3 cores in use D waits for A."""
     (tmp_path / "down.csv").write_text("node,from,to,known\nn1,50,60,0\nn1,200,210,65\n")
     workload = jobs(
@@ -391,7 +389,7 @@ MaxTRESPU = "cpu=1"
 MaxWall = "00:01:00"
 """
 
-    def named(text: str) -> str:
+    def named(text):
         workload = jobs((0, 2, 90), qos=["q"], user=["ann"], group=["lab"])
         fitted = fit(workload, machine((4,)))
         about = why_in_log(fitted, job=str(workload.job_id[0]), time=0, dispatcher=slurm(text))

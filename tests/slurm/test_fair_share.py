@@ -1,7 +1,5 @@
 """Fair share against the examples of Slurm's pages, and against a walk through the tree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -37,7 +35,7 @@ def test_dampening_divides_the_exponent():
     assert thrice[U1] ** 3 == pytest.approx(once[U1])
 
 
-def walk(tree: ShareTree, usage: np.ndarray) -> list[float]:
+def walk(tree, usage):
     """Fair Tree as a recursion that visits siblings one by one."""
     num = len(tree)
     level = tree.level_fair_share(usage).tolist()
@@ -45,7 +43,7 @@ def walk(tree: ShareTree, usage: np.ndarray) -> list[float]:
     found = [0.0] * num
     state = {"rank": total, "rnt": total}
 
-    def visit(parent: int, tied: bool) -> None:
+    def visit(parent, tied):
         children = [at for at in range(1, num) if tree.share_parent[at] == parent]
         children.sort(key=lambda at: (-level[at], not tree.is_user[at], at))
         before = None
@@ -65,7 +63,7 @@ def walk(tree: ShareTree, usage: np.ndarray) -> list[float]:
 
 
 @st.composite
-def trees(draw: st.DrawFn) -> tuple[ShareTree, np.ndarray]:
+def trees(draw):
     num = draw(st.integers(2, 14))
     parent, is_user = [-1], [False]
     for at in range(1, num):
@@ -91,7 +89,7 @@ def test_users_of_siblings_never_interleave(drawn):
     factor, level = tree.fair_tree(usage), tree.level_fair_share(usage)
     users = np.flatnonzero(tree.is_user)
 
-    def line(user: int) -> list[int]:
+    def line(user):
         above = [user]
         while above[-1]:
             above.append(int(tree.share_parent[above[-1]]))
@@ -122,7 +120,7 @@ def test_users_of_an_account_that_uses_its_parents_shares_compete_with_their_unc
     assert tree.level_share[[3, 4]].tolist() == [0.25, 0.75]
 
 
-def usage_of(half_life: int) -> Usage:
+def usage_of(half_life):
     tree = ShareTree([-1, 0], [1, 1], [False, True])
     return Usage(
         tree, Policy(parameters={"PriorityWeightFairshare": 1, "PriorityDecayHalfLife": half_life})

@@ -1,12 +1,9 @@
 """Why jobs wait, and who is preempted, against what a real Slurm said at the same moments."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def moments(monkeypatch: pytest.MonkeyPatch) -> Any:
+def moments(monkeypatch):
     """The benchmark that plays recordings."""
     monkeypatch.syspath_prepend(str(TESTS.parent / "benchmarks" / "slurm"))
     yield import_module("moments")
@@ -77,7 +74,7 @@ OTHERWISE = {
 
 
 @pytest.mark.parametrize("name", ["fair-tree", "limits", "tiers"])
-def test_jobs_wait_for_the_reasons_that_squeue_gives(moments: Any, name: str) -> None:
+def test_jobs_wait_for_the_reasons_that_squeue_gives(moments, name):
     recording = moments.Recording.read(RECORDINGS / name)
     found = [
         one
@@ -94,8 +91,8 @@ def test_jobs_wait_for_the_reasons_that_squeue_gives(moments: Any, name: str) ->
     [("limits", 13, 4, 20, 12, 5), ("tiers", 21, 6, 43, 26, 7)],
 )
 def test_most_jobs_are_preempted_that_slurm_preempted(
-    moments: Any, name: str, moments_: int, same: int, theirs: int, both: int, more: int
-) -> None:
+    moments, name, moments_, same, theirs, both, more
+):
     """Within a minute; a job that starts a second earlier leaves other nodes to be taken."""
     found = moments.preempted(moments.Recording.read(RECORDINGS / name))
     assert len(found) == moments_

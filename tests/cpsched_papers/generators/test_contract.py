@@ -1,20 +1,11 @@
 """What holds of every generator: registered, repeatable, written whole, options checked."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 
 from cpsched import traces
 from cpsched.base import registry
 from cpsched.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from cpsched.model.workload import Workload
 
 #: By generator: options that make a small log.
 SMALL = {
@@ -25,20 +16,20 @@ SMALL = {
 }
 
 
-def made(name: str, **options: Any) -> Workload:
+def made(name, **options):
     generator = registry.load("generators", name)
     return generator.generate(generator.options(**options))
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_equal_options_give_equal_workloads_and_seeds_others(name: str) -> None:
+def test_equal_options_give_equal_workloads_and_seeds_others(name):
     digests = [made(name, **SMALL[name], seed=seed).digest() for seed in (3, 3, 4)]
     assert digests[0] == digests[1] != digests[2]
 
 
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("suffix", ["csv.gz", "parquet"])
-def test_a_written_table_gives_the_workload_back(tmp_path: Path, name: str, suffix: str) -> None:
+def test_a_written_table_gives_the_workload_back(tmp_path, name, suffix):
     """With a header that says what it is and how to make it again."""
     workload = made(name, **SMALL[name])
     traces.write(workload, tmp_path / f"log.{suffix}")
@@ -53,7 +44,7 @@ def test_a_written_table_gives_the_workload_back(tmp_path: Path, name: str, suff
 
 
 @pytest.mark.parametrize("name", ["esp", "esp-nodes", "heterogeneous"])
-def test_requested_times_follow_the_factor(name: str) -> None:
+def test_requested_times_follow_the_factor(name):
     workload = made(name, request_factor=1.5)
     assert np.array_equal(workload.requested_time, np.ceil(1.5 * workload.runtime))
 
@@ -99,7 +90,7 @@ def test_requested_times_follow_the_factor(name: str) -> None:
         ("heterogeneous", {"max_cores": 1032}, "max_cores: a job of type C with 1032 cores, 1 on a"),
     ],
 )  # fmt: skip
-def test_bad_options_are_refused(name: str, options: dict[str, Any], message: str) -> None:
+def test_bad_options_are_refused(name, options, message):
     with pytest.raises(ConfigError, match=message):
         made(name, **options)
 
@@ -112,9 +103,7 @@ def test_bad_options_are_refused(name: str, options: dict[str, Any], message: st
         (("heterogeneous", "--workload", "8.5-5", "--ranges"), 350),
     ],
 )
-def test_the_command_line_writes_it(
-    cpsched: Any, tmp_path: Path, arguments: tuple[str, ...], jobs: int
-) -> None:
+def test_the_command_line_writes_it(cpsched, tmp_path, arguments, jobs):
     file = tmp_path / "log.parquet"
     code, out, err = cpsched("workload", "generate", *arguments, "--out", str(file))
     assert (code, err) == (0, "")

@@ -1,7 +1,5 @@
 """IPSCHED: the papers' examples, window and interval, options, and that it keeps the contract."""
 
-from __future__ import annotations
-
 import pytest
 from tiny import jobs, machine, run, starts
 

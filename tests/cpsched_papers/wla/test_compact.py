@@ -1,9 +1,5 @@
 """Another dispatcher says when jobs start, slots say where."""
 
-from __future__ import annotations
-
-from typing import Any
-
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
@@ -17,14 +13,14 @@ from cpsched.verification import verify
 class Nodes(Observer):
     """Which nodes each job starts on."""
 
-    def __init__(self) -> None:
-        self.of: dict[int, list[int]] = {}
+    def __init__(self):
+        self.of = {}
 
-    def on_start(self, job: int, allocation: Any, now: int) -> None:
+    def on_start(self, job, allocation, now):
         self.of[job] = allocation.node.tolist()
 
 
-def simulate(workload: Any, system: Any, dispatcher: str, **more: Any) -> tuple[Any, Nodes]:
+def simulate(workload, system, dispatcher, **more):
     nodes = Nodes()
     done = run(workload, system, dispatcher, observers=[nodes], **more)
     return done.schedule, nodes
@@ -81,7 +77,7 @@ def test_nodes_that_are_reserved_stay_free():
     # Not conservative: which nodes its reservations are on depends on which were free before.
     st.sampled_from(["easy", "easy:priority=slowdown", "prb", "fifo"]),
 )  # fmt: skip
-def test_on_whole_nodes_alike_starts_are_those_of_the_other(rows: list[Any], when: str):
+def test_on_whole_nodes_alike_starts_are_those_of_the_other(rows, when):
     """Moving jobs among nodes that are alike changes nobody's start."""
     workload = jobs(*sorted(rows, key=lambda row: row[0]))
     system = machine(*[(1,)] * 8)
@@ -93,6 +89,6 @@ def test_on_whole_nodes_alike_starts_are_those_of_the_other(rows: list[Any], whe
 
 @settings(max_examples=60)
 @given(machines(), workloads(), st.sampled_from(["easy", "prb", "conservative"]))
-def test_any_machine_and_any_jobs_make_valid_schedules(system: Any, workload: Any, when: str):
+def test_any_machine_and_any_jobs_make_valid_schedules(system, workload, when):
     found, _ = simulate(workload, system, f'compact:dispatcher="{when}"')
     assert verify(found) == []

@@ -1,7 +1,5 @@
 """Branch and bound, the greedy algorithm and CP-SAT against all there is to try."""
 
-from __future__ import annotations
-
 import random
 from itertools import product
 
@@ -17,12 +15,12 @@ from cpsched_papers.wla.knapsack import LEFT_OUT, Knapsack, upper_bound
 LIMITS = cpsat.Limits(deterministic=1.0)
 
 
-def plain(sizes: list[int], capacity: list[int]) -> Knapsack:
+def plain(sizes, capacity):
     """A problem whose nodes are all of one sort."""
     return Knapsack(weight=[[size] * len(capacity) for size in sizes], capacity=capacity)
 
 
-def is_valid(problem: Knapsack, slots: list[int]) -> bool:
+def is_valid(problem, slots):
     used = [0] * len(problem.capacity)
     for job, slot in enumerate(slots):
         if slot == LEFT_OUT:
@@ -33,7 +31,7 @@ def is_valid(problem: Knapsack, slots: list[int]) -> bool:
     return all(taken <= room for taken, room in zip(used, problem.capacity, strict=True))
 
 
-def exhaustive(problem: Knapsack) -> list[int]:
+def exhaustive(problem):
     """The best solution; of several the one that is first with each job in its lowest slot."""
     choices = [*range(len(problem.capacity)), LEFT_OUT]
     solutions = product(choices, repeat=len(problem))
@@ -43,7 +41,7 @@ def exhaustive(problem: Knapsack) -> list[int]:
 
 
 @st.composite
-def problems(draw: st.DrawFn) -> Knapsack:
+def problems(draw):
     """Up to five jobs and three slots, of one sort of nodes or of several."""
     num, slots = draw(st.integers(1, 5)), draw(st.integers(1, 3))
     sizes = draw(st.lists(st.integers(1, 9), min_size=num, max_size=num))
@@ -58,7 +56,7 @@ def problems(draw: st.DrawFn) -> Knapsack:
 
 @settings(max_examples=300)
 @given(problems())
-def test_exact_solvers_find_what_trying_everything_finds(problem: Knapsack):
+def test_exact_solvers_find_what_trying_everything_finds(problem):
     best = exhaustive(problem)
     assert branch_and_bound(problem).slots == best
     found, _ = solvers.cp_sat(problem, LIMITS)
@@ -68,7 +66,7 @@ def test_exact_solvers_find_what_trying_everything_finds(problem: Knapsack):
 
 @settings(max_examples=300)
 @given(problems())
-def test_the_greedy_solution_is_a_solution(problem: Knapsack):
+def test_the_greedy_solution_is_a_solution(problem):
     found = greedy(problem)
     assert is_valid(problem, found)
     assert problem.value(found) <= problem.value(exhaustive(problem))

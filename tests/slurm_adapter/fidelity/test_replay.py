@@ -1,9 +1,5 @@
 """What a dispatcher would have started, given what really ran."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 
@@ -12,7 +8,7 @@ from cpsched.base.types import MISSING
 from cpsched.mapping import fit
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Settings, simulate
-from slurm_adapter.fidelity.replay import Agreement, replay
+from slurm_adapter.fidelity.replay import replay
 
 SYSTEM = """
 name = "site"
@@ -42,7 +38,7 @@ User = "u1"
 """
 
 
-def workload(num: int = 300) -> Workload:
+def workload(num=300):
     rng = np.random.default_rng(4)
     runtime = rng.integers(300, 6000, num)
     return Workload.build(
@@ -59,18 +55,18 @@ def workload(num: int = 300) -> Workload:
     )
 
 
-def asked(log: Workload, dispatcher: str) -> Agreement:
+def asked(log, dispatcher):
     fitted = fit(log, systems.parse(SYSTEM))
     return replay(fitted, dispatcher=dispatcher, predictor="requested", settings=Settings())
 
 
-def recorded(dispatcher: str) -> Workload:
+def recorded(dispatcher):
     log = workload()
     made = simulate(log, systems.parse(SYSTEM), dispatcher=dispatcher).schedule
     return log.with_columns(recorded_start=made.start)
 
 
-def test_who_made_the_record_agrees_with_it_more_than_others() -> None:
+def test_who_made_the_record_agrees_with_it_more_than_others():
     log = recorded("easy")
     own, other = asked(log, "easy"), asked(log, "fifo")
     assert own.jobs == 300
@@ -81,7 +77,7 @@ def test_who_made_the_record_agrees_with_it_more_than_others() -> None:
     assert own.same + own.earlier + own.later == pytest.approx(1)
 
 
-def test_slurm_takes_it_that_others_start_its_jobs(tmp_path: Path) -> None:
+def test_slurm_takes_it_that_others_start_its_jobs(tmp_path):
     (tmp_path / "policy.toml").write_text(POLICY)
     spec = f"slurm:policy={tmp_path / 'policy.toml'}"
     log = recorded(spec)
@@ -90,7 +86,7 @@ def test_slurm_takes_it_that_others_start_its_jobs(tmp_path: Path) -> None:
     assert own.same > asked(log, "fifo").same + 0.2
 
 
-def test_a_record_that_waited_longer_is_told_as_earlier() -> None:
+def test_a_record_that_waited_longer_is_told_as_earlier():
     log = workload(50)
     late = log.with_columns(recorded_start=log.submit + 500_000 + np.arange(50) * 6000)
     found = asked(late, "easy")
@@ -98,7 +94,7 @@ def test_a_record_that_waited_longer_is_told_as_earlier() -> None:
     assert found.median_earlier > 400_000
 
 
-def test_jobs_that_never_started_are_left_out() -> None:
+def test_jobs_that_never_started_are_left_out():
     log = recorded("easy")
     start, cancel = log.recorded_start.copy(), np.full(300, MISSING)
     start[:5] = MISSING
@@ -109,7 +105,7 @@ def test_jobs_that_never_started_are_left_out() -> None:
         asked(workload(), "easy")
 
 
-def test_a_job_that_waited_for_another_is_not_asked_for_before() -> None:
+def test_a_job_that_waited_for_another_is_not_asked_for_before():
     """On an empty machine job 1 waits an hour for job 0, in the record as well."""
     log = workload(2).with_columns(
         submit=np.array([0, 10]),

@@ -1,7 +1,5 @@
 """What a dispatcher would start, on the fake and on a real Slurm; nothing is told to either."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """When jobs of a live queue start, by hand."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
