@@ -4,7 +4,6 @@ from argparse import Namespace
 from importlib import import_module
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -86,12 +85,3 @@ def test_the_greedy_loses_nothing_or_something(wla, capsys):
     wla.gap(Namespace(problems=20))
     rows = [line for line in capsys.readouterr().out.splitlines() if line.endswith("% |")]
     assert len(rows) == 4
-
-
-def test_decisions_with_whole_windows_are_timed(wla, monkeypatch):
-    monkeypatch.setattr(wla, "NODES", 64)
-    spec, decisions, slots, *figures = wla._decisions("wla", 40, 16)
-    assert spec == "wla"
-    assert decisions > 0
-    assert slots >= 0
-    assert np.isfinite(figures).all()

@@ -357,21 +357,6 @@ def test_a_qos_preempts_those_it_names_after_their_grace():
     assert starts(workload, machine((1,), (1,)), slurm(BY_QOS)) == [0, 5, 200]
 
 
-def test_jobs_on_few_nodes_are_preempted_first():
-    """One on two nodes was there first; the one on one node leaves."""
-    workload = jobs(
-        (0, 2, 300),
-        (5, 1, 300),
-        (40, 1, 50),
-        nodes_min=[2, 1, 1],
-        qos=["spare", "spare", "high"],
-        restartable=[True] * 3,
-    )
-    found = starts(workload, machine((1,), (1,), (1,)), slurm(BY_QOS))
-    assert found[0] == 0
-    assert found[2] == 70
-
-
 def test_of_several_limits_the_one_is_named_that_slurm_looks_at_first():
     """Numbers of jobs come before amounts, limits of QOS before those of associations."""
     policy = """

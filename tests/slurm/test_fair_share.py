@@ -27,9 +27,6 @@ def test_the_classic_example():
     assert effective[[U1, U2, U3, U4]] == pytest.approx([0.3875, 0.275, 0.15, 0.25])
     factors = EXAMPLE.classic(effective, 1.0)[[U1, U2, U3, U4, U5]]
     assert factors == pytest.approx([0.408479, 0.022097, 0.125, 0.5, 0.749154], abs=1e-6)
-
-
-def test_dampening_divides_the_exponent():
     effective = EXAMPLE.effective_usage(USED)
     once, thrice = EXAMPLE.classic(effective, 1.0), EXAMPLE.classic(effective, 3.0)
     assert thrice[U1] ** 3 == pytest.approx(once[U1])
@@ -81,38 +78,6 @@ def trees(draw):
 def test_fair_tree_is_the_walk(drawn):
     tree, usage = drawn
     assert tree.fair_tree(usage).tolist() == pytest.approx(walk(tree, usage))
-
-
-@given(trees())
-def test_users_of_siblings_never_interleave(drawn):
-    tree, usage = drawn
-    factor, level = tree.fair_tree(usage), tree.level_fair_share(usage)
-    users = np.flatnonzero(tree.is_user)
-
-    def line(user):
-        above = [user]
-        while above[-1]:
-            above.append(int(tree.share_parent[above[-1]]))
-        return above[::-1]
-
-    for one in users:
-        for other in users:
-            pairs = zip(line(one), line(other), strict=False)
-            apart = next(((a, b) for a, b in pairs if a != b), None)
-            if apart and level[apart[0]] > level[apart[1]]:
-                # Not less: a rank goes on over accounts without users that tie.
-                assert factor[one] >= factor[other]
-
-
-def test_ties_share_a_rank_and_a_tied_account_begins_with_it():
-    # Two accounts without usage: level fair share is infinite for both.
-    tree = ShareTree([-1, 0, 0, 1, 1, 2, 2], [1] * 7, [False] * 3 + [True] * 4)
-    usage = tree.summed_up(np.array([0, 0, 0, 0, 0, 0, 0], dtype=float))
-    assert tree.fair_tree(usage)[3:].tolist() == [1.0, 1.0, 1.0, 1.0]
-    # Both have used as much; in each the first user has used it.
-    usage = tree.summed_up(np.array([0, 0, 0, 3, 0, 3, 0], dtype=float))
-    # User 6, first in the second account, ties with user 3, last in the first.
-    assert tree.fair_tree(usage)[[4, 3, 6, 5]].tolist() == [1.0, 0.75, 0.75, 0.25]
 
 
 def test_users_of_an_account_that_uses_its_parents_shares_compete_with_their_uncles():

@@ -46,12 +46,9 @@ def test_the_tree_is_by_parent_names_or_indentation(tmp_path, text, known, expec
     assert parents == {"root": "", **expected}
 
 
-def test_shares_may_be_the_parents(tmp_path):
+def test_shares_may_be_the_parents_and_usage_is_that_of_users(tmp_path):
     found, _ = read_associations(file(tmp_path, "Account|User|Share\nroot||1\na||parent\na|u|2\n"))
     assert [one.shares for one in found] == [1, None, 2]
-
-
-def test_usage_is_that_of_users(tmp_path):
     found, _ = read_associations(file(tmp_path, "Account|User\nroot|\n a|\n  a|u\n  a|v\n"))
     sshare = "Account|User|RawUsage\nroot||90\n a||90\n  a|u|90\n"
     used, count = with_usage(found, file(tmp_path, sshare))

@@ -46,7 +46,7 @@ def row(system, name):
     return dict(zip(system.resources, system.capacity[at].tolist(), strict=True))
 
 
-def test_nodes_have_what_jobs_may_use(campus):
+def test_nodes_are_those_of_the_files(campus):
     system = campus.system
     assert system.num_nodes == 61  # new[1-4] are not there yet
     # 2 x 32 cores of two threads; of 515,000 MB Slurm keeps 11,000.
@@ -56,22 +56,16 @@ def test_nodes_have_what_jobs_may_use(campus):
     # CPUs=16 on 16 cores of two threads: Slurm counts cores.
     assert row(system, "old7") == {"core": 16, "mem": 64_000 * MB, "gpu": 0}
     assert row(system, "gpu10") == {"core": 64, "mem": 1_030_000 * MB, "gpu": 8}
-
-
-def test_types_of_gpus_are_features(campus):
     features = dict(zip(campus.system.node_names, campus.system.features, strict=True))
     assert features["gpu01"] == {"zen3", "a100"}
     assert features["gpu09"] == {"zen4", "h100", "l4"}
-
-
-def test_nodes_are_in_slurms_order_of_names_and_the_topologys(campus):
     names = campus.system.node_names
     assert names[:45] == (*tuple(f"cn{number:03d}" for number in range(1, 45)), "fat1")
     assert names[-6:] == ("old7", "old8", "old9", "old10", "old11", "old12")
     assert campus.system.topology.levels[0].tolist() == [0] * 45 + [1] * 16
 
 
-def test_partitions_are_unions_of_groups(campus):
+def test_partitions_are_unions_of_groups_with_limits(campus):
     system = campus.system
     everything = set(system.node_names)
     gpus = {f"gpu{number:02d}" for number in range(1, 11)}
@@ -81,9 +75,6 @@ def test_partitions_are_unions_of_groups(campus):
     assert nodes_of(system, "scavenge") == everything
     assert nodes_of(system, "epyc") == everything - {"gpu09", "gpu10"} - (old - {"old7", "old8"})
     assert nodes_of(system, "whole") == {"fat1", "cn041", "cn042", "cn043", "cn044"}
-
-
-def test_partitions_have_their_limits(campus):
     queues = campus.system.queues
     assert (queues["main"].max_time, queues["main"].default_time) == (172_800, 3_600)
     assert [name for name, queue in queues.items() if queue.default] == ["main"]
@@ -95,7 +86,7 @@ def test_partitions_have_their_limits(campus):
     assert queues["main"].preempt == Preempt.REQUEUE
 
 
-def test_policy_has_the_parameters(campus):
+def test_policy_has_the_parameters_and_accounts(campus):
     policy = campus.policy
     assert policy["PriorityDecayHalfLife"] == 14 * 86_400
     assert policy["PriorityWeightTRES"] == {"cpu": 100, "mem": 50, "gres/gpu": 2000}
@@ -111,9 +102,6 @@ def test_policy_has_the_parameters(campus):
     epyc = policy.partitions["epyc"]
     assert (epyc.allow_accounts, epyc.deny_qos) == (("chem", "bio"), ("low",))
     assert policy.partitions["main"].qos == "part_main"
-
-
-def test_policy_has_the_accounts(campus):
     found = {(one.account, one.user): one for one in campus.policy.associations}
     assert found["organic", ""].parent == "chem"
     assert found["organic", ""].shares is None

@@ -1,7 +1,5 @@
 """The cluster of a recording: its files and what its controller shows give one machine."""
 
-import gzip
-import json
 from dataclasses import replace
 
 import numpy as np
@@ -44,15 +42,12 @@ def test_the_machine_is_that_of_the_files(by_files):
     assert by_files.gaps == []
 
 
-def test_scontrol_shows_the_same_machine(by_files, by_scontrol):
+def test_scontrol_shows_the_same_machine_parameters_and_accounts(by_files, by_scontrol):
     one, other = by_files.system, by_scontrol.system
     assert np.array_equal(one.capacity, other.capacity)
     assert (one.node_names, one.features) == (other.node_names, other.features)
     assert one.queues == other.queues
-
-
-def test_scontrol_shows_the_same_parameters(by_files, by_scontrol):
-    """Those of slurm.conf are the same; the controller shows the defaults, too."""
+    # Those of slurm.conf are the same; the controller shows the defaults, too.
     one, other = by_files.policy, by_scontrol.policy
     differ = {
         name: (one[name], other[name])
@@ -61,10 +56,7 @@ def test_scontrol_shows_the_same_parameters(by_files, by_scontrol):
     }
     assert differ == {}
     assert (one.partitions, one.qos) == (other.partitions, other.qos)
-
-
-def test_both_forms_of_the_tree_of_accounts(by_files, by_scontrol):
-    """The table with ParentName was taken without most limits."""
+    # The table with ParentName was taken without most limits.
     one, other = by_files.policy.associations, by_scontrol.policy.associations
     assert [replace(a, limits={}) for a in one] == [replace(a, limits={}) for a in other]
     assert {a.account: a.parent for a in one if not a.user} == {
@@ -83,24 +75,6 @@ def test_accounting_names_nothing_that_is_missing(folder, by_files):
     assert touched.jobs == 448
     assert touched.bad == 0
     assert touched.gaps == []
-
-
-def test_usage_is_that_of_sshare(folder, tmp_path):
-    with gzip.open(folder / "snapshots.json.gz", "rt") as file:
-        shown = json.load(file)[3]["output"]["sshare"]
-    (tmp_path / "sshare.txt").write_text(shown)
-    files = Files(
-        conf=folder / "slurm.conf",
-        assoc=folder / "assoc-tree.txt",
-        qos=folder / "qos.txt",
-        sshare=tmp_path / "sshare.txt",
-    )
-    found = {(one.account, one.user): one.usage for one in read_site(files).policy.associations}
-    line = next(line for line in shown.splitlines() if "|user8|" in line and "astro" in line)
-    assert found["astro", "user8"] == float(line.split("|")[4]) > 0
-    assert found["astro", ""] == 0
-    # user8 has used nothing in bio, nor has root.
-    assert sum(1 for usage in found.values() if usage) == 8
 
 
 def waits(folder, out, **files):

@@ -85,29 +85,6 @@ def test_gpu_ranges_are_settled_at_the_start(name, most):
     assert where[0].amount[:, 1].tolist() == [expected, expected]
 
 
-@pytest.mark.parametrize("name", ["aucsched2", "aucsched3"])
-def test_a_range_gives_way_to_a_job(name):
-    """Three GPUs: one job takes one to three, the other two; both start."""
-    view = gpu_view([(4, 3)], [{"units": 1, "gpus": 1, "most_gpus": 3}, {"units": 1, "gpus": 2}])
-    _, where = decided(name, view)
-    assert {job: int(found.amount[0, 1]) for job, found in where.items()} == {0: 1, 1: 2}
-
-
-def test_co_allocation_beats_one_job_after_the_other():
-    """
-    Two nodes of 4 cores and a GPU: a job of 4 cores, and one of 4 cores on a GPU's node each.
-
-    First fit puts job 0 on node 0. Nothing else fits with both jobs 1 and 2 but node 2, which has
-    no GPU: the auction puts it there.
-    """
-    free = [(4, 1), (4, 1), (4, 0)]
-    asks = [{"units": 4}, {"units": 4, "gpus": 1}, {"units": 4, "gpus": 1}]
-    for name in NAMES:
-        _, where = decided(name, gpu_view(free, asks))
-        assert set(where) == {0, 1, 2}
-        assert where[0].node.tolist() == [2]
-
-
 @pytest.mark.parametrize("name", NAMES)
 def test_table_1_2_of_the_thesis(name):
     """
@@ -306,9 +283,3 @@ def test_a_simulation_with_gpu_ranges_is_valid(name):
     taken = done.schedule.segments.amount[:, 1]
     wanted = done.schedule.workload.per_node[done.schedule.segments.job, 1]
     assert (taken > wanted).any() == (name != "aucsched1")
-
-
-def test_first_come_first_served_on_a_pool():
-    """Two cores, three jobs of one: the third starts where the first ends, at the next tick."""
-    found = starts(jobs((0, 1, 5), (0, 1, 7), (0, 1, 4)), machine((2,)), "aucsched2:interval=none")
-    assert found == [0, 0, 5]
