@@ -125,25 +125,18 @@ def test_nodes_of_a_low_weight_go_first():
 
 # --- priorities ----------------------------------------------------------------------------------
 
-ACCOUNTS = """
-[slurm]
-PriorityWeightFairshare = 10000
-PriorityWeightAge = 0
-[[association]]
-Account = "root"
-[[association]]
-Account = "a"
-Parent = "root"
-[[association]]
-Account = "b"
-Parent = "root"
-[[association]]
-Account = "a"
-User = "ann"
-[[association]]
-Account = "b"
-User = "bob"
-"""
+
+def associations(*accounts, **users):
+    """Return accounts below the first of them, and the account of each user, as a policy has them."""
+    root, *below = accounts
+    rows = [f'Account = "{root}"', *(f'Account = "{one}"\nParent = "{root}"' for one in below)]
+    rows += [f'Account = "{account}"\nUser = "{user}"' for user, account in users.items()]
+    return "".join(f"[[association]]\n{row}\n" for row in rows)
+
+
+ACCOUNTS = "[slurm]\nPriorityWeightFairshare = 10000\nPriorityWeightAge = 0\n" + associations(
+    "root", "a", "b", ann="a", bob="b"
+)
 
 
 def test_fair_share_lets_those_go_first_who_have_used_less():
@@ -196,21 +189,9 @@ LOOSE = jobs((0, 1, 10), (1, 2, 10), (2, 1, 10), user=["ann"] * 3, qos=["q"] * 3
 TASKS = jobs(*[(0, 1, 10)] * 4, array=["7"] * 4, array_limit=[2] * 4)
 LICENSED = jobs(*[(0, 1, 10)] * 4, licenses=["matlab:2", "matlab", "matlab", None])
 OF_LAB = jobs(*[(0, 1, 10)] * 4, user=["ann", "ann", "bob", "cem"], group=["a"] * 3 + ["b"])
-TREE = """
-[[association]]
-Account = "root"
-[[association]]
-Account = "a"
-Parent = "root"
-GrpTRES = "cpu=2"
-MaxJobs = 1
-[[association]]
-Account = "a"
-User = "ann"
-[[association]]
-Account = "a"
-User = "bob"
-"""
+TREE = associations("root", "a", ann="a", bob="a").replace(
+    'Parent = "root"', 'Parent = "root"\nGrpTRES = "cpu=2"\nMaxJobs = 1'
+)
 
 
 @pytest.mark.parametrize(

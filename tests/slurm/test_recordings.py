@@ -35,9 +35,10 @@ def snapshots(name):
 
 
 def table(text):
+    """Return the lines of a table; of columns of one name, as squeue has, the first counts."""
     header, *lines = text.splitlines()
     names = header.split("|")
-    return [dict(zip(names, line.split("|"), strict=False)) for line in lines]
+    return [dict([*zip(names, line.split("|"), strict=False)][::-1]) for line in lines]
 
 
 def tree_of(text):
@@ -127,7 +128,7 @@ def test_priorities_are_those_of_sprio(name, number):
         (line["Account"].strip(), line["User"]): float(line["FairShare"])
         for line in table(output["sshare"]) if line["User"]
     }  # fmt: skip
-    jobs = {line["JOBID"]: line for line in _queue(output["squeue"])}
+    jobs = {line["JOBID"]: line for line in table(output["squeue"])}
     rows = [line.split() for line in output["sprio -l"].splitlines()[1:]]
     normal = [line.split("|") for line in output["sprio -n"].splitlines()]
     # sprio has one digit more than sshare, and a sum may be that close to a whole number.
@@ -180,14 +181,6 @@ def test_priorities_are_those_of_sprio(name, number):
         if [round(value) for value in mine] != printed or total != int(row[3]):
             wrong.append((row, [round(value, 2) for value in mine], int(total)))
     assert not wrong, f"{len(wrong)} of {len(rows)}: {wrong[:5]}"
-
-
-def _queue(text):
-    """Return the lines of squeue; two columns are called JOBID."""
-    header, *lines = text.splitlines()
-    names = header.split("|")
-    return [dict(zip(names[1:], line.split("|")[1:], strict=False)) | {"JOBID": line.split("|")[0]}
-            for line in lines]  # fmt: skip
 
 
 def _tres(text):

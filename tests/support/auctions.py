@@ -19,7 +19,8 @@ def gpu_view(free, asks, levels=()):
     Return a view of jobs on nodes with cores and GPUs; nothing runs.
 
     An ask has ``units`` (of one core), and may have ``gpus`` and ``most_gpus`` on each node,
-    ``nodes``, ``nodes_min``, ``nodes_max``, ``even``, ``contiguous``, ``exclusive``, ``request``.
+    ``nodes``, ``nodes_min``, ``nodes_max``, ``even``, ``contiguous``, ``exclusive``, ``request``,
+    ``time``.
     """
     system = machine(*free, resources=("core", "gpu"))
     system = replace(system, topology=Topology(len(free), tuple(levels)))
@@ -46,7 +47,7 @@ def jobs_of(asks):
         resources=("core", "gpu"),
         handle=np.arange(num),
         submit=np.arange(num),
-        requested_time=np.full(num, 60),
+        requested_time=column("time", 60),
         units=column("units"),
         request=np.array([ask.get("request", (1, 0)) for ask in asks]).reshape(num, 2),
         per_node=np.stack([zero, column("gpus")], axis=1),

@@ -61,17 +61,11 @@ def test_table_i_on_1024_nodes_likewise(objective, split):
 # --- interval ------------------------------------------------------------------------------------
 
 
-def test_decisions_are_on_a_grid_of_three_seconds():
-    """J1 comes at 1 and waits until 3; it ends at 7, J2 waits until 9."""
-    workload = jobs((1, 4, 4), (2, 4, 4))
-    found = run(workload, machine((4,)), "ipsched")
-    assert found.schedule.start.tolist() == [3, 9]
-    assert found.settings.dispatch_interval == 3
-
-
 @pytest.mark.parametrize(
     ("spec", "settings", "expected", "recorded"),
     [
+        # J1 comes at 1 and waits until 3; it ends at 7, J2 waits until 9.
+        ("ipsched", {}, [3, 9], 3),
         ("ipsched:interval=5", {}, [5, 10], 5),
         ("ipsched:interval=none", {}, [1, 5], None),
         ("ipsched", {"dispatch_interval": 4}, [4, 8], 4),

@@ -37,11 +37,6 @@ class Nodes(Observer):
         self.at[job] = now
 
 
-def whole_nodes(*rows, **columns):
-    """Jobs of whole nodes of one core."""
-    return jobs(*rows, **columns)
-
-
 def figure_4(dispatcher):
     """Sections III.C: five jobs on twenty nodes, of which three runs are free."""
     # Fillers run on every node, those on the nodes that are free in the example for 10 s.
@@ -50,7 +45,7 @@ def figure_4(dispatcher):
     fillers = [(0, len(nodes), 1000 if nodes in BUSY else 60, 1000) for nodes in order]
     window = [(30, size, 100, 100) for size in (6, 4, 3, 1, 2)]
     nodes = Nodes()
-    run(whole_nodes(*fillers, *window), machine(*[(1,)] * 20), dispatcher, observers=[nodes],
+    run(jobs(*fillers, *window), machine(*[(1,)] * 20), dispatcher, observers=[nodes],
         dispatch_interval=30)  # fmt: skip
     for filler, expected in enumerate(order):
         assert nodes.of.pop(filler) == list(expected)
@@ -86,7 +81,7 @@ def line(*rows, nodes=6, dispatcher="wla:interval=none", **more):
     """Jobs of whole nodes on a line; returns which nodes each starts on, and when."""
     found = Nodes()
     system = more.pop("system", machine(*[(1,)] * nodes))
-    run(whole_nodes(*rows, **more), system, dispatcher, observers=[found])
+    run(jobs(*rows, **more), system, dispatcher, observers=[found])
     return found.of, found.at
 
 
