@@ -9,7 +9,10 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
+from cpsched import systems, traces
+from cpsched.base.types import MISSING
 from cpsched.model.workload import Workload
+from cpsched.simulation.simulate import Settings, simulate
 
 needs_accasim = pytest.mark.skipif(
     find_spec("accasim") is None, reason="AccaSim is not installed: pip install 'cpsched[accasim]'"
@@ -76,6 +79,24 @@ def accasim_starts(tasks, out):
     out.mkdir(exist_ok=True)
     task = json.dumps([[(str(log), str(system), *rest) for log, system, *rest in tasks], str(out)])
     return json.loads(in_process(_SIMULATE, task).splitlines()[-1])
+
+
+def our_run(log, system, dispatcher="easy", predictor="requested", first=None):
+    """Simulate here; like AccaSim, it kills nobody."""
+    return simulate(
+        traces.read(log).select(first=first),
+        systems.load(system),
+        dispatcher=dispatcher,
+        predictor=predictor,
+        settings=Settings(overrun="extend", enforce_limits=False),
+    )
+
+
+def our_starts(*asked, **more):
+    """Return the starts of such a run by job, but of those that never fit: AccaSim drops them too."""
+    schedule = our_run(*asked, **more).schedule
+    pairs = zip(schedule.workload.job_id.tolist(), schedule.start.tolist(), strict=True)
+    return {job: start for job, start in pairs if start != MISSING}
 
 
 def generated(num_jobs=250, seed=3):

@@ -8,6 +8,7 @@ from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
 from cpsched.model.topology import Topology
 from cpsched.model.workload import Workload
+from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Settings, simulate
 
 #: A machine as a file.
@@ -84,6 +85,17 @@ def run(workload, system, dispatcher, predictor="requested", observers=(), **set
 def starts(workload, system, dispatcher, *rest, **more):
     """Simulate and return the start of each job, in workload order."""
     return run(workload, system, dispatcher, *rest, **more).schedule.start.tolist()
+
+
+class Nodes(Observer):
+    """Notes on which nodes jobs start, counted from ``first``, and when, in the order of starts."""
+
+    def __init__(self, first=0):
+        self.first, self.of, self.at = first, {}, {}
+
+    def on_start(self, job, allocation, now):
+        self.of[job] = (allocation.node + self.first).tolist()
+        self.at[job] = now
 
 
 #: One of every class, with the options that remember most: for what a class promises.

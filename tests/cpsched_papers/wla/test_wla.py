@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import FOUR_CORES, jobs, machine, machines, run, workloads
+from tiny import FOUR_CORES, Nodes, jobs, machine, machines, run, workloads
 
 from cpsched.base.spec import build
 from cpsched.checks import check_keeps_promises
@@ -16,25 +16,12 @@ from cpsched.errors import ConfigError
 from cpsched.mapping.requests import pooled
 from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
-from cpsched.simulation.observers import Observer
 from cpsched.systems import parse
 from cpsched.verification import verify
 from cpsched_papers.wla.machine_slots import runs
 
-#: Nodes 4, 5 and 12, 13, 14 of the paper's twenty are busy.
+#: Nodes 4, 5 and 12, 13, 14 of the paper's twenty, which count from 1, are busy.
 BUSY = ((4, 5), (12, 13, 14))
-
-
-class Nodes(Observer):
-    """Which nodes each job starts on, numbered from 1 as in the paper, in the order of starts."""
-
-    def __init__(self):
-        self.of = {}
-        self.at = {}
-
-    def on_start(self, job, allocation, now):
-        self.of[job] = (allocation.node + 1).tolist()
-        self.at[job] = now
 
 
 def figure_4(dispatcher):
@@ -44,7 +31,7 @@ def figure_4(dispatcher):
     order = [free[0], BUSY[0], free[1], BUSY[1], free[2]]
     fillers = [(0, len(nodes), 1000 if nodes in BUSY else 60, 1000) for nodes in order]
     window = [(30, size, 100, 100) for size in (6, 4, 3, 1, 2)]
-    nodes = Nodes()
+    nodes = Nodes(first=1)
     run(jobs(*fillers, *window), machine(*[(1,)] * 20), dispatcher, observers=[nodes],
         dispatch_interval=30)  # fmt: skip
     for filler, expected in enumerate(order):
@@ -79,7 +66,7 @@ def test_the_example_is_packed(solver):
 
 def line(*rows, nodes=6, dispatcher="wla:interval=none", **more):
     """Jobs of whole nodes on a line; returns which nodes each starts on, and when."""
-    found = Nodes()
+    found = Nodes(first=1)
     system = more.pop("system", machine(*[(1,)] * nodes))
     run(jobs(*rows, **more), system, dispatcher, observers=[found])
     return found.of, found.at

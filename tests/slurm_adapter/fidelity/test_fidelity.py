@@ -5,12 +5,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from queueing import queueing, site
+from queueing import recorded as with_starts
 from tiny import jobs, machine, run
 
 from cpsched import systems, traces
 from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError
-from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import simulate
 from cpsched.study.study_file import parse_study
 from slurm_adapter.fidelity.check import check, told
@@ -20,40 +21,15 @@ from slurm_adapter.fidelity.files import statement, write_files
 from slurm_adapter.fidelity.fitting import combinations, grid
 from slurm_adapter.fidelity.measures import measure
 
-SYSTEM = """
-name = "site"
-resources = ["core"]
-[[nodes]]
-group = "node"
-count = 4
-core = 4
-[log]
-processors = "anywhere"
-"""
+SYSTEM = site(4)
 
 
-def workload(num=400):
-    """Jobs that queue, of five users in two queues."""
-    rng = np.random.default_rng(3)
-    runtime = rng.integers(60, 4000, num)
-    return Workload.build(
-        title="log",
-        job_id=[f"j{at}" for at in range(num)],
-        submit=np.sort(rng.integers(0, num * 400, num)),
-        runtime=runtime,
-        requested_time=runtime * rng.integers(1, 5, num),
-        units=rng.integers(1, 9, num),
-        request=np.ones((num, 1), dtype=int),
-        resources=("core",),
-        user=[f"u{at % 5}" for at in range(num)],
-        queue=[f"q{at % 2}" for at in range(num)],
-    )
+def workload():
+    return queueing(400, seed=3, runtimes=(60, 4000), most_over=4, most_units=8, users=5)
 
 
 def recorded(dispatcher, lag=0):
-    """The same, with the starts that a dispatcher gives them as the record."""
-    made = simulate(workload(), systems.parse(SYSTEM), dispatcher=dispatcher).schedule
-    return workload().with_columns(recorded_start=made.start + lag)
+    return with_starts(workload(), SYSTEM, dispatcher, lag)
 
 
 def fidelity_of(log, dispatcher="easy", **more):

@@ -2,24 +2,15 @@
 
 import numpy as np
 import pytest
+from queueing import queueing, recorded, site
 
 from cpsched import systems
 from cpsched.base.types import MISSING
 from cpsched.mapping import fit
-from cpsched.model.workload import Workload
-from cpsched.simulation.simulate import Settings, simulate
+from cpsched.simulation.simulate import Settings
 from slurm_adapter.fidelity.replay import replay
 
-SYSTEM = """
-name = "site"
-resources = ["core"]
-[[nodes]]
-group = "node"
-count = 8
-core = 4
-[log]
-processors = "anywhere"
-"""
+SYSTEM = site(8)
 POLICY = """
 [slurm]
 PriorityWeightFairshare = 1000
@@ -39,20 +30,7 @@ User = "u1"
 
 
 def workload(num=300):
-    rng = np.random.default_rng(4)
-    runtime = rng.integers(300, 6000, num)
-    return Workload.build(
-        title="log",
-        job_id=[f"j{at}" for at in range(num)],
-        submit=np.sort(rng.integers(0, num * 400, num)),
-        runtime=runtime,
-        requested_time=runtime * rng.integers(1, 4, num),
-        units=rng.integers(1, 17, num),
-        request=np.ones((num, 1), dtype=int),
-        resources=("core",),
-        user=[f"u{at % 2}" for at in range(num)],
-        group=["ab"[at % 2] for at in range(num)],
-    )
+    return queueing(num, seed=4, runtimes=(300, 6000), most_over=3, most_units=16, users=2)
 
 
 def asked(log, dispatcher):
@@ -60,14 +38,8 @@ def asked(log, dispatcher):
     return replay(fitted, dispatcher=dispatcher, predictor="requested", settings=Settings())
 
 
-def recorded(dispatcher):
-    log = workload()
-    made = simulate(log, systems.parse(SYSTEM), dispatcher=dispatcher).schedule
-    return log.with_columns(recorded_start=made.start)
-
-
 def test_who_made_the_record_agrees_with_it_more_than_others():
-    log = recorded("easy")
+    log = recorded(workload(), SYSTEM, "easy")
     own, other = asked(log, "easy"), asked(log, "fifo")
     assert own.jobs == 300
     assert own.same > 0.85
@@ -80,7 +52,7 @@ def test_who_made_the_record_agrees_with_it_more_than_others():
 def test_slurm_takes_it_that_others_start_its_jobs(tmp_path):
     (tmp_path / "policy.toml").write_text(POLICY)
     spec = f"slurm:policy={tmp_path / 'policy.toml'}"
-    log = recorded(spec)
+    log = recorded(workload(), SYSTEM, spec)
     own = asked(log, spec)
     # Fair share makes the order of the queue sensitive to a minute: between 0.3 and 0.8 by the jobs.
     assert own.same > asked(log, "fifo").same + 0.2
@@ -95,7 +67,7 @@ def test_a_record_that_waited_longer_is_told_as_earlier():
 
 
 def test_jobs_that_never_started_are_left_out():
-    log = recorded("easy")
+    log = recorded(workload(), SYSTEM, "easy")
     start, cancel = log.recorded_start.copy(), np.full(300, MISSING)
     start[:5] = MISSING
     cancel[2:5] = log.submit[2:5] + 10
