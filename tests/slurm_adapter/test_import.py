@@ -256,21 +256,20 @@ def test_one_source_is_needed(tmp_path):
         read_site(Files())
 
 
-def test_memory_that_slurm_does_not_count_is_ignored(tmp_path):
+def test_what_files_say_about_memory_and_whole_nodes_or_nothing(tmp_path):
     node = "NodeName=a RealMemory=10\nSelectType=select/cons_tres\n"
     counted = site(tmp_path, f"{node}SelectTypeParameters=CR_Core_Memory\n")
     assert counted.system.log.memory == MemoryMapping.REQUESTED
     ignored = site(tmp_path, f"{node}SelectTypeParameters=CR_Core\n")
     assert ignored.system.log.memory == MemoryMapping.IGNORED
-
-
-def test_what_is_assumed_where_nothing_is_said(tmp_path):
-    """No memory; nothing is enforced unasked; defaults that have changed are said."""
+    # No memory; nothing is enforced unasked; defaults that have changed are said.
     found = site(tmp_path, "NodeName=a\n")
     assert found.system.resources == ("core",)
     assert found.policy["AccountingStorageEnforce"] == {"none"}
     notes = [note.partition(" ")[0] for note in found.notes]
     assert notes == ["SelectType", "PriorityType"]
+    found = site(tmp_path, "SelectType=select/linear\nNodeName=a\nPartitionName=p Nodes=a\n")
+    assert found.system.queues["p"].exclusive
 
 
 def test_topology_that_lacks_nodes_is_left_out(tmp_path):
@@ -279,11 +278,6 @@ def test_topology_that_lacks_nodes_is_left_out(tmp_path):
     assert "topology.conf" not in found.texts
     (gap,) = found.gaps
     assert gap.name == "topology.conf: node 'a3' of the system is not in it"
-
-
-def test_whole_nodes_under_the_linear_plugin(tmp_path):
-    found = site(tmp_path, "SelectType=select/linear\nNodeName=a\nPartitionName=p Nodes=a\n")
-    assert found.system.queues["p"].exclusive
 
 
 @pytest.mark.parametrize(

@@ -3,18 +3,11 @@
 import json
 
 import pytest
+from live_slurm import EURORA, submit
 
-from cpsched import systems
 from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.plan import plan, system_of
 from slurm_adapter.live.scontrol import Scontrol
-
-EURORA = systems.load("eurora")
-
-
-def submit(slurm, **asked):
-    usual = {"cpus": 16, "tasks": 16, "mem": 1000, "partition": "R"}
-    return slurm.submit(**{**usual, **asked})
 
 
 def test_a_plan_has_every_waiting_job_that_nobody_holds():
