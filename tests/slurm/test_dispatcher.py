@@ -313,28 +313,26 @@ GraceTime = 30
 """
 
 
+def restartable(*rows, qos, **more):
+    """Return jobs of some QOS that may be queued again."""
+    return jobs(*rows, qos=qos.split(), restartable=[True] * len(rows), **more)
+
+
 def test_a_qos_preempts_those_it_names_after_their_grace():
     """
     Two nodes full of spare jobs; the one submitted first leaves 30 s after it is told.
 
     It rests for two minutes as Slurm has it, and runs again.
     """
-    workload = jobs(
-        (0, 1, 200),
-        (5, 1, 200),
-        (10, 1, 50),
-        qos=["spare", "spare", "high"],
-        restartable=[True] * 3,
-    )
+    rows = ((0, 1, 200), (5, 1, 200), (10, 1, 50))
+    workload = restartable(*rows, qos="spare spare high")
     found = run(workload, machine((1,), (1,)), slurm(BY_QOS)).schedule
     assert found.start.tolist() == [161, 5, 40]
     assert verify(found) == []
     youngest = slurm(BY_QOS, preempt_youngest_first="yes")
     assert starts(workload, machine((1,), (1,)), youngest) == [0, 161, 40]
     # One of the same QOS, or of none, preempts nobody.
-    workload = jobs(
-        (0, 1, 200), (5, 1, 200), (10, 1, 50), qos=["spare"] * 3, restartable=[True] * 3
-    )
+    workload = restartable(*rows, qos="spare spare spare")
     assert starts(workload, machine((1,), (1,)), slurm(BY_QOS)) == [0, 5, 200]
 
 
@@ -378,8 +376,7 @@ MaxWall = "00:01:00"
 
 
 def test_jobs_run_for_a_while_before_they_are_preempted():
-    workload = jobs((0, 1, 200), (10, 1, 50), (100, 1, 1), qos=["spare", "high", "high"],
-                    restartable=[True] * 3)  # fmt: skip
+    workload = restartable((0, 1, 200), (10, 1, 50), (100, 1, 1), qos="spare high high")
     policy = BY_QOS.replace("GraceTime = 30", "")
     assert starts(workload, machine((1,)), slurm(policy))[1] == 10
     exempt = slurm(policy, PreemptExemptTime="00:01:00")
@@ -387,13 +384,8 @@ def test_jobs_run_for_a_while_before_they_are_preempted():
 
 
 def test_a_job_over_its_limit_preempts_nobody():
-    workload = jobs(
-        *[(0, 1, 200)] * 3,
-        *[(10, 1, 50)] * 3,
-        qos=["spare"] * 3 + ["high"] * 3,
-        user=["ann"] * 6,
-        restartable=[True] * 6,
-    )
+    rows = [(0, 1, 200)] * 3 + [(10, 1, 50)] * 3
+    workload = restartable(*rows, qos="spare spare spare high high high", user=["ann"] * 6)
     found = starts(workload, machine((1,), (1,), (1,)), slurm(BY_QOS))
     assert found[3:] == [40, 40, 90]
 
