@@ -1,12 +1,8 @@
 """A small log with all that AccaSim can say, and its machine."""
 
-from __future__ import annotations
-
 import pytest
 
-from cpsched import systems, traces
-from cpsched.base.types import MISSING
-from cpsched.simulation.simulate import Settings, simulate
+from cpsched import traces
 
 SYSTEM = """
 resources = ["core", "gpu", "mem"]
@@ -53,23 +49,3 @@ def small(tmp_path):
         return path
 
     return _write
-
-
-def our_starts(log, system, dispatcher, predictor="requested", first=None):
-    """
-    Return the starts in our simulator by job; like AccaSim, it kills nobody.
-
-    Jobs that never fit the machine are left out: AccaSim drops them too.
-    """
-    workload = traces.read(log).select(first=first)
-    machine = systems.load(system)
-    settings = Settings(overrun="extend", enforce_limits=False)
-    run = simulate(workload, machine, dispatcher=dispatcher, predictor=predictor, settings=settings)
-    pairs = zip(workload.job_id.tolist(), run.schedule.start.tolist(), strict=True)
-    return {job: start for job, start in pairs if start != MISSING}
-
-
-@pytest.fixture
-def ours():
-    """Our simulator, as a function of log, system, dispatcher and predictor."""
-    return our_starts

@@ -1,12 +1,10 @@
 """AccaSim's files, written by it, by its replacement, and by us: the same bytes; and read back."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np
 import pytest
-from accasim_runs import generated, in_process, needs_accasim
+from accasim_runs import generated, in_process, needs_accasim, our_run
 from tiny import jobs, machine
 
 from accasim_adapter import text
@@ -15,7 +13,7 @@ from accasim_adapter.files import write
 from accasim_adapter.schedule import read_schedule
 from cpsched import systems
 from cpsched.errors import ConfigError, RunError, TraceError
-from cpsched.simulation.simulate import Settings, simulate
+from cpsched.simulation.simulate import simulate
 from cpsched.verification import verify
 
 _BOTH = """
@@ -41,7 +39,7 @@ def test_our_files_are_accasims_byte_for_byte(small, machine_file, tmp_path):
     log = small(generated())
     theirs, mine = tmp_path / "theirs", tmp_path / "mine"
     in_process(_BOTH, log, machine_file, theirs)
-    run = _run(log, machine_file)
+    run = our_run(log, machine_file)
     mine.mkdir()
     write(run, mine, "small")
     for prefix in ("sched-", "pprint-"):
@@ -57,14 +55,6 @@ def test_our_files_are_accasims_byte_for_byte(small, machine_file, tmp_path):
     assert said[4:] == ours[4:]
 
 
-def _run(log, machine_file, dispatcher="easy"):
-    from cpsched import traces
-
-    workload = traces.read(log)
-    settings = Settings(overrun="extend", enforce_limits=False)
-    return simulate(workload, systems.load(machine_file), dispatcher=dispatcher, settings=settings)
-
-
 def _times(schedule):
     times = zip(schedule.start.tolist(), schedule.end.tolist(), strict=True)
     return zip(schedule.workload.job_id.tolist(), times, strict=True)
@@ -72,7 +62,7 @@ def _times(schedule):
 
 def test_a_schedule_comes_back_as_the_run_it_was(small, machine_file, tmp_path):
     """Starts, ends, nodes; it verifies."""
-    run = _run(small(generated()), machine_file)
+    run = our_run(small(generated()), machine_file)
     write(run, tmp_path, "small")
     back = read_schedule(tmp_path / "sched-small", run.schedule.system).schedule
     assert verify(back) == []

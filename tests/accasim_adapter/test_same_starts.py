@@ -1,13 +1,11 @@
 """The same dispatcher on the same log: the same start of every job, here and in the real AccaSim."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 
 import numpy as np
 import pytest
-from accasim_runs import accasim_starts, generated, in_process, needs_accasim
+from accasim_runs import accasim_starts, generated, in_process, needs_accasim, our_starts
 
 from cpsched import systems
 from cpsched.base.types import MISSING
@@ -25,9 +23,10 @@ DISPATCHERS = (
     "rollout",
     "easy:priority=urgency",
 )
+HISTORY, LAST = "user-history", "last:count=2"
 
 
-def test_every_job_of_a_small_log_starts_at_the_same_second(small, machine_file, ours, tmp_path):
+def test_every_job_of_a_small_log_starts_at_the_same_second(small, machine_file, tmp_path):
     """
     Memory, GPUs, queues, bursts, runtimes of 0 and beyond the request; eight dispatchers.
 
@@ -37,21 +36,24 @@ def test_every_job_of_a_small_log_starts_at_the_same_second(small, machine_file,
     system = {"system": str(machine_file), "again": True}
     cases = [
         *(({"name": name, **system}, (name,)) for name in DISPATCHERS),
-        (
-            {"name": "easy:backfill=sjf", **system, "predictor": "user-history"},
-            ("easy:backfill=sjf", "user-history"),
-        ),
-        (
-            {"name": "easy:backfill=sjf", **system, "additional": "user-history"},
-            ("easy:backfill=sjf", "user-history"),
-        ),
-        (
-            {"name": "rollout", **system, "additional": "last:count=2"},
-            ("rollout", "last:count=2"),
-        ),
-        (
-            {"name": "accasim:ShortestJobFirst", "again": True, "additional": "last:count=2"},
-            ("sjf", "last:count=2"),
+        *(
+            ({"name": name, **more}, (here, predictor))
+            for name, more, here, predictor in (
+                (
+                    "easy:backfill=sjf",
+                    {**system, "predictor": HISTORY},
+                    "easy:backfill=sjf",
+                    HISTORY,
+                ),
+                (
+                    "easy:backfill=sjf",
+                    {**system, "additional": HISTORY},
+                    "easy:backfill=sjf",
+                    HISTORY,
+                ),
+                ("rollout", {**system, "additional": LAST}, "rollout", LAST),
+                ("accasim:ShortestJobFirst", {"again": True, "additional": LAST}, "sjf", LAST),
+            )
         ),
     ]
     # Two jobs want the whole machine at second 5; the first takes no time. The next event is at 90.
@@ -74,7 +76,7 @@ def test_every_job_of_a_small_log_starts_at_the_same_second(small, machine_file,
     ]
     found, (late, same) = accasim_starts(tasks, tmp_path / "out")
     for (how, here), starts in zip(cases, found, strict=True):
-        assert starts == ours(log, machine_file, *here), how
+        assert starts == our_starts(log, machine_file, *here), how
     # AccaSim starts the second job at the next event, with DispatchAgain at once, as cpsched does.
     assert late == {"1": 5, "2": 90, "3": 100}
     assert same == {"1": 5, "2": 5, "3": 90}
@@ -84,7 +86,7 @@ def test_every_job_of_a_small_log_starts_at_the_same_second(small, machine_file,
 
 
 @pytest.mark.shared
-def test_every_job_of_real_logs_starts_at_the_same_second(shared, ours, tmp_path):
+def test_every_job_of_real_logs_starts_at_the_same_second(shared, tmp_path):
     """
     Eurora has GPUs, MICs, memory, and four queues with expected waits.
 
@@ -103,7 +105,7 @@ def test_every_job_of_real_logs_starts_at_the_same_second(shared, ours, tmp_path
     found = accasim_starts(tasks, tmp_path / "out")
     for (log, system, first, dispatchers), by_dispatcher in zip(tasks, found, strict=True):
         for how, starts in zip(dispatchers, by_dispatcher, strict=True):
-            assert starts == ours(log, system, how["name"], first=first), how
+            assert starts == our_starts(log, system, how["name"], first=first), how
 
 
 _THEIRS = """
@@ -129,7 +131,7 @@ RULES = {
 
 
 @pytest.mark.shared
-def test_accasims_own_rules_agree_with_ours_on_the_golden_input(shared, ours, tmp_path):
+def test_accasims_own_rules_agree_with_ours_on_the_golden_input(shared, tmp_path):
     """Its own reader, dispatcher and allocator, from the real package; the starts of 5,000 jobs."""
     from accasim_adapter import read_schedule
 
@@ -145,7 +147,7 @@ def test_accasims_own_rules_agree_with_ours_on_the_golden_input(shared, ours, tm
         schedule = read_schedule(tmp_path / theirs, systems.load(machine)).schedule
         assert (schedule.start != MISSING).all()
         starts = dict(zip(schedule.workload.job_id.tolist(), schedule.start.tolist(), strict=True))
-        assert starts == ours(log, machine, name)
+        assert starts == our_starts(log, machine, name)
         with gzip.open(shared / "golden" / f"hpc2n_cap_5000_{golden}.csv.gz", "rt") as file:
             assert starts == {row["job_id"]: int(row["start"]) for row in csv.DictReader(file)}
 
@@ -235,12 +237,12 @@ def test_nothing_of_ours_reads_how_long_a_job_will_run(tmp_path):
     assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
 
 
-def test_decisions_are_the_same_whatever_happens_later(ours, tmp_path):
+def test_decisions_are_the_same_whatever_happens_later(tmp_path):
     """AccaSim loads jobs before they are submitted: other ones must make no difference."""
     system, until = _json(tmp_path / "system.json"), 1200
     log, tasks = _swf(tmp_path / "log.swf", _rows()), []
     for name in ("easy", "rollout"):
-        starts, other = ours(log, system, name), []
+        starts, other = our_starts(log, system, name), []
         for job, submit, run, units, requested, user in _rows():
             if submit > until:
                 submit, units, requested = submit + 1000, 1 + units % 3, 77

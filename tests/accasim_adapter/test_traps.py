@@ -1,7 +1,5 @@
 """What AccaSim does that nobody expects, and what the adapter makes of it."""
 
-from __future__ import annotations
-
 import logging
 import subprocess
 import sys

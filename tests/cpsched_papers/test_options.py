@@ -1,7 +1,5 @@
 """Options of the papers' dispatchers that make no sense: one line, with what would be accepted."""
 
-from __future__ import annotations
-
 import pytest
 
 from cpsched.base.spec import build
@@ -24,8 +22,6 @@ from cpsched.errors import ConfigError
         ("aucsched3:nodesets=2", "no such option"),
         ("wla:solver=cp", "solver is 'cp', must be one of branch-and-bound, greedy, cp-sat"),
         ("wla:window=20", "window is 20, must be from 1 to 10 with solver branch-and-bound"),
-        ("wla:window=0", "window is 0, must be 1 or more"),
-        ("wla:interval=0", "interval is 0, must be 1 or more, or 'none'"),
         ("wla:age_limit=0", "age_limit is 0, must be 1 or more, or 'none'"),
         ("wla:held=outside", "held is 'outside', must be inside or aside"),
         ("compact:dispatcher=eazy", "no dispatcher is called 'eazy'"),
@@ -40,7 +36,7 @@ from cpsched.errors import ConfigError
         ("cp-malleable:dispatcher=slurm-backfill", "which has no allocator"),
     ],
 )
-def test_bad_options(spec: str, message: str) -> None:
+def test_bad_options(spec, message):
     with pytest.raises(ConfigError) as error:
         build("dispatchers", spec)
     assert message in str(error.value)

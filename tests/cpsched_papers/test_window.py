@@ -1,7 +1,5 @@
 """How many jobs a decision considers, which, and their integer priorities."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -100,15 +98,12 @@ def test_ranks_keep_order_and_ties_and_more_jobs_always_weigh_more(values):
         assert ascending[: count + 1].sum() > ascending[len(ranks) - count :].sum()
 
 
-def test_points_are_whole_and_at_least_one():
+def test_points_are_whole_and_ranks_count_down():
     assert point_priorities(np.array([1.0, 7.5, 8.6, 1e30])).tolist() == [1, 8, 9, 2**31]
     assert point_priorities(np.array([])).tolist() == []
     # Those below are raised, and stay apart.
     assert point_priorities(np.array([-3.0, 0.2, 7.5])).tolist() == [1, 4, 12]
-
-
-def test_first_come_first_served_counts_down_within_a_second_too():
-    """Slurm gives every arriving job one less, whatever the second."""
+    # Slurm gives every arriving job one less, whatever the second.
     priority = Basic()
     priority.reset(machine((4,)))
     values = priority_values(priority, table(3, submit=np.zeros(3, dtype=np.int64)), 5)

@@ -1,7 +1,5 @@
 """Slurm's passes, limits and order on schedules worked out by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,7 +13,7 @@ from cpsched.checks import CHECKS
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome
-from cpsched.model.system import Queue, System
+from cpsched.model.system import Queue
 from cpsched.verification import verify
 from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.dispatcher import Slurm
@@ -27,11 +25,11 @@ pytestmark = pytest.mark.slow
 BASIC = {"PriorityType": "priority/basic", "bf_interval": "1", "bf_resolution": "1"}
 
 
-def slurm(policy: str = "", **parameters: str) -> Slurm:
+def slurm(policy="", **parameters):
     return Slurm(policy_file.parse(policy), **{**BASIC, **parameters})
 
 
-def parted(*groups: str, **queues: dict) -> System:
+def parted(*groups, **queues):
     """Return a machine of nodes of one core in some groups, with queues."""
     rules = [Queue(name=name, **more) for name, more in queues.items()]
     return replace(machine(*[(1,)] * len(groups), queues=rules), node_groups=groups)
@@ -104,7 +102,7 @@ def test_a_job_in_several_partitions_starts_in_the_first_that_has_room():
     assert found.schedule.segments.node.tolist() == [0, 1, 1]
 
 
-def test_jobs_in_several_partitions_keep_off_nodes_that_go_down(tmp_path: Path):
+def test_jobs_in_several_partitions_keep_off_nodes_that_go_down(tmp_path):
     """
     Node b is taken until 30 and a goes down at 50, so B waits for b; C ends before that.
 
@@ -127,25 +125,18 @@ def test_nodes_of_a_low_weight_go_first():
 
 # --- priorities ----------------------------------------------------------------------------------
 
-ACCOUNTS = """
-[slurm]
-PriorityWeightFairshare = 10000
-PriorityWeightAge = 0
-[[association]]
-Account = "root"
-[[association]]
-Account = "a"
-Parent = "root"
-[[association]]
-Account = "b"
-Parent = "root"
-[[association]]
-Account = "a"
-User = "ann"
-[[association]]
-Account = "b"
-User = "bob"
-"""
+
+def associations(*accounts, **users):
+    """Return accounts below the first of them, and the account of each user, as a policy has them."""
+    root, *below = accounts
+    rows = [f'Account = "{root}"', *(f'Account = "{one}"\nParent = "{root}"' for one in below)]
+    rows += [f'Account = "{account}"\nUser = "{user}"' for user, account in users.items()]
+    return "".join(f"[[association]]\n{row}\n" for row in rows)
+
+
+ACCOUNTS = "[slurm]\nPriorityWeightFairshare = 10000\nPriorityWeightAge = 0\n" + associations(
+    "root", "a", "b", ann="a", bob="b"
+)
 
 
 def test_fair_share_lets_those_go_first_who_have_used_less():
@@ -185,7 +176,7 @@ def test_qos_and_nice_move_jobs():
 # --- limits --------------------------------------------------------------------------------------
 
 
-def limited(limit: str, **more: str) -> Slurm:
+def limited(limit, **more):
     return slurm(f'[[qos]]\nName = "q"\n{limit}\n', **more)
 
 
@@ -198,21 +189,9 @@ LOOSE = jobs((0, 1, 10), (1, 2, 10), (2, 1, 10), user=["ann"] * 3, qos=["q"] * 3
 TASKS = jobs(*[(0, 1, 10)] * 4, array=["7"] * 4, array_limit=[2] * 4)
 LICENSED = jobs(*[(0, 1, 10)] * 4, licenses=["matlab:2", "matlab", "matlab", None])
 OF_LAB = jobs(*[(0, 1, 10)] * 4, user=["ann", "ann", "bob", "cem"], group=["a"] * 3 + ["b"])
-TREE = """
-[[association]]
-Account = "root"
-[[association]]
-Account = "a"
-Parent = "root"
-GrpTRES = "cpu=2"
-MaxJobs = 1
-[[association]]
-Account = "a"
-User = "ann"
-[[association]]
-Account = "a"
-User = "bob"
-"""
+TREE = associations("root", "a", ann="a", bob="a").replace(
+    'Parent = "root"', 'Parent = "root"\nGrpTRES = "cpu=2"\nMaxJobs = 1'
+)
 
 
 @pytest.mark.parametrize(
@@ -232,11 +211,11 @@ User = "bob"
         (OF_LAB, lambda: slurm(TREE), [0, 10, 0, 0]),
     ],
 )
-def test_limits_hold_jobs(workload, chosen, expected) -> None:
+def test_limits_hold_jobs(workload, chosen, expected):
     assert starts(workload, machine((4,)), chosen()) == expected
 
 
-def test_what_jobs_count_stays_theirs_where_outages_are_planned(tmp_path: Path):
+def test_what_jobs_count_stays_theirs_where_outages_are_planned(tmp_path):
     """A and C keep off node 1 one after the other; with 3 of 3 cores in use D waits for A."""
     (tmp_path / "down.csv").write_text("node,from,to,known\nn1,50,60,0\nn1,200,210,65\n")
     workload = jobs(
@@ -334,44 +313,27 @@ GraceTime = 30
 """
 
 
+def restartable(*rows, qos, **more):
+    """Return jobs of some QOS that may be queued again."""
+    return jobs(*rows, qos=qos.split(), restartable=[True] * len(rows), **more)
+
+
 def test_a_qos_preempts_those_it_names_after_their_grace():
     """
     Two nodes full of spare jobs; the one submitted first leaves 30 s after it is told.
 
     It rests for two minutes as Slurm has it, and runs again.
     """
-    workload = jobs(
-        (0, 1, 200),
-        (5, 1, 200),
-        (10, 1, 50),
-        qos=["spare", "spare", "high"],
-        restartable=[True] * 3,
-    )
+    rows = ((0, 1, 200), (5, 1, 200), (10, 1, 50))
+    workload = restartable(*rows, qos="spare spare high")
     found = run(workload, machine((1,), (1,)), slurm(BY_QOS)).schedule
     assert found.start.tolist() == [161, 5, 40]
     assert verify(found) == []
     youngest = slurm(BY_QOS, preempt_youngest_first="yes")
     assert starts(workload, machine((1,), (1,)), youngest) == [0, 161, 40]
     # One of the same QOS, or of none, preempts nobody.
-    workload = jobs(
-        (0, 1, 200), (5, 1, 200), (10, 1, 50), qos=["spare"] * 3, restartable=[True] * 3
-    )
+    workload = restartable(*rows, qos="spare spare spare")
     assert starts(workload, machine((1,), (1,)), slurm(BY_QOS)) == [0, 5, 200]
-
-
-def test_jobs_on_few_nodes_are_preempted_first():
-    """One on two nodes was there first; the one on one node leaves."""
-    workload = jobs(
-        (0, 2, 300),
-        (5, 1, 300),
-        (40, 1, 50),
-        nodes_min=[2, 1, 1],
-        qos=["spare", "spare", "high"],
-        restartable=[True] * 3,
-    )
-    found = starts(workload, machine((1,), (1,), (1,)), slurm(BY_QOS))
-    assert found[0] == 0
-    assert found[2] == 70
 
 
 def test_of_several_limits_the_one_is_named_that_slurm_looks_at_first():
@@ -391,7 +353,7 @@ MaxTRESPU = "cpu=1"
 MaxWall = "00:01:00"
 """
 
-    def named(text: str) -> str:
+    def named(text):
         workload = jobs((0, 2, 90), qos=["q"], user=["ann"], group=["lab"])
         fitted = fit(workload, machine((4,)))
         about = why_in_log(fitted, job=str(workload.job_id[0]), time=0, dispatcher=slurm(text))
@@ -414,8 +376,7 @@ MaxWall = "00:01:00"
 
 
 def test_jobs_run_for_a_while_before_they_are_preempted():
-    workload = jobs((0, 1, 200), (10, 1, 50), (100, 1, 1), qos=["spare", "high", "high"],
-                    restartable=[True] * 3)  # fmt: skip
+    workload = restartable((0, 1, 200), (10, 1, 50), (100, 1, 1), qos="spare high high")
     policy = BY_QOS.replace("GraceTime = 30", "")
     assert starts(workload, machine((1,)), slurm(policy))[1] == 10
     exempt = slurm(policy, PreemptExemptTime="00:01:00")
@@ -423,13 +384,8 @@ def test_jobs_run_for_a_while_before_they_are_preempted():
 
 
 def test_a_job_over_its_limit_preempts_nobody():
-    workload = jobs(
-        *[(0, 1, 200)] * 3,
-        *[(10, 1, 50)] * 3,
-        qos=["spare"] * 3 + ["high"] * 3,
-        user=["ann"] * 6,
-        restartable=[True] * 6,
-    )
+    rows = [(0, 1, 200)] * 3 + [(10, 1, 50)] * 3
+    workload = restartable(*rows, qos="spare spare spare high high high", user=["ann"] * 6)
     found = starts(workload, machine((1,), (1,), (1,)), slurm(BY_QOS))
     assert found[3:] == [40, 40, 90]
 

@@ -1,7 +1,5 @@
 """What is said of a log before it is simulated under a policy."""
 
-from __future__ import annotations
-
 import pytest
 from tiny import jobs, machine
 
@@ -28,7 +26,7 @@ SYSTEM = machine((1,), queues=[Queue(name="short"), Queue(name="long")])
 PREEMPTS = {"PreemptType": "preempt/qos", "PreemptMode": frozenset({"REQUEUE"})}
 
 
-def said(policy=None, **columns) -> list[str]:
+def said(policy=None, **columns):
     known = {"user": ["ann"] * 2, "group": ["bio"] * 2, "qos": ["normal"] * 2} | columns
     site = policy_file.parse(SITE).with_parameters(policy or {})
     return remarks(site, SYSTEM, jobs((0, 1, 5), (0, 1, 5), **known))
@@ -43,13 +41,13 @@ def said(policy=None, **columns) -> list[str]:
         ({"partition": ["short,gpu", "gpu"]}, "partitions of 1 of 2 jobs (gpu)"),
     ],
 )
-def test_what_the_files_do_not_have_is_counted_in_one_line(columns, words: str) -> None:
+def test_what_the_files_do_not_have_is_counted_in_one_line(columns, words):
     assert said() == said(partition=["short", "short,long"]) == []
     (line,) = said(**columns)
     assert words in line
 
 
-def test_whether_jobs_can_be_preempted_is_said() -> None:
+def test_whether_jobs_can_be_preempted_is_said():
     (line,) = said(PREEMPTS)
     assert line.startswith("No job is preempted")
     (line,) = said(PREEMPTS, restartable=[True, False])

@@ -1,12 +1,9 @@
 """Why jobs wait, and who is preempted, against what a real Slurm said at the same moments."""
 
-from __future__ import annotations
-
 import sys
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,7 +14,7 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def moments(monkeypatch: pytest.MonkeyPatch) -> Any:
+def moments(monkeypatch):
     """The benchmark that plays recordings."""
     monkeypatch.syspath_prepend(str(TESTS.parent / "benchmarks" / "slurm"))
     yield import_module("moments")
@@ -77,7 +74,7 @@ OTHERWISE = {
 
 
 @pytest.mark.parametrize("name", ["fair-tree", "limits", "tiers"])
-def test_jobs_wait_for_the_reasons_that_squeue_gives(moments: Any, name: str) -> None:
+def test_jobs_wait_for_the_reasons_that_squeue_gives(moments, name):
     recording = moments.Recording.read(RECORDINGS / name)
     found = [
         one
@@ -90,16 +87,12 @@ def test_jobs_wait_for_the_reasons_that_squeue_gives(moments: Any, name: str) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "moments_", "same", "theirs", "both", "more"),
-    [("limits", 13, 4, 20, 12, 5), ("tiers", 21, 6, 43, 26, 7)],
+    ("name", "expected"), [("limits", (13, 4, 20, 12, 5)), ("tiers", (21, 6, 43, 26, 7))]
 )
-def test_most_jobs_are_preempted_that_slurm_preempted(
-    moments: Any, name: str, moments_: int, same: int, theirs: int, both: int, more: int
-) -> None:
+def test_most_jobs_are_preempted_that_slurm_preempted(moments, name, expected):
     """Within a minute; a job that starts a second earlier leaves other nodes to be taken."""
     found = moments.preempted(moments.Recording.read(RECORDINGS / name))
-    assert len(found) == moments_
-    assert sum(one.theirs == one.ours for one in found) == same
-    assert sum(len(one.theirs) for one in found) == theirs
-    assert sum(len(one.theirs & one.ours) for one in found) == both
-    assert sum(len(one.ours - one.theirs) for one in found) == more
+    same = sum(one.theirs == one.ours for one in found)
+    sets = [(one.theirs, one.theirs & one.ours, one.ours - one.theirs) for one in found]
+    theirs, both, more = (sum(map(len, column)) for column in zip(*sets, strict=True))
+    assert (len(found), same, theirs, both, more) == expected

@@ -1,7 +1,5 @@
 """Policy files: every key is read, checked, and written so that it reads back."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -10,7 +8,7 @@ from cpsched.errors import ConfigError
 from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.dispatch.policy import LIMITS, Association, Partition, Policy, Qos, Reservation
-from slurm_adapter.dispatch.values import Kind, tres
+from slurm_adapter.dispatch.values import tres
 
 FULL = """
 [slurm]
@@ -74,7 +72,7 @@ Users = "ann"
 """
 
 
-def test_every_key_is_read() -> None:
+def test_every_key_is_read():
     policy = policy_file.parse(FULL)
     assert policy["PriorityWeightAge"] == 1000
     assert policy["PriorityMaxAge"] == 14 * 86400
@@ -124,7 +122,7 @@ def test_every_key_is_read() -> None:
     )
 
 
-def test_a_policy_reads_back_equal() -> None:
+def test_a_policy_reads_back_equal():
     policy = policy_file.parse(FULL)
     assert policy_file.parse(policy_file.to_toml(policy)) == policy
     # A person can read it: not 0.000244140625 for a MB.
@@ -135,7 +133,7 @@ def test_a_policy_reads_back_equal() -> None:
 _TRES = st.dictionaries(st.sampled_from(["cpu", "mem", "node"]), st.integers(0, 2**40), max_size=3)
 
 
-def _values(kind: Kind) -> st.SearchStrategy[object]:
+def _values(kind):
     words = kind.choices or ("CR_LLN", "CR_Core")
     weights = st.dictionaries(
         st.sampled_from(["cpu", "mem", "gres/gpu"]), st.floats(0, 1e6), max_size=3
@@ -161,7 +159,7 @@ def _values(kind: Kind) -> st.SearchStrategy[object]:
         {}, optional={name: _values(kind) for name, kind in LIMITS.items()}
     ),
 )
-def test_any_parameters_and_limits_read_back_equal(parameters, limits) -> None:
+def test_any_parameters_and_limits_read_back_equal(parameters, limits):
     policy = Policy(parameters=parameters, qos={"q": Qos(name="q", limits=limits)})
     back = policy_file.parse(policy_file.to_toml(policy))
     assert back.parameters == parameters
@@ -199,7 +197,7 @@ def test_any_parameters_and_limits_read_back_equal(parameters, limits) -> None:
         ("[licenses]", "[licences]", "no such key"),
     ],
 )
-def test_what_makes_no_sense_is_named(old: str, new: str, message: str) -> None:
+def test_what_makes_no_sense_is_named(old, new, message):
     assert old in FULL
     with pytest.raises(ConfigError, match=message) as caught:
         policy_file.parse(FULL.replace(old, new, 1), where="site.toml")
@@ -207,11 +205,11 @@ def test_what_makes_no_sense_is_named(old: str, new: str, message: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_not_there_is_one_line(tmp_path) -> None:
+def test_a_file_that_is_not_there_is_one_line(tmp_path):
     with pytest.raises(ConfigError, match="cannot be read: No such file"):
         policy_file.load(tmp_path / "none.toml")
 
 
-def test_memory_is_in_mb_unless_it_says_so() -> None:
+def test_memory_is_in_mb_unless_it_says_so():
     assert tres("mem=1000,cpu=2") == {"mem": 1024000, "cpu": 2}
     assert tres("mem=1000K") == {"mem": 1000}

@@ -1,7 +1,5 @@
 """Factors of the multifactor priority that the recordings have no jobs for, worked by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -10,7 +8,7 @@ from slurm_adapter.dispatch.priority import Asked, Multifactor, normalized
 DAY = 86400
 
 
-def asked(**changes) -> Asked:
+def asked(**changes):
     columns = {
         "since": [0],
         "cpus": [16],
@@ -29,7 +27,7 @@ def asked(**changes) -> Asked:
 FAIR = np.array([0.0, 0.25])
 
 
-def multifactor(**changes) -> Multifactor:
+def multifactor(**changes):
     common = {
         "age": 1000.0,
         "association_weight": 10.0,

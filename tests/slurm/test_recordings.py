@@ -1,7 +1,5 @@
 """Priorities and shares against what sprio and sshare of a real Slurm said, job by job."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
@@ -31,18 +29,19 @@ MAX_AGE = 6 * 3600
 NEVER = 2**40
 
 
-def snapshots(name: str) -> list[dict[str, str]]:
+def snapshots(name):
     with gzip.open(RECORDINGS / name / "snapshots.json.gz", "rt") as file:
         return [one["output"] for one in json.load(file)]
 
 
-def table(text: str) -> list[dict[str, str]]:
+def table(text):
+    """Return the lines of a table; of columns of one name, as squeue has, the first counts."""
     header, *lines = text.splitlines()
     names = header.split("|")
-    return [dict(zip(names, line.split("|"), strict=False)) for line in lines]
+    return [dict([*zip(names, line.split("|"), strict=False)][::-1]) for line in lines]
 
 
-def tree_of(text: str) -> tuple[Accounts, list[dict[str, str]], np.ndarray]:
+def tree_of(text):
     """Return the tree of ``sshare``, its lines in the tree's order, and usage."""
     lines, above, toml = table(text), [], []
     for line in lines:
@@ -95,19 +94,19 @@ def test_shares_are_those_of_sshare(name, number):
         assert tree.classic(effective, 1.0)[users].tolist() == pytest.approx(found, abs=2e-6)
 
 
-def second(text: str) -> int:
+def second(text):
     if text == "N/A":
         return NEVER
     return int(datetime.fromisoformat(text).replace(tzinfo=UTC).timestamp())
 
 
-def submitted(name: str) -> dict[str, str]:
+def submitted(name):
     """Return what each job was submitted with."""
     with gzip.open(RECORDINGS / name / "sacct.txt.gz", "rt") as file:
         return {line["JobIDRaw"]: line["SubmitLine"] for line in table(file.read())}
 
 
-def size_of(submitted: str, job: dict[str, str], *, tested: bool) -> tuple[int, int]:
+def size_of(submitted, job, *, tested):
     """Return CPUs and nodes as the job-size factor has them."""
     nodes = re.search(r"--nodes=([0-9]+)", submitted)
     least = int(nodes[1]) if nodes else 1
@@ -116,7 +115,7 @@ def size_of(submitted: str, job: dict[str, str], *, tested: bool) -> tuple[int, 
     return int(job["NODES"]) * 16 if exclusive else int(job["CPUS"]), least
 
 
-def megabytes(text: str) -> int:
+def megabytes(text):
     number, unit = re.fullmatch(r"([0-9.]+)([MGT])", text).groups()
     return round(float(number) * {"M": 1, "G": 1024, "T": 1024**2}[unit])
 
@@ -129,7 +128,7 @@ def test_priorities_are_those_of_sprio(name, number):
         (line["Account"].strip(), line["User"]): float(line["FairShare"])
         for line in table(output["sshare"]) if line["User"]
     }  # fmt: skip
-    jobs = {line["JOBID"]: line for line in _queue(output["squeue"])}
+    jobs = {line["JOBID"]: line for line in table(output["squeue"])}
     rows = [line.split() for line in output["sprio -l"].splitlines()[1:]]
     normal = [line.split("|") for line in output["sprio -n"].splitlines()]
     # sprio has one digit more than sshare, and a sum may be that close to a whole number.
@@ -184,22 +183,12 @@ def test_priorities_are_those_of_sprio(name, number):
     assert not wrong, f"{len(wrong)} of {len(rows)}: {wrong[:5]}"
 
 
-def _queue(text: str) -> list[dict[str, str]]:
-    """Return the lines of squeue; two columns are called JOBID."""
-    header, *lines = text.splitlines()
-    names = header.split("|")
-    return [dict(zip(names[1:], line.split("|")[1:], strict=False)) | {"JOBID": line.split("|")[0]}
-            for line in lines]  # fmt: skip
-
-
-def _tres(text: str) -> tuple[int, int, int]:
+def _tres(text):
     found = dict(item.split("=") for item in text.split(","))
     return int(found["cpu"]), megabytes(found["mem"]), int(found.get("gres/gpu", 0))
 
 
-def _last_computed(
-    rows: list[list[str]], normal: list[list[str]], jobs: dict[str, dict[str, str]]
-) -> int:
+def _last_computed(rows, normal, jobs):
     """Return the second at which priorities were computed, from the age of most jobs."""
     seconds = [
         second(jobs[line[0]]["ACCRUE_TIME"]) + round(float(line[2]) * MAX_AGE)

@@ -1,14 +1,12 @@
 """slurm.conf: syntax, includes, defaults, sets of nodes, and where errors are."""
 
-from pathlib import Path
-
 import pytest
 
 from cpsched.errors import ConfigError
 from slurm_adapter.config.conf import partition_nodes, read_conf
 
 
-def write(folder: Path, **files: str) -> Path:
+def write(folder, **files):
     for name, text in files.items():
         path = folder / name.replace("__", "/")
         path.parent.mkdir(exist_ok=True)
@@ -16,7 +14,7 @@ def write(folder: Path, **files: str) -> Path:
     return folder / "main"
 
 
-def test_how_lines_are_written(tmp_path: Path) -> None:
+def test_how_lines_are_written(tmp_path):
     """Keys in any case, the last value counts; lines go on; quotes and escaped number signs."""
     conf = read_conf(
         write(
@@ -32,7 +30,7 @@ def test_how_lines_are_written(tmp_path: Path) -> None:
     assert (conf.text("Epilog"), conf.text("Prolog")) == ("/a b/c", "/x#y")
 
 
-def test_defaults_hold_from_where_they_are(tmp_path: Path) -> None:
+def test_defaults_hold_from_where_they_are(tmp_path):
     text = """
     NodeName=a
     NodeName=DEFAULT CPUs=4 Feature=x
@@ -46,7 +44,7 @@ def test_defaults_hold_from_where_they_are(tmp_path: Path) -> None:
     assert nodes[2].number("RealMemory", 1) == 7
 
 
-def test_includes_are_relative_take_patterns_and_the_cluster(tmp_path: Path) -> None:
+def test_includes_are_relative_take_patterns_and_the_cluster(tmp_path):
     main = write(
         tmp_path,
         main="ClusterName=zeus\nInclude nodes.d/*.conf\ninclude %c.conf\nNodeName=z\n",
@@ -62,7 +60,7 @@ def test_includes_are_relative_take_patterns_and_the_cluster(tmp_path: Path) -> 
     assert conf.parameters["priorityweightage"].where.endswith("zeus.conf")
 
 
-def test_partitions_name_nodes_sets_and_features(tmp_path: Path) -> None:
+def test_partitions_name_nodes_sets_and_features(tmp_path):
     text = """
     NodeName=a[1-3],b
     NodeSet=big Nodes=a3,b
@@ -92,7 +90,7 @@ def test_partitions_name_nodes_sets_and_features(tmp_path: Path) -> None:
         (None, "cannot be read: No such file"),
     ],
 )
-def test_bad_lines_are_named(tmp_path: Path, text: str | None, message: str) -> None:
+def test_bad_lines_are_named(tmp_path, text, message):
     path = tmp_path / "none" if text is None else write(tmp_path, main=text)
     with pytest.raises(ConfigError, match=message):
         read_conf(path)

@@ -1,7 +1,5 @@
 """Generic resources of nodes and gres.conf."""
 
-from pathlib import Path
-
 import pytest
 
 from cpsched.errors import ConfigError
@@ -9,11 +7,11 @@ from slurm_adapter.config.gres import Gres, read_gres, read_gres_conf, types_by_
 from slurm_adapter.config.lines import Value
 
 
-def gres(text: str) -> tuple[Gres, ...]:
+def gres(text):
     return read_gres(Value(text, "Gres", "slurm.conf", 3))
 
 
-def test_what_slurm_conf_lists() -> None:
+def test_what_slurm_conf_lists():
     assert gres("gpu:a100:4(S:0-1),nvme,bandwidth:lustre:no_consume:4G,x:no_consume:2") == (
         Gres("gpu", "a100", 4),
         Gres("nvme", "", 1),
@@ -23,7 +21,7 @@ def test_what_slurm_conf_lists() -> None:
     assert gres("gpu:2(S:0,1),mps:100K") == (Gres("gpu", "", 2), Gres("mps", "", 102400))
 
 
-def test_types_come_from_gres_conf(tmp_path: Path) -> None:
+def test_types_come_from_gres_conf(tmp_path):
     path = tmp_path / "gres.conf"
     path.write_text(
         "AutoDetect=nvml\n"
@@ -42,7 +40,7 @@ def test_types_come_from_gres_conf(tmp_path: Path) -> None:
     assert with_types(gres("gpu:c:3"), said, "g1") == [Gres("gpu", "c", 3)]
 
 
-def test_line_without_a_name(tmp_path: Path) -> None:
+def test_line_without_a_name(tmp_path):
     path = tmp_path / "gres.conf"
     path.write_text("# GPUs\nNodeName=g1 Count=2\n")
     with pytest.raises(ConfigError, match=r"gres\.conf:2: NodeName: the line has no Name"):

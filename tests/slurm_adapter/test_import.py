@@ -1,13 +1,11 @@
 """From a site's files to a machine and a policy."""
 
-from pathlib import Path
-
 import pytest
 
 from cpsched import systems
 from cpsched.errors import ConfigError
-from cpsched.model.system import MemoryMapping, Preempt, System
-from slurm_adapter.config.importer import Files, Site, read_site
+from cpsched.model.system import MemoryMapping, Preempt
+from slurm_adapter.config.importer import Files, read_site
 from slurm_adapter.config.unmodelled import count, of_jobs
 from slurm_adapter.dispatch import policy_file
 
@@ -15,7 +13,7 @@ MB = 1024
 
 
 @pytest.fixture
-def campus(data: Path) -> Site:
+def campus(data):
     folder = data / "slurm" / "university"
     return read_site(
         Files(
@@ -27,14 +25,14 @@ def campus(data: Path) -> Site:
     )
 
 
-def site(folder: Path, text: str, **files: str) -> Site:
+def site(folder, text, **files):
     for name, content in {"conf": text, **files}.items():
         (folder / f"slurm.{name}").write_text(content)
     others = {name: folder / f"slurm.{name}" for name in files}
     return read_site(Files(conf=folder / "slurm.conf", **others))
 
 
-def nodes_of(system: System, queue: str) -> set[str]:
+def nodes_of(system, queue):
     groups = system.queues[queue].groups or tuple(system.node_groups)
     return {
         name
@@ -43,12 +41,12 @@ def nodes_of(system: System, queue: str) -> set[str]:
     }
 
 
-def row(system: System, name: str) -> dict[str, int]:
+def row(system, name):
     at = system.node_names.index(name)
     return dict(zip(system.resources, system.capacity[at].tolist(), strict=True))
 
 
-def test_nodes_have_what_jobs_may_use(campus: Site) -> None:
+def test_nodes_are_those_of_the_files(campus):
     system = campus.system
     assert system.num_nodes == 61  # new[1-4] are not there yet
     # 2 x 32 cores of two threads; of 515,000 MB Slurm keeps 11,000.
@@ -58,22 +56,16 @@ def test_nodes_have_what_jobs_may_use(campus: Site) -> None:
     # CPUs=16 on 16 cores of two threads: Slurm counts cores.
     assert row(system, "old7") == {"core": 16, "mem": 64_000 * MB, "gpu": 0}
     assert row(system, "gpu10") == {"core": 64, "mem": 1_030_000 * MB, "gpu": 8}
-
-
-def test_types_of_gpus_are_features(campus: Site) -> None:
     features = dict(zip(campus.system.node_names, campus.system.features, strict=True))
     assert features["gpu01"] == {"zen3", "a100"}
     assert features["gpu09"] == {"zen4", "h100", "l4"}
-
-
-def test_nodes_are_in_slurms_order_of_names_and_the_topologys(campus: Site) -> None:
     names = campus.system.node_names
     assert names[:45] == (*tuple(f"cn{number:03d}" for number in range(1, 45)), "fat1")
     assert names[-6:] == ("old7", "old8", "old9", "old10", "old11", "old12")
     assert campus.system.topology.levels[0].tolist() == [0] * 45 + [1] * 16
 
 
-def test_partitions_are_unions_of_groups(campus: Site) -> None:
+def test_partitions_are_unions_of_groups_with_limits(campus):
     system = campus.system
     everything = set(system.node_names)
     gpus = {f"gpu{number:02d}" for number in range(1, 11)}
@@ -83,9 +75,6 @@ def test_partitions_are_unions_of_groups(campus: Site) -> None:
     assert nodes_of(system, "scavenge") == everything
     assert nodes_of(system, "epyc") == everything - {"gpu09", "gpu10"} - (old - {"old7", "old8"})
     assert nodes_of(system, "whole") == {"fat1", "cn041", "cn042", "cn043", "cn044"}
-
-
-def test_partitions_have_their_limits(campus: Site) -> None:
     queues = campus.system.queues
     assert (queues["main"].max_time, queues["main"].default_time) == (172_800, 3_600)
     assert [name for name, queue in queues.items() if queue.default] == ["main"]
@@ -97,7 +86,7 @@ def test_partitions_have_their_limits(campus: Site) -> None:
     assert queues["main"].preempt == Preempt.REQUEUE
 
 
-def test_policy_has_the_parameters(campus: Site) -> None:
+def test_policy_has_the_parameters_and_accounts(campus):
     policy = campus.policy
     assert policy["PriorityDecayHalfLife"] == 14 * 86_400
     assert policy["PriorityWeightTRES"] == {"cpu": 100, "mem": 50, "gres/gpu": 2000}
@@ -113,9 +102,6 @@ def test_policy_has_the_parameters(campus: Site) -> None:
     epyc = policy.partitions["epyc"]
     assert (epyc.allow_accounts, epyc.deny_qos) == (("chem", "bio"), ("low",))
     assert policy.partitions["main"].qos == "part_main"
-
-
-def test_policy_has_the_accounts(campus: Site) -> None:
     found = {(one.account, one.user): one for one in campus.policy.associations}
     assert found["organic", ""].parent == "chem"
     assert found["organic", ""].shares is None
@@ -126,7 +112,7 @@ def test_policy_has_the_accounts(campus: Site) -> None:
     }  # fmt: skip
 
 
-def test_what_is_not_modelled_is_named(campus: Site) -> None:
+def test_what_is_not_modelled_is_named(campus):
     assert [gap.name for gap in campus.gaps] == [
         "PriorityFlags=FUTURE_FLAG",
         "SchedulerParameters=nohold_on_prolog_fail, max_rpc_cnt=150",
@@ -151,13 +137,13 @@ def test_what_is_not_modelled_is_named(campus: Site) -> None:
         ("TopologyPlugin=topology/tree\nNodeName=a\n", "TopologyPlugin=topology/tree"),
     ],
 )
-def test_what_is_not_there_is_said(tmp_path: Path, text: str, gap: str) -> None:
+def test_what_is_not_there_is_said(tmp_path, text, gap):
     found = site(tmp_path, text)
     assert [one.name for one in found.gaps] == [gap]
     assert all(one.limits == {} for one in found.policy.qos.values())
 
 
-def test_reservations_of_scontrol(tmp_path: Path) -> None:
+def test_reservations_of_scontrol(tmp_path):
     path = tmp_path / "show.txt"
     path.write_text(
         "NodeName=n1 CPUTot=4 CPUEfctv=3 RealMemory=10 State=IDLE OS=Linux 6 #1 Weight=2\n"
@@ -198,13 +184,13 @@ def test_reservations_of_scontrol(tmp_path: Path) -> None:
         ("NodeName=a\nLicenses=a:b:c\n", r"slurm\.conf:2: Licenses: .*'a:b:c', not of the form"),
     ],
 )  # fmt: skip
-def test_bad_values_are_named(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_values_are_named(tmp_path, text, message):
     with pytest.raises(ConfigError, match=message) as caught:
         site(tmp_path, text)
     assert "\n" not in str(caught.value)
 
 
-def test_jobs_that_are_touched_are_counted(data: Path, tmp_path: Path, campus: Site) -> None:
+def test_jobs_that_are_touched_are_counted(data, tmp_path, campus):
     log = tmp_path / "log.txt"
     log.write_text(
         "JobID|Submit|Start|User|Account|QOS|Partition|ElapsedRaw|AllocTRES|ReqTRES|NodeList|"
@@ -231,7 +217,7 @@ def test_jobs_that_are_touched_are_counted(data: Path, tmp_path: Path, campus: S
     }
 
 
-def test_command_writes_files_that_are_read_back(data: Path, tmp_path: Path, cpsched) -> None:
+def test_command_writes_files_that_are_read_back(data, tmp_path, cpsched):
     folder, out = data / "slurm" / "university", tmp_path / "site"
     log = tmp_path / "log.txt"
     log.write_text(
@@ -254,7 +240,7 @@ def test_command_writes_files_that_are_read_back(data: Path, tmp_path: Path, cps
     assert set(policy.qos) == {"normal", "high", "low", "part_main"}
 
 
-def test_command_overwrites_nothing_unasked(data: Path, tmp_path: Path, cpsched) -> None:
+def test_command_overwrites_nothing_unasked(data, tmp_path, cpsched):
     conf = str(data / "slurm" / "university" / "slurm.conf")
     (tmp_path / "Campus.policy.toml").write_text("mine")
     arguments = ["slurm", "import", "--conf", conf, "--out", str(tmp_path)]
@@ -265,39 +251,33 @@ def test_command_overwrites_nothing_unasked(data: Path, tmp_path: Path, cpsched)
     assert cpsched(*arguments, "--overwrite")[0] == 0
 
 
-def test_one_source_is_needed(tmp_path: Path) -> None:
+def test_one_source_is_needed(tmp_path):
     with pytest.raises(ConfigError, match="give either --conf"):
         read_site(Files())
 
 
-def test_memory_that_slurm_does_not_count_is_ignored(tmp_path: Path) -> None:
+def test_what_files_say_about_memory_and_whole_nodes_or_nothing(tmp_path):
     node = "NodeName=a RealMemory=10\nSelectType=select/cons_tres\n"
     counted = site(tmp_path, f"{node}SelectTypeParameters=CR_Core_Memory\n")
     assert counted.system.log.memory == MemoryMapping.REQUESTED
     ignored = site(tmp_path, f"{node}SelectTypeParameters=CR_Core\n")
     assert ignored.system.log.memory == MemoryMapping.IGNORED
-
-
-def test_what_is_assumed_where_nothing_is_said(tmp_path: Path) -> None:
-    """No memory; nothing is enforced unasked; defaults that have changed are said."""
+    # No memory; nothing is enforced unasked; defaults that have changed are said.
     found = site(tmp_path, "NodeName=a\n")
     assert found.system.resources == ("core",)
     assert found.policy["AccountingStorageEnforce"] == {"none"}
     notes = [note.partition(" ")[0] for note in found.notes]
     assert notes == ["SelectType", "PriorityType"]
+    found = site(tmp_path, "SelectType=select/linear\nNodeName=a\nPartitionName=p Nodes=a\n")
+    assert found.system.queues["p"].exclusive
 
 
-def test_topology_that_lacks_nodes_is_left_out(tmp_path: Path) -> None:
+def test_topology_that_lacks_nodes_is_left_out(tmp_path):
     (tmp_path / "topology.conf").write_text("SwitchName=s Nodes=a[1-2]\n")
     found = site(tmp_path, "TopologyPlugin=topology/tree\nNodeName=a[1-3]\n")
     assert "topology.conf" not in found.texts
     (gap,) = found.gaps
     assert gap.name == "topology.conf: node 'a3' of the system is not in it"
-
-
-def test_whole_nodes_under_the_linear_plugin(tmp_path: Path) -> None:
-    found = site(tmp_path, "SelectType=select/linear\nNodeName=a\nPartitionName=p Nodes=a\n")
-    assert found.system.queues["p"].exclusive
 
 
 @pytest.mark.parametrize(
@@ -317,9 +297,7 @@ def test_whole_nodes_under_the_linear_plugin(tmp_path: Path) -> None:
         ("CPUs=40 CoresPerSocket=16 ThreadsPerCore=2", 32, "(1 x 16 x 2 = 32)"),
     ],
 )  # fmt: skip
-def test_cpus_that_contradict_sockets_are_their_product_as_in_slurm(
-    tmp_path: Path, line: str, cores: int, note: str
-) -> None:
+def test_cpus_that_contradict_sockets_are_their_product_as_in_slurm(tmp_path, line, cores, note):
     found = site(tmp_path, f"# A comment.\nNodeName=n[1-2] {line}\nPartitionName=p Nodes=ALL\n")
     assert row(found.system, "n1")["core"] == cores
     notes = [one for one in found.notes if "CPUs" in one]

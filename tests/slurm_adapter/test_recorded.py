@@ -1,25 +1,22 @@
 """The cluster of a recording: its files and what its controller shows give one machine."""
 
-import gzip
-import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from cpsched import traces
 from cpsched.simulation.simulate import simulate
-from slurm_adapter.config.importer import Files, Site, read_site
+from slurm_adapter.config.importer import Files, read_site
 
 
 @pytest.fixture
-def folder(data: Path) -> Path:
+def folder(data):
     return data / "slurm" / "22.05.8" / "fair-tree"
 
 
 @pytest.fixture
-def by_files(folder: Path) -> Site:
+def by_files(folder):
     files = Files(
         conf=folder / "slurm.conf", assoc=folder / "assoc-tree.txt", qos=folder / "qos.txt"
     )
@@ -27,13 +24,13 @@ def by_files(folder: Path) -> Site:
 
 
 @pytest.fixture
-def by_scontrol(folder: Path) -> Site:
+def by_scontrol(folder):
     shown = tuple(folder / f"{what}.txt" for what in ("config", "nodes", "partitions"))
     files = Files(scontrol=shown, assoc=folder / "assoc-parents.txt", qos=folder / "qos.txt")
     return read_site(files, "one")
 
 
-def test_the_machine_is_that_of_the_files(by_files: Site) -> None:
+def test_the_machine_is_that_of_the_files(by_files):
     system = by_files.system
     assert system.resources == ("core", "mem", "gpu")
     assert system.capacity.sum(axis=0).tolist() == [
@@ -45,15 +42,12 @@ def test_the_machine_is_that_of_the_files(by_files: Site) -> None:
     assert by_files.gaps == []
 
 
-def test_scontrol_shows_the_same_machine(by_files: Site, by_scontrol: Site) -> None:
+def test_scontrol_shows_the_same_machine_parameters_and_accounts(by_files, by_scontrol):
     one, other = by_files.system, by_scontrol.system
     assert np.array_equal(one.capacity, other.capacity)
     assert (one.node_names, one.features) == (other.node_names, other.features)
     assert one.queues == other.queues
-
-
-def test_scontrol_shows_the_same_parameters(by_files: Site, by_scontrol: Site) -> None:
-    """Those of slurm.conf are the same; the controller shows the defaults, too."""
+    # Those of slurm.conf are the same; the controller shows the defaults, too.
     one, other = by_files.policy, by_scontrol.policy
     differ = {
         name: (one[name], other[name])
@@ -62,10 +56,7 @@ def test_scontrol_shows_the_same_parameters(by_files: Site, by_scontrol: Site) -
     }
     assert differ == {}
     assert (one.partitions, one.qos) == (other.partitions, other.qos)
-
-
-def test_both_forms_of_the_tree_of_accounts(by_files: Site, by_scontrol: Site) -> None:
-    """The table with ParentName was taken without most limits."""
+    # The table with ParentName was taken without most limits.
     one, other = by_files.policy.associations, by_scontrol.policy.associations
     assert [replace(a, limits={}) for a in one] == [replace(a, limits={}) for a in other]
     assert {a.account: a.parent for a in one if not a.user} == {
@@ -74,7 +65,7 @@ def test_both_forms_of_the_tree_of_accounts(by_files: Site, by_scontrol: Site) -
     }  # fmt: skip
 
 
-def test_accounting_names_nothing_that_is_missing(folder: Path, by_files: Site) -> None:
+def test_accounting_names_nothing_that_is_missing(folder, by_files):
     """The queue asked for nothing that the files do not have, or that is not followed."""
     from slurm_adapter.config.unmodelled import count, of_jobs
 
@@ -86,25 +77,7 @@ def test_accounting_names_nothing_that_is_missing(folder: Path, by_files: Site) 
     assert touched.gaps == []
 
 
-def test_usage_is_that_of_sshare(folder: Path, tmp_path: Path) -> None:
-    with gzip.open(folder / "snapshots.json.gz", "rt") as file:
-        shown = json.load(file)[3]["output"]["sshare"]
-    (tmp_path / "sshare.txt").write_text(shown)
-    files = Files(
-        conf=folder / "slurm.conf",
-        assoc=folder / "assoc-tree.txt",
-        qos=folder / "qos.txt",
-        sshare=tmp_path / "sshare.txt",
-    )
-    found = {(one.account, one.user): one.usage for one in read_site(files).policy.associations}
-    line = next(line for line in shown.splitlines() if "|user8|" in line and "astro" in line)
-    assert found["astro", "user8"] == float(line.split("|")[4]) > 0
-    assert found["astro", ""] == 0
-    # user8 has used nothing in bio, nor has root.
-    assert sum(1 for usage in found.values() if usage) == 8
-
-
-def waits(folder: Path, out: Path, **files: Path) -> tuple[np.ndarray, np.ndarray]:
+def waits(folder, out, **files):
     """Return recorded and simulated waits, from the files of a site and its accounting alone."""
     site = read_site(Files(conf=folder / "slurm.conf", **files), "site")
     site.write(out, overwrite=False)
@@ -117,9 +90,7 @@ def waits(folder: Path, out: Path, **files: Path) -> tuple[np.ndarray, np.ndarra
     ("name", "jobs", "wait", "bias"),
     [("esp", 228, 3498, 0.05), ("esp_gpu", 458, 5556, 0.05), ("mixed", 370, 750, 0.2)],
 )
-def test_waits_are_those_under_slurm(
-    data: Path, tmp_path: Path, name: str, jobs: int, wait: int, bias: float
-) -> None:
+def test_waits_are_those_under_slurm(data, tmp_path, name, jobs, wait, bias):
     """
     Half the jobs wait as long as they did, but for less than a twentieth of the mean wait.
 

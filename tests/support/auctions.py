@@ -1,10 +1,7 @@
 """Views for auctions, and the best selection of bids found by trying all of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from itertools import product
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from jobtables import job_table
@@ -12,22 +9,18 @@ from tiny import machine
 
 from cpsched.base.types import UNBOUNDED
 from cpsched.model.allocation import AllocationArena
-from cpsched.model.jobtable import JobTable, RunningTable
+from cpsched.model.jobtable import RunningTable
 from cpsched.model.topology import Topology
 from cpsched.model.view import View
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
-    from cpsched_papers.auction.auction import Auction
-
-
-def gpu_view(free: Sequence[Sequence[int]], asks: Sequence[dict[str, Any]], levels=()) -> View:
+def gpu_view(free, asks, levels=()):
     """
     Return a view of jobs on nodes with cores and GPUs; nothing runs.
 
     An ask has ``units`` (of one core), and may have ``gpus`` and ``most_gpus`` on each node,
-    ``nodes``, ``nodes_min``, ``nodes_max``, ``even``, ``contiguous``, ``exclusive``, ``request``.
+    ``nodes``, ``nodes_min``, ``nodes_max``, ``even``, ``contiguous``, ``exclusive``, ``request``,
+    ``time``.
     """
     system = machine(*free, resources=("core", "gpu"))
     system = replace(system, topology=Topology(len(free), tuple(levels)))
@@ -42,10 +35,10 @@ def gpu_view(free: Sequence[Sequence[int]], asks: Sequence[dict[str, Any]], leve
     return View(1000, system, left, up, eligible, jobs, running)
 
 
-def jobs_of(asks: Sequence[dict[str, Any]]) -> JobTable:
+def jobs_of(asks):
     """Return a queue of such asks, in order of submit."""
 
-    def column(name: str, default: Any = 0) -> Any:
+    def column(name, default=0):
         return np.array([ask.get(name, default) for ask in asks], dtype=np.int64)
 
     num = len(asks)
@@ -54,7 +47,7 @@ def jobs_of(asks: Sequence[dict[str, Any]]) -> JobTable:
         resources=("core", "gpu"),
         handle=np.arange(num),
         submit=np.arange(num),
-        requested_time=np.full(num, 60),
+        requested_time=column("time", 60),
         units=column("units"),
         request=np.array([ask.get("request", (1, 0)) for ask in asks]).reshape(num, 2),
         per_node=np.stack([zero, column("gpus")], axis=1),
@@ -67,16 +60,16 @@ def jobs_of(asks: Sequence[dict[str, Any]]) -> JobTable:
     )
 
 
-def selections(auction: Auction) -> Iterator[list[int]]:
+def selections(auction):
     """Yield every selection of bids with at most one of each job."""
-    of_job: dict[int, list[int | None]] = {}
+    of_job = {}
     for index, bid in enumerate(auction.bids):
         of_job.setdefault(bid.job, [None]).append(index)
     for choice in product(*of_job.values()):
         yield [bid for bid in choice if bid is not None]
 
 
-def best_compact(auction: Auction) -> int:
+def best_compact(auction):
     """Return the greatest worth of bids that fit together as they stand."""
     best = 0
     for chosen in selections(auction):
@@ -92,7 +85,7 @@ def best_compact(auction: Auction) -> int:
     return best
 
 
-def best_with_units(auction: Auction) -> int:
+def best_with_units(auction):
     """Return the greatest worth of bids whose units may lie on their nodes in any way."""
     best = 0
     for chosen in sorted(selections(auction), key=auction.value, reverse=True):
@@ -104,7 +97,7 @@ def best_with_units(auction: Auction) -> int:
     return best
 
 
-def _can_lie(auction: Auction, chosen: Sequence[int], free: Any) -> bool:
+def _can_lie(auction, chosen, free):
     """Try every way of putting the units of the first bid, then of the rest."""
     if not chosen:
         return True
@@ -121,7 +114,7 @@ def _can_lie(auction: Auction, chosen: Sequence[int], free: Any) -> bool:
     return False
 
 
-def _layouts(nodes: int, units: int, even: bool) -> Iterator[tuple[int, ...]]:
+def _layouts(nodes, units, even):
     if even:
         yield (units // nodes,) * nodes
         return

@@ -1,7 +1,5 @@
 """One schedule, worked out by hand, that uses every rule there is."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +9,7 @@ from tiny import machine
 from cpsched.base.types import MISSING, Split
 from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
-from cpsched.model.system import Queue, System
+from cpsched.model.system import Queue
 from cpsched.model.workload import Workload
 
 #: Job, submit, units, runtime, requested time, and what is special about it.
@@ -54,7 +52,7 @@ PLACES = (
 
 
 @pytest.fixture
-def system() -> System:
+def system():
     """Four nodes of 4 cores, then two of 4 cores and 2 GPUs."""
     plain = machine(
         *[(4, 0)] * 4,
@@ -70,7 +68,7 @@ def system() -> System:
 
 
 @pytest.fixture
-def workload() -> Workload:
+def workload():
     """The jobs above; the log has 3 rows more that are no jobs, and knows two starts."""
     special = [job[-1] for job in JOBS]
     bounds = [more.get("nodes", (1, 100)) for more in special]
@@ -101,7 +99,7 @@ def workload() -> Workload:
 
 
 @pytest.fixture
-def schedule(workload: Workload, system: System) -> Schedule:
+def schedule(workload, system):
     """
     A valid schedule of these jobs.
 

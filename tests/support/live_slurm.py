@@ -107,5 +107,5 @@ class Fake:
         self.backend.reserved = ()
 
 
-def fake() -> Fake:
+def fake():
     return Fake(FakeSlurm(EURORA))

@@ -1,22 +1,15 @@
 """Jobs whose size may change, by hand and at random, and what sizes they had."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 from hypothesis import strategies as st
 from tiny import jobs
 
 from cpsched.base.types import JobType
-from cpsched.model.schedule import Schedule
-from cpsched.model.workload import Workload
 
 M, R = JobType.MALLEABLE, JobType.RIGID
-Row = tuple[int, int, int]
 
 
-def some(*rows: tuple[Row, int, int, JobType], cost: int = 0, **columns: Any) -> Workload:
+def some(*rows, cost=0, **columns):
     """Return jobs with their fewest and most units, and their kinds."""
     times, least, most, kinds = zip(*rows, strict=True)
     return jobs(
@@ -29,7 +22,7 @@ def some(*rows: tuple[Row, int, int, JobType], cost: int = 0, **columns: Any) ->
     )
 
 
-def sizes(schedule: Schedule, job: int) -> list[tuple[int, int]]:
+def sizes(schedule, job):
     """Return since when a job has had how many units."""
     segments = schedule.segments
     own = np.flatnonzero(segments.job == job)
@@ -38,7 +31,7 @@ def sizes(schedule: Schedule, job: int) -> list[tuple[int, int]]:
 
 
 @st.composite
-def kinds(draw: st.DrawFn) -> Workload:
+def kinds(draw):
     rows = []
     for _ in range(draw(st.integers(1, 10))):
         units = draw(st.integers(1, 6))

@@ -1,23 +1,16 @@
 """Workloads and machines small enough to work out by hand, and random ones like them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 from hypothesis import strategies as st
 
 from cpsched.base.types import MISSING
 from cpsched.mapping import Fitted, fit
-from cpsched.model.system import Queue, System
+from cpsched.model.system import System
 from cpsched.model.topology import Topology
 from cpsched.model.workload import Workload
-from cpsched.simulation.simulate import Run, Settings, simulate
+from cpsched.simulation.observers import Observer
+from cpsched.simulation.simulate import Settings, simulate
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-Row = tuple[int, ...]
 #: A machine as a file.
 FOUR_CORES = """\
 name = "four"
@@ -36,12 +29,7 @@ processors = "pool"
 """
 
 
-def machine(
-    *nodes: Sequence[int],
-    resources: Sequence[str] = ("core",),
-    queues: Sequence[Queue] = (),
-    expected_wait: int | None = 3600,
-) -> System:
+def machine(*nodes, resources=("core",), queues=(), expected_wait=3600):
     """Return a system of nodes given by their capacities."""
     return System(
         name="tiny",
@@ -58,7 +46,7 @@ def machine(
     )
 
 
-def jobs(*rows: Row, resources: Sequence[str] = ("core",), **columns: Any) -> Workload:
+def jobs(*rows, resources=("core",), **columns):
     """
     Return a workload of rows ``(submit, units, runtime, requested)``.
 
@@ -82,10 +70,7 @@ def jobs(*rows: Row, resources: Sequence[str] = ("core",), **columns: Any) -> Wo
     )
 
 
-def run(
-    workload: Workload | Fitted, system: System, dispatcher: Any, predictor: Any = "requested",
-    observers: Sequence[Any] = (), **settings: Any,
-) -> Run:  # fmt: skip
+def run(workload, system, dispatcher, predictor="requested", observers=(), **settings):
     """Simulate."""
     fitted = workload if isinstance(workload, Fitted) else fit(workload, system)
     return simulate(
@@ -97,60 +82,21 @@ def run(
     )
 
 
-def starts(
-    workload: Workload, system: System, dispatcher: Any, *rest: Any, **more: Any
-) -> list[int]:
+def starts(workload, system, dispatcher, *rest, **more):
     """Simulate and return the start of each job, in workload order."""
     return run(workload, system, dispatcher, *rest, **more).schedule.start.tolist()
 
 
-#: One specification of every kind of built-in dispatcher.
-DISPATCHERS = (
-    "fifo",
-    "sjf",
-    "ljf",
-    "prb",
-    "prb:priority=slowdown",
-    "prb:allocator=best-fit,priority=wfp3",
-    "prb:priority=urgency",
-    "easy",
-    "easy:backfill=sjf",
-    "easy:priority=slowdown,allocator=balanced",
-    "easy:priority=urgency",
-    "conservative",
-    "conservative:depth=2,priority=slowdown",
-    "conservative:allocator=consolidate,priority=sjf",
-    "conservative:priority=urgency:patience=3600",
-    "cph-1:window=6,limit=0.001",
-    "cph:window=6,limit=0.001,search=urgency",
-    "cp-2:allocator=best-fit,window=5,limit=0.001",
-    "cp-3:window=5,limit=0.001",
-    "plan",
-    "rollout:scenarios=3,allocator=best-fit",
-    "plan:allocator=balanced,arrivals=3",
-    "slurm-backfill",
-    "slurm-backfill:backfill_interval=0,reserve=amounts,priority=multifactor",
-    "slurm-backfill:priority=urgency",
-    "slurm",
-    "slurm:PriorityType=priority/basic,default_queue_depth=3,bf_max_job_test=5",
-    "slurm:PriorityWeightAge=1000,PriorityWeightFairshare=1000,bf_interval=7,PriorityCalcPeriod=1",
-    "ipsched:window=8",
-    "ipsched:window=8,priority=urgency",
-    "aucsched1:window=8",
-    "aucsched2:window=8",
-    "aucsched3:window=8",
-    "wla:interval=none,solver=greedy",
-    "wla:age_limit=20,held=inside,interval=none",
-    "compact:dispatcher=easy:priority=slowdown",
-    "malleable:strategy=average",
-    "cp-malleable:window=4",
-    "malleable:strategy=keep-preferred,dispatcher=prb",
-    "dn-dbes",
-    "dn-dbes:attempts=2,depth=2,period=7,priority=slowdown,allocator=best-fit",
-    "dn-dbes:period=9,urgent=kill",
-    "try:dispatcher=rollout:scenarios=3,seconds=2,least=4",
-    "preempt:dispatcher=easy:priority=slowdown",
-)
+class Nodes(Observer):
+    """Notes on which nodes jobs start, counted from ``first``, and when, in the order of starts."""
+
+    def __init__(self, first=0):
+        self.first, self.of, self.at = first, {}, {}
+
+    def on_start(self, job, allocation, now):
+        self.of[job] = (allocation.node + self.first).tolist()
+        self.at[job] = now
+
 
 #: One of every class, with the options that remember most: for what a class promises.
 CLASSES = (
@@ -179,9 +125,35 @@ CLASSES = (
     "preempt:dispatcher=easy:priority=slowdown",
 )
 
+#: Others of the same classes, with other options.
+DISPATCHERS = (
+    *CLASSES,
+    "prb",
+    "prb:priority=slowdown",
+    "prb:priority=urgency",
+    "easy",
+    "easy:backfill=sjf",
+    "easy:priority=slowdown,allocator=balanced",
+    "conservative",
+    "conservative:depth=2,priority=slowdown",
+    "conservative:allocator=consolidate,priority=sjf",
+    "cph-1:window=6,limit=0.001",
+    "cp-3:window=5,limit=0.001",
+    "plan",
+    "slurm-backfill",
+    "slurm-backfill:priority=urgency",
+    "slurm",
+    "slurm:PriorityType=priority/basic,default_queue_depth=3,bf_max_job_test=5",
+    "ipsched:window=8",
+    "wla:interval=none,solver=greedy",
+    "malleable:strategy=keep-preferred,dispatcher=prb",
+    "dn-dbes",
+    "dn-dbes:period=9,urgent=kill",
+)
+
 
 @st.composite
-def machines(draw: st.DrawFn, max_nodes: int = 4) -> System:
+def machines(draw, max_nodes=4):
     """Draw a machine with cores, memory, and GPUs on some nodes."""
     node = st.tuples(st.integers(1, 4), st.integers(0, 2), st.integers(2, 8))
     nodes = draw(st.lists(node, min_size=1, max_size=max_nodes))
@@ -189,7 +161,7 @@ def machines(draw: st.DrawFn, max_nodes: int = 4) -> System:
 
 
 @st.composite
-def workloads(draw: st.DrawFn, max_jobs: int = 12, plain: bool = False) -> Workload:
+def workloads(draw, max_jobs=12, plain=False):
     """
     Draw a workload for :func:`machines`.
 
@@ -197,7 +169,7 @@ def workloads(draw: st.DrawFn, max_jobs: int = 12, plain: bool = False) -> Workl
     """
     num = draw(st.integers(1, max_jobs))
 
-    def column(element: st.SearchStrategy[Any]) -> list[Any]:
+    def column(element):
         return draw(st.lists(element, min_size=num, max_size=num))
 
     submit = column(st.integers(0, 30))
@@ -207,7 +179,7 @@ def workloads(draw: st.DrawFn, max_jobs: int = 12, plain: bool = False) -> Workl
     users = column(st.sampled_from(["ann", "bob", ""]))
     if plain:
         request = [(1, 0, 0)] * num
-        more: dict[str, Any] = {}
+        more = {}
     else:
         request = column(st.tuples(st.integers(1, 2), st.integers(0, 1), st.integers(0, 4)))
         nodes_min = column(st.integers(1, 2))
@@ -235,12 +207,12 @@ def workloads(draw: st.DrawFn, max_jobs: int = 12, plain: bool = False) -> Workl
     )
 
 
-def started(schedule_start: Sequence[int]) -> list[int | None]:
+def started(schedule_start):
     """Return start times with None for jobs that never start."""
     return [None if start == MISSING else int(start) for start in schedule_start]
 
 
-def let_go(data: st.DataObject, workload: Workload) -> Workload:
+def let_go(data, workload):
     """Return a workload of which some jobs are let go later, into the middle of the queue."""
     seconds = st.sampled_from([MISSING, MISSING, 5, 20, 40])
     begin = data.draw(st.lists(seconds, min_size=len(workload), max_size=len(workload)))

@@ -24,17 +24,14 @@ def nodesets(free):
     ]
 
 
-def test_eight_nodesets_of_figure_4_4():
-    """The figure counts nodes from 1 and names the last: (1, 4, 18, 0) is nodes [0, 4)."""
+def test_nodesets_of_figure_4_4_and_of_full_machines():
+    # The figure counts nodes from 1 and names the last: (1, 4, 18, 0) is nodes [0, 4).
     assert nodesets(FIGURE_4_4) == [
         [(0, 4, 18), (5, 10, 11), (11, 12, 4)],
         [(0, 3, 14), (5, 9, 9), (11, 12, 4)],
         [(1, 3, 10), (5, 7, 5)],
     ]
-
-
-def test_no_nodesets_where_no_core_is_free():
-    """GPUs alone make no nodeset."""
+    # GPUs alone make no nodeset.
     assert nodesets([[0, 2], [0, 1]]) == [[], [], []]
     assert nodesets([[0, 0]] * 3) == [[]]
 

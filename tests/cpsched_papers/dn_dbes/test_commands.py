@@ -1,7 +1,5 @@
 """``cpsched simulate --observe negotiation`` and ``cpsched negotiation``."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

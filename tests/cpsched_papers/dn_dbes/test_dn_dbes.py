@@ -1,7 +1,5 @@
 """The dispatcher ``dn-dbes``: what both sides agree on, done on a machine."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given

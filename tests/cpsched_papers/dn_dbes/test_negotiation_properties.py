@@ -1,7 +1,5 @@
 """What holds of every negotiation, whatever runs and waits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from hypothesis import given

@@ -6,8 +6,6 @@ so that a job of 8 units that would end in 100 s does so in 160 s on 5 units. Th
 attempts unless said otherwise: in the first two both sides are demanding.
 """
 
-from __future__ import annotations
-
 from cpsched_papers.dn_dbes.batch import BatchSide
 from cpsched_papers.dn_dbes.messages import (
     ForwardedJob,

@@ -1,20 +1,11 @@
 """What holds of every generator: registered, repeatable, written whole, options checked."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 
 from cpsched import traces
 from cpsched.base import registry
 from cpsched.errors import ConfigError
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from cpsched.model.workload import Workload
 
 #: By generator: options that make a small log.
 SMALL = {
@@ -25,20 +16,20 @@ SMALL = {
 }
 
 
-def made(name: str, **options: Any) -> Workload:
+def made(name, **options):
     generator = registry.load("generators", name)
     return generator.generate(generator.options(**options))
 
 
 @pytest.mark.parametrize("name", SMALL)
-def test_equal_options_give_equal_workloads_and_seeds_others(name: str) -> None:
+def test_equal_options_give_equal_workloads_and_seeds_others(name):
     digests = [made(name, **SMALL[name], seed=seed).digest() for seed in (3, 3, 4)]
     assert digests[0] == digests[1] != digests[2]
 
 
 @pytest.mark.parametrize("name", SMALL)
 @pytest.mark.parametrize("suffix", ["csv.gz", "parquet"])
-def test_a_written_table_gives_the_workload_back(tmp_path: Path, name: str, suffix: str) -> None:
+def test_a_written_table_gives_the_workload_back(tmp_path, name, suffix):
     """With a header that says what it is and how to make it again."""
     workload = made(name, **SMALL[name])
     traces.write(workload, tmp_path / f"log.{suffix}")
@@ -53,7 +44,7 @@ def test_a_written_table_gives_the_workload_back(tmp_path: Path, name: str, suff
 
 
 @pytest.mark.parametrize("name", ["esp", "esp-nodes", "heterogeneous"])
-def test_requested_times_follow_the_factor(name: str) -> None:
+def test_requested_times_follow_the_factor(name):
     workload = made(name, request_factor=1.5)
     assert np.array_equal(workload.requested_time, np.ceil(1.5 * workload.runtime))
 
@@ -62,24 +53,15 @@ def test_requested_times_follow_the_factor(name: str) -> None:
     ("name", "options", "message"),
     [
         ("esp", {"gpus": -1}, "gpus: -1 is not between 0 and 1000"),
-        ("esp", {"nodes": 0}, "nodes: 0 is not between"),
         ("esp", {"cores": 1.5}, r"cores: 1\.5 is not a whole number"),
         ("esp", {"seed": True}, "seed: True is not a whole number"),
-        ("esp", {"gap": -1.0}, r"gap: -1\.0 is not between"),
         ("esp", {"gap": "long"}, "gap: 'long' is not a number"),
-        ("esp-nodes", {"initial": 1.5}, r"initial: 1\.5 is not a whole number"),
         ("esp-nodes", {"gap_deviation": float("nan")}, "gap_deviation: nan is not between"),
         ("esp-nodes", {"request_factor": 0.5}, r"request_factor: 0\.5 is not between 1\.0"),
-        ("eurora", {"jobs": 0}, "jobs: 0 is not between"),
         ("eurora", {"jobs": 1e5}, "jobs: 100000.0 is not a whole number"),
-        ("eurora", {"seed": -1}, "seed: -1 is not between"),
-        ("eurora", {"days": 0.0}, r"days: 0\.0 is not between"),
-        ("eurora", {"load": float("nan")}, "load: nan is not between"),
         # 1,000 jobs cannot keep the machine half busy for a year.
         ("eurora", {"jobs": 1000, "days": 365.0}, r"load: 1000 jobs in .* nearest possible is 0"),
         ("heterogeneous", {"jobs": 10, "hours": 1.0}, "jobs: give jobs or hours, not both"),
-        ("heterogeneous", {"jobs": 0}, "jobs: 0 is not between"),
-        ("heterogeneous", {"hours": 0.0}, r"hours: 0\.0 is not between"),
         ("heterogeneous", {"contiguous": 1.5}, r"contiguous: 1\.5 is not between"),
         ("heterogeneous", {"min_time": 9, "max_time": 8}, "min_time: 9 is more than max_time, 8"),
         ("heterogeneous", {"shares": "1,2,3"}, "shares: '1,2,3' is not five percentages"),
@@ -99,7 +81,7 @@ def test_requested_times_follow_the_factor(name: str) -> None:
         ("heterogeneous", {"max_cores": 1032}, "max_cores: a job of type C with 1032 cores, 1 on a"),
     ],
 )  # fmt: skip
-def test_bad_options_are_refused(name: str, options: dict[str, Any], message: str) -> None:
+def test_bad_options_are_refused(name, options, message):
     with pytest.raises(ConfigError, match=message):
         made(name, **options)
 
@@ -112,9 +94,7 @@ def test_bad_options_are_refused(name: str, options: dict[str, Any], message: st
         (("heterogeneous", "--workload", "8.5-5", "--ranges"), 350),
     ],
 )
-def test_the_command_line_writes_it(
-    cpsched: Any, tmp_path: Path, arguments: tuple[str, ...], jobs: int
-) -> None:
+def test_the_command_line_writes_it(cpsched, tmp_path, arguments, jobs):
     file = tmp_path / "log.parquet"
     code, out, err = cpsched("workload", "generate", *arguments, "--out", str(file))
     assert (code, err) == (0, "")

@@ -1,9 +1,6 @@
 """ESP: the tables of the papers exactly, arrivals as they say."""
 
-from __future__ import annotations
-
 from collections import Counter
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -13,9 +10,6 @@ from cpsched.generators.contract import gaussian_arrivals
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
 from cpsched_papers.generators.esp import ESP, ESP_NODES, EspNodesOptions, EspOptions
-
-if TYPE_CHECKING:
-    from cpsched.model.workload import Workload
 
 #: Cores on 8,192, nodes of 16, jobs, and seconds in ESP-2 and as first published: IPSCHED Figure
 #: 3 (a) by hand (0.1582 is 162 nodes, 0.0957 98), and parts of the machine, rounded up.
@@ -37,21 +31,21 @@ TABLE = {
 }
 
 
-def esp(**options: Any) -> Workload:
+def esp(**options):
     return ESP.generate(EspOptions(**options))
 
 
-def nodes(**options: Any) -> Workload:
+def nodes(**options):
     return ESP_NODES.generate(EspNodesOptions(**options))
 
 
-def rows(workload: Workload) -> Counter[Any]:
+def rows(workload):
     """Return how many jobs there are of each name, units and runtime."""
     columns = (workload.name.decode(), workload.units.tolist(), workload.runtime.tolist())
     return Counter(zip(*columns, strict=True))
 
 
-def test_without_gpus_it_is_the_published_table() -> None:
+def test_without_gpus_it_is_the_published_table():
     workload = esp(gpus=0)
     assert len(workload) == 230
     assert rows(workload) == {
@@ -60,7 +54,7 @@ def test_without_gpus_it_is_the_published_table() -> None:
     assert workload.resources == ("core",)
 
 
-def test_with_gpus_every_job_but_z_is_doubled() -> None:
+def test_with_gpus_every_job_but_z_is_doubled():
     """458 jobs; the papers' sum of completion times is 21,822 s on the whole machine."""
     workload = esp()
     assert len(workload) == 458
@@ -71,20 +65,20 @@ def test_with_gpus_every_job_but_z_is_doubled() -> None:
         if (name, suffix) != ("Z", "-gpu")
     }
     assert int((workload.units * workload.runtime).sum() / 8192) == 21_822
-    gpus = np.array([name.endswith("-gpu") for name in workload.name.decode()])  # type: ignore[union-attr]
+    gpus = np.array([name.endswith("-gpu") for name in workload.name.decode()])
     assert np.array_equal(workload.per_node[:, 1], 2 * gpus)
     assert np.all(workload.request == [1, 0])
 
 
 @pytest.mark.parametrize(("gpus", "minutes"), [(0, [40, 120]), (2, [80, 240])])
-def test_z_jobs_come_at_their_own_times(gpus: int, minutes: list[int]) -> None:
+def test_z_jobs_come_at_their_own_times(gpus, minutes):
     workload = esp(gpus=gpus, seed=4)
     z = np.array([name == "Z" for name in workload.name.decode()])
     assert (workload.submit[z] / 60).tolist() == minutes
 
 
 @pytest.mark.parametrize("make", [esp, nodes])
-def test_fifty_jobs_come_at_once_and_the_others_with_gaussian_gaps(make: Any) -> None:
+def test_fifty_jobs_come_at_once_and_the_others_with_gaussian_gaps(make):
     """Gaps of mean 30 s, here with a deviation of 10 s; their sum over ten seeds tells."""
     gaps = []
     for seed in range(10):
@@ -103,10 +97,10 @@ def test_fifty_jobs_come_at_once_and_the_others_with_gaussian_gaps(make: Any) ->
     assert len(set(workload.name.decode()[:50])) > 8
 
 
-def test_random_sizes_are_up_to_four_cores_off() -> None:
+def test_random_sizes_are_up_to_four_cores_off():
     """IPSCHED section VI; a Z job cannot be larger than the machine."""
     workload, same = esp(size_jitter=4), esp()
-    base = np.array([TABLE[name.partition("-")[0]][0] for name in workload.name.decode()])  # type: ignore[union-attr]
+    base = np.array([TABLE[name.partition("-")[0]][0] for name in workload.name.decode()])
     off = workload.units - base
     assert set(off[base < 8192].tolist()) == set(range(-4, 5))
     assert np.all((off[base == 8192] <= 0) & (off[base == 8192] >= -4))
@@ -116,7 +110,7 @@ def test_random_sizes_are_up_to_four_cores_off() -> None:
         assert fit(each, systems.load("esp-1024")).rejected == ()
 
 
-def test_other_machines_get_whole_nodes() -> None:
+def test_other_machines_get_whole_nodes():
     """0.0957 of 16 nodes is 1.53: two nodes of 4 cores; 0.03125 of them is a half, at least one."""
     workload = esp(nodes=16, cores=4, gpus=0)
     cores = dict(zip(workload.name.decode(), workload.units.tolist(), strict=True))
@@ -124,14 +118,14 @@ def test_other_machines_get_whole_nodes() -> None:
 
 
 @pytest.mark.parametrize(("count", "initial"), [(0, 5), (3, 5), (5, 5), (5, 0)])
-def test_arrivals_at_their_bounds(count: int, initial: int) -> None:
+def test_arrivals_at_their_bounds(count, initial):
     submit = gaussian_arrivals(
         np.random.default_rng(1), count, initial=initial, gap=30.0, deviation=0.0
     )
     assert submit.tolist() == [30 * max(0, i + 1 - initial) for i in range(count)]
 
 
-def test_a_wild_deviation_never_goes_back_in_time() -> None:
+def test_a_wild_deviation_never_goes_back_in_time():
     submit = gaussian_arrivals(np.random.default_rng(1), 200, initial=1, gap=1.0, deviation=50.0)
     assert np.all(np.diff(submit) >= 0)
 
@@ -139,7 +133,7 @@ def test_a_wild_deviation_never_goes_back_in_time() -> None:
 # --- as first published --------------------------------------------------------------------------
 
 
-def test_it_is_the_first_table() -> None:
+def test_it_is_the_first_table():
     """228 jobs, all at once; with Z 230, of which the two of the whole machine are urgent."""
     expected = {(name, size, time): jobs for name, (_, size, jobs, _, time) in TABLE.items()}
     full, plain = nodes(full=True), nodes()
@@ -154,7 +148,7 @@ def test_it_is_the_first_table() -> None:
     assert full.take(np.flatnonzero(~full.urgent)).name.decode() == plain.name.decode()
 
 
-def test_sizes_are_parts_of_any_machine_rounded_up() -> None:
+def test_sizes_are_parts_of_any_machine_rounded_up():
     """0.1582 of 500 nodes is 79.1, 0.0957 is 47.85, and 0.03125 is 15.625."""
     workload = nodes(nodes=500)
     size = dict(zip(workload.name.decode(), workload.units.tolist(), strict=True))
@@ -164,7 +158,7 @@ def test_sizes_are_parts_of_any_machine_rounded_up() -> None:
     assert (nodes(nodes=1).units == 1).all()
 
 
-def test_all_jobs_run_on_the_machine_of_the_thesis() -> None:
+def test_all_jobs_run_on_the_machine_of_the_thesis():
     """In 215 minutes at best: the nodes of all jobs times their minutes over 16."""
     workload = nodes()
     system = systems.load("esp-16")

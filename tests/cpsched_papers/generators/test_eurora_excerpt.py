@@ -1,9 +1,6 @@
 """The generated year beside the real excerpt, class by class: what jobs of a class look like."""
 
-from __future__ import annotations
-
 from functools import cache
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -11,42 +8,35 @@ import pytest
 from cpsched import traces
 from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from cpsched.base.types import BoolArray
-    from cpsched.model.workload import Workload
-
 HOUR = 3600
 
 
 @cache
-def _both(shared: Path) -> tuple[Workload, Workload]:
+def _both(shared):
     excerpt = traces.read(shared / "traces" / "eurora-2014.ext.csv.gz")
     return excerpt, EURORA.generate(EuroraOptions())
 
 
 @pytest.fixture
-def pair(shared: Path) -> tuple[Workload, Workload]:
+def pair(shared):
     """The excerpt and the generated year."""
     return _both(shared)
 
 
-def short(workload: Workload) -> BoolArray:
+def short(workload):
     return workload.runtime <= HOUR
 
 
-def of(workload: Workload, resource: str) -> np.ndarray:
+def of(workload, resource):
     return workload.request[:, workload.resources.index(resource)]
 
 
-def used(workload: Workload) -> np.ndarray:
+def used(workload):
     """Runtimes, cut at the requested time: in the excerpt killed jobs overran a little."""
     return np.minimum(workload.runtime, workload.requested_time)
 
 
-def ratio(workload: Workload) -> np.ndarray:
+def ratio(workload):
     return used(workload) / workload.requested_time
 
 
@@ -69,9 +59,7 @@ def ratio(workload: Workload) -> np.ndarray:
         ("gap of a second or less", lambda w: (np.diff(w.submit) <= 1).mean(), 0.10),
     ],
 )
-def test_share_is_the_excerpts(
-    pair: tuple[Workload, Workload], what: str, measure: Callable[[Workload], Any], tolerance: float
-) -> None:
+def test_share_is_the_excerpts(pair, what, measure, tolerance):
     """Shares among jobs of up to an hour, or beyond, differ by less than the tolerance."""
     real, made = (measure(workload) for workload in pair)
     assert made == pytest.approx(real, abs=tolerance), f"{what}: {real:.3f} there, {made:.3f} here"
@@ -88,8 +76,6 @@ def test_share_is_the_excerpts(
         ("mean memory of a unit", lambda w: of(w, "mem").mean(), 1.2),
     ],
 )
-def test_mean_is_the_excerpts(
-    pair: tuple[Workload, Workload], what: str, measure: Callable[[Workload], Any], factor: float
-) -> None:
+def test_mean_is_the_excerpts(pair, what, measure, factor):
     real, made = (measure(workload) for workload in pair)
     assert real / factor < made < real * factor, f"{what}: {real:.1f} there, {made:.1f} here"

@@ -1,9 +1,5 @@
 """The workloads of Soner's thesis: shares, sizes, nodes, GPU ranges, lengths."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 
@@ -13,22 +9,19 @@ from cpsched.mapping import fit
 from cpsched_papers.generators.heterogeneous import HETEROGENEOUS, HeterogeneousOptions
 from cpsched_papers.generators.heterogeneous_tables import ESP_1024, PRESETS, TREE_1024, TSUBAME
 
-if TYPE_CHECKING:
-    from cpsched.model.workload import Workload
-
 SYSTEMS = {ESP_1024: "esp-1024", TSUBAME: "tsubame2", TREE_1024: "tree-1024"}
 
 
-def make(**options: Any) -> Workload:
+def make(**options):
     return HETEROGENEOUS.generate(HeterogeneousOptions(**options))
 
 
-def hours(workload: Workload, cores: int) -> float:
+def hours(workload, cores):
     """Theoretical run time (T 7.4) in hours."""
     return float((workload.units * workload.runtime).sum() / cores / 3600)
 
 
-def test_the_workloads_of_the_thesis_are_there() -> None:
+def test_the_workloads_of_the_thesis_are_there():
     """Five of Table 7.2, twelve of 8.4, eight of 8.5 and nine of 8.6."""
     tables = [name.partition("-")[0] for name in PRESETS]
     assert [tables.count(table) for table in ("8.4", "8.5", "8.6")] == [12, 8, 9]
@@ -36,7 +29,7 @@ def test_the_workloads_of_the_thesis_are_there() -> None:
 
 
 @pytest.mark.parametrize("name", PRESETS)
-def test_every_workload_fits_its_machine(name: str) -> None:
+def test_every_workload_fits_its_machine(name):
     """No job is rejected; sizes are multiples of a node's cores, run times 60 to 600 s."""
     preset = PRESETS[name]
     workload = make(workload=name, seed=2)
@@ -57,9 +50,7 @@ def test_every_workload_fits_its_machine(name: str) -> None:
     ("name", "jobs", "printed"),
     [("8.6-1", 3491, 5.0), ("8.6-2", 2095, 2.98), ("8.6-3", 3491, 5.0)],
 )
-def test_the_jobs_of_table_8_6_last_the_hours_it_prints(
-    name: str, jobs: int, printed: float
-) -> None:
+def test_the_jobs_of_table_8_6_last_the_hours_it_prints(name, jobs, printed):
     """Table 8.6 prints 4.94 to 5.02 h for 3,491 jobs, 2.96 to 3.02 h for 2,095."""
     lengths = [hours(make(workload=name, seed=seed), 1408 * 12) for seed in range(1, 8)]
     assert np.mean(lengths) == pytest.approx(printed, rel=0.02)
@@ -70,7 +61,7 @@ def test_the_jobs_of_table_8_6_last_the_hours_it_prints(
     ("name", "shares"),
     [("I", [100, 0, 0, 0]), ("III", [50, 50, 0, 0]), ("V", [33.3, 33.3, 16.7, 16.7])],
 )
-def test_types_have_their_shares(name: str, shares: list[float]) -> None:
+def test_types_have_their_shares(name, shares):
     """Table 7.2. Of 1,400 jobs or so, a share is off by 4 points at three deviations."""
     names = np.array(make(workload=name).name.decode())
     found = [100 * (names == letter).mean() for letter in "ABCD"]
@@ -78,7 +69,7 @@ def test_types_have_their_shares(name: str, shares: list[float]) -> None:
     assert "E" not in names
 
 
-def test_types_ask_for_what_they_are() -> None:
+def test_types_ask_for_what_they_are():
     """Table 7.3 on TSUBAME: x cores; x on y nodes; 1, 2, 3 GPUs on each of y nodes."""
     workload = make(workload="8.6-3")
     for name, gpus in zip("ABCDE", (0, 0, 1, 2, 3), strict=True):
@@ -101,7 +92,7 @@ def test_types_ask_for_what_they_are() -> None:
     assert not workload.per_node_max.any()
 
 
-def test_only_table_7_2_says_cores_per_node() -> None:
+def test_only_table_7_2_says_cores_per_node():
     """There, type B is job type 3 of T 4.1: as many cores on every node, 4 or 8."""
     workload = make(workload="II")
     assert np.all(workload.split == Split.EVEN)
@@ -110,7 +101,7 @@ def test_only_table_7_2_says_cores_per_node() -> None:
 
 
 @pytest.mark.parametrize("name", ["8.5-5r", "8.5-6r"])
-def test_ranges_change_nothing_else(name: str) -> None:
+def test_ranges_change_nothing_else(name):
     """5' and 6': C takes 1 to 3 GPUs, D 2 to 3; E has none above, A and B none at all."""
     ranged, plain = make(workload=name), make(workload=name[:-1])
     for column in ("submit", "units", "runtime", "nodes_min", "per_node"):
@@ -122,12 +113,12 @@ def test_ranges_change_nothing_else(name: str) -> None:
 
 
 @pytest.mark.parametrize(("name", "part"), [("8.4-1", 0), ("8.4-2", 0.5), ("8.4-3", 1)])
-def test_contiguous_jobs_have_their_part(name: str, part: float) -> None:
+def test_contiguous_jobs_have_their_part(name, part):
     """None, half and all of the jobs (T 8.3)."""
     assert make(workload=name).contiguous.mean() == pytest.approx(part, abs=0.001)
 
 
-def test_fifty_jobs_come_at_once_and_the_others_within_their_part() -> None:
+def test_fifty_jobs_come_at_once_and_the_others_within_their_part():
     """Workload I: 4 h; the last comes after 0.2 of that, 2,880 s."""
     submit = make(workload="I").submit
     assert np.all(submit[:50] == 0)
@@ -139,14 +130,14 @@ def test_fifty_jobs_come_at_once_and_the_others_within_their_part() -> None:
     assert late[-1] == pytest.approx(4 * 3600, rel=0.05)
 
 
-def test_a_longer_workload_begins_with_the_jobs_of_a_shorter_one() -> None:
+def test_a_longer_workload_begins_with_the_jobs_of_a_shorter_one():
     short, long = make(hours=1.0), make(hours=3.0)
     assert len(short) < len(long)
     for column in ("units", "runtime", "nodes_min", "per_node"):
         assert np.array_equal(getattr(short, column), getattr(long, column)[: len(short)])
 
 
-def test_everything_can_be_changed() -> None:
+def test_everything_can_be_changed():
     workload = make(
         workload="I", jobs=40, nodes=32, cores=4, gpus=1, shares="0,1,1,0,0", max_cores=32,
         cores_per_node="2", cores_per_gpu="1,2", contiguous=0.25, ranges=True, min_time=5,

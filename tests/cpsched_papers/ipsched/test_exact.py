@@ -1,9 +1,5 @@
 """IPSCHED's answers against all there are: every set of jobs on every choice of nodes."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -13,13 +9,10 @@ from cpsched.cp import stats
 from cpsched_papers.ipsched import match
 from cpsched_papers.ipsched.dispatcher import Ipsched
 
-if TYPE_CHECKING:
-    from reference import Amounts, Ask, State
-
 pytestmark = pytest.mark.slow
 
 
-def weights(state: State, *, by_cores: bool) -> list[int]:
+def weights(state, *, by_cores):
     """Return ``P_j`` or ``P_j R_j``: ranks from the last job up, plus the square of their number."""
     num = len(state.waiting)
     ranks = [num * num + num - position for position in range(num)]
@@ -31,12 +24,12 @@ def weights(state: State, *, by_cores: bool) -> list[int]:
     ]
 
 
-def best_value(state: State, weight: list[int]) -> int:
+def best_value(state, weight):
     """Return the largest ``sum_j P_j (2 |N| s_j - nodes_j)``."""
     double = 2 * len(state.capacity)
     best = [0]
 
-    def choices(ask: Ask, free: Amounts) -> list[tuple[int, Amounts]]:
+    def choices(ask, free):
         """Return number of nodes and what is taken of all distinct placements."""
         found = {
             (sum(units > 0 for units in takes), held(ask, takes, state.capacity))
@@ -44,7 +37,7 @@ def best_value(state: State, weight: list[int]) -> int:
         }
         return sorted(found)
 
-    def follow(position: int, free: Amounts, value: int) -> None:
+    def follow(position, free, value):
         if value + sum(weight[position:]) * (double - 1) <= best[0]:
             return
         if position == len(state.waiting):
@@ -58,7 +51,7 @@ def best_value(state: State, weight: list[int]) -> int:
     return best[0]
 
 
-def value_of(state: State, weight: list[int], decision) -> int:
+def value_of(state, weight, decision):
     """Return what a decision is worth, and see to it that it can be carried out."""
     free, value = state.free, 0
     for handle, allocation in decision.actions:
@@ -81,7 +74,7 @@ def test_no_set_of_jobs_on_any_nodes_is_worth_more(objective, brief, state):
         no_set_is_worth_more(objective, state)
 
 
-def no_set_is_worth_more(objective: str, state: State) -> None:
+def no_set_is_worth_more(objective, state):
     """Compare a decision with all there are."""
     dispatcher = Ipsched(objective=objective)
     view = view_of(state)

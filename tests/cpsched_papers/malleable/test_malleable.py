@@ -1,9 +1,5 @@
 """Malleable jobs under the strategies: by hand, and whatever the workload."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,13 +8,12 @@ from sized import M, R, kinds, sizes, some
 from tiny import machine, run
 
 from cpsched.base.types import Split
-from cpsched.model.schedule import JobOutcome, Schedule
-from cpsched.model.workload import Workload
+from cpsched.model.schedule import JobOutcome
 from cpsched.verification import verify
 from cpsched_papers.malleable.sizes import Lines, Strategy, grown, shrunk
 
 
-def played(workload: Workload, strategy: str, cores: int = 8, **options: str) -> Schedule:
+def played(workload, strategy, cores=8, **options):
     more = "".join(f",{key}={value}" for key, value in options.items())
     schedule = run(workload, machine((cores,)), f"malleable:strategy={strategy}{more}").schedule
     assert verify(schedule) == []
@@ -49,7 +44,7 @@ def test_no_job_grows_that_gains_less_than_the_pause():
         ("keep-preferred", 100, 6),
     ],
 )
-def test_running_jobs_make_room(strategy: str, start: int, left: int):
+def test_running_jobs_make_room(strategy, start, left):
     workload = some(((0, 6, 100), 2, 6, M), ((10, 4, 10), 4, 4, R))
     if strategy in ("minimum", "average"):
         # It starts with 2 units and is 6 units large from second 1 on.
@@ -98,7 +93,7 @@ def test_sizes_at_one_level():
 
 @given(st.lists(st.tuples(*[st.integers(0, 9)] * 3, st.integers(1, 4)), min_size=1, max_size=6),
        st.integers(0, 60))  # fmt: skip
-def test_levels_never_give_more_than_there_is_nor_less_than_is_needed(rows: Any, amount: int):
+def test_levels_never_give_more_than_there_is_nor_less_than_is_needed(rows, amount):
     least, more, most, weight = (
         np.array(values, dtype=np.int64) for values in zip(*rows, strict=True)
     )
@@ -121,9 +116,7 @@ def test_levels_never_give_more_than_there_is_nor_less_than_is_needed(rows: Any,
     st.sampled_from(["easy", "prb", "fifo", "conservative", "easy:priority=slowdown", "cph-0"]),
     st.sampled_from([((8,),), ((1,),) * 8, ((3,), (5,))]),
 )
-def test_whatever_the_jobs_no_work_is_lost(
-    workload: Workload, strategy: str, inner: str, nodes: Any
-):
+def test_whatever_the_jobs_no_work_is_lost(workload, strategy, inner, nodes):
     system = machine(*nodes)
     schedule = run(workload, system, f'malleable:strategy={strategy},dispatcher="{inner}"').schedule
     assert verify(schedule) == []

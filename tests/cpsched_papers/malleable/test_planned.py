@@ -1,9 +1,6 @@
 """Sizes and starts decided together: the plans, the model against all plans, and the dispatcher."""
 
-from __future__ import annotations
-
 from itertools import product
-from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -12,19 +9,18 @@ from tiny import machine, run
 
 from cpsched.cp import cpsat
 from cpsched.model.schedule import JobOutcome, Leaving
-from cpsched.model.workload import Workload
 from cpsched.verification import verify
 from cpsched_papers.malleable.model import Choice, Option, Task, cost, list_plan, solved_plan
 
 ENOUGH = cpsat.Limits(deterministic=1.0)
 
 
-def task(*options: tuple[int, int], runs: bool = False, weight: int = 1) -> Task:
+def task(*options, runs=False, weight=1):
     """Return a task of options of so many cores and seconds."""
     return Task([Option(cores, ((cores, seconds),)) for cores, seconds in options], runs, weight)
 
 
-def used(tasks: list[Task], plan: list[Choice], busy: list[tuple[int, int]]) -> int:
+def used(tasks, plan, busy):
     """Return the most cores that a plan uses at any second."""
     runs = [(0, *one) for one in busy]
     for one, choice in zip(tasks, plan, strict=True):
@@ -33,7 +29,7 @@ def used(tasks: list[Task], plan: list[Choice], busy: list[tuple[int, int]]) -> 
     return max(sum(c for a, b, c in runs if a <= second < b) for second, _, _ in runs)
 
 
-def best(tasks: list[Task], busy: list[tuple[int, int]], cores: int, horizon: int) -> int:
+def best(tasks, busy, cores, horizon):
     """Return the least cost of all plans."""
     choices = [
         [
@@ -70,7 +66,7 @@ TASKS = st.lists(
 
 @settings(max_examples=40)
 @given(TASKS, st.lists(st.tuples(st.integers(1, 4), st.integers(1, 2)), max_size=2))
-def test_the_model_s_optimum_is_the_best_of_all_plans(rows: Any, busy: Any):
+def test_the_model_s_optimum_is_the_best_of_all_plans(rows, busy):
     rows.sort(key=lambda row: not row[1])
     tasks = [task(*options, runs=runs, weight=weight) for options, runs, weight in rows]
     held = sum(one.options[0].cores for one in tasks if one.runs)
@@ -112,7 +108,7 @@ def test_the_other_dispatcher_is_woken_when_it_asks_for_it():
 
 @settings(max_examples=40)
 @given(kinds(), st.sampled_from([((8,),), ((1,),) * 8, ((3,), (5,))]))
-def test_whatever_the_jobs_no_work_is_lost(workload: Workload, nodes: Any):
+def test_whatever_the_jobs_no_work_is_lost(workload, nodes):
     result = run(workload, machine(*nodes), "cp-malleable:window=4,running=4")
     assert verify(result.schedule) == []
     assert (result.schedule.outcome != JobOutcome.NOT_ENDED).all()

@@ -1,15 +1,12 @@
 """The dispatcher: the paper's example, who is held, the age limit, machines that are not plain."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import FOUR_CORES, jobs, machine, machines, run, workloads
+from tiny import FOUR_CORES, Nodes, jobs, machine, machines, run, workloads
 
 from cpsched.base.spec import build
 from cpsched.checks import check_keeps_promises
@@ -19,41 +16,23 @@ from cpsched.errors import ConfigError
 from cpsched.mapping.requests import pooled
 from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
-from cpsched.simulation.observers import Observer
 from cpsched.systems import parse
 from cpsched.verification import verify
 from cpsched_papers.wla.machine_slots import runs
 
-#: Nodes 4, 5 and 12, 13, 14 of the paper's twenty are busy.
+#: Nodes 4, 5 and 12, 13, 14 of the paper's twenty, which count from 1, are busy.
 BUSY = ((4, 5), (12, 13, 14))
 
 
-class Nodes(Observer):
-    """Which nodes each job starts on, numbered from 1 as in the paper, in the order of starts."""
-
-    def __init__(self) -> None:
-        self.of: dict[int, list[int]] = {}
-        self.at: dict[int, int] = {}
-
-    def on_start(self, job: int, allocation: Any, now: int) -> None:
-        self.of[job] = (allocation.node + 1).tolist()
-        self.at[job] = now
-
-
-def whole_nodes(*rows: tuple[int, ...], **columns: Any) -> Any:
-    """Jobs of whole nodes of one core."""
-    return jobs(*rows, **columns)
-
-
-def figure_4(dispatcher: str) -> Nodes:
+def figure_4(dispatcher):
     """Sections III.C: five jobs on twenty nodes, of which three runs are free."""
     # Fillers run on every node, those on the nodes that are free in the example for 10 s.
     free = [(1, 2, 3), (6, 7, 8, 9, 10, 11), (15, 16, 17, 18, 19, 20)]
     order = [free[0], BUSY[0], free[1], BUSY[1], free[2]]
     fillers = [(0, len(nodes), 1000 if nodes in BUSY else 60, 1000) for nodes in order]
     window = [(30, size, 100, 100) for size in (6, 4, 3, 1, 2)]
-    nodes = Nodes()
-    run(whole_nodes(*fillers, *window), machine(*[(1,)] * 20), dispatcher, observers=[nodes],
+    nodes = Nodes(first=1)
+    run(jobs(*fillers, *window), machine(*[(1,)] * 20), dispatcher, observers=[nodes],
         dispatch_interval=30)  # fmt: skip
     for filler, expected in enumerate(order):
         assert nodes.of.pop(filler) == list(expected)
@@ -73,7 +52,7 @@ def test_the_default_fragments_the_example():
 
 
 @pytest.mark.parametrize("solver", ["branch-and-bound", "greedy", "cp-sat"])
-def test_the_example_is_packed(solver: str):
+def test_the_example_is_packed(solver):
     """Subfigure B: C, A, B, E on neighbouring nodes, node 20 used; D waits."""
     nodes = figure_4(f"wla:solver={solver}")
     assert list(nodes.of.items())[:4] == [
@@ -85,13 +64,11 @@ def test_the_example_is_packed(solver: str):
     assert [nodes.at[job] for job in range(5, 10)] == [60, 60, 60, 180, 60]
 
 
-def line(
-    *rows: tuple[int, ...], nodes: int = 6, dispatcher: str = "wla:interval=none", **more: Any
-):
+def line(*rows, nodes=6, dispatcher="wla:interval=none", **more):
     """Jobs of whole nodes on a line; returns which nodes each starts on, and when."""
-    found = Nodes()
+    found = Nodes(first=1)
     system = more.pop("system", machine(*[(1,)] * nodes))
-    run(whole_nodes(*rows, **more), system, dispatcher, observers=[found])
+    run(jobs(*rows, **more), system, dispatcher, observers=[found])
     return found.of, found.at
 
 
@@ -174,7 +151,7 @@ def test_reserved_nodes_are_for_jobs_that_end_in_time():
 
 
 @pytest.mark.parametrize("solver", ["branch-and-bound", "greedy", "cp-sat"])
-def test_a_reservation_is_kept(solver: str):
+def test_a_reservation_is_kept(solver):
     """With requested times and killing, a late job starts no later than it was once planned."""
     spec = f"wla:interval=none,age_limit=1,solver={solver}"
     check_keeps_promises(lambda: build("dispatchers", spec))
@@ -182,7 +159,7 @@ def test_a_reservation_is_kept(solver: str):
 
 @settings(max_examples=60)
 @given(machines(), workloads(), st.sampled_from(["", ",age_limit=5", ",held=inside,window=1"]))
-def test_any_machine_and_any_jobs_make_valid_schedules(system: Any, workload: Any, more: str):
+def test_any_machine_and_any_jobs_make_valid_schedules(system, workload, more):
     """Down to the last job: none is held for good."""
     schedule = run(workload, system, f"wla:interval=none{more}").schedule
     assert verify(schedule) == []
@@ -215,7 +192,7 @@ def test_slots_end_at_a_node_that_is_down():
     cluster = Cluster(machine(*[(1,)] * 5), build("dispatchers", "wla:interval=none"), Requested())
     cluster.set_down([2])
 
-    def nodes(units: int) -> list[list[int]]:
+    def nodes(units):
         handle = cluster.submit(Request(requested_time=60, units=units), now=0)
         found = [start.allocation.node.tolist() for start in cluster.decide(0).actions]
         cluster.cancel(handle, 0)
@@ -247,9 +224,9 @@ def test_a_pool_is_refused():
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(0, 3)), max_size=12))
-def test_runs_are_as_long_as_can_be_and_of_one_sort(nodes: list[tuple[bool, int]]):
+def test_runs_are_as_long_as_can_be_and_of_one_sort(nodes):
     """A node goes on with the run before it if both are free and of one sort."""
-    expected: list[list[int]] = []
+    expected = []
     before = None
     for node, (is_free, sort) in enumerate(nodes):
         if is_free and before == (True, sort):

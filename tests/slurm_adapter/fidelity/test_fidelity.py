@@ -1,19 +1,17 @@
 """Recorded starts beside simulated ones."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
+from queueing import queueing, site
+from queueing import recorded as with_starts
 from tiny import jobs, machine, run
 
 from cpsched import systems, traces
 from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError
-from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import simulate
 from cpsched.study.study_file import parse_study
 from slurm_adapter.fidelity.check import check, told
@@ -23,47 +21,22 @@ from slurm_adapter.fidelity.files import statement, write_files
 from slurm_adapter.fidelity.fitting import combinations, grid
 from slurm_adapter.fidelity.measures import measure
 
-SYSTEM = """
-name = "site"
-resources = ["core"]
-[[nodes]]
-group = "node"
-count = 4
-core = 4
-[log]
-processors = "anywhere"
-"""
+SYSTEM = site(4)
 
 
-def workload(num: int = 400) -> Workload:
-    """Jobs that queue, of five users in two queues."""
-    rng = np.random.default_rng(3)
-    runtime = rng.integers(60, 4000, num)
-    return Workload.build(
-        title="log",
-        job_id=[f"j{at}" for at in range(num)],
-        submit=np.sort(rng.integers(0, num * 400, num)),
-        runtime=runtime,
-        requested_time=runtime * rng.integers(1, 5, num),
-        units=rng.integers(1, 9, num),
-        request=np.ones((num, 1), dtype=int),
-        resources=("core",),
-        user=[f"u{at % 5}" for at in range(num)],
-        queue=[f"q{at % 2}" for at in range(num)],
-    )
+def workload():
+    return queueing(400, seed=3, runtimes=(60, 4000), most_over=4, most_units=8, users=5)
 
 
-def recorded(dispatcher: str, lag: int = 0) -> Workload:
-    """The same, with the starts that a dispatcher gives them as the record."""
-    made = simulate(workload(), systems.parse(SYSTEM), dispatcher=dispatcher).schedule
-    return workload().with_columns(recorded_start=made.start + lag)
+def recorded(dispatcher, lag=0):
+    return with_starts(workload(), SYSTEM, dispatcher, lag)
 
 
-def fidelity_of(log: Workload, dispatcher: str = "easy", **more):
+def fidelity_of(log, dispatcher="easy", **more):
     return measure(simulate(log, systems.parse(SYSTEM), dispatcher=dispatcher).schedule, **more)
 
 
-def test_a_log_that_was_made_so_is_reproduced() -> None:
+def test_a_log_that_was_made_so_is_reproduced():
     found = fidelity_of(recorded("easy"))
     assert (found.error == 0).all()
     assert found.overall.rank == pytest.approx(1)
@@ -78,7 +51,7 @@ def test_a_log_that_was_made_so_is_reproduced() -> None:
     assert jobs_of["queue"] == jobs_of["user"] == 400
 
 
-def test_errors_are_those_of_the_starts() -> None:
+def test_errors_are_those_of_the_starts():
     log = recorded("fifo")
     schedule = simulate(log, systems.parse(SYSTEM), dispatcher="easy").schedule
     found = measure(schedule)
@@ -96,7 +69,7 @@ def test_errors_are_those_of_the_starts() -> None:
     assert any("do not trust them" in line and "--outages" in line for line in statement(found))
 
 
-def test_use_is_of_what_jobs_take_hour_by_hour() -> None:
+def test_use_is_of_what_jobs_take_hour_by_hour():
     """One job of 2 of 4 cores, recorded an hour later than simulated."""
     log = jobs((0, 2, 3600), (7200, 1, 10), recorded_start=np.array([3600, 7200]))
     found = measure(run(log, machine((4,)), "easy").schedule)
@@ -105,7 +78,7 @@ def test_use_is_of_what_jobs_take_hour_by_hour() -> None:
     assert found.simulated_use.tolist() == [0.5, 0]
 
 
-def test_jobs_without_both_starts_are_left_out_and_counted() -> None:
+def test_jobs_without_both_starts_are_left_out_and_counted():
     log = recorded("easy")
     start = log.recorded_start.copy()
     start[:7] = MISSING
@@ -116,7 +89,7 @@ def test_jobs_without_both_starts_are_left_out_and_counted() -> None:
         fidelity_of(workload())
 
 
-def test_a_held_job_waits_from_when_it_may_start() -> None:
+def test_a_held_job_waits_from_when_it_may_start():
     log = jobs((0, 1, 5), begin=np.array([100]), recorded_start=np.array([103]))
     found = measure(run(log, machine((1,)), "easy").schedule)
     assert (found.recorded.tolist(), found.simulated.tolist()) == ([3], [0])
@@ -124,7 +97,7 @@ def test_a_held_job_waits_from_when_it_may_start() -> None:
     assert list(statement(found))[1].endswith("from its submit they are 1 min 43 s and 1 min 40 s.")
 
 
-def test_the_jobs_that_differ_most_are_told_from_both_sides() -> None:
+def test_the_jobs_that_differ_most_are_told_from_both_sides():
     log = recorded("fifo")
     schedule = simulate(log, systems.parse(SYSTEM), dispatcher="easy").schedule
     found = measure(schedule)
@@ -143,13 +116,13 @@ def test_the_jobs_that_differ_most_are_told_from_both_sides() -> None:
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     (tmp_path / "site.toml").write_text(SYSTEM)
     traces.write(recorded("easy:backfill=sjf", lag=2), tmp_path / "log.parquet", format="table")
     return tmp_path
 
 
-def study(folder: Path):
+def study(folder):
     content = {
         "systems": ["site.toml"],
         "dispatchers": ["easy"],
@@ -158,7 +131,7 @@ def study(folder: Path):
     return parse_study(content, folder / "study.toml")
 
 
-def test_what_is_not_known_is_fitted_on_the_first_part(folder: Path) -> None:
+def test_what_is_not_known_is_fitted_on_the_first_part(folder):
     checked = check(study(folder), folder / "out", values=grid(["backfill=fifo,sjf"]))
     assert checked.fit is not None
     assert checked.fit.options == {"backfill": "sjf"}
@@ -178,14 +151,14 @@ def test_what_is_not_known_is_fitted_on_the_first_part(folder: Path) -> None:
     assert len(rows) == 401
 
 
-def test_without_anything_to_fit_it_is_one_run(folder: Path) -> None:
+def test_without_anything_to_fit_it_is_one_run(folder):
     checked = check(study(folder), folder / "out")
     assert checked.fit is None
     assert checked.unfitted is None
     assert len(list((folder / "out" / "runs").iterdir())) == 1
 
 
-def test_jobs_of_the_beginning_are_simulated_and_not_compared(folder: Path) -> None:
+def test_jobs_of_the_beginning_are_simulated_and_not_compared(folder):
     whole = check(study(folder), folder / "out")
     late = check(study(folder), folder / "out", start=20_000)
     assert late.run == whole.run
@@ -196,7 +169,7 @@ def test_jobs_of_the_beginning_are_simulated_and_not_compared(folder: Path) -> N
         check(study(folder), folder / "out", start=10**9)
 
 
-def test_repeats_say_how_far_chance_goes(folder: Path) -> None:
+def test_repeats_say_how_far_chance_goes(folder):
     moved = replace(study(folder), seeds=(1, 2, 3), jitter=3600)
     checked = check(moved, folder / "out")
     assert len(checked.repeats) == 2
@@ -213,7 +186,7 @@ def test_repeats_say_how_far_chance_goes(folder: Path) -> None:
     assert any("2 h" in line or "4 h" in line for line in said[2:])
 
 
-def test_a_log_without_starts_is_refused(folder: Path) -> None:
+def test_a_log_without_starts_is_refused(folder):
     traces.write(workload(), folder / "log.parquet", format="table")
     with pytest.raises(ConfigError, match="needs a log that says when jobs started"):
         check(study(folder), folder / "out")
@@ -228,12 +201,12 @@ def test_a_log_without_starts_is_refused(folder: Path) -> None:
         (["a=" + ",".join(map(str, range(201)))], "201 combinations"),
     ],
 )
-def test_values_to_try_that_make_no_sense(texts: list[str], message: str) -> None:
+def test_values_to_try_that_make_no_sense(texts, message):
     with pytest.raises(ConfigError, match=message):
         grid(texts)
 
 
-def test_all_combinations_are_tried() -> None:
+def test_all_combinations_are_tried():
     found = combinations("easy:priority=wfp3", grid(["backfill=fifo,sjf", "priority=fifo,wfp3"]))
     assert len(found) == 4
     assert found["easy:backfill=sjf,priority=fifo"] == {"backfill": "sjf", "priority": "fifo"}
@@ -241,7 +214,7 @@ def test_all_combinations_are_tried() -> None:
         combinations("easy", {"weight": ["1", "2"]})
 
 
-def test_the_words_say_which_groups_are_off() -> None:
+def test_the_words_say_which_groups_are_off():
     """Jobs of one queue wait hours in the record, and not in the simulation."""
     log = recorded("easy")
     late = np.where(np.arange(400) % 2 == 1, 40_000, 0)
@@ -251,7 +224,7 @@ def test_the_words_say_which_groups_are_off() -> None:
     assert any(line.startswith("Jobs of queue q1: ") for line in statement(off)), words
 
 
-def test_a_machine_on_which_nothing_runs_while_jobs_wait_may_be_down() -> None:
+def test_a_machine_on_which_nothing_runs_while_jobs_wait_may_be_down():
     """One job until 100; from 200 on two wait until 9000, and from 20000 on one until 23599."""
     log = jobs(
         (0, 1, 100), (200, 1, 50), (300, 1, 50), (20_000, 1, 5),

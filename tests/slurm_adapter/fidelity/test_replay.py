@@ -1,29 +1,16 @@
 """What a dispatcher would have started, given what really ran."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
+from queueing import queueing, recorded, site
 
 from cpsched import systems
 from cpsched.base.types import MISSING
 from cpsched.mapping import fit
-from cpsched.model.workload import Workload
-from cpsched.simulation.simulate import Settings, simulate
-from slurm_adapter.fidelity.replay import Agreement, replay
+from cpsched.simulation.simulate import Settings
+from slurm_adapter.fidelity.replay import replay
 
-SYSTEM = """
-name = "site"
-resources = ["core"]
-[[nodes]]
-group = "node"
-count = 8
-core = 4
-[log]
-processors = "anywhere"
-"""
+SYSTEM = site(8)
 POLICY = """
 [slurm]
 PriorityWeightFairshare = 1000
@@ -42,36 +29,17 @@ User = "u1"
 """
 
 
-def workload(num: int = 300) -> Workload:
-    rng = np.random.default_rng(4)
-    runtime = rng.integers(300, 6000, num)
-    return Workload.build(
-        title="log",
-        job_id=[f"j{at}" for at in range(num)],
-        submit=np.sort(rng.integers(0, num * 400, num)),
-        runtime=runtime,
-        requested_time=runtime * rng.integers(1, 4, num),
-        units=rng.integers(1, 17, num),
-        request=np.ones((num, 1), dtype=int),
-        resources=("core",),
-        user=[f"u{at % 2}" for at in range(num)],
-        group=["ab"[at % 2] for at in range(num)],
-    )
+def workload(num=300):
+    return queueing(num, seed=4, runtimes=(300, 6000), most_over=3, most_units=16, users=2)
 
 
-def asked(log: Workload, dispatcher: str) -> Agreement:
+def asked(log, dispatcher):
     fitted = fit(log, systems.parse(SYSTEM))
     return replay(fitted, dispatcher=dispatcher, predictor="requested", settings=Settings())
 
 
-def recorded(dispatcher: str) -> Workload:
-    log = workload()
-    made = simulate(log, systems.parse(SYSTEM), dispatcher=dispatcher).schedule
-    return log.with_columns(recorded_start=made.start)
-
-
-def test_who_made_the_record_agrees_with_it_more_than_others() -> None:
-    log = recorded("easy")
+def test_who_made_the_record_agrees_with_it_more_than_others():
+    log = recorded(workload(), SYSTEM, "easy")
     own, other = asked(log, "easy"), asked(log, "fifo")
     assert own.jobs == 300
     assert own.same > 0.85
@@ -81,16 +49,16 @@ def test_who_made_the_record_agrees_with_it_more_than_others() -> None:
     assert own.same + own.earlier + own.later == pytest.approx(1)
 
 
-def test_slurm_takes_it_that_others_start_its_jobs(tmp_path: Path) -> None:
+def test_slurm_takes_it_that_others_start_its_jobs(tmp_path):
     (tmp_path / "policy.toml").write_text(POLICY)
     spec = f"slurm:policy={tmp_path / 'policy.toml'}"
-    log = recorded(spec)
+    log = recorded(workload(), SYSTEM, spec)
     own = asked(log, spec)
     # Fair share makes the order of the queue sensitive to a minute: between 0.3 and 0.8 by the jobs.
     assert own.same > asked(log, "fifo").same + 0.2
 
 
-def test_a_record_that_waited_longer_is_told_as_earlier() -> None:
+def test_a_record_that_waited_longer_is_told_as_earlier():
     log = workload(50)
     late = log.with_columns(recorded_start=log.submit + 500_000 + np.arange(50) * 6000)
     found = asked(late, "easy")
@@ -98,8 +66,8 @@ def test_a_record_that_waited_longer_is_told_as_earlier() -> None:
     assert found.median_earlier > 400_000
 
 
-def test_jobs_that_never_started_are_left_out() -> None:
-    log = recorded("easy")
+def test_jobs_that_never_started_are_left_out():
+    log = recorded(workload(), SYSTEM, "easy")
     start, cancel = log.recorded_start.copy(), np.full(300, MISSING)
     start[:5] = MISSING
     cancel[2:5] = log.submit[2:5] + 10
@@ -109,7 +77,7 @@ def test_jobs_that_never_started_are_left_out() -> None:
         asked(workload(), "easy")
 
 
-def test_a_job_that_waited_for_another_is_not_asked_for_before() -> None:
+def test_a_job_that_waited_for_another_is_not_asked_for_before():
     """On an empty machine job 1 waits an hour for job 0, in the record as well."""
     log = workload(2).with_columns(
         submit=np.array([0, 10]),

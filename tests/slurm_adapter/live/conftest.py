@@ -1,7 +1,5 @@
 """A Slurm in memory, engines on it, and backends with a Slurm behind each."""
 
-from __future__ import annotations
-
 import pytest
 from live_slurm import EURORA, Real, fake
 

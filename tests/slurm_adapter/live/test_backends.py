@@ -1,7 +1,5 @@
 """What every backend does, real or fake."""
 
-from __future__ import annotations
-
 import pytest
 
 from slurm_adapter.live.backend import Order

@@ -1,7 +1,5 @@
 """The loop on a Slurm: only what is ours, only where it was told, and nothing twice or lost."""
 
-from __future__ import annotations
-
 import json
 import threading
 from contextlib import nullcontext

@@ -5,8 +5,6 @@ Recorded: ``squeue``, ``sinfo`` and ``scontrol`` of Slurm 22.05.8 with ``xMARKMA
 separator. Of later versions the tests have what the manual of ``squeue`` says.
 """
 
-from __future__ import annotations
-
 import pytest
 
 from slurm_adapter.live.backend import UnreadableError

@@ -1,7 +1,5 @@
 """Orders on disk: whatever was written is known to the next engine."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 

@@ -4,8 +4,6 @@ The engine on a real Slurm of 16 nodes, as a process: killed, stopped, with a co
 The jobs and what is counted are those of ``benchmarks/slurm/live.py``, which has the large version.
 """
 
-from __future__ import annotations
-
 import collections
 import json
 import signal

@@ -1,7 +1,5 @@
 """A live queue followed in a cluster: after each snapshot both hold the same."""
 
-from __future__ import annotations
-
 import random
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """The page of a live queue: what it shows, what it refuses, and how it looks in a browser."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import threading

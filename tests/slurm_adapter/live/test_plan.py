@@ -1,22 +1,13 @@
 """What a dispatcher would start, on the fake and on a real Slurm; nothing is told to either."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
+from live_slurm import EURORA, submit
 
-from cpsched import systems
 from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.plan import plan, system_of
 from slurm_adapter.live.scontrol import Scontrol
-
-EURORA = systems.load("eurora")
-
-
-def submit(slurm, **asked):
-    usual = {"cpus": 16, "tasks": 16, "mem": 1000, "partition": "R"}
-    return slurm.submit(**{**usual, **asked})
 
 
 def test_a_plan_has_every_waiting_job_that_nobody_holds():

@@ -1,7 +1,5 @@
 """A private Slurm: what it is made of, and that it leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess
@@ -58,7 +56,7 @@ def test_nodes_have_what_the_system_says_and_jobs_are_held(private_slurm):
     assert private_slurm.run(*look, own) == "PD|JobHeldUser|(null)|\n"
 
 
-def processes_of(conf: Path) -> list[str]:
+def processes_of(conf):
     """Return the command lines of processes that know this slurm.conf."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):

@@ -1,7 +1,5 @@
 """Running jobs that give up nodes: those that say so, only what they were told, and seen."""
 
-from __future__ import annotations
-
 import pytest
 from live_slurm import EURORA, steps
 

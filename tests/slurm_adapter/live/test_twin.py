@@ -1,7 +1,5 @@
 """A twin sees every job of a Slurm, goes on after it was stopped, and states what it saw."""
 
-from __future__ import annotations
-
 import json
 import random
 import threading

@@ -1,27 +1,17 @@
 """When jobs of a live queue start, by hand."""
 
-from __future__ import annotations
-
 import json
 
 import pytest
 
-from cpsched import systems
 from cpsched.answer.explanation import NearestNode
 from cpsched.answer.why_text import text
 from cpsched.errors import ConfigError, RunError
 from slurm_adapter.live import ask_command
-from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.queue import LiveQueue
 from slurm_adapter.live.record import Record
 from slurm_adapter.live.twin import Twin
-
-
-@pytest.fixture
-def slurm():
-    """A Slurm in memory with the nodes of Eurora; all jobs want its first node."""
-    return FakeSlurm(systems.load("eurora"))
 
 
 def when(snapshot, system, dispatcher, record=None, **asked):
