@@ -1,7 +1,5 @@
 """A killed simulation goes on to the identical result."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 

@@ -1,16 +1,13 @@
 """``plan``: a plan of the whole queue, on the pool and on nodes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
+import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, run, starts
 
-from cpsched.base.spec import build
 from cpsched.cp import stats
-from cpsched.errors import ConfigError
 from cpsched.kernels import pool, scenarios
 from cpsched.mapping import fit
 from cpsched.simulation.observers import Observer
@@ -74,18 +71,7 @@ class Plans(Observer):
 
     def on_decision(self, view, decision, seconds):
         if decision.planned_starts:
-            self.plans.append(
-                (
-                    view.now,
-                    dict(
-                        zip(
-                            decision.planned_starts.handle,
-                            decision.planned_starts.start,
-                            strict=True,
-                        )
-                    ),
-                )
-            )
+            self.plans.append((view.now, ref.planned(decision)))
 
 
 def test_what_happens_is_never_worse_than_what_was_planned():
@@ -106,18 +92,6 @@ def test_what_happens_is_never_worse_than_what_was_planned():
 
     assert len(plan) > 30
     assert cost(plan, start[list(plan)]) <= cost(plan, plan.values()) + 1e-9
-
-
-@pytest.mark.parametrize(
-    ("spec", "what"),
-    [
-        ("plan:patience=0", "patience is 0, must be from 1 to 1099511627776"),
-        ("plan:arrivals=-1", "arrivals is -1"),
-    ],
-)
-def test_bad_options_are_named(spec, what):
-    with pytest.raises(ConfigError, match=what):
-        build("dispatchers", spec)
 
 
 def test_very_long_requests_are_planned_without_overflow():
