@@ -1,5 +1,7 @@
 """Each kernel against what its docstring says, by enumeration on a handful of nodes."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import reference as ref
@@ -117,7 +119,7 @@ class Machine:
     """The arrays that claim and release work on; nothing runs at first."""
 
     def __init__(self, state):
-        view = ref.view_of(ref.State(**{**_fields(state), "running": ()}))
+        view = ref.view_of(replace(state, running=()))
         self.store, self.eligible = view.waiting.store, view.eligible
         self.capacity = view.system.capacity
         self.free = np.array(state.free, dtype=np.int64)
@@ -146,10 +148,6 @@ class Machine:
         )
         self.count -= 1
         return held
-
-
-def _fields(state):
-    return {name: getattr(state, name) for name in state.__slots__}
 
 
 @given(state=ref.states(), data=st.data())

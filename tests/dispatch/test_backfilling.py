@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import reference as ref
 from hypothesis import given, settings
+from recorded import Plans
 from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.base.spec import build
 from cpsched.dispatch.backfilling import Conservative, Easy
 from cpsched.dispatch.priority import Fifo
 from cpsched.dispatch.queue_order import QueueOrder
-from cpsched.simulation.observers import Observer
 
 pytestmark = pytest.mark.slow
 
@@ -162,26 +162,16 @@ def test_a_priority_made_from_another_keeps_its_own_order():
     assert starts(jobs((0, 1, 5), (0, 1, 5), (0, 1, 5)), machine((1,)), dispatcher) == [10, 5, 0]
 
 
-class Promises(Observer):
-    """Keeps every reservation EASY has given, and the first promise to each head."""
-
-    def __init__(self):
-        self.promised = {}
-
-    def on_decision(self, view, decision, seconds):
-        for handle, start in ref.planned(decision).items():
-            self.promised.setdefault(handle, []).append(start)
-
-
 @given(workload=workloads(), system=machines())
 @settings(max_examples=80)
 @pytest.mark.parametrize("dispatcher", IN_ORDER)
 def test_head_never_starts_after_its_reservation(dispatcher, workload, system):
     """With requested times and jobs killed at them, no promise to a head is broken or moved on."""
-    promises = Promises()
-    result = run(workload, system, dispatcher, observers=[promises])
+    plans = Plans()
+    result = run(workload, system, dispatcher, observers=[plans])
     handles = np.flatnonzero(result.schedule.outcome != 3)
-    for handle, promised in promises.promised.items():
+    for handle in {handle for _, plan in plans.plans for handle in plan}:
+        promised = [start for _, start in plans.of(handle)]
         assert promised == sorted(promised, reverse=True)
         assert result.schedule.start[handles[handle]] <= promised[-1]
 

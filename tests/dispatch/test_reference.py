@@ -30,19 +30,14 @@ def by_length(state):
 
 @given(state=ref.states(), policy=policies)
 @few
-def test_lists_that_stop(state, policy):
-    """FIFO starts the same jobs on the same nodes."""
-    started, _ = ref.decide(Fifo(policy), state)
-    queue = range(len(state.waiting))
-    assert started == ref.list_schedule(policy, state, queue, stop=True).starts
-
-
-@given(state=ref.states(), policy=policies)
-@few
-def test_lists_that_skip(state, policy):
-    """PRB, shortest first, starts the same jobs on the same nodes."""
-    started, _ = ref.decide(Prb("sjf", policy), state)
-    assert started == ref.list_schedule(policy, state, by_length(state), stop=False).starts
+def test_lists(state, policy):
+    """FIFO, and PRB shortest first, start the same jobs on the same nodes."""
+    for dispatcher, order, stop in (
+        (Fifo(policy), range(len(state.waiting)), True),
+        (Prb("sjf", policy), by_length(state), False),
+    ):
+        started, _ = ref.decide(dispatcher, state)
+        assert started == ref.list_schedule(policy, state, order, stop=stop).starts
 
 
 @given(state=ref.states(), policy=policies, backfill=st.sampled_from([None, "sjf"]))

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import Plans
 from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.base.spec import build
@@ -60,18 +60,6 @@ def test_whether_the_head_is_delayed(dispatcher, said, expected):
     assert starts(A_B_C, machine((4,)), dispatcher, said) == expected
 
 
-class Promises(Observer):
-    """Notes every planned start of a job, as (second, start)."""
-
-    def __init__(self, handle):
-        self.handle, self.seen = handle, []
-
-    def on_decision(self, view, decision, seconds):
-        planned = ref.planned(decision)
-        if self.handle in planned:
-            self.seen.append((view.now, int(planned[self.handle])))
-
-
 @pytest.mark.parametrize("dispatcher", BOTH)
 def test_a_running_job_beyond_its_bound_is_expected_to_its_request(dispatcher):
     """
@@ -86,10 +74,10 @@ def test_a_running_job_beyond_its_bound_is_expected_to_its_request(dispatcher):
         ("plan", {2: 5, 6: 20, 12: 20}),
         ("bound", {2: 10, 6: 10, 12: 20}),
     ):
-        noted = Promises(1)
+        noted = Plans()
         result = run(workload, machine((4,)), f"{dispatcher}:reserve={reserve}", said, [noted])
         assert result.schedule.start.tolist() == [0, 18, 2, 6, 12]
-        assert {now: start for now, start in noted.seen if now in expected} == expected
+        assert expected.items() <= dict(noted.of(1)).items()
 
 
 def test_running_jobs_are_taken_in_the_order_of_their_bounds():
@@ -99,9 +87,9 @@ def test_running_jobs_are_taken_in_the_order_of_their_bounds():
     workload = jobs((0, 2, 4, 9), (0, 2, 6, 9), (1, 2, 3, 9))
     said = Foretold((4, 9), (6, 7), (3, 3))
     for reserve, promised in (("plan", 4), ("bound", 7)):
-        noted = Promises(2)
+        noted = Plans()
         run(workload, machine((4,)), f"easy:reserve={reserve}", said, [noted])
-        assert noted.seen[0] == (1, promised)
+        assert noted.of(2)[0] == (1, promised)
 
 
 @pytest.mark.parametrize(
@@ -147,9 +135,9 @@ IN_TIME = jobs((0, 2, 10, 20), (1, 4, 4, 20), (3, 1, 10, 17))
 )
 def test_what_reservations_of_rollouts_are_made_of(options, promised):
     """B is held for until A has ended: by plan at 10, by its bound at 14, by its request at 20."""
-    noted = Promises(1)
+    noted = Plans()
     run(IN_TIME, machine((4,)), f"rollout:arrivals=0{options}", SAID, [noted])
-    assert noted.seen == [(3, promised)]
+    assert noted.of(1) == [(3, promised)]
 
 
 def test_the_view_is_left_as_it_is():
@@ -210,7 +198,7 @@ def test_a_prediction_above_the_request_is_what_is_reserved():
     class Above(Foretold):
         clipped = False
 
-    noted = Promises(1)
+    noted = Plans()
     said = Above((30, 30), (4, 4), (5, 5))
     run(IN_TIME, machine((4,)), "rollout:arrivals=0", said, [noted])
-    assert noted.seen == [(3, 30)]
+    assert noted.of(1) == [(3, 30)]

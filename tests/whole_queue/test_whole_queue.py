@@ -2,15 +2,14 @@
 
 import numpy as np
 import pytest
-import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import Plans
 from tiny import jobs, machine, run, starts
 
 from cpsched.cp import stats
 from cpsched.kernels import pool, scenarios
 from cpsched.mapping import fit
-from cpsched.simulation.observers import Observer
 from cpsched.systems import load
 from cpsched.verification import verify
 from cpsched_papers.generators.eurora import EURORA, EuroraOptions
@@ -61,17 +60,6 @@ def test_a_plan_waits_for_the_short_job_that_a_list_would_hold_up():
     busy, wide, short = (100, 2, 10), (101, 4, 100), (102, 3, 2)
     found = starts(jobs(busy, wide, short), machine((4,)), "plan", "actual")
     assert found[-2:] == [112, 110]
-
-
-class Plans(Observer):
-    """Keeps the plans made."""
-
-    def __init__(self):
-        self.plans = []
-
-    def on_decision(self, view, decision, seconds):
-        if decision.planned_starts:
-            self.plans.append((view.now, ref.planned(decision)))
 
 
 def test_what_happens_is_never_worse_than_what_was_planned():
