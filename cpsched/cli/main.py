@@ -27,23 +27,16 @@ from cpsched.cli.output import complain, guarded
 # tenth of a second. Also, sums of floats then do not depend on the number of threads.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-app = typer.Typer(
-    name="cpsched",
-    help="Simulate, compare and verify schedules of HPC batch jobs.",
-    invoke_without_command=True,
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-    rich_markup_mode="markdown",
+COMMANDS = (
+    ("simulate", simulate.command, STUDY),
+    ("compare", compare.command, STUDY),
+    ("what-if", what_if.command, STUDY),
+    ("report", report_command.command, STUDY),
+    ("verify", verify.command, STUDY),
+    ("explain", ask.explain_command, JOBS),
+    ("when", ask.when_command, JOBS),
+    ("list", list_command.command, LOOK),
 )
-app.command("simulate", rich_help_panel=STUDY)(simulate.command)
-app.command("compare", rich_help_panel=STUDY)(compare.command)
-app.command("what-if", rich_help_panel=STUDY)(what_if.command)
-app.command("report", rich_help_panel=STUDY)(report_command.command)
-app.command("verify", rich_help_panel=STUDY)(verify.command)
-app.command("explain", rich_help_panel=JOBS)(ask.explain_command)
-app.command("when", rich_help_panel=JOBS)(ask.when_command)
-app.command("list", rich_help_panel=LOOK)(list_command.command)
-app.add_typer(workload.app, name="workload", rich_help_panel=LOGS)
 
 
 def _show_version(wanted: bool) -> None:
@@ -62,7 +55,6 @@ cpsched simulates job logs under schedulers and shows which would have done bett
   cpsched --help                        all of it; your own log: docs/tutorials/first-answer.md"""
 
 
-@app.callback()
 def _common(
     context: typer.Context,
     debug: Annotated[
@@ -83,23 +75,34 @@ def build(arguments: list[str]) -> Any:
     """Return the command group, with the commands that other distributions add."""
     from cpsched.base import registry
 
+    app = typer.Typer(
+        name="cpsched",
+        help="Simulate, compare and verify schedules of HPC batch jobs.",
+        invoke_without_command=True,
+        pretty_exceptions_enable=False,
+        context_settings={"help_option_names": ["-h", "--help"]},
+        rich_markup_mode="markdown",
+    )
+    app.callback()(_common)
+    for name, command, panel in COMMANDS:
+        app.command(name, rich_help_panel=panel)(command)
+    # The generators' options come from the generators, which take time to import. While the shell
+    # completes a command, its words are in the environment.
+    completing = os.environ.get("COMP_WORDS", "") + os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    generators = "generate" in arguments or "generate" in completing
+    app.add_typer(workload.group(generators), name="workload", rich_help_panel=LOGS)
     for name in registry.names("commands"):
         try:
             registry.load("commands", name)(app)
         except Exception as error:
             # Whatever another distribution's plug-in raises, the other commands still work.
             complain(f"command left out: '{name}': {error}")
-    # The generators' options come from the generators, which take time to import. While the shell
-    # completes a command, its words are in the environment.
-    completing = os.environ.get("COMP_WORDS", "") + os.environ.get("_TYPER_COMPLETE_ARGS", "")
-    if "generate" in arguments or "generate" in completing:
-        workload.add_generators()
-    command: Any = typer.main.get_command(app)
+    whole: Any = typer.main.get_command(app)
     if not {"-h", "--help"} & {*arguments[:1]}:
         # Errors in a command line are printed as plain lines and not in a box; the help still has
         # panels.
-        command.rich_markup_mode = None
-    return command
+        whole.rich_markup_mode = None
+    return whole
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -109,6 +112,7 @@ def main(arguments: list[str] | None = None) -> None:
     # a tenth of its time.
     gc.set_threshold(200_000, 50, 50)
     # Python need not collect garbage at exit either.
+    atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
     # --debug may be anywhere, though the group takes it only in front.
     rest = [argument for argument in given if argument != "--debug"]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from cpsched.base import registry
 from cpsched.base.atomic_files import check_new_file
 from cpsched.cli.options import AsJson, Log, Overwrite, grouped
 from cpsched.cli.output import complain, counted, echo, escaped, print_json
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
     from cpsched.generators.contract import Generator
     from cpsched.model.workload import Workload
 
-app = typer.Typer(help="Inspect, convert and generate job logs.", no_args_is_help=True)
 _NewLog = Annotated[
     Path,
     typer.Option(
@@ -29,11 +29,8 @@ _NewLog = Annotated[
         help="File to write: .csv.gz or .parquet; .swf.gz keeps cores and times only.",
     ),
 ]
-generate = typer.Typer(help="Generate a synthetic job log.", no_args_is_help=True)
-app.add_typer(generate, name="generate")
 
 
-@app.command("info")
 @grouped
 def info(log: Log, as_json: AsJson = False) -> None:
     """Describe a job log."""
@@ -49,7 +46,6 @@ def info(log: Log, as_json: AsJson = False) -> None:
         echo(f"{name:<{width}}  {escaped(value)}")
 
 
-@app.command("convert")
 @grouped
 def convert(
     log: Log,
@@ -84,17 +80,21 @@ def _say_written(target: Path, jobs: Workload, lost: Iterable[str], *, as_json: 
     echo(f"{escaped(str(target))}: {counted(len(jobs), 'job')}")
 
 
-def add_generators() -> None:
-    """Make a command of every registered generator, with its options."""
-    from cpsched.base import registry
-
-    for name in registry.names("generators"):
+def group(generators: bool) -> typer.Typer:
+    """Return the commands, with one for every registered generator if these are wanted."""
+    app = typer.Typer(help="Inspect, convert and generate job logs.", no_args_is_help=True)
+    app.command("info")(info)
+    app.command("convert")(convert)
+    generate = typer.Typer(help="Generate a synthetic job log.", no_args_is_help=True)
+    app.add_typer(generate, name="generate")
+    for name in registry.names("generators") if generators else ():
         try:
             generator: Generator = registry.load("generators", name)
         except ConfigError as error:
             complain(f"generator left out: '{name}': {error}")
             continue
         generate.command(name, help=generator.summary)(_generate_command(generator))
+    return app
 
 
 def _generate_command(generator: Generator) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,7 +18,9 @@ from slurm_adapter.live.commands import (
     backend_of,
     machine_of,
 )
-from slurm_adapter.live.queue import LiveQueue, record_in
+
+if TYPE_CHECKING:
+    from slurm_adapter.live.queue import LiveQueue
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +38,7 @@ class Now(Group):
     def queue(self) -> tuple[LiveQueue, dict[str, int]]:
         """Return the queue, and when Slurm expects which job to start."""
         from cpsched.api.tools import build
+        from slurm_adapter.live.queue import LiveQueue, record_in
 
         slurm = backend_of()
         machine = machine_of(self.system, slurm)

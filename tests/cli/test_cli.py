@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from cpsched.base import registry
-from cpsched.cli.main import main
+from cpsched.cli.main import build, main
 
 LOG = """\
 ; Computer: a tiny machine
@@ -539,3 +539,11 @@ def test_a_killed_simulation_goes_on_from_its_checkpoint(files):
     ):
         one, other = (_only(files / folder) / name for folder in ("run", "whole"))
         assert one.read_bytes() == other.read_bytes()
+
+
+def test_a_command_line_leaves_nothing_to_the_next():
+    """The same commands each time, and none of them twice: no call is slower than the last."""
+    first, second = (build(["generate"]) for _ in range(2))
+    for name in ("slurm", "workload"):
+        assert list(first.commands[name].commands) == list(second.commands[name].commands)
+    assert first.commands["slurm"] is not second.commands["slurm"]

@@ -147,7 +147,7 @@ DISPATCHERS = (
     "malleable:strategy=keep-preferred,dispatcher=prb",
     "dn-dbes",
     "dn-dbes:attempts=2,depth=2,period=7,priority=slowdown,allocator=best-fit",
-    "dn-dbes:faithful=yes,period=9,urgent=kill",
+    "dn-dbes:period=9,urgent=kill",
     "try:dispatcher=rollout:scenarios=3,seconds=2,least=4",
     "preempt:dispatcher=easy:priority=slowdown",
 )

@@ -6,11 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from cpsched import traces
 from cpsched.base.types import MISSING, UNBOUNDED, DependencyType, Split, Status
-from cpsched.cli.main import app
 from cpsched.errors import TraceError
 from cpsched.model.workload import Workload
 from slurm_adapter.sacct.lines import FORMAT
@@ -211,7 +209,7 @@ def test_a_log_of_processors_is_refused(tmp_path) -> None:
         traces.write(one(layout="processors"), tmp_path / "one.sacct")
 
 
-def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, logs) -> None:
+def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, cpsched) -> None:
     """What is read from it is when jobs started in the run; a killed job was cancelled."""
     source = tmp_path / "small.csv"
     traces.write(
@@ -221,8 +219,8 @@ def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, logs) -> None:
     system.write_text('resources = ["core"]\n[[nodes]]\ngroup = "n"\ncount = 1\ncore = 4\n')
     arguments = ["simulate", str(source), "--system", str(system), "-d", "fifo"]
     arguments += ["--format", "slurm", "--out", str(tmp_path / "run")]
-    result = CliRunner().invoke(app, arguments)
-    assert result.exit_code == 0, result.output
+    code, _, err = cpsched(*arguments)
+    assert code == 0, err
     (path,) = (tmp_path / "run").rglob("*.sacct")
     written = traces.read(path)
     assert written.job_id.tolist() == ["7", "8"]
