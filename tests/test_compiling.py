@@ -1,7 +1,5 @@
 """Where compiled kernels are kept, and that they load without the compiler."""
 
-from __future__ import annotations
-
 import ast
 import os
 import subprocess

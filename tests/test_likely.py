@@ -1,7 +1,5 @@
 """Likely runtimes, and what follows from them: the kernels against plain Python."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
@@ -239,7 +237,7 @@ def test_what_a_job_has_run_already_is_not_likely():
     seen = learnt([((0, 86400, 86400, 1), 7 if at % 2 else 3600) for at in range(40)])
     one = np.ones(1, dtype=np.int64)
 
-    def at(ran: int) -> Likely:
+    def at(ran):
         row = facts_of(0 * one, 86400 * one, 86400 * one, one, ran=ran)
         return seen.likely(row)
 

@@ -1,9 +1,6 @@
 """Jobs that ask for segments or few switches: which can never run, and why."""
 
-from __future__ import annotations
-
 from itertools import combinations, pairwise
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,11 +10,10 @@ from hypothesis import strategies as st
 from cpsched import systems
 from cpsched.base.types import Split
 from cpsched.mapping import fit
-from cpsched.model.topology import Topology
 from cpsched.model.workload import Workload
 
 
-def machine(topology: str, cores: list[int], processors: str = "anywhere") -> Any:
+def machine(topology, cores, processors="anywhere"):
     entries = "".join(f'[[nodes]]\ngroup = "g"\ncount = 1\ncore = {core}\n' for core in cores)
     return systems.parse(
         f'resources = ["core"]\n{entries}\n[topology]\n{topology}\n'
@@ -26,15 +22,15 @@ def machine(topology: str, cores: list[int], processors: str = "anywhere") -> An
     )
 
 
-def jobs(num: int = 1, **columns: Any) -> Workload:
-    nothing: dict[str, Any] = {"units": [1] * num, "requested_time": [60] * num}
+def jobs(num=1, **columns):
+    nothing = {"units": [1] * num, "requested_time": [60] * num}
     return Workload.build(
         title="", job_id=[str(i) for i in range(num)], submit=np.zeros(num), runtime=np.ones(num),
         request=[[1]] * num, resources=["core"], **(nothing | columns),
     )  # fmt: skip
 
 
-def whole(nodes: int, **columns: Any) -> Workload:
+def whole(nodes, **columns):
     """A job of so many nodes."""
     return jobs(units=[nodes], nodes_min=[nodes], nodes_max=[nodes],
                 **{name: [value] for name, value in columns.items()})  # fmt: skip
@@ -43,7 +39,7 @@ def whole(nodes: int, **columns: Any) -> Workload:
 BLOCKS = ("block_size = 17", [1] * 51)
 TREE = ("switches = [[4, 6, 10, 10], [10, 20]]", [1] * 30)
 
-REASONS: list[tuple[Any, Workload, str | None]] = [
+REASONS = [
     # Slurm's known answer: 12 + 12 + 12.
     (BLOCKS, whole(36, segment=12), None),
     (BLOCKS, whole(48, segment=12), "its 48 units do not fit in segments of 12 nodes, each in one"),
@@ -87,7 +83,7 @@ def test_counted_pools_are_not_places():
     )  # fmt: skip
 
 
-def holds(nodes: tuple[int, ...], job: dict[str, Any], topology: Topology) -> bool:
+def holds(nodes, job, topology):
     """Say whether nodes are as a job asks, by the words of the request."""
     group = topology.level_group(0)
     touched = {int(group[node]) for node in nodes}
@@ -100,7 +96,7 @@ def holds(nodes: tuple[int, ...], job: dict[str, Any], topology: Topology) -> bo
     return not job["max_switches"] or len(touched) <= job["max_switches"]
 
 
-def brute_force(cores: list[int], job: dict[str, Any], topology: Topology) -> bool:
+def brute_force(cores, job, topology):
     units = job["units"]
     for num in range(job["nodes_min"], min(job["nodes_max"], len(cores), units) + 1):
         for nodes in combinations(range(len(cores)), num):

@@ -1,7 +1,5 @@
 """The plan of the whole queue: as the slow reference has it, whatever groups of nodes there are."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -10,20 +8,15 @@ import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
-from tiny import jobs, machine, run, starts
 
 from cpsched.base.types import UNBOUNDED
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.passes import decision_of, frozen
-from cpsched.kernels import arrays, placing, planning, profile, rooms
+from cpsched.kernels import placing, planning, rooms
 from cpsched.model import columns as c
 
-# Parts of kernels, compiled so that Python can call them.
-amount_on, shortage = njit(rooms.amount_on.py_func), njit(rooms.shortage.py_func)
-machine_at = njit(rooms.machine_at.py_func)
-group_starts, grouped, groups_of = (
-    njit(part.py_func) for part in (profile.group_starts, profile.grouped, profile.groups_of)
-)
+# A part of kernels, compiled so that Python can call it.
+amount_on = njit(rooms.amount_on.py_func)
 
 pytestmark = pytest.mark.slow
 
@@ -181,7 +174,6 @@ def random_state(rng):
     if rng.random() < 0.5:
         waiting = [replace(waiting[0], units=job.units, duration=job.duration) for job in waiting]
     return ref.State(
-        now=0,
         capacity=capacity,
         free=free,
         running=tuple(sorted(running, key=lambda job: job.end)),
@@ -191,7 +183,7 @@ def random_state(rng):
 
 def place(ask, free, capacity, policy):
     """Place with the kernel: the reference would take too long on so many nodes."""
-    state = ref.State(now=0, capacity=capacity, free=free, running=(), waiting=(ask,))
+    state = ref.State(capacity=capacity, free=free, waiting=(ask,))
     view = ref.view_of(state)
     allocator = make_allocator(policy)
     allocator.reset(view.system)
@@ -219,63 +211,11 @@ def core(units, num, **more):
     return ref.Ask(units=units, request=(1,), per_node=(0,), eligible=(True,) * num, **more)
 
 
-def begins(state):
-    """Return which nodes begin a group."""
-    _, of_machine, (_, _, queue, _, _, cols, *_, free, rows, node, amount) = arguments(
-        state, "first-fit", 1, 1
-    )
-    found = group_starts(queue, cols, machine_at(*of_machine), free, rows, node, amount)
-    octets = found.astype("<i8").view(np.uint8)
-    return np.flatnonzero(np.unpackbits(octets, bitorder="little")).tolist()
-
-
-def test_groups_are_runs_of_nodes_in_the_same_state():
-    """
-    Eight nodes of 2: one job on n1 to n3 (one core on n3), another on n5, n7 is no good for W.
-
-    ::
-
-        n0 | n1 n2 | n3 | n4 | n5 | n6 | n7
-        -    A  A    a    -    B    -    not W
-    """
-    num = 8
-    waiting = replace(core(1, num), eligible=(True,) * 7 + (False,))
-    first, second = (0, 2, 2, 1, 0, 0, 0, 0), (0, 0, 0, 0, 0, 2, 0, 0)
-    state = ref.State(
-        now=0,
-        capacity=((2,),) * num,
-        free=tuple((2 - a - b,) for a, b in zip(first, second, strict=True)),
-        running=(
-            ref.Held(ask=core(5, num), takes=first, end=3),
-            ref.Held(ask=core(2, num), takes=second, end=5),
-        ),
-        waiting=(waiting,),
-    )
-    assert begins(state) == [0, 1, 3, 4, 5, 6, 7]
-
-
-def test_neighbours_of_different_jobs_are_different():
-    """Both nodes are full and of one size, but they are not free at the same time."""
-    state = ref.State(
-        now=0,
-        capacity=((2,),) * 2,
-        free=((0,),) * 2,
-        running=tuple(
-            ref.Held(ask=core(2, 2), takes=takes, end=end)
-            for takes, end in (((2, 0), 3), ((0, 2), 5))
-        ),
-        waiting=(core(1, 2),),
-    )
-    assert begins(state) == [0, 1]
-
-
 def test_more_groups_than_there_was_room_for():
     """Each of 200 jobs splits the last group of 300 alike nodes; they stay in their order."""
     num = 300
     waiting = tuple(core(1, num, duration=1 + job, exclusive=True) for job in range(200))
-    state = ref.State(
-        now=0, capacity=((2,),) * num, free=((2,),) * num, running=(), waiting=waiting
-    )
+    state = ref.state_of((2,) * num, [], *waiting)
     started, planned = plan(state)
     assert planned == [0] * 200
     assert [takes.index(1) for takes in started.values()] == list(range(200))
@@ -295,9 +235,7 @@ def test_units_on_groups_as_on_their_nodes(sizes, units, bounds, data):
     policy = data.draw(policies)
     even = data.draw(st.booleans())
     ask = core(units, len(nodes), nodes_min=bounds[0], nodes_max=sum(bounds), even=even, duration=1)
-    state = ref.State(
-        now=0, capacity=((9,),) * len(nodes), free=tuple(nodes), running=(), waiting=(ask,)
-    )
+    state = ref.State(capacity=((9,),) * len(nodes), free=tuple(nodes), waiting=(ask,))
     started, _ = plan(state, policy)
     assert started.get(0) == place(ask, tuple(nodes), ((9,),) * len(nodes), policy)
 
@@ -308,59 +246,13 @@ def test_units_on_groups_as_on_their_nodes(sizes, units, bounds, data):
 @pytest.mark.parametrize("end", [-5, 0, 1])
 def test_who_should_have_ended_ends_in_the_next_second(end):
     """A running job's expected end has passed: what it holds is not free now."""
-    state = ref.State(
-        now=0,
-        capacity=((2,),),
-        free=((1,),),
-        running=(ref.Held(ask=core(1, 1), takes=(1,), end=end),),
-        waiting=(core(2, 1, duration=5), core(1, 1, duration=1)),
-    )
+    state = ref.state_of((2,), [((1,), end)], (2, 5), (1, 1))
     assert plan(state) == ({1: (1,)}, [1, 0])
 
 
 def test_very_many_units_within_bounds():
     """2^41 units on two of three nodes: nothing is counted out unit by unit."""
     room = 2**40
-    state = ref.State(
-        now=0,
-        capacity=((room,), (1,), (room,)),
-        free=((room,), (1,), (room,)),
-        running=(),
-        waiting=(core(2 * room, 3, nodes_max=2, duration=1), core(room + 1, 3, nodes_max=1)),
-    )
+    two = core(2 * room, 3, nodes_max=2, duration=1)
+    state = ref.state_of((room, 1, room), [], two, core(room + 1, 3, nodes_max=1))
     assert plan(state) == ({0: (room, 0, room)}, [0, -1])
-
-
-def test_a_wide_machine_plans_as_a_narrow_one():
-    """The same jobs on nodes 0 to 3, all others down for good or held by one job."""
-    workload = jobs((0, 3, 10), (1, 3, 5), (2, 4, 5), (3, 1, 20), (3, 1, 7))
-    narrow = starts(workload, machine((4,)), "conservative")
-    rest = jobs(
-        (0, 1996, 1000), (0, 3, 10), (1, 3, 5), (2, 4, 5), (3, 1, 20), (3, 1, 7),
-        exclusive=[True] + [False] * 5,
-        nodes_min=[499] + [1] * 5,
-    )  # fmt: skip
-    wide = run(rest, machine(*[(4,)] * 500), "conservative").schedule.start.tolist()
-    assert wide == [0, *narrow]
-
-
-def test_shortage_says_how_much_there_is():
-    """Five cores on three nodes: five units fit, however many are asked for; four on one node."""
-    state = ref.State(
-        now=0, capacity=((4,),) * 3, free=((4,), (1,), (0,)), running=(), waiting=(core(1, 3),)
-    )
-    _, of_machine, args = arguments(state, "first-fit", 1, 1)
-    _, now, queue, _, _, cols, *_, free, running, node, amount = args
-    of_machine = machine_at(*of_machine)
-    nodes = group_starts(queue, cols, of_machine, free, running, node, amount)
-    line = grouped(now, nodes, free, 2, 0)
-    room = np.empty(3, dtype=np.int64)
-
-    def short(units, nodes_min=1, nodes_max=UNBOUNDED):
-        request = rooms.Request(0, units, 1, nodes_min, nodes_max)
-        return shortage(of_machine, line.levels[0], groups_of(line), request, room)
-
-    assert [short(4), short(5), short(6)] == [rooms.FITS, rooms.FITS, 5]
-    assert [short(4, 1, 1), short(5, 1, 1), short(5, 3), short(2, 2)] == [
-        rooms.FITS, 4, arrays.FAR, rooms.FITS,
-    ]  # fmt: skip

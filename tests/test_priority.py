@@ -1,7 +1,5 @@
 """Every priority on values worked out by hand, its ties, and where its formula has no answer."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np
@@ -167,33 +165,22 @@ def test_the_largest_expected_wait_scales_all_alike():
     assert priority.keys(table(waited=(10,), expected_wait=(10,)), NOW)[0].tolist() == [-200.0]
 
 
-def test_a_job_counts_for_what_it_takes_at_least():
-    """
-    Four cores on nodes of eight cores and 16 of memory, for a second.
-
-    With 6 of memory on each node: 4 / 8 + 6 / 16. On two nodes: twice that memory. Alone on its
-    node: all of it. Ten cores alone: two nodes. It used to be the four or ten cores every time.
-    """
-    more = {"runtime": (1,), "request": [(1, 0)]}
-    priority = prepared("slowdown", (8, 16), (8, 16))
-    kinds = {
-        "plain": table(cores=(4,), **more),
-        "memory": table(cores=(4,), per_node=[(0, 6)], **more),
-        "two nodes": table(cores=(4,), per_node=[(0, 6)], nodes_min=(2,), **more),
-        "alone": table(cores=(4,), exclusive=(1,), **more),
-        "alone on two": table(cores=(10,), exclusive=(1,), **more),
-    }
-    taken = {name: priority.taken(jobs).tolist() for name, jobs in kinds.items()}
-    assert taken == {
-        "plain": [[4, 0]],
-        "memory": [[4, 6]],
-        "two nodes": [[4, 12]],
-        "alone": [[8, 16]],
-        "alone on two": [[16, 32]],
-    }
-    demand = priority.keys(kinds["memory"], NOW)[1].tolist()
-    assert demand == [4 / 16 + 6 / 32]
-    assert priority.cores(kinds["alone"]).tolist() == [8]
+@pytest.mark.parametrize(
+    ("jobs", "taken"),
+    [
+        ({"cores": (4,)}, [4, 0]),
+        ({"cores": (4,), "per_node": [(0, 6)]}, [4, 6]),
+        ({"cores": (4,), "per_node": [(0, 6)], "nodes_min": (2,)}, [4, 12]),
+        ({"cores": (4,), "exclusive": (1,)}, [8, 16]),
+        ({"cores": (10,), "exclusive": (1,)}, [16, 32]),
+    ],
+)
+def test_a_job_counts_for_what_it_takes_at_least(jobs, taken):
+    """Of two nodes of eight cores and 16 of memory, for a second: in demand and cores, too."""
+    priority, found = prepared("slowdown", (8, 16), (8, 16)), table(**jobs)
+    assert priority.taken(found).tolist() == [taken]
+    assert priority.keys(found, NOW)[1].tolist() == [taken[0] / 16 + taken[1] / 32]
+    assert priority.cores(found).tolist() == taken[:1]
 
 
 def test_what_is_by_age():
@@ -265,13 +252,6 @@ def test_urgency_with_less_of_the_share_lets_wide_jobs_wait_less():
         narrow, wide = -priority.keys(jobs, NOW)[0]
         assert wide == pytest.approx(1 / 2500)
         assert narrow / wide == pytest.approx(ratio)
-
-
-def test_urgency_lets_the_user_first_whose_jobs_end_early():
-    """Equal jobs of two users, of whom one has run to the request: table order the other way."""
-    priority = learnt(("late", 100), ("late", 100), ("early", 20), ("early", 20))
-    jobs = table(waited=(3, 0), runtime_estimate=(100,), strings={"user": ["late", "early"]})
-    assert priority.order(jobs, NOW).tolist() == [1, 0]
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """The border to CP-SAT: statuses, limits, hints, models that are wrong, and when it is imported."""
 
-from __future__ import annotations
-
 import signal
 import subprocess
 import sys
@@ -125,14 +123,6 @@ def test_a_limit_that_is_none_is_refused(value):
         Limits(deterministic=value)
     with pytest.raises(ConfigError, match="wall is .*, must be above 0"):
         Limits(deterministic=1, wall=value)
-
-
-def test_the_largest_weight_keeps_sums_in_range():
-    """n * weight * value stays below 2^62, and weights are at least 1."""
-    for num, value in ((1, 1), (100, 10**9), (7, 10**14)):
-        weight = cpsat.most_weight(num, value)
-        assert num * weight * value < 2**62 <= num * (weight + 1) * value
-    assert cpsat.most_weight(10**6, 10**18) == 1
 
 
 def test_a_model_is_written_as_text_or_binary(tmp_path):

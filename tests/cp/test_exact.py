@@ -1,7 +1,5 @@
 """Both models against trying every plan: the objective is the same, for every variant."""
 
-from __future__ import annotations
-
 import pytest
 from exhaustive import best_on_nodes, best_on_pool, placements
 from hypothesis import given, settings

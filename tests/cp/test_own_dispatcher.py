@@ -1,7 +1,5 @@
 """The guide's dispatcher with an objective and a constraint of its own."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A model with an objective of its own: the largest wait, which no sum of starts says."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tiny import jobs, machine, run

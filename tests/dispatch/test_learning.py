@@ -1,7 +1,5 @@
 """Dispatchers that learn how long jobs run: when, what for, and what is saved of it."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tiny import jobs, machine, run, starts

@@ -1,7 +1,5 @@
 """What dispatchers remember between decisions changes no decision."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import reference as ref

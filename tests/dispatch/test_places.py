@@ -1,7 +1,5 @@
 """Every dispatcher keeps jobs in segments and under few switches, or refuses them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Free slots over time, against counting them second by second."""
 
-from __future__ import annotations
-
 from hypothesis import given
 from hypothesis import strategies as st
 

@@ -1,12 +1,10 @@
 """List schedulers on schedules worked out by hand."""
 
-from __future__ import annotations
-
 import pytest
 from tiny import jobs, machine, starts
 
 from cpsched.base.spec import build
-from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.errors import ConfigError
 from cpsched.model.system import Queue
 
 #   4 |
@@ -59,29 +57,55 @@ def test_prb_orders_by_expected_wait():
     assert starts(workload, machine((1,), queues=queues), "prb") == [0, 15, 10]
 
 
-def test_prb_maps_units_to_nodes_not_to_totals():
-    """
-    Two nodes of two cores, each with one free: a unit of two cores fits on neither.
-
-    ::
-
-        n1 |A.      C needs one node with 2 cores free: none before 5,
-        n0 |B.      although 2 cores are free in all
-    """
-    workload = jobs((0, 1, 5), (0, 1, 5), (1, 1, 1), request=[[1], [1], [2]])
-    dispatcher = "prb:allocator=balanced"  # puts A and B on different nodes
-    assert starts(workload, machine((2,), (2,)), dispatcher) == [0, 0, 5]
+WHOLE_OR_ALL = "must be 0 or more, or 'all'"
 
 
 @pytest.mark.parametrize(
-    ("spec", "error", "message"),
+    ("spec", "message"),
     [
-        ("fifi", UnknownNameError, "no dispatcher is called 'fifi'.*Did you mean 'fifo'"),
-        ("prb:prio=slowdown", ConfigError, "no such option.*takes: allocator, priority"),
-        ("prb:priority=slow", UnknownNameError, "no priority is called 'slow'"),
+        # A slip in a name is answered with the closest one.
+        ("fifi", "no dispatcher is called 'fifi'.*Did you mean 'fifo'"),
+        ("prb:prio=slowdown", "no such option.*takes: allocator, priority"),
+        ("prb:priority=slow", "no priority is called 'slow'"),
+        ("slurm-backfill:interval=3", "Did you mean 'backfill_interval'"),
+        ("easy:reserve=quantile", "reserve is 'quantile', must be one of plan, bound, requested"),
+        ("conservative:depth=-1", f"depth is -1, {WHOLE_OR_ALL}"),
+        ("conservative:depth=few", "depth: 'few' is not a whole number"),
+        ("conservative:allocator=worst-fit", "no allocator is called 'worst-fit'"),
+        ("slurm-backfill:topology=torus", "topology is 'torus', must be line or tree"),
+        ("slurm-backfill:topology=tree", "topology=tree needs switches or blocks"),
+        ("slurm-backfill:reserve=cores", "reserve is 'cores', must be nodes or amounts"),
+        ("slurm-backfill:depth=-1", f"depth is -1, {WHOLE_OR_ALL}"),
+        ("slurm-backfill:window=-5", f"window is -5, {WHOLE_OR_ALL}"),
+        ("slurm-backfill:backfill_interval=-1", "backfill_interval is -1, must be 0 or more"),
+        *(
+            (f"{name}:{option}", message)
+            for name in ("cph", "cp")
+            for option, message in (
+                ("search=fifo", "search is 'fifo', must be one of default, expected-wait"),
+                ("objective=wait", "objective is 'wait', must be expected-wait or slowdown"),
+                ("window=0", "window is 0, must be 1 or more, or 'all'"),
+                ("limit=0", "limit is 0.0, must be above 0"),
+                ("limit=nan", "'nan' is not a"),
+                ("wall=-1", "wall is -1.0, must be above 0, or 'none'"),
+            )
+        ),
+        ("rollout:patience=99999999999999999999", "must be from 1 to"),
+        ("rollout:scenarios=1000000000", "scenarios is 1000000000, must be from 1 to 10000"),
+        ("rollout:scenarios=0", "scenarios is 0"),
+        ("rollout:arrivals=-1", "arrivals is -1"),
+        ("rollout:caution=-1", "caution is -1"),
+        ("plan:patience=0", "patience is 0, must be from 1 to 1099511627776"),
+        ("plan:arrivals=-1", "arrivals is -1"),
+        ("try:dispatcher=try", "must be a dispatcher of another kind"),
+        ("try:dispatcher=easier", "easier"),
+        ("try:seconds=0", "seconds"),
+        ("try:seconds=300,least=300", "least"),
+        ("try:share=2", "share"),
+        *((f"preempt:dispatcher={name}", "dispatcher") for name in ("preempt", "easier")),
     ],
 )
-def test_unknown_names_list_what_there_is(spec, error, message):
-    """A slip in a name is answered with the closest one."""
-    with pytest.raises(error, match=message):
-        build("dispatchers", spec)
+def test_a_bad_option_is_refused_in_one_line(spec, message):
+    """It says what would be right."""
+    with pytest.raises(ConfigError, match=message):
+        build("dispatchers", spec).reset(machine((1,)), 0)

@@ -1,7 +1,5 @@
 """Slurm's scheduling on schedules worked out by hand, and against a slow twin."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -13,7 +11,7 @@ from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.base.spec import build
 from cpsched.checks import check_keeps_promises
-from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model.system import LogMapping, ProcessorMapping, Queue
 from cpsched.model.topology import Topology
@@ -47,6 +45,14 @@ TOO_LATE = jobs((0, 1, 38), (1, 2, 4), (2, 1, 9))
 NOTHING = jobs((0, 1, 10), (0, 2, 5), (1, 1, 20), request=[[1], [1], [0]])
 LARGE = jobs((0, 4, 60), (1, 1, 10), (2, 4, 10))
 WIDE = jobs((0, 3, 10), (1, 4, 5), (2, 1, 3))
+#: B is blocked at 1, so C, submitted at 2, has to wait for a backfill pass.
+BLOCKED = jobs((0, 1, 38), (1, 2, 4), (2, 1, 8))
+#: The last one fits beside A and does not delay B, but would delay C, or ends before B.
+LONG, SHORT = (jobs((0, 3, 10), (1, 3, 5), (2, 4, 5), last) for last in ((3, 1, 20), (4, 1, 5)))
+#: B could start at 10; C is of 20 s.
+FAR = jobs((0, 1, 10), (0, 2, 4), (1, 1, 20))
+#: B takes one core of each node at 10. C needs one core for 20 s, and there are two a node.
+SHARED = jobs((0, 2, 10), (0, 2, 5), (1, 1, 20), nodes_min=[1, 2, 1])
 
 
 @pytest.mark.parametrize(
@@ -57,6 +63,19 @@ WIDE = jobs((0, 3, 10), (1, 4, 5), (2, 1, 3))
         # C of 9 s would end after 38 if the pass came at 30, and does not if it comes at 29.
         (TOO_LATE, ONE_AND_ONE, "slurm-backfill", [0, 38, 42]),
         (TOO_LATE, ONE_AND_ONE, "slurm-backfill:backfill_interval=29", [0, 38, 29]),
+        (BLOCKED, ONE_AND_ONE, "slurm-backfill", [0, 38, 30]),
+        (BLOCKED, ONE_AND_ONE, "slurm-backfill:backfill_interval=5", [0, 38, 5]),
+        (BLOCKED, ONE_AND_ONE, AT_ONCE, [0, 38, 2]),
+        # Every job looked at has a reservation, as in conservative backfilling.
+        (LONG, FOUR, AT_ONCE, [0, 10, 15, 20]),
+        # Jobs behind the depth are not looked at: only B and C are until B starts.
+        (SHORT, FOUR, f"{AT_ONCE},depth=2", [0, 10, 15, 10]),
+        *((SHORT, FOUR, f"{AT_ONCE},depth={depth}", [0, 10, 15, 4]) for depth in (3, "all")),
+        # A window of less than 10 s does not see B's start, and C goes first.
+        (FAR, ONE_AND_ONE, f"{AT_ONCE},window=8", [0, 21, 1]),
+        *((FAR, ONE_AND_ONE, f"{AT_ONCE},window={end}", [0, 10, 14]) for end in (9, "all")),
+        (SHARED, machine((2,), (2,)), AT_ONCE, [0, 10, 10]),
+        (SHARED, machine((2,), (2,)), AMOUNTS, [0, 10, 1]),
         # With depth 0 it is the main scheduler alone: first come, first served.
         (WIDE, machine((4,)), f"{AT_ONCE},depth=0", [0, 10, 15]),
         (WIDE, machine((4,)), "fifo", [0, 10, 15]),
@@ -77,107 +96,10 @@ def test_who_starts_when(workload, nodes, spec, expected):
     assert starts(workload, nodes, spec) == expected
 
 
-def test_backfilling_waits_for_its_interval():
-    """
-    B is blocked at 1, so C, submitted at 2, has to wait for the backfill pass at 30.
-
-    ::
-
-        n1 |.                             CCCCCCCCBBBB
-        n0 |AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAABBBB
-            +-----------------------------------------
-             0 1 2                        30      38
-    """
-    workload = jobs((0, 1, 38), (1, 2, 4), (2, 1, 8))
-    nodes = machine((1,), (1,))
-    assert starts(workload, nodes, "slurm-backfill") == [0, 38, 30]
-    assert starts(workload, nodes, "slurm-backfill:backfill_interval=5") == [0, 38, 5]
-    assert starts(workload, nodes, AT_ONCE) == [0, 38, 2]
-
-
 def test_a_coarser_grid_of_decisions_takes_the_next_one():
     """With decisions every 7 seconds the pass due at 30 is at 35."""
     workload = jobs((0, 1, 48), (1, 2, 4), (2, 1, 8))
-    nodes = machine((1,), (1,))
-    assert starts(workload, nodes, "slurm-backfill", dispatch_interval=7) == [0, 49, 35]
-
-
-def test_every_job_looked_at_has_a_reservation():
-    """
-    D would not delay B, but it would delay C: it waits for C (as in conservative backfilling).
-
-    ::
-
-        n3 |.              CCCCC
-        n2 |AAAAAAAAAABBBBBCCCCC
-        n1 |AAAAAAAAAABBBBBCCCCC
-        n0 |AAAAAAAAAABBBBBCCCCCDDDD...
-            +--------------------------
-             0  3      10   15   20
-    """
-    workload = jobs((0, 3, 10), (1, 3, 5), (2, 4, 5), (3, 1, 20))
-    nodes = machine((1,), (1,), (1,), (1,))
-    assert starts(workload, nodes, AT_ONCE) == [0, 10, 15, 20]
-
-
-def test_jobs_behind_the_depth_are_not_looked_at():
-    """
-    E (1 node for 5 s) fits beside A, but only B and C are looked at until B starts.
-
-    ::
-
-        n3 |.         EEEEECCCCC        n3 |.   EEEEE      CCCCC
-        n2 |AAAAAAAAAABBBBBCCCCC        n2 |AAAAAAAAAABBBBBCCCCC
-        n1 |AAAAAAAAAABBBBBCCCCC        n1 |AAAAAAAAAABBBBBCCCCC
-        n0 |AAAAAAAAAABBBBBCCCCC        n0 |AAAAAAAAAABBBBBCCCCC
-            +--------------------           +--------------------
-             0   4    10   15                0   4    10   15
-             depth=2                         depth=3
-    """
-    workload = jobs((0, 3, 10), (1, 3, 5), (2, 4, 5), (4, 1, 5))
-    nodes = machine((1,), (1,), (1,), (1,))
-    assert starts(workload, nodes, f"{AT_ONCE},depth=2") == [0, 10, 15, 10]
-    assert starts(workload, nodes, f"{AT_ONCE},depth=3") == [0, 10, 15, 4]
-    assert starts(workload, nodes, f"{AT_ONCE},depth=all") == [0, 10, 15, 4]
-
-
-def test_beyond_the_window_nothing_is_reserved():
-    """
-    B could start at 10. A window of 9 seconds does not see that, and C, of 20 s, goes first.
-
-    ::
-
-        n1 |.CCCCCCCCCCCCCCCCCCCCBBBB       n1 |.         BBBB
-        n0 |AAAAAAAAAA           BBBB       n0 |AAAAAAAAAABBBBCCCC...
-            +------------------------           +--------------------
-             0 1      10         21              0 1      10  14
-             window 8                            window 9
-    """
-    workload = jobs((0, 1, 10), (0, 2, 4), (1, 1, 20))
-    nodes = machine((1,), (1,))
-    assert starts(workload, nodes, f"{AT_ONCE},window=8") == [0, 21, 1]
-    assert starts(workload, nodes, f"{AT_ONCE},window=9") == [0, 10, 14]
-    assert starts(workload, nodes, f"{AT_ONCE},window=all") == [0, 10, 14]
-
-
-def test_a_reservation_keeps_whole_nodes():
-    """
-    B takes one core of each node at 10. C needs one core for 20 s, and there are two a node.
-
-    ::
-
-        n1 |.         BBBBB             n1 |.         BBBBB
-           |.         .....CCCCC...        |.CCCCCCCCCCCCCCCCCCCC
-        n0 |AAAAAAAAAABBBBB             n0 |AAAAAAAAAABBBBB
-           |AAAAAAAAAA.....                |AAAAAAAAAA.....
-            +--------------------           +--------------------
-             0 1      10   15                0 1      10   15
-             reserve=nodes                   reserve=amounts
-    """
-    workload = jobs((0, 2, 10), (0, 2, 5), (1, 1, 20), nodes_min=[1, 2, 1])
-    nodes = machine((2,), (2,))
-    assert starts(workload, nodes, AT_ONCE) == [0, 10, 10]
-    assert starts(workload, nodes, AMOUNTS) == [0, 10, 1]
+    assert starts(workload, ONE_AND_ONE, "slurm-backfill", dispatch_interval=7) == [0, 49, 35]
 
 
 def test_a_blocked_queue_does_not_block_another():
@@ -227,14 +149,12 @@ class Seen(Observer):
         self.seen = []
 
     def on_decision(self, view, decision, seconds):
-        plan = decision.planned_starts
-        planned = dict(zip(plan.handle, plan.start, strict=True)) if plan else {}
-        self.seen.append((view.now, planned, decision.again_at))
+        self.seen.append((view.now, ref.planned(decision), decision.again_at))
 
 
 def test_it_says_what_it_plans_and_when_to_ask_again():
     """
-    Jobs of test_backfilling_waits_for_its_interval: a plan at 30, since C could start then.
+    Like BLOCKED: a plan at 30, since C could start then.
 
     The pass at 0 is due and finds nobody; at 1 and 2 it is due at 30, at 38 at 60. The last job
     could not start at 30, so that nobody needs to know its place.
@@ -261,8 +181,8 @@ def placed(free, units, *, sizes=(), capacity=4, **ask):
     num = len(free)
     job = ref.Ask(units=units, request=(1,), per_node=(0,), eligible=(True,) * num, **ask)
     state = ref.State(
-        now=0, capacity=((capacity,),) * num, free=tuple((have,) for have in free),
-        running=(), waiting=(job,),
+        capacity=((capacity,),) * num, free=tuple((have,) for have in free),
+        waiting=(job,)
     )  # fmt: skip
     started, _ = decide(state, sizes=sizes)
     return started.get(0)
@@ -277,11 +197,8 @@ def decide(state, *, sizes=(), order=None, **options):
     dispatcher = SlurmBackfill(topology="tree" if sizes else "line", **options)
     dispatcher.reset(view.system, 0)
     decision = dispatcher.decide(view)
-    plan = decision.planned_starts
-    return (
-        {start.handle: ref.takes_of(start.allocation, num) for start in decision.actions},
-        dict(zip(plan.handle, plan.start, strict=True)) if plan else {},
-    )
+    started = {start.handle: ref.takes_of(start.allocation, num) for start in decision.actions}
+    return started, ref.planned(decision)
 
 
 #   core 4 |.  .  #  #  #  .  .  #  .
@@ -576,31 +493,6 @@ def test_on_one_pool_it_is_conservative_backfilling(workload, system):
 def test_keeps_promises(spec):
     """Nobody delays a reservation where backfilling is part of every decision."""
     check_keeps_promises(lambda: build("dispatchers", spec))
-
-
-@pytest.mark.parametrize(
-    ("options", "error", "message"),
-    [
-        ("topology=torus", ConfigError, "topology is 'torus', must be line or tree"),
-        ("reserve=cores", ConfigError, "reserve is 'cores', must be nodes or amounts"),
-        ("depth=-1", ConfigError, "depth is -1, must be 0 or more, or 'all'"),
-        ("window=-5", ConfigError, "window is -5, must be 0 or more, or 'all'"),
-        ("backfill_interval=-1", ConfigError, "backfill_interval is -1, must be 0 or more"),
-        ("depth=many", ConfigError, "depth: 'many' is not a whole number"),
-        ("priority=best", UnknownNameError, "no priority is called 'best'"),
-        ("interval=3", ConfigError, "Did you mean 'backfill_interval'"),
-    ],
-)
-def test_bad_options(options, error, message):
-    """Each is refused when the dispatcher is made."""
-    with pytest.raises(error, match=message):
-        build("dispatchers", f"slurm-backfill:{options}")
-
-
-def test_a_tree_needs_switches():
-    """A machine that declares none cannot be taken as a tree."""
-    with pytest.raises(ConfigError, match="topology=tree needs switches or blocks"):
-        starts(jobs((0, 1, 1)), machine((1,)), "slurm-backfill:topology=tree")
 
 
 def test_whole_nodes_of_a_counted_pool_are_refused():

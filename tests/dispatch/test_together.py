@@ -1,10 +1,7 @@
 """Jobs that must lie together, and allocators that put jobs together, against every choice."""
 
-from __future__ import annotations
-
 from itertools import chain, combinations
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,7 +23,7 @@ ALLOCATORS = (
 some = settings(max_examples=150)
 
 
-def placed(topology: Topology, free: list[int], allocator: str, **ask: Any) -> list[int] | None:
+def placed(topology, free, allocator, **ask):
     """Return the units on each node of a job of one-core units, None where it does not fit."""
     num = len(free)
     capacity = np.array(free, dtype=np.int64)[:, None]
@@ -46,9 +43,9 @@ def placed(topology: Topology, free: list[int], allocator: str, **ask: Any) -> l
     eligible = np.ones((1, num), dtype=np.bool_)
     eligible.flags.writeable = False
     running = RunningTable(table.store, np.zeros(0, dtype=np.int64), AllocationArena(1))
-    view = View(0, system, capacity, up, eligible, table, running)  # type: ignore[arg-type]
+    view = View(0, system, capacity, up, eligible, table, running)
     made = make_allocator(allocator)
-    made.reset(system)  # type: ignore[arg-type]
+    made.reset(system)
     allocation = made.place(view, 0, capacity)
     if allocation is None:
         return None
@@ -58,14 +55,14 @@ def placed(topology: Topology, free: list[int], allocator: str, **ask: Any) -> l
     return takes.tolist()
 
 
-def choices(topology: Topology, free: list[int], ask: dict[str, Any]) -> list[tuple[int, ...]]:
+def choices(topology, free, ask):
     """Return every set of nodes that can hold a job, found by trying them all."""
     usable = [n for n, room in enumerate(free) if room > 0]
     sets = chain.from_iterable(combinations(usable, k) for k in range(1, len(usable) + 1))
     return [nodes for nodes in sets if holds(topology, free, ask, nodes)]
 
 
-def holds(topology: Topology, free: list[int], ask: dict[str, Any], nodes: tuple[int, ...]) -> bool:
+def holds(topology, free, ask, nodes):
     units, count = ask["units"], len(nodes)
     room = [free[n] for n in nodes]
     if not ask["nodes_min"] <= count <= min(ask["nodes_max"], units) or sum(room) < units:
@@ -80,7 +77,7 @@ def holds(topology: Topology, free: list[int], ask: dict[str, Any], nodes: tuple
 
 
 @st.composite
-def trees(draw: st.DrawFn) -> Topology:
+def trees(draw):
     """Two levels of switches of unequal sizes."""
     sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=4))
     cut = draw(st.integers(1, len(sizes)))
@@ -89,7 +86,7 @@ def trees(draw: st.DrawFn) -> Topology:
 
 
 @st.composite
-def asks(draw: st.DrawFn, num: int) -> dict[str, Any]:
+def asks(draw, num):
     """Draw a request of units and bounds; nothing of where it lies."""
     units = draw(st.integers(1, 2 * num))
     fewest = draw(st.integers(1, min(3, units)))
@@ -101,15 +98,13 @@ def asks(draw: st.DrawFn, num: int) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def rooms(num: int, most: int) -> st.SearchStrategy[list[int]]:
+def rooms(num, most):
     return st.lists(st.integers(0, most), min_size=num, max_size=num).filter(any)
 
 
 @given(data=st.data(), topology=trees(), allocator=st.sampled_from(ALLOCATORS))
 @some
-def test_segments_and_switches_are_kept_wherever_any_choice_does(
-    data: st.DataObject, topology: Topology, allocator: str
-) -> None:
+def test_segments_and_switches_are_kept_wherever_any_choice_does(data, topology, allocator):
     """A job is placed if and only if some set of nodes would do, and on such a set."""
     free = data.draw(rooms(topology.num_nodes, data.draw(st.sampled_from([1, 1, 3]))))
     ask = data.draw(asks(topology.num_nodes))
@@ -117,7 +112,7 @@ def test_segments_and_switches_are_kept_wherever_any_choice_does(
     compare(topology, free, ask, allocator)
 
 
-def compare(topology: Topology, free: list[int], ask: dict[str, Any], allocator: str) -> None:
+def compare(topology, free, ask, allocator):
     possible = choices(topology, free, ask)
     takes = placed(topology, free, allocator, **ask)
     assert (takes is not None) == bool(possible)
@@ -132,9 +127,7 @@ def compare(topology: Topology, free: list[int], ask: dict[str, Any], allocator:
 @given(data=st.data(), topology=trees())
 @pytest.mark.parametrize("allocator", ALLOCATORS)
 @some
-def test_no_allocator_refuses_what_fits(
-    allocator: str, topology: Topology, data: st.DataObject
-) -> None:
+def test_no_allocator_refuses_what_fits(allocator, topology, data):
     free = data.draw(rooms(topology.num_nodes, 3))
     compare(topology, free, data.draw(asks(topology.num_nodes)), allocator)
 
@@ -142,7 +135,7 @@ def test_no_allocator_refuses_what_fits(
 # --- by hand -------------------------------------------------------------------------------------
 
 
-def groups_used(topology: Topology, takes: list[int] | None, level: int = 0) -> dict[int, int]:
+def groups_used(topology, takes, level=0):
     assert takes is not None
     group = topology.level_group(level)[np.flatnonzero(takes)]
     return dict(
@@ -151,7 +144,7 @@ def groups_used(topology: Topology, takes: list[int] | None, level: int = 0) -> 
 
 
 @pytest.mark.parametrize("allocator", ALLOCATORS)
-def test_slurm_s_known_answer_for_segments(allocator: str) -> None:
+def test_slurm_s_known_answer_for_segments(allocator):
     """36 nodes in segments of 12 on three blocks of 17: 12 + 12 + 12, never 17 + 17 + 2."""
     topology = Topology(51, (17,), kind=TopologyKind.BLOCK)
     takes = placed(topology, [1] * 51, allocator, units=36, nodes_min=36, segment=12)
@@ -159,12 +152,12 @@ def test_slurm_s_known_answer_for_segments(allocator: str) -> None:
     assert placed(topology, [1] * 51, allocator, units=48, nodes_min=48, segment=12) is None
 
 
-def whole(topology: Topology, busy: set[int], allocator: str, nodes: int) -> list[int] | None:
+def whole(topology, busy, allocator, nodes):
     free = [int(n not in busy) for n in range(topology.num_nodes)]
     return placed(topology, free, allocator, units=nodes, nodes_min=nodes)
 
 
-def test_lowest_switch_takes_the_lowest_then_the_fullest() -> None:
+def test_lowest_switch_takes_the_lowest_then_the_fullest():
     """
     Leaves of 4, 3, 5 and 4 nodes in two pairs; ``x`` is busy.
 
@@ -183,7 +176,7 @@ def test_lowest_switch_takes_the_lowest_then_the_fullest() -> None:
     assert groups_used(topology, whole(topology, busy, "lowest-switch", 10)) == {0: 4, 1: 2, 3: 4}
 
 
-def test_fewest_groups_and_contiguous_take_what_just_suffices() -> None:
+def test_fewest_groups_and_contiguous_take_what_just_suffices():
     topology = Topology(16, group_sizes=((4, 3, 5, 4), (7, 9)))
     busy = {4, 7, 8}
     assert groups_used(topology, whole(topology, busy, "fewest-groups", 7)) == {0: 4, 2: 3}

@@ -1,12 +1,8 @@
 """Try runs: long jobs that may be restarted run for a while first."""
 
-from __future__ import annotations
-
 import numpy as np
-import pytest
 from tiny import jobs, machine, run
 
-from cpsched.errors import ConfigError
 from cpsched.study.allocators import allocator_of, with_allocator
 from cpsched.verification import verify
 
@@ -84,18 +80,3 @@ def test_the_allocator_is_that_of_the_other_dispatcher():
     assert with_allocator("try:dispatcher=easy", "frugal") == "try:dispatcher=easy:allocator=frugal"
     named = 'try:dispatcher="easy:allocator=best-fit"'
     assert allocator_of(with_allocator(named, "frugal")) == "best-fit"
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("try:dispatcher=try", "must be a dispatcher of another kind"),
-        ("try:dispatcher=easier", "easier"),
-        ("try:seconds=0", "seconds"),
-        ("try:seconds=300,least=300", "least"),
-        ("try:share=2", "share"),
-    ],
-)
-def test_bad_options(spec: str, message: str):
-    with pytest.raises(ConfigError, match=message):
-        run(jobs((0, 1, 1)), machine((1,)), spec)

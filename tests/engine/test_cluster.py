@@ -1,7 +1,5 @@
 """The engine without the simulator: who holds the machine says what happens."""
 
-from __future__ import annotations
-
 import heapq
 import json
 import re
@@ -234,6 +232,9 @@ def test_nodes_go_down_and_up():
         ({"nodes_min": 3, "nodes_max": 2}, "nodes_max: is 2, must be a whole number from 3"),
         ({"resources": {"core": -1}}, "core: is -1"),
         ({"per_node": {"gpu": 2}, "per_node_max": {"gpu": 1}}, "per_node_max of gpu: is 1, must"),
+        ({"segment": -1}, "segment: is -1, must be a whole number from 0"),
+        ({"max_switches": 1.5}, "max_switches: is 1.5, must be"),
+        ({"switch_wait": -1}, "switch_wait: is -1, must be"),
         ({"split": "odd"}, "split: is 'odd', must be one of: any, even"),
         ({"queue": "nowhere"}, "queue: is 'nowhere', the system has: short, mine"),
     ],

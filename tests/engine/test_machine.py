@@ -1,7 +1,5 @@
 """What the machine's state refuses, in words."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tiny import jobs, machine

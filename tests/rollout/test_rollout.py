@@ -1,17 +1,12 @@
 """``rollout``: what it learns, proposes and judges."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from jobtables import job_table
 from tiny import jobs, machine, run, starts
 
-from cpsched.base.spec import build
 from cpsched.cp import stats
 from cpsched.engine.machine import Machine
-from cpsched.errors import ConfigError
-from cpsched.kernels import scenarios
 from cpsched.mapping import fit
 from cpsched.rollout.dispatcher import Rollout, stretched
 from cpsched.rollout.judge import RULES, Proposal
@@ -28,11 +23,6 @@ BOTH = ("rollout", "plan")
 def eurora():
     """Return a busy piece of a generated year on the real machine's nodes."""
     return fit(EURORA.generate(EuroraOptions(jobs=1000, seed=3, load=1.2)), load("eurora"))
-
-
-def columns(*rows):
-    """Return int64 columns of rows."""
-    return tuple(np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
 
 
 # --- whole runs ----------------------------------------------------------------------------------
@@ -81,81 +71,7 @@ def test_a_job_that_waits_too_long_is_held_for():
     assert wait[200] < 4000 < 8000 < wait[10**6]
 
 
-@pytest.mark.parametrize(
-    ("spec", "what"),
-    [
-        ("rollout:patience=99999999999999999999", "must be from 1 to"),
-        ("rollout:scenarios=1000000000", "scenarios is 1000000000, must be from 1 to 10000"),
-        ("rollout:scenarios=0", "scenarios is 0"),
-        ("rollout:arrivals=-1", "arrivals is -1"),
-        ("rollout:caution=-1", "caution is -1"),
-    ],
-)
-def test_bad_options_are_named(spec, what):
-    with pytest.raises(ConfigError, match=what):
-        build("dispatchers", spec)
-
-
 # --- scenarios -----------------------------------------------------------------------------------
-
-
-def judged(starts, runtime, reserved, *, running):
-    """
-    Return what proposals cost: jobs 0 and 1 of 2 and 3 cores that have waited 20 s for 100 and 4 s.
-
-    Parameters
-    ----------
-    running
-        Of each running job: how much longer it runs, when reservations take it to end, its cores.
-    """
-    remaining, promised, cores = columns(*running)
-    jobs = scenarios.Jobs(
-        turn=np.array([1, 0]),
-        key=np.array([-0.1, -0.2]),
-        reserved=np.array(reserved),
-        area=np.zeros(2),
-        submit=np.array([-20, -20]),
-        demand=np.array([[2], [3]]),
-        ready=np.zeros(2, dtype=np.int64),
-    )
-    return scenarios.judge(
-        0,
-        np.array(starts, dtype=np.bool_),
-        np.array([runtime]),
-        remaining[None],
-        jobs,
-        scenarios.Running(promised, np.argsort(promised), cores[:, None]),
-        np.array([4 - int(cores.sum())]),
-        1e9,
-    )[:, 0]
-
-
-def test_a_scenario_is_played_by_hand():
-    """
-    Four cores, all taken until 10. Nothing starts now; at 10 the job with the smaller key (1)
-    starts before the other, which waits for it.
-    """
-    cost = judged([[False, False]], (100, 4), (100, 4), running=[(10, 10, 4)])
-    assert cost == pytest.approx((34 + 100) / 100 + (30 + 4) / 10)
-
-
-def test_in_a_scenario_nobody_delays_the_job_with_the_reservation():
-    """
-    Job 1 comes first and needs all that frees up until 20, as reservations take it. Job 0 may only
-    pass it at 5 if it has ended by then, *as reservations take it*, whatever it runs here.
-    """
-    running = [(5, 5, 2), (10, 20, 2)]
-    passed, held = (
-        judged([[False, False]], (100, 4), (asked, 4), running=running)[0] for asked in (15, 16)
-    )
-    assert passed == pytest.approx((25 + 100) / 100 + (125 + 4) / 10)
-    assert held == pytest.approx((34 + 100) / 100 + (30 + 4) / 10)
-
-
-def test_proposals_are_played_in_the_same_scenarios():
-    """Job 0 starts at once, or later: what else happens is the same."""
-    cost = judged([[True, False], [False, False]], (30, 4), (30, 4), running=[(10, 10, 2)])
-    assert cost == pytest.approx([(20 + 30) / 30 + (50 + 4) / 10, (34 + 30) / 30 + (30 + 4) / 10])
 
 
 def test_a_proposal_is_followed_only_if_its_gain_is_beyond_doubt(monkeypatch):

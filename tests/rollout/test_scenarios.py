@@ -1,7 +1,5 @@
 """Scenarios: the kernels against slow twins, on small cases of any kind."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 import rollouts as slow

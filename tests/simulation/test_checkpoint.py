@@ -1,7 +1,5 @@
 """A killed simulation goes on to the identical result."""
 
-from __future__ import annotations
-
 import contextlib
 from dataclasses import replace
 
@@ -9,38 +7,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import result, simulator
 from tiny import CLASSES, jobs, machine, machines, workloads
 
-from cpsched.base.spec import build
 from cpsched.base.types import MISSING, JobType
 from cpsched.errors import CpschedError, RunError
 from cpsched.mapping import fit
 from cpsched.model.topology import Topology
 from cpsched.simulation import checkpoint
-from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
-from cpsched.simulation.run import schedule_of
-from cpsched.simulation.simulator import Simulator
 
 pytestmark = pytest.mark.slow
-
-
-def _simulator(fitted, dispatcher, **options):
-    recorders = [AllocationRecorder(len(fitted.system.resources)), DecisionRecorder()]
-    predictor = build("predictors", "requested")
-    decides = build("dispatchers", dispatcher)
-    return Simulator(fitted, decides, predictor, observers=recorders, **options)
-
-
-def _result(fitted, simulator):
-    schedule = schedule_of(fitted, simulator, simulator.observers[0])
-    segments = schedule.segments
-    return (
-        schedule.start.tolist(),
-        schedule.end.tolist(),
-        schedule.outcome.tolist(),
-        [getattr(segments, name).tolist() for name in type(segments).__slots__],
-        simulator.observers[1].counts(),
-    )
 
 
 @given(workload=workloads(), system=machines(), until=st.integers(0, 60))
@@ -53,16 +29,16 @@ def test_going_on_from_a_file_gives_the_same(dispatcher, workload, system, until
     So equal input gives equal output, too.
     """
     fitted = fit(workload, system)
-    whole = _simulator(fitted, dispatcher)
+    whole = simulator(fitted, dispatcher)
     whole.run()
-    cut = _simulator(fitted, dispatcher)
+    cut = simulator(fitted, dispatcher)
     cut.run(until=until)
     path = tmp_path_factory.mktemp("checkpoint") / "state.npz"
     checkpoint.write(path, "me", cut.state())
-    again = _simulator(fitted, dispatcher)
+    again = simulator(fitted, dispatcher)
     again.restore(checkpoint.read(path, "me"))
     again.run()
-    assert _result(fitted, again) == _result(fitted, whole)
+    assert result(again) == result(whole)
 
 
 ROWS = {name: [value] * 5 for name, value in {
@@ -108,7 +84,7 @@ def test_what_is_to_come_is_in_a_checkpoint(case, until):
     if case == "switches":
         system = replace(system, topology=Topology(4, (2,)))
     fitted = fit(workload, system)
-    whole, cut, again = (_simulator(fitted, dispatcher, runtime_model=model) for _ in range(3))
+    whole, cut, again = (simulator(fitted, dispatcher, runtime_model=model) for _ in range(3))
     whole.run()
     cut.run(until)
     again.restore(cut.state())
@@ -122,7 +98,7 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
     """One line says what is wrong; nothing is unpickled."""
     fitted = fit(jobs((0, 1, 5)), machine((1,)))
     path = tmp_path / "state.npz"
-    checkpoint.write(path, "me", _simulator(fitted, "fifo").state())
+    checkpoint.write(path, "me", simulator(fitted, "fifo").state())
     with pytest.raises(RunError, match="checkpoint of another run"):
         checkpoint.read(path, "you")
     path.write_bytes(path.read_bytes()[:200])
@@ -132,9 +108,9 @@ def test_damaged_and_foreign_files_are_refused(tmp_path):
     with pytest.raises(RunError, match="not a checkpoint, or is damaged"):
         checkpoint.read(path.with_suffix(".npy"), "me")
     other = fit(jobs((0, 1, 5), (1, 1, 1)), machine((1,)))
-    saved = _simulator(fitted, "fifo").state()
+    saved = simulator(fitted, "fifo").state()
     with pytest.raises(RunError, match="of 1 jobs, this run has 2"):
-        _simulator(other, "fifo").restore(saved)
+        simulator(other, "fifo").restore(saved)
 
 
 def _leaves(saved, path=()):
@@ -162,7 +138,7 @@ def test_an_altered_part_is_one_line(dispatcher):
     """Whatever part of a state is missing or something else: a RunError, and no other."""
     rows = [(job, 1 + job % 3, 20 + job % 7, 40) for job in range(30)]
     fitted = fit(jobs(*rows, user=[f"u{job % 3}" for job in range(30)]), machine((3,), (3,)))
-    cut = _simulator(fitted, dispatcher)
+    cut = simulator(fitted, dispatcher)
     while cut.machine.num_waiting < 3 or cut.machine.num_running < 3:
         assert cut.step()
     saved = cut.state()
@@ -172,7 +148,7 @@ def test_an_altered_part_is_one_line(dispatcher):
         if isinstance(value, np.ndarray) and value.size and value.dtype == np.int64:
             others += [(value[:-1],), (value - 2**40,), (value + 2**61,), (value.astype(float),)]
         for other in others:
-            again = _simulator(fitted, dispatcher)
+            again = simulator(fitted, dispatcher)
             try:
                 again.restore(_altered(saved, path, *other))
             except RunError as error:

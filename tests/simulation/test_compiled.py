@@ -1,24 +1,19 @@
 """The compiled event loop gives the schedules of the Python loop, and knows when it may not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import result, simulator
 from tiny import jobs, machine, machines, workloads
 
 from cpsched import systems
-from cpsched.base.spec import build
 from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.rules import Fifo
 from cpsched.kernels import event_loop
 from cpsched.mapping import fit
 from cpsched.simulation import compiled
 from cpsched.simulation.observers import Observer
-from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
-from cpsched.simulation.run import schedule_of
-from cpsched.simulation.simulator import Simulator
 from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
 pytestmark = pytest.mark.slow
@@ -39,48 +34,13 @@ class Present(Observer):
         pass
 
 
-def simulator(fitted, dispatcher, *others, predictor="requested", **options):
-    """Return one with the recorders of every run."""
-    observers = [AllocationRecorder(len(fitted.system.resources)), DecisionRecorder(), *others]
-    decides = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
-    predicts = build("predictors", predictor)
-    return Simulator(fitted, decides, predicts, observers=observers, **options)
-
-
-def result(simulation):
-    """Return everything a run writes down that is the same in every equal run."""
-    allocations, decisions = simulation.observers[:2]
-    schedule = schedule_of(simulation.fitted, simulation, allocations)
-    return (
-        schedule.start.tolist(),
-        schedule.end.tolist(),
-        schedule.outcome.tolist(),
-        [getattr(schedule.segments, name).tolist() for name in type(schedule.segments).__slots__],
-        decisions.counts(),
-    )
-
-
 def both(fitted, dispatcher):
     """Return a simulation in the compiled loop and one in Python."""
-    fast, slow = simulator(fitted, dispatcher), simulator(fitted, dispatcher, Present())
-    for simulation in (fast, slow):
-        simulation.fitted = fitted
-    return fast, slow
-
-
-@given(workload=workloads(), system=machines())
-@settings(max_examples=100)
-@pytest.mark.parametrize("dispatcher", LOOPS)
-def test_random_workloads_run_the_same(dispatcher, workload, system):
-    """Job by job, node by node, with as many decisions."""
-    fast, slow = both(fit(workload, system), dispatcher)
-    fast.run()
-    slow.run()
-    assert result(fast) == result(slow)
+    return simulator(fitted, dispatcher), simulator(fitted, dispatcher, Present())
 
 
 @given(workload=workloads(), system=machines(), stops=st.lists(st.integers(0, 60), max_size=4))
-@settings(max_examples=50)
+@settings(max_examples=100)
 @pytest.mark.parametrize("dispatcher", LOOPS)
 def test_it_may_stop_and_step_between(dispatcher, workload, system, stops):
     """Between two calls the state is that of the Python loop at the same second."""

@@ -1,9 +1,5 @@
 """Jobs that ask for another size while they run."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 from sized import sizes
@@ -16,14 +12,10 @@ from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Requeue, Resize
-from cpsched.model.workload import Workload
 from cpsched.verification import verify
 
-if TYPE_CHECKING:
-    from cpsched.model.view import View
 
-
-def evolving(*rows: tuple[int, int, int], after: int = 40, to: int = 8, **columns: Any) -> Workload:
+def evolving(*rows, after=40, to=8, **columns):
     num = len(rows)
     one = {
         "job_type": JobType.EVOLVING,
@@ -39,13 +31,13 @@ def evolving(*rows: tuple[int, int, int], after: int = 40, to: int = 8, **column
 class Watches(Fifo):
     """Notes what running jobs have asked for."""
 
-    def __init__(self, requeue_at: int | None = None) -> None:
+    def __init__(self, requeue_at=None):
         super().__init__()
         self.acts_when_idle = True
-        self.seen: list[tuple[int, list[int]]] = []
+        self.seen = []
         self._requeue_at = requeue_at
 
-    def decide(self, view: View) -> Decision:
+    def decide(self, view):
         """Start in order."""
         self.seen.append((view.now, view.running.wanted_units.tolist()))
         if self._requeue_at is not None and view.now >= self._requeue_at:
@@ -80,7 +72,7 @@ def test_on_more_units_it_asks_earlier():
     """On 8 of 4 units from 10 on, the 40 s are done at 25."""
 
     class Grows(Watches):
-        def decide(self, view: View) -> Decision:
+        def decide(self, view):
             if view.now == 10 and view.running.held_units[0] == 4:
                 eight = Allocation(np.array([0]), np.array([8]), np.array([[8]]))
                 return Decision([Resize(0, eight)])

@@ -1,7 +1,5 @@
 """Known answers, job by job: the first jobs of HPC2N under textbook rules."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 

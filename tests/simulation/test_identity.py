@@ -1,7 +1,5 @@
 """What determines a run: content, never names; and code, whoever wrote it."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 

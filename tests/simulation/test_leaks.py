@@ -6,8 +6,6 @@ differ only in what is not known then: runtimes and statuses of jobs that have n
 every job that has not been submitted.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -65,9 +63,7 @@ class Transcript(Observer):
         )  # fmt: skip
 
 
-def other_future(
-    workload: Workload, schedule, until: int, rng: np.random.Generator, longer: int = 1
-) -> Workload:
+def other_future(workload, schedule, until, rng, longer=1):
     """Return the workload as it could have been, for all that was known at ``until``."""
     past = np.flatnonzero(workload.submit <= until)
     ended = (schedule.end != MISSING) & (schedule.end <= until)

@@ -1,16 +1,9 @@
 """How long jobs run on nodes that are close together, and on others."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
-import pytest
 from tiny import jobs, machine, run
 
-from cpsched.base.spec import build
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.errors import ConfigError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome
@@ -21,10 +14,10 @@ class On(Dispatcher):
 
     name = "on"
 
-    def __init__(self, *nodes: list[int]) -> None:
+    def __init__(self, *nodes):
         self._nodes = nodes
 
-    def decide(self, view: Any) -> Decision:
+    def decide(self, view):
         if len(view.running) or not len(view.waiting):
             return Decision()
         handle = int(view.waiting.handle[0])
@@ -33,9 +26,7 @@ class On(Dispatcher):
         return Decision(actions=(Start(handle, Allocation(node, ones, ones[:, None])),))
 
 
-def seconds(
-    model: str, *nodes: list[int], runtime: int = 100, repeat: int = 1, **settings: Any
-) -> list[int]:
+def seconds(model, *nodes, runtime=100, repeat=1, **settings):
     """Simulate jobs of one core a node and return how long each ran."""
     settings = {"overrun": "extend", **settings}
     system = machine(*[(1,)] * 8)
@@ -61,7 +52,7 @@ def test_seconds_are_rounded_up_only_where_they_are_not_whole():
     assert seconds("locality:alpha=0.9,beta=1", [0, 2], runtime=0) == [0]
 
 
-def sensitive(beta: float, seed: int = 0) -> np.ndarray:
+def sensitive(beta, seed=0):
     found = seconds(f"locality:alpha=0.5,beta={beta}", [0, 2], repeat=300, seed=seed)
     return np.array(found) == 200
 
@@ -84,17 +75,3 @@ def test_a_job_on_scattered_nodes_is_killed_at_its_requested_time():
     ).schedule  # fmt: skip
     assert schedule.end.tolist() == [100]
     assert schedule.outcome.tolist() == [JobOutcome.TIMEOUT]
-
-
-@pytest.mark.parametrize(
-    ("spec", "message"),
-    [
-        ("locality:alpha=1", "alpha: 1.0 is not between 0 and 1, 1 excluded"),
-        ("locality:beta=1.5", "beta: 1.5 is not between 0 and 1"),
-        ("locality:log=both", "log is 'both', must be contiguous or scattered"),
-    ],
-)
-def test_bad_options_are_one_line(spec: str, message: str):
-    with pytest.raises(ConfigError, match="^locality") as error:
-        build("runtime_models", spec)
-    assert message in str(error.value)

@@ -1,10 +1,5 @@
 """Nodes that go down: what runs there is queued again, and nothing starts there meanwhile."""
 
-from __future__ import annotations
-
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -24,7 +19,7 @@ from cpsched.study.writer import save_run
 from cpsched.verification import verify
 
 
-def table(folder: Path, *rows: str) -> str:
+def table(folder, *rows):
     """Return the specification of a table of outages."""
     path = folder / "down.csv"
     known = ",known" if any(row.count(",") > 2 for row in rows) else ""
@@ -32,7 +27,7 @@ def table(folder: Path, *rows: str) -> str:
     return f"table:file={path}"
 
 
-def test_what_runs_on_a_node_that_fails_is_queued_again(tmp_path: Path):
+def test_what_runs_on_a_node_that_fails_is_queued_again(tmp_path):
     """
     A runs on n0 and B on n1; n0 fails at 4 and is up at 20.
 
@@ -49,20 +44,20 @@ def test_what_runs_on_a_node_that_fails_is_queued_again(tmp_path: Path):
     assert verify(schedule) == []
 
 
-def test_a_job_that_ends_as_its_node_fails_has_ended(tmp_path: Path):
+def test_a_job_that_ends_as_its_node_fails_has_ended(tmp_path):
     down = table(tmp_path, "n0,10,20")
     schedule = run(jobs((0, 1, 10)), machine((1,)), "fifo", outages=down).schedule
     assert schedule.end.tolist() == [10]
 
 
-def test_jobs_wait_for_a_node_that_is_down_from_the_first_second(tmp_path: Path):
+def test_jobs_wait_for_a_node_that_is_down_from_the_first_second(tmp_path):
     down = table(tmp_path, "n0,-5,7")
     schedule = run(jobs((0, 1, 2), (0, 1, 2)), machine((1,)), "easy", outages=down).schedule
     assert schedule.start.tolist() == [7, 9]
     assert verify(schedule) == []
 
 
-def test_a_run_on_disk_knows_its_outages(tmp_path: Path):
+def test_a_run_on_disk_knows_its_outages(tmp_path):
     down = table(tmp_path, "n0,4,20", "n1,30,40")
     found = run(jobs((0, 1, 10), (0, 1, 6)), machine((1,), (1,)), "fifo", outages=down)
     save_run(found, tmp_path / "run")
@@ -98,12 +93,12 @@ def test_drawn_outages_are_those_of_the_seed():
         ("n0,50,60,51", r"down.csv:2.*known.*51 is after 50, when the node goes down"),
     ],
 )
-def test_bad_tables(tmp_path: Path, row: str, message: str):
+def test_bad_tables(tmp_path, row, message):
     with pytest.raises(CpschedError, match=message):
         run(jobs((0, 1, 1)), machine((1,)), "fifo", outages=table(tmp_path, row))
 
 
-def test_tables_that_are_none(tmp_path: Path):
+def test_tables_that_are_none(tmp_path):
     path = tmp_path / "other.csv"
     path.write_text("node,start,end\n")
     with pytest.raises(
@@ -126,10 +121,10 @@ outage = st.tuples(st.integers(0, 3), st.integers(-5, 60), st.integers(1, 30))
          "slurm-backfill", "try:dispatcher=easy,seconds=3,least=5", "cph-1:limit=0.001"]
     ),
 )  # fmt: skip
-def test_whatever_fails_no_job_is_lost(system: Any, data: st.DataObject, spec: str):
+def test_whatever_fails_no_job_is_lost(system, data, spec):
     """The schedule is valid, every job ends, and it is the same after a checkpoint."""
     workload = data.draw(workloads())
-    rows: dict[int, int] = {}
+    rows = {}
     down = []
     for node, start, length in sorted(data.draw(st.lists(outage, max_size=6)), key=lambda o: o[1]):
         if node < system.num_nodes and rows.get(node, -99) < start:

@@ -1,10 +1,6 @@
 """Outages that are known before they begin: jobs that would run into them keep off their nodes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,9 +10,7 @@ from tiny import CLASSES, jobs, machine, run
 from cpsched.api import Cluster, Request
 from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
-from cpsched.model.decision import Decision
 from cpsched.model.schedule import Leaving, Outages
-from cpsched.model.view import View
 from cpsched.study.reader import load_run
 from cpsched.study.writer import save_run
 from cpsched.verification import verify
@@ -26,7 +20,7 @@ TWO = machine((1,), (1,))
 
 
 @pytest.mark.parametrize("dispatcher", ["fifo", "easy", "conservative", "prb", "slurm-backfill"])
-def test_a_job_that_would_run_into_it_waits(dispatcher: str):
+def test_a_job_that_would_run_into_it_waits(dispatcher):
     """
     The node is down in [50, 60). A asks for 51 s, B for 50.
 
@@ -77,7 +71,7 @@ def test_jobs_come_to_be_too_long_as_it_draws_near():
 
 
 @pytest.mark.parametrize("dispatcher", CLASSES)
-def test_under_every_dispatcher(dispatcher: str):
+def test_under_every_dispatcher(dispatcher):
     """Random jobs of several kinds, outages of one node and of all: the rule of the verifier."""
     rng = np.random.default_rng(3)
     rows = zip(
@@ -108,10 +102,10 @@ def test_the_rule_can_be_broken():
 
 def test_a_view_holds_nothing_of_what_is_not_known():
     """Up to the second in which it is known, runs with and without the outage look alike."""
-    seen: list[list[Any]] = []
+    seen = []
 
     class Looks(Fifo):
-        def decide(self, view: View) -> Decision:
+        def decide(self, view):
             if view.now < 20:
                 arrays = (view.eligible, view.waiting.shape, view.waiting.store.shapes, view.free)
                 seen[-1].append((view.now, *(array.tolist() for array in arrays)))
@@ -124,7 +118,7 @@ def test_a_view_holds_nothing_of_what_is_not_known():
     assert seen[0]
 
 
-def test_a_table_says_since_when_it_is_known(tmp_path: Path):
+def test_a_table_says_since_when_it_is_known(tmp_path):
     path = tmp_path / "down.csv"
     path.write_text("node,from,to,known\nn0,50,60,10\nn1,70,80,\n")
     found = run(jobs((0, 1, 90), (20, 1, 65)), TWO, "easy", outages=f"table:file={path}")

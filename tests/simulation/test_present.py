@@ -1,7 +1,5 @@
 """A simulation goes on from a present: the future it is given, and nothing of the real one."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

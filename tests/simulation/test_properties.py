@@ -1,7 +1,5 @@
 """What must hold for every dispatcher on every workload."""
 
-from __future__ import annotations
-
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st

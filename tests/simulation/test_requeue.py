@@ -1,9 +1,5 @@
 """Running jobs that are queued again: what they keep, what it costs, and what is refused."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -17,25 +13,24 @@ from cpsched.errors import DispatchError
 from cpsched.mapping import fit
 from cpsched.model.decision import Decision, Kill, Requeue
 from cpsched.model.estimates import Requested
-from cpsched.model.schedule import JobOutcome, Schedule
-from cpsched.model.view import View
+from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.simulator import Simulator
 from cpsched.verification import verify
 
 
-def queues_again(*seconds: int) -> Does:
+def queues_again(*seconds):
     """Return a dispatcher that queues the first job again at given seconds."""
     return Does({second: Requeue(0) for second in seconds})
 
 
-def phases(schedule: Schedule, job: int) -> list[tuple[int, int]]:
+def phases(schedule, job):
     """Return when a job held nodes."""
     own = schedule.segments.job == job
     found = zip(schedule.segments.start[own], schedule.segments.end[own], strict=True)
     return [(int(start), int(end)) for start, end in found]
 
 
-def checked(*rows: tuple[int, ...], seconds: tuple[int, ...], **columns: Any) -> Schedule:
+def checked(*rows, seconds, **columns):
     """Simulate jobs on one core of which the first is queued again; the schedule is valid."""
     workload = jobs(*rows, restartable=[True] * len(rows), **columns)
     schedule = run(workload, machine((1,)), queues_again(*seconds)).schedule
@@ -68,7 +63,7 @@ def test_it_is_known_how_long_a_job_ran():
     seen = []
 
     class Looks(Does):
-        def decide(self, view: View) -> Decision:
+        def decide(self, view):
             if len(view.waiting):
                 seen.append((view.waiting.attempts.tolist(), view.waiting.ran.tolist()))
             return super().decide(view)
@@ -86,7 +81,7 @@ def test_it_is_known_how_long_a_job_ran():
         (Kill(1), True, "kills job 1, but it is not running"),
     ],
 )
-def test_what_is_refused(action: Any, restartable: bool, message: str):
+def test_what_is_refused(action, restartable, message):
     workload = jobs((0, 1, 10), (1, 1, 3), restartable=[restartable] * 2)
     with pytest.raises(DispatchError, match=message):
         run(workload, machine((1,)), Does({4: action}))
@@ -96,7 +91,7 @@ def test_a_job_is_not_queued_again_in_the_second_in_which_it_started():
     """That could go on for ever."""
 
     class AtOnce(Fifo):
-        def decide(self, view: View) -> Decision:
+        def decide(self, view):
             if len(view.running):
                 return Decision([Requeue(0)])
             return super().decide(view)
@@ -117,9 +112,7 @@ job = st.tuples(st.integers(0, 20), st.integers(1, 3), st.integers(0, 30), st.in
     every=st.integers(0, 5),
     cost=st.integers(0, 4),
 )
-def test_work_is_conserved_and_a_checkpoint_goes_on_the_same(
-    rows: list[tuple[int, ...]], data: st.DataObject, every: int, cost: int
-):
+def test_work_is_conserved_and_a_checkpoint_goes_on_the_same(rows, data, every, cost):
     """Whatever is cut short when, the schedule is valid, whole, and the same after a checkpoint."""
     num = len(rows)
     flags = data.draw(st.lists(st.booleans(), min_size=num, max_size=num))

@@ -1,9 +1,5 @@
 """Jobs that are resized, suspended and killed while they run."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,16 +13,10 @@ from cpsched.errors import ConfigError, DispatchError
 from cpsched.model.decision import Decision, Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome, Leaving
-from cpsched.model.workload import Workload
 from cpsched.verification import verify
 
-if TYPE_CHECKING:
-    from cpsched.model.view import View
 
-
-def malleable(
-    *rows: tuple[int, int, int], least: int = 1, most: int = 4, **columns: Any
-) -> Workload:
+def malleable(*rows, least=1, most=4, **columns):
     num = len(rows)
     one = {"resize_cost": 0, "restartable": True, "job_type": JobType.MALLEABLE} | columns
     several = {name: [value] * num for name, value in one.items()}
@@ -37,7 +27,7 @@ def malleable(
 FOUR = machine((1,), (1,), (1,), (1,))
 
 
-def ends(workload: Workload, todo: dict[int, Any], **options: Any) -> list[int]:
+def ends(workload, todo, **options):
     schedule = run(workload, FOUR, Does(todo), **options).schedule
     assert verify(schedule, recorded="runtime_model" not in options) == []
     return schedule.end.tolist()
@@ -64,7 +54,7 @@ def ends(workload: Workload, todo: dict[int, Any], **options: Any) -> list[int]:
         ({40: Resize(0, on(0, 1, 2, 3))}, {"serial": 500_000}, 90),
     ],
 )
-def test_what_is_left_goes_on_at_another_speed(todo: Any, columns: Any, end: int):
+def test_what_is_left_goes_on_at_another_speed(todo, columns, end):
     assert ends(malleable((0, 2, 100), **columns), todo) == [end]
 
 
@@ -79,14 +69,14 @@ def test_a_limit_is_of_the_units_that_the_job_prefers():
 @pytest.mark.parametrize(
     ("model", "end"), [("recorded", 90), ("linear-speedup", 70), ("amdahl:serial=1", 100)]
 )
-def test_runtime_models_of_other_sizes(model: str, end: int):
+def test_runtime_models_of_other_sizes(model, end):
     workload = malleable((0, 2, 100), serial=500_000)
     options = {} if model == "recorded" else {"runtime_model": model}
     assert ends(workload, {40: Resize(0, on(0, 1, 2, 3))}, **options) == [end]
 
 
 @pytest.mark.parametrize("model", ["gpu-scaling", "locality"])
-def test_models_of_rigid_jobs_refuse_others(model: str):
+def test_models_of_rigid_jobs_refuse_others(model):
     with pytest.raises(ConfigError, match=f"job 0 may run at other sizes .* {model} is for rigid"):
         run(malleable((0, 2, 100)), FOUR, "fifo", runtime_model=model)
 
@@ -103,12 +93,12 @@ def test_suspended_jobs_keep_all_and_requeued_ones_what_was_saved():
 
 
 @pytest.mark.parametrize("cost", [0, 10])
-def test_predictors_learn_the_runtime_on_the_units_that_a_job_prefers(cost: int):
+def test_predictors_learn_the_runtime_on_the_units_that_a_job_prefers(cost):
     """100 s on two units, whatever sizes it had and however long it paused."""
     learnt = []
 
     class Learns(Requested):
-        def observe(self, jobs: Any, outcome: Any, now: int) -> None:
+        def observe(self, jobs, outcome, now):
             learnt.extend(outcome.runtime.tolist())
 
     todo = {40: Resize(0, on(0, 1, 2, 3)), 60: Resize(0, on(3))}
@@ -152,7 +142,7 @@ def test_why_nodes_were_left_is_recorded():
         (Resize(9, on(0)), {}, "resizes job 9, but it is not running"),
     ],
 )
-def test_what_is_refused(action: Any, columns: Any, message: str):
+def test_what_is_refused(action, columns, message):
     workload = malleable((0, 2, 100), (0, 2, 50), **columns)
     with pytest.raises(DispatchError, match=message):
         run(workload, FOUR, Does({4: action}))
@@ -160,7 +150,7 @@ def test_what_is_refused(action: Any, columns: Any, message: str):
 
 def test_a_job_changes_once_a_second():
     class Twice(Does):
-        def decide(self, view: View) -> Decision:
+        def decide(self, view):
             if view.now >= 4:
                 return Decision([Resize(0, on(len(view.running) + view.now % 2))])
             return super().decide(view)
@@ -172,20 +162,20 @@ def test_a_job_changes_once_a_second():
 class Random(Fifo):
     """Does to running jobs whatever is allowed, as a list of numbers says."""
 
-    def __init__(self, numbers: list[int]) -> None:
+    def __init__(self, numbers):
         super().__init__()
         self.acts_when_idle = True
         self._numbers = numbers
 
-    def state(self) -> dict[str, Any]:
+    def state(self):
         """Return what is to be done."""
         return {"numbers": np.array(self._numbers, dtype=np.int64)}
 
-    def restore(self, state: Any) -> None:
+    def restore(self, state):
         """Take up what is to be done."""
         self._numbers = state["numbers"].tolist()
 
-    def decide(self, view: View) -> Decision:
+    def decide(self, view):
         """Do the next thing, if the job it is about runs and has not just changed."""
         running = view.running
         fresh = running.since == view.now
@@ -229,7 +219,7 @@ def test_a_start_may_have_any_number_of_units():
     """A moldable job of 100 s on two units runs for 50 s on four."""
 
     class Wide(Fifo):
-        def decide(self, view: View) -> Decision:
+        def decide(self, view):
             return Decision([Start(0, on(0, 1, 2, 3))] if len(view.waiting) else [])
 
     schedule = run(malleable((0, 2, 100), job_type=JobType.MOLDABLE), FOUR, Wide()).schedule

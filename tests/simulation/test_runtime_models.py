@@ -1,10 +1,7 @@
 """How long jobs run on what they get: as recorded, or scaled by their GPUs."""
 
-from __future__ import annotations
-
 import json
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +10,7 @@ from tiny import jobs, machine, run
 from cpsched import traces
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.rules import Fifo
-from cpsched.errors import ConfigError, DispatchError, UnknownNameError
+from cpsched.errors import ConfigError, DispatchError
 from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
@@ -33,10 +30,10 @@ class Takes(Dispatcher):
 
     name = "takes"
 
-    def __init__(self, gpus: list[int], nodes: int = 1) -> None:
+    def __init__(self, gpus, nodes=1):
         self._gpus, self._nodes = gpus, nodes
 
-    def decide(self, view: Any) -> Decision:
+    def decide(self, view):
         waiting = view.waiting
         if len(view.running) or not len(waiting):
             return Decision()
@@ -48,7 +45,7 @@ class Takes(Dispatcher):
         return Decision(actions=(Start(handle, Allocation(node, units, amount)),))
 
 
-def ranged(*rows: tuple[int, ...], low: int = 1, high: int = 3, **more: Any) -> Any:
+def ranged(*rows, low=1, high=3, **more):
     """Jobs of one core that take ``low`` to ``high`` GPUs a node."""
     num = len(rows)
     return jobs(
@@ -60,7 +57,7 @@ def ranged(*rows: tuple[int, ...], low: int = 1, high: int = 3, **more: Any) -> 
     )
 
 
-def seconds(workload: Any, dispatcher: Any, *, nodes: int = 1, **settings: Any) -> list[int]:
+def seconds(workload, dispatcher, *, nodes=1, **settings):
     """Simulate under linear scaling and return how long each job ran."""
     settings = {"runtime_model": "gpu-scaling:sigma=0", "overrun": "extend", **settings}
     system = machine(*[(4, 3)] * nodes, resources=KINDS)
@@ -142,7 +139,7 @@ def test_kill_ends_a_job_whose_factor_is_above_one():
 def test_a_jobs_factor_follows_from_seed_and_handle():
     """The same under another allocation; more jobs after it change nothing; another seed does."""
 
-    def works(num: int, seed: int) -> list[int]:
+    def works(num, seed):
         model = GpuScaling()
         fitted = fit(ranged(*[(0, 1, 1000)] * num), machine((4, 3), resources=KINDS))
         model.reset(Arrivals(fitted), seed)
@@ -178,20 +175,19 @@ def test_a_range_from_zero_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("spec", "error", "message"),
+    ("spec", "message"),
     [
-        (
-            "gpu",
-            UnknownNameError,
-            "no runtime model is called 'gpu'; there are: amdahl, gpu-scaling",
-        ),
-        ("gpu-scaling:sigma=-1", ConfigError, r"sigma: -1\.0 is not between 0 and 10"),
-        ("gpu-scaling:mu=1", ConfigError, "mu: no such option; 'gpu-scaling' takes: sigma"),
-        ("recorded:x=1", ConfigError, "x: no such option; 'recorded' takes: none"),
+        ("gpu", "no runtime model is called 'gpu'; there are: amdahl, gpu-scaling"),
+        ("gpu-scaling:sigma=-1", r"^gpu-scaling.*sigma: -1\.0 is not between 0 and 10"),
+        ("gpu-scaling:mu=1", "mu: no such option; 'gpu-scaling' takes: sigma"),
+        ("recorded:x=1", "x: no such option; 'recorded' takes: none"),
+        ("locality:alpha=1", r"^locality.*alpha: 1\.0 is not between 0 and 1, 1 excluded"),
+        ("locality:beta=1.5", r"^locality.*beta: 1\.5 is not between 0 and 1"),
+        ("locality:log=both", "^locality.*log is 'both', must be contiguous or scattered"),
     ],
 )
-def test_bad_specifications_are_one_line(spec, error, message):
-    with pytest.raises(error, match=message):
+def test_bad_specifications_are_one_line(spec, message):
+    with pytest.raises(ConfigError, match=message):
         run(jobs((0, 1, 1)), machine((1,)), "fifo", runtime_model=spec)
 
 

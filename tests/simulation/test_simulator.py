@@ -1,7 +1,5 @@
 """The event loop: order of events, overrun, correction, holds, grids, and what it refuses."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -50,7 +48,7 @@ class ExpectedEnds(Observer):
     """Keeps (now, expected end of the first running job) of every decision."""
 
     def __init__(self):
-        self.seen: list[tuple[int, int]] = []
+        self.seen = []
 
     def on_decision(self, view, decision, seconds):
         if len(view.running):
@@ -94,24 +92,6 @@ class Wrong(RuntimePredictor):
         return Prediction(answer, answer, answer)
 
 
-@pytest.mark.parametrize(
-    ("predictor", "message"),
-    [
-        (
-            Wrong(float("nan")),
-            "'wrong' answers with float64 for ranking_estimate, must be whole seconds",
-        ),
-        (Wrong(2**62, clipped=False), "'wrong' answers 4611686018427387904 s, must be from 0 to"),
-        (Wrong(-1, clipped=False), "'wrong' answers -1 s, must be from 0 to"),
-    ],
-)
-def test_answers_that_are_no_runtimes_are_refused(predictor, message):
-    """A predictor of somebody else; what is clipped is in range."""
-    with pytest.raises(DispatchError, match=message):
-        run(jobs((0, 1, 5)), machine((1,)), "fifo", predictor)
-    assert run(jobs((0, 1, 5)), machine((1,)), "fifo", Wrong(2**62)).schedule.start.tolist() == [0]
-
-
 class One(Wrong):
     """Answers the same object however many jobs it is asked about."""
 
@@ -119,33 +99,33 @@ class One(Wrong):
         return self.answer
 
 
+POINT = Prediction.point
+EACH = "for ranking_estimate, .* each of the 2 jobs"
+WHOLE = "for ranking_estimate, must be whole seconds"
+
+
 @pytest.mark.parametrize(
-    ("answer", "message"),
+    ("predictor", "message"),
     [
-        (
-            Prediction.point(np.array([5])),
-            r"answers with shape \(1,\) for ranking_estimate, .* each of the 2 jobs",
-        ),
-        (
-            Prediction.point(5),
-            r"answers with shape \(\) for ranking_estimate, .* each of the 2 jobs",
-        ),
-        (
-            Prediction.point([1.5, 2.0]),
-            "answers with float64 for ranking_estimate, must be whole seconds",
-        ),
-        (Prediction.point(None), "answers with object for ranking_estimate, must be whole seconds"),
-        (
-            Prediction([1, 2], [1, 2], [1, 2]),
-            "answers with list for ranking_estimate, must be whole",
-        ),
-        (None, "answers with NoneType, must be a Prediction"),
+        (Wrong(float("nan")), f"answers with float64 {WHOLE}"),
+        (Wrong(2**62, clipped=False), "answers 4611686018427387904 s, must be from 0 to"),
+        (Wrong(-1, clipped=False), "answers -1 s, must be from 0 to"),
+        (One(POINT(np.array([5]))), rf"answers with shape \(1,\) {EACH}"),
+        (One(POINT(5)), rf"answers with shape \(\) {EACH}"),
+        (One(POINT([1.5, 2.0])), f"answers with float64 {WHOLE}"),
+        (One(POINT(None)), f"answers with object {WHOLE}"),
+        (One(Prediction([1, 2], [1, 2], [1, 2])), f"answers with list {WHOLE}"),
+        (One(None), "answers with NoneType, must be a Prediction"),
     ],
 )
-def test_there_is_one_whole_number_of_seconds_for_each_job(answer, message):
-    """Nothing is stretched to the jobs it was not given for, rounded, or taken for a number."""
+def test_answers_that_are_no_runtimes_are_refused(predictor, message):
+    """Nothing is stretched to jobs it was not given for, rounded, or taken for a number."""
     with pytest.raises(DispatchError, match=f"predictor 'wrong' {message}"):
-        run(jobs((0, 1, 5), (0, 1, 5)), machine((1,)), "fifo", One(answer))
+        run(jobs((0, 1, 5), (0, 1, 5)), machine((1,)), "fifo", predictor)
+
+
+def test_a_clipped_answer_is_in_range():
+    assert run(jobs((0, 1, 5)), machine((1,)), "fifo", Wrong(2**62)).schedule.start.tolist() == [0]
 
 
 def test_expected_end_is_never_in_the_past():

@@ -19,7 +19,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from reference import Ask, State, every_placement, held, minus
+from reference import Ask, State, every_placement, free_at, held, minus
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,35 +29,40 @@ if TYPE_CHECKING:
 
 def placements(state: State, ask: Ask) -> list[Takes]:
     """Return every way to place a job once all running jobs have ended."""
-    empty = state.free
-    for job in state.running:
-        empty = minus(
-            empty, tuple(tuple(-x for x in row) for row in held(job.ask, job.takes, state.capacity))
-        )
-    return every_placement(ask, empty, state.capacity)
+    return every_placement(ask, _empty(state), state.capacity)
+
+
+def _empty(state: State) -> Amounts:
+    """Return what is free once all running jobs have ended."""
+    return free_at(state, max([job.end for job in state.running], default=0), {})
 
 
 def best_on_nodes(state: State, weights: Sequence[Fraction]) -> Fraction:
     """Return the least weighted sum of starts, every job on nodes for its whole duration."""
-    busy = [
-        (0, max(job.end - state.now, 1), held(job.ask, job.takes, state.capacity))
-        for job in state.running
-    ]
-    empty = state.free
-    for _, _, amounts in busy:
-        empty = minus(empty, tuple(tuple(-x for x in row) for row in amounts))
     choices = []
     for ask in state.waiting:
         # Placements that take the same of every node are the same to everybody else.
         taken = {held(ask, takes, state.capacity) for takes in placements(state, ask)}
         choices.append(sorted(taken))
-    return _best([max(ask.duration, 1) for ask in state.waiting], choices, weights, busy, empty)
+    return _best(_lengths(state), choices, weights, _busy(state), _empty(state))
 
 
 def best_on_pool(state: State, weights: Sequence[Fraction]) -> Fraction:
     """Return the least weighted sum of starts on the machine as one pool of each kind."""
     busy, choices, empty = _on_pool(state)
-    return _best([max(ask.duration, 1) for ask in state.waiting], choices, weights, busy, empty)
+    return _best(_lengths(state), choices, weights, busy, empty)
+
+
+def _lengths(state: State) -> list[int]:
+    return [max(ask.duration, 1) for ask in state.waiting]
+
+
+def _busy(state: State) -> list[tuple[int, int, Amounts]]:
+    """Return when what runs ends, from now on, and what it holds."""
+    return [
+        (0, max(job.end - state.now, 1), held(job.ask, job.takes, state.capacity))
+        for job in state.running
+    ]
 
 
 def _on_pool(state: State):
@@ -66,15 +71,9 @@ def _on_pool(state: State):
     def pooled(amounts: Amounts) -> Amounts:
         return (tuple(map(sum, zip(*amounts, strict=True))),)
 
-    busy = [
-        (0, max(job.end - state.now, 1), pooled(held(job.ask, job.takes, state.capacity)))
-        for job in state.running
-    ]
-    empty = pooled(state.free)
-    for _, _, amounts in busy:
-        empty = minus(empty, tuple(tuple(-x for x in row) for row in amounts))
+    busy = [(start, end, pooled(amounts)) for start, end, amounts in _busy(state)]
     choices = [[(tuple(ask.units * one for one in ask.request),)] for ask in state.waiting]
-    return busy, choices, empty
+    return busy, choices, pooled(_empty(state))
 
 
 def _fits(amounts, start, end, placed, empty) -> bool:

@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from exhaustive import placements
 from hypothesis import strategies as st
-from reference import State, held, states, view_of
+from reference import State, held, planned, states, view_of
 
 from cpsched.base.spec import build
 from cpsched.model import columns as c
@@ -89,11 +89,7 @@ def dispatcher_for(spec: str, view):
 
 def planned_starts(decision, state: State) -> list[int]:
     """Return the starts of a decision's plan: later ones as planned, all others now."""
-    later = (
-        dict(zip(decision.planned_starts.handle, decision.planned_starts.start, strict=True))
-        if decision.planned_starts
-        else {}
-    )
+    later = planned(decision)
     return [later.get(job, state.now) - state.now for job in range(len(state.waiting))]
 
 

@@ -31,6 +31,8 @@ from cpsched.model.view import View
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+#: What a unit of one core asks for on a machine that has nothing else.
+ONE_CORE: dict[str, Any] = {"request": (1,), "per_node": (0,)}
 #: What each node has of each kind.
 Amounts = tuple[tuple[int, ...], ...]
 #: Units on each node.
@@ -69,11 +71,11 @@ class Held:
 class State:
     """The machine at one second; ``free`` is what is left beside the running jobs."""
 
-    now: int
     capacity: Amounts
     free: Amounts
-    running: tuple[Held, ...]
     waiting: tuple[Ask, ...]
+    now: int = 0
+    running: tuple[Held, ...] = ()
 
 
 # --- placements ----------------------------------------------------------------------------------
@@ -236,9 +238,7 @@ def _first(takes: Takes) -> Takes:
     return tuple(int(node == first) for node in range(len(takes)))
 
 
-def place_preferring(
-    policy: str, ask: Ask, free: Amounts, preferred: Amounts, capacity: Amounts
-) -> Takes | None:
+def place_preferring(policy, ask, free, preferred, capacity):
     """
     Return where an allocator puts a job that uses up a part of ``free`` first.
 
@@ -349,9 +349,7 @@ def easy(policy: str, state: State, order: Sequence[int], backfill: Sequence[int
     return answer
 
 
-def _reservation(
-    policy: str, state: State, head: Ask, starts: dict[int, Takes]
-) -> tuple[int, Takes | None]:
+def _reservation(policy, state, head, starts):
     now_free = free_at(state, state.now, starts)
     for second in range(state.now + 1, _horizon(state)):
         then = free_at(state, second, starts)
@@ -435,12 +433,7 @@ def textbook_easy(jobs: Sequence[tuple[int, int, int, int]], processors: int) ->
     return start
 
 
-def _textbook_pass(
-    now: int,
-    queue: list[tuple[int, int, int, int, int]],
-    running: list[tuple[int, int]],
-    processors: int,
-) -> list[int]:
+def _textbook_pass(now, queue, running, processors):
     """Return the jobs that start now; ``running`` holds (expected end, processors)."""
     free = processors - sum(size for _, size in running)
     starts: list[int] = []
@@ -510,10 +503,29 @@ _NODES = st.tuples(
 )
 
 
+def state_of(nodes: Sequence[int], busy: Sequence[Any], *waiting: Any, now: int = 0) -> State:
+    """
+    Return a state of nodes by their cores.
+
+    Running jobs are (units by node, end), waiting ones an ``Ask`` or (units, duration).
+    """
+    plain = ONE_CORE | {"eligible": (True,) * len(nodes)}
+    capacity = free = tuple((cores,) for cores in nodes)
+    running = tuple(
+        Held(ask=Ask(units=sum(takes), **plain), takes=takes, end=end)
+        for takes, end in sorted(busy, key=lambda job: job[1])
+    )
+    for job in running:
+        free = minus(free, held(job.ask, job.takes, capacity))
+    asks = tuple(
+        ask if isinstance(ask, Ask) else Ask(units=ask[0], duration=ask[1], **plain)
+        for ask in waiting
+    )
+    return State(now=now, capacity=capacity, free=free, running=running, waiting=asks)
+
+
 @st.composite
-def states(
-    draw: st.DrawFn, max_nodes: int = 4, max_waiting: int = 6, max_running: int = 6
-) -> State:
+def states(draw, max_nodes=4, max_waiting=6, max_running=6):
     """
     Draw a machine, some of its nodes down, with jobs running and waiting.
 
@@ -653,3 +665,20 @@ def takes_of(allocation: Allocation, num_nodes: int) -> Takes:
     takes = np.zeros(num_nodes, dtype=np.int64)
     takes[allocation.node] = allocation.units
     return tuple(takes.tolist())
+
+
+def decide(dispatcher: Any, state: State) -> tuple[dict[int, Takes], Any]:
+    """Return what starts (units by node, by position in the queue), and the decision."""
+    view = view_of(state)
+    dispatcher.reset(view.system, 0)
+    decision = dispatcher.decide(view)
+    num_nodes = len(state.capacity)
+    return {
+        start.handle: takes_of(start.allocation, num_nodes) for start in decision.actions
+    }, decision
+
+
+def planned(decision: Any) -> dict[int, int]:
+    """Return the planned start of each job of a decision."""
+    plan = decision.planned_starts
+    return dict(zip(plan.handle, plan.start, strict=True)) if plan else {}

@@ -8,12 +8,8 @@ is about is drawn here too: a machine of two kinds, jobs that run, wait and arri
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from hypothesis import strategies as st
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 Amounts = tuple[int, ...]
 #: What the machine has of each kind.
@@ -70,9 +66,7 @@ def wait_cost(wait: float, runtime: float, area: float, patience: float) -> floa
 class _Play:
     """One scenario: who runs until when, who waits, and what waits have cost so far."""
 
-    def __init__(
-        self, scene: Scene, runtime: Sequence[int], remaining: Sequence[int], patience: float
-    ) -> None:
+    def __init__(self, scene, runtime, remaining, patience):
         self.tasks, self.runtime, self.patience = scene.tasks, runtime, patience
         self.free, self.total = scene.free, 0.0
         self.running = [
@@ -126,13 +120,7 @@ class _Play:
             self.start(job, second)
 
 
-def roll_out(
-    scene: Scene,
-    starts: frozenset[int],
-    runtime: Sequence[int],
-    remaining: Sequence[int],
-    patience: float,
-) -> float:
+def roll_out(scene, starts, runtime, remaining, patience):
     """
     Play one scenario and return what all waits cost, 10^12 for who never starts.
 

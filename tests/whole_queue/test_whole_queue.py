@@ -1,19 +1,15 @@
 """``plan``: a plan of the whole queue, on the pool and on nodes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import Plans
 from tiny import jobs, machine, run, starts
 
-from cpsched.base.spec import build
 from cpsched.cp import stats
-from cpsched.errors import ConfigError
 from cpsched.kernels import pool, scenarios
 from cpsched.mapping import fit
-from cpsched.simulation.observers import Observer
 from cpsched.systems import load
 from cpsched.verification import verify
 from cpsched_papers.generators.eurora import EURORA, EuroraOptions
@@ -66,28 +62,6 @@ def test_a_plan_waits_for_the_short_job_that_a_list_would_hold_up():
     assert found[-2:] == [112, 110]
 
 
-class Plans(Observer):
-    """Keeps the plans made."""
-
-    def __init__(self):
-        self.plans = []
-
-    def on_decision(self, view, decision, seconds):
-        if decision.planned_starts:
-            self.plans.append(
-                (
-                    view.now,
-                    dict(
-                        zip(
-                            decision.planned_starts.handle,
-                            decision.planned_starts.start,
-                            strict=True,
-                        )
-                    ),
-                )
-            )
-
-
 def test_what_happens_is_never_worse_than_what_was_planned():
     """With true runtimes and nobody new, the last plan is always there to be followed."""
     rng = np.random.default_rng(11)
@@ -106,18 +80,6 @@ def test_what_happens_is_never_worse_than_what_was_planned():
 
     assert len(plan) > 30
     assert cost(plan, start[list(plan)]) <= cost(plan, plan.values()) + 1e-9
-
-
-@pytest.mark.parametrize(
-    ("spec", "what"),
-    [
-        ("plan:patience=0", "patience is 0, must be from 1 to 1099511627776"),
-        ("plan:arrivals=-1", "arrivals is -1"),
-    ],
-)
-def test_bad_options_are_named(spec, what):
-    with pytest.raises(ConfigError, match=what):
-        build("dispatchers", spec)
 
 
 def test_very_long_requests_are_planned_without_overflow():
