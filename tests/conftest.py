@@ -1,7 +1,5 @@
 """Fixtures that every part of the suite shares."""
 
-from __future__ import annotations
-
 import shutil
 import subprocess
 import sys
@@ -34,7 +32,7 @@ simulate(sample(60), dispatcher=sys.argv[1])
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_sessionstart(session: pytest.Session) -> None:
+def pytest_sessionstart(session):
     """Compile the kernels once, side by side, before several workers each compile all of them."""
     config = session.config
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
@@ -44,7 +42,7 @@ def pytest_sessionstart(session: pytest.Session) -> None:
         compiler.wait()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(items):
     """Skip what needs the shared traces, or Slurm, where they are absent."""
     lacking = missing()
     for item in items:
@@ -62,13 +60,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
-def shared() -> Path:
+def shared():
     """Folder of the shared traces; use it together with the marker ``shared``."""
     return SHARED
 
 
 @pytest.fixture
-def data() -> Path:
+def data():
     """Folder of the suite's own small files."""
     return Path(__file__).resolve().parent / "data"
 

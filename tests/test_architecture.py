@@ -1,7 +1,5 @@
 """What import-linter's contracts cannot say of the whole tree."""
 
-from __future__ import annotations
-
 import graphlib
 
 import grimp

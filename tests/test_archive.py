@@ -1,7 +1,5 @@
 """Nested state as flat names, and back."""
 
-from __future__ import annotations
-
 import zipfile
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Arrow columns built from buffers are what pyarrow itself would make."""
 
-from __future__ import annotations
-
 import numpy as np
 import pyarrow as pa
 import pytest

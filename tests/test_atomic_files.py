@@ -1,7 +1,5 @@
 """Files are there whole, or as they were."""
 
-from __future__ import annotations
-
 import pytest
 
 from cpsched.base.atomic_files import check_new_file, replacing

@@ -1,7 +1,5 @@
 """The benchmark scripts run, and say what is wrong; how fast anything is, is not tested."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import os
@@ -9,7 +7,6 @@ import subprocess
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +16,7 @@ BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 JOB = "{} {} 0 {} 2 -1 512 2 {} 1024 1 1 1 1 1 -1 -1 -1\n"
 
 
-def script(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+def script(name, *arguments):
     """Run a script as a user does, with this very cpsched."""
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
     command = [sys.executable, BENCHMARKS / name, *arguments]
@@ -27,20 +24,20 @@ def script(name: str, *arguments: str | Path) -> subprocess.CompletedProcess[str
 
 
 @pytest.fixture
-def measure(monkeypatch: pytest.MonkeyPatch) -> Any:
+def measure(monkeypatch):
     """The module the scripts share."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     return import_module("measure")
 
 
 @pytest.fixture
-def against(measure: Any) -> Any:
+def against(measure):
     """The comparison with AccaSim, importable beside ``measure``."""
     return import_module("against_accasim")
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Path:
+def log(tmp_path):
     """A log with three jobs; the second runs longer than it asked for."""
     path = tmp_path / "HPC2N-2002-2.2-cln.swf.gz"
     with gzip.open(path, "wt") as out:
@@ -49,7 +46,7 @@ def log(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_loop_is_timed_at_each_size(log: Path) -> None:
+def test_the_loop_is_timed_at_each_size(log):
     """Sizes beyond the log's become the log's, and every run of each size counts."""
     done = script("loop.py", log, "hpc2n", "fifo", "2", "2", "0", "99")
     assert done.returncode == 0, done.stderr
@@ -61,7 +58,7 @@ def test_the_loop_is_timed_at_each_size(log: Path) -> None:
 
 
 @pytest.mark.parametrize("file", sorted(BENCHMARKS.glob("*.py")), ids=lambda file: file.stem)
-def test_every_script_finds_what_it_imports(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_script_finds_what_it_imports(file, monkeypatch):
     """A name of cpsched that has moved is noticed here, not in a campaign of hours."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     if file.stem == "in_accasim":
@@ -69,13 +66,13 @@ def test_every_script_finds_what_it_imports(file: Path, monkeypatch: pytest.Monk
     assert import_module(file.stem).__doc__
 
 
-def test_medians_are_taken_of_each_figure(measure: Any) -> None:
+def test_medians_are_taken_of_each_figure(measure):
     """CPU, wall and memory each have their own middle."""
     runs = [measure.Usage(1, 9, 5), measure.Usage(2, 7, 6), measure.Usage(3, 8, 4)]
     assert measure.middle(runs) == measure.Usage(2, 8, 5)
 
 
-def test_tables_are_markdown(measure: Any, capsys: pytest.CaptureFixture[str]) -> None:
+def test_tables_are_markdown(measure, capsys):
     """Floats below 100 have two digits, whole numbers their commas."""
     measure.table("T", ("what", "CPU s"), [("fifo", 1.2345), ("easy", 123456)])
     assert capsys.readouterr().out.splitlines()[1:] == [
@@ -89,7 +86,7 @@ def test_tables_are_markdown(measure: Any, capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.parametrize("name", ["throughput.py", "against_accasim.py"])
-def test_a_missing_log_is_named(name: str, tmp_path: Path) -> None:
+def test_a_missing_log_is_named(name, tmp_path):
     """The message says which file is missing and where it comes from."""
     done = script(name, "--traces", tmp_path)
     assert done.returncode == 1
@@ -106,23 +103,21 @@ def test_a_missing_log_is_named(name: str, tmp_path: Path) -> None:
         (["--log", "nowhere.swf", "--system", "hpc2n"], "there is no log nowhere.swf"),
     ],
 )
-def test_throughput_refuses(arguments: list[str], message: str) -> None:
+def test_throughput_refuses(arguments, message):
     """Bad options end with one line."""
     done = script("throughput.py", *arguments)
     assert done.returncode
     assert message in done.stderr
 
 
-def test_the_output_of_a_process_that_fails_is_shown(log: Path) -> None:
+def test_the_output_of_a_process_that_fails_is_shown(log):
     """What is measured may fail; then its own message is what helps."""
     done = script("throughput.py", "--log", log, "--system", "nowhere", "--runs", "1")
     assert done.returncode == 1
     assert "nowhere" in done.stderr
 
 
-def test_accasim_gets_capped_runtimes_and_no_memory(
-    log: Path, tmp_path: Path, against: Any
-) -> None:
+def test_accasim_gets_capped_runtimes_and_no_memory(log, tmp_path, against):
     """AccaSim neither kills jobs nor reads memory in some lines only: the log is mended first."""
     target = tmp_path / "prepared.swf"
     assert against.prepare(log, 2, target) == 2
@@ -134,7 +129,7 @@ def test_accasim_gets_capped_runtimes_and_no_memory(
     ]
 
 
-def test_starts_are_read_from_accasims_schedule(tmp_path: Path, against: Any) -> None:
+def test_starts_are_read_from_accasims_schedule(tmp_path, against):
     """One line of its schedule file, as version 1.1.3 writes it, and jobs that differ."""
     (tmp_path / "sched-log.swf").write_text(
         "17;5;1970-01-05 00:37:24__49;1#49;1#__1970-01-05 00:37:25;1970-01-05 01:14:05;2;2;NA;60;\n"

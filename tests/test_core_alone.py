@@ -1,7 +1,5 @@
 """The core with none of the packages beside it: as if they were not installed."""
 
-from __future__ import annotations
-
 import json
 import os
 import subprocess

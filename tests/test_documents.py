@@ -1,7 +1,5 @@
 """JSON and TOML that somebody else wrote."""
 
-from __future__ import annotations
-
 import pytest
 
 from cpsched.base.documents import read_json, read_toml

@@ -1,7 +1,5 @@
 """Errors travel from one process to another."""
 
-from __future__ import annotations
-
 import pickle
 
 import pytest

@@ -1,7 +1,5 @@
 """Every example runs and prints what its recorded output says."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from importlib.util import find_spec

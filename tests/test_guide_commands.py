@@ -1,7 +1,5 @@
 """The commands in the pages can be typed in: all are understood, and those of some guides are run."""
 
-from __future__ import annotations
-
 import re
 import shlex
 from pathlib import Path

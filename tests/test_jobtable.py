@@ -1,7 +1,5 @@
 """Job tables: what they hold, and what cannot be changed."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from jobtables import job_table

@@ -1,7 +1,5 @@
 """The pages and files that our pages, docstrings and comments refer to exist."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -41,13 +39,13 @@ NAMED = re.compile(r"`(?:python )?((?:docs|benchmarks|examples|data)/[\w./-]+\.\
 PAGE = re.compile(r"\bdocs/(?:[\w-]+/)*[\w-]+\.md\b")
 
 
-def text(page: str) -> str:
+def text(page):
     return (ROOT / page).read_text(encoding="utf-8")
 
 
-def anchors(page: str) -> set[str]:
+def anchors(page):
     """Return what a page's headings are called in links: as on GitHub."""
-    found: dict[str, int] = {}
+    found = {}
     names = set()
     for heading in re.findall(r"^#+ +(.+?) *$", re.sub(r"(?ms)^```.*?^```", "", text(page)), re.M):
         name = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -56,7 +54,7 @@ def anchors(page: str) -> set[str]:
     return names
 
 
-def broken(page: str) -> list[str]:
+def broken(page):
     """Return the links of a page that lead nowhere."""
     links = [(link, (ROOT / page).parent) for link in LINK.findall(text(page))]
     links += [(path + anchor, ROOT) for path, anchor in NAMED.findall(text(page))]

@@ -1,9 +1,5 @@
 """A log's jobs on a machine: units, queues, constraints, and exactly the jobs that never fit."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -12,19 +8,13 @@ from hypothesis import strategies as st
 from cpsched import systems, traces
 from cpsched.base.types import MISSING, UNBOUNDED, JobType, Split
 from cpsched.errors import ConfigError
-from cpsched.mapping import Fitted, fit
+from cpsched.mapping import fit
 from cpsched.mapping.classes import Constraint, parse
 from cpsched.model.distinct import by_appearance, distinct
 from cpsched.model.workload import Workload
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from pathlib import Path
 
-    from cpsched.model.system import System
-
-
-def machine(log: str = "", *, queues: str = "", head: str = "") -> System:
+def machine(log="", *, queues="", head=""):
     """Three nodes of 4 cores and 8 MB, one of 8 cores, 16 MB and 2 GPUs."""
     return systems.parse(
         f"""
@@ -53,10 +43,10 @@ def machine(log: str = "", *, queues: str = "", head: str = "") -> System:
     )
 
 
-def jobs(**columns: Any) -> Workload:
+def jobs(**columns):
     """Jobs of one core each, an hour long, unless said."""
     num_jobs = next(len(value) for name, value in columns.items() if name != "resources")
-    given: dict[str, Any] = {
+    given = {
         "units": [1] * num_jobs,
         "request": [[1]] * num_jobs,
         "resources": ("core",),
@@ -72,21 +62,21 @@ def jobs(**columns: Any) -> Workload:
     )
 
 
-def processors(counts: list[int], memory: list[int] | None = None, **columns: Any) -> Workload:
+def processors(counts, memory=None, **columns):
     """Jobs of a log that only counts processors."""
     if memory is not None:
         columns |= {"request": [[1, kb] for kb in memory], "resources": ("core", "mem")}
     return jobs(units=counts, layout="processors", **columns)
 
 
-def reasons(fitted: Fitted) -> dict[int, str]:
+def reasons(fitted):
     return dict(fitted.rejected)
 
 
 # --- processors to units ---------------------------------------------------------------------
 
 
-def test_pool_merges_each_group_into_one_node() -> None:
+def test_pool_merges_each_group_into_one_node():
     fitted = fit(processors([1, 20, 21]), machine('processors = "pool"'))
     assert fitted.system.node_names == ("thin", "fat")
     assert fitted.system.capacity.tolist() == [[12, 0, 24000], [8, 2, 16000]]
@@ -101,7 +91,7 @@ def test_pool_merges_each_group_into_one_node() -> None:
     )
 
 
-def test_pool_sums_the_memory_of_its_nodes() -> None:
+def test_pool_sums_the_memory_of_its_nodes():
     """A processor may take more memory from a pool than any one node has."""
     system = machine('processors = "pool"')
     fitted = fit(processors([1, 1, 3], memory=[24000, 24001, 8001]), system)
@@ -109,7 +99,7 @@ def test_pool_sums_the_memory_of_its_nodes() -> None:
     assert list(reasons(fitted)) == [1]
 
 
-def test_pool_keeps_the_nodes_of_a_log_that_knows_them() -> None:
+def test_pool_keeps_the_nodes_of_a_log_that_knows_them():
     fitted = fit(jobs(units=[4], nodes_min=[4]), machine('processors = "pool"'))
     assert fitted.system.num_nodes == 4
     assert fitted.rejected == ()
@@ -118,7 +108,7 @@ def test_pool_keeps_the_nodes_of_a_log_that_knows_them() -> None:
 THIN = '[[queues]]\nname = "q"\ngroups = ["thin"]\n'
 
 
-def test_whole_nodes_round_up_and_share_memory_evenly() -> None:
+def test_whole_nodes_round_up_and_share_memory_evenly():
     workload = processors([3, 4, 5, 12, 13], memory=[2000] * 5, queue=["q"] * 5)
     fitted = fit(workload, machine('processors = "whole-nodes"', queues=THIN))
     assert fitted.workload.units.tolist() == [1, 1, 2, 3, 4]
@@ -137,12 +127,12 @@ def test_whole_nodes_round_up_and_share_memory_evenly() -> None:
     assert fitted.rejected == ((4, "needs 4 nodes, 3 eligible nodes can hold a unit"),)
 
 
-def test_whole_nodes_need_nodes_of_one_size() -> None:
+def test_whole_nodes_need_nodes_of_one_size():
     with pytest.raises(ConfigError, match=r"system m: whole nodes of job j0 .* 4 or 8 cores"):
         fit(processors([3]), machine('processors = "whole-nodes"'))
 
 
-def test_packed_takes_as_few_nodes_as_hold_the_processors() -> None:
+def test_packed_takes_as_few_nodes_as_hold_the_processors():
     workload = processors([1, 4, 5, 12, 13], queue=["q"] * 5)
     fitted = fit(workload, machine('processors = "packed"', queues=THIN))
     assert fitted.workload.units.tolist() == [1, 4, 5, 12, 13]
@@ -152,7 +142,7 @@ def test_packed_takes_as_few_nodes_as_hold_the_processors() -> None:
     assert list(reasons(fitted)) == [4]
 
 
-def test_packed_counts_memory_when_it_says_how_many_nodes() -> None:
+def test_packed_counts_memory_when_it_says_how_many_nodes():
     """With 3000 KB a processor, a node of 8000 KB holds two."""
     workload = processors([4, 6, 7, 1], memory=[3000, 3000, 3000, 8001], queue=["q"] * 4)
     fitted = fit(workload, machine('processors = "packed"', queues=THIN))
@@ -164,14 +154,14 @@ def test_packed_counts_memory_when_it_says_how_many_nodes() -> None:
     }
 
 
-def test_packed_on_unlike_nodes_lies_between_the_roomiest_and_the_smallest() -> None:
+def test_packed_on_unlike_nodes_lies_between_the_roomiest_and_the_smallest():
     fitted = fit(processors([8, 9, 20]), machine('processors = "packed"'))
     assert fitted.workload.nodes_min.tolist() == [1, 2, 3]
     assert fitted.workload.nodes_max.tolist() == [2, 3, 5]
     assert fitted.rejected == ()
 
 
-def test_counted_processors_need_a_mapping() -> None:
+def test_counted_processors_need_a_mapping():
     with pytest.raises(ConfigError, match=r"processors in .log. to one of: pool, whole-nodes, pac"):
         fit(processors([1]), machine())
 
@@ -179,7 +169,7 @@ def test_counted_processors_need_a_mapping() -> None:
 # --- resource kinds ---------------------------------------------------------------------------
 
 
-def test_amounts_follow_the_systems_kinds() -> None:
+def test_amounts_follow_the_systems_kinds():
     workload = jobs(
         request=[[100, 2]], per_node=[[5, 0]], per_node_max=[[7, 0]], resources=("mem", "core")
     )
@@ -190,7 +180,7 @@ def test_amounts_follow_the_systems_kinds() -> None:
     assert fitted.workload.per_node_max.tolist() == [[0, 0, 7]]
 
 
-def test_kind_the_system_lacks_is_a_reason() -> None:
+def test_kind_the_system_lacks_is_a_reason():
     workload = jobs(
         request=[[1, 0], [1, 2], [1, 0], [1, 0]],
         per_node=[[0, 0], [0, 0], [0, 1], [0, 0]],
@@ -205,7 +195,7 @@ def test_kind_the_system_lacks_is_a_reason() -> None:
     assert fitted.workload.num_jobs == 4
 
 
-def test_memory_is_dropped_where_the_system_says_so() -> None:
+def test_memory_is_dropped_where_the_system_says_so():
     workload = jobs(request=[[1, 99999]], resources=("core", "mem"))
     assert reasons(fit(workload, machine())) == {
         0: "one unit needs 99999 KB mem, no eligible node has more than 16000"
@@ -232,7 +222,7 @@ users = ["ann", "staff"]
 """
 
 
-def test_queues_are_renamed_and_coded_anew() -> None:
+def test_queues_are_renamed_and_coded_anew():
     system = machine('[log.queues]\n"7" = "short"\n"8" = "short"', queues=QUEUES)
     workload = jobs(queue=["8", "long", None, "7"], requested_time=[9] * 4)
     fitted = fit(workload, system)
@@ -243,22 +233,22 @@ def test_queues_are_renamed_and_coded_anew() -> None:
     assert fitted.eligible.tolist() == [[True, True, True, False], [True] * 4]
 
 
-def test_partition_may_name_the_queue() -> None:
+def test_partition_may_name_the_queue():
     system = machine('queue_field = "partition"', queues=QUEUES)
     fitted = fit(jobs(queue=["x"], partition=["long"], requested_time=[9]), system)
     assert fitted.workload.queue.decode() == ["long"]
 
 
-def test_system_without_queues_takes_any() -> None:
+def test_system_without_queues_takes_any():
     assert fit(jobs(queue=["x", None]), machine()).workload.queue.decode() == ["x", None]
 
 
-def test_queue_the_system_does_not_have_is_an_error() -> None:
+def test_queue_the_system_does_not_have_is_an_error():
     with pytest.raises(ConfigError, match=r"job j1 is in queue 'x\\n'.* it has: short, long, own"):
         fit(jobs(queue=["own", "x\n"]), machine(queues=QUEUES))
 
 
-def test_missing_time_is_the_queues_default_then_its_limit_then_the_systems() -> None:
+def test_missing_time_is_the_queues_default_then_its_limit_then_the_systems():
     system = machine(queues=QUEUES, head="default_time = 7")
     workload = jobs(
         queue=["long", "short", "own", None, "long"],
@@ -270,20 +260,20 @@ def test_missing_time_is_the_queues_default_then_its_limit_then_the_systems() ->
     assert fitted.workload.requested_time_assumed.tolist() == [True, True, True, True, False]
 
 
-def test_missing_time_without_any_default_is_an_error() -> None:
+def test_missing_time_without_any_default_is_an_error():
     workload = jobs(queue=["long", "own", None], requested_time=[MISSING] * 3)
     with pytest.raises(ConfigError, match=r"job j1 has no .* \(2 jobs have none\); set def"):
         fit(workload, machine(queues=QUEUES))
 
 
-def test_queue_limit_rejects_unless_told_not_to() -> None:
+def test_queue_limit_rejects_unless_told_not_to():
     workload = jobs(queue=["short", "short"], requested_time=[100, 101])
     system = machine(queues=QUEUES)
     assert fit(workload, system).rejected == ((1, "requested 101 s, queue short allows 100 s"),)
     assert fit(workload, system, enforce_limits=False).rejected == ()
 
 
-def test_queue_admits_listed_users_and_groups() -> None:
+def test_queue_admits_listed_users_and_groups():
     workload = jobs(
         queue=["own"] * 4, user=["ann", "bob", "bob", None], group=[None, "staff", "x", None]
     )
@@ -312,14 +302,12 @@ def test_queue_admits_listed_users_and_groups() -> None:
         (":", (), False),
     ],
 )
-def test_constraint_string_is_read(
-    text: str, required: tuple[tuple[str, ...], ...], exclusive: bool
-) -> None:
+def test_constraint_string_is_read(text, required, exclusive):
     assert parse(text) == Constraint(required, exclusive)
 
 
 @pytest.mark.parametrize("text", ["1:ppn=1+2:ppn=2", "a*2", "[a|b]", "(a&b)|c", "a#shared"])
-def test_constraint_that_cannot_be_honoured_says_so(text: str) -> None:
+def test_constraint_that_cannot_be_honoured_says_so(text):
     assert parse(text).problem is not None
 
 
@@ -338,13 +326,13 @@ def test_constraint_that_cannot_be_honoured_says_so(text: str) -> None:
         ("slow:^t1:^t3.site", [1]),
     ],
 )
-def test_constraint_picks_its_nodes(text: str, nodes: list[int]) -> None:
+def test_constraint_picks_its_nodes(text, nodes):
     fitted = fit(jobs(constraint=[text]), machine())
     assert np.flatnonzero(fitted.eligible[0]).tolist() == nodes
     assert fitted.rejected == ()
 
 
-def test_constraint_nobody_satisfies_is_a_reason() -> None:
+def test_constraint_nobody_satisfies_is_a_reason():
     workload = jobs(constraint=["slow:fast", "gone|lost", "a+b", None, "fast#excl"])
     fitted = fit(workload, machine())
     assert fitted.rejected == (
@@ -357,21 +345,21 @@ def test_constraint_nobody_satisfies_is_a_reason() -> None:
     assert fitted.workload.exclusive.tolist() == [False, False, False, False, True]
 
 
-def test_constraint_meets_the_queues_groups() -> None:
+def test_constraint_meets_the_queues_groups():
     workload = jobs(queue=["short"], constraint=["fast"], requested_time=[9])
     assert reasons(fit(workload, machine(queues=QUEUES))) == {
         0: "no node of its queue satisfies the constraint 'fast'"
     }
 
 
-def test_constraints_may_be_ignored() -> None:
+def test_constraints_may_be_ignored():
     fitted = fit(jobs(constraint=["gone#excl", "a+b"]), machine('constraints = "ignore"'))
     assert fitted.rejected == ()
     assert not fitted.workload.exclusive.any()
     assert fitted.eligible.all()
 
 
-def test_hostile_constraint_stays_on_one_line() -> None:
+def test_hostile_constraint_stays_on_one_line():
     (reason,) = reasons(fit(jobs(constraint=["x\n" * 500]), machine())).values()
     assert "\n" not in reason
     assert len(reason) < 120
@@ -398,12 +386,12 @@ def test_hostile_constraint_stays_on_one_line() -> None:
         ),
     ],
 )
-def test_reason_names_what_does_not_fit(columns: dict[str, Any], reason: str) -> None:
+def test_reason_names_what_does_not_fit(columns, reason):
     (found,) = reasons(fit(jobs(**columns), machine())).values()
     assert found.startswith(reason)
 
 
-def test_kinds_that_never_meet_on_one_node_are_a_reason() -> None:
+def test_kinds_that_never_meet_on_one_node_are_a_reason():
     """16000 KB and 5 cores exist, but not 16000 KB beside 5 cores of the fat node's share."""
     system = systems.parse(
         'resources = ["core", "mem"]\n'
@@ -416,7 +404,7 @@ def test_kinds_that_never_meet_on_one_node_are_a_reason() -> None:
     }
 
 
-def test_contiguous_job_needs_neighbours() -> None:
+def test_contiguous_job_needs_neighbours():
     """``t1 t2 t3 f1``: without t2, two thin nodes are not neighbours, t3 and f1 are."""
     workload = jobs(
         units=[8, 12, 13],
@@ -429,14 +417,14 @@ def test_contiguous_job_needs_neighbours() -> None:
     )
 
 
-def test_empty_workload_fits() -> None:
+def test_empty_workload_fits():
     fitted = fit(jobs(units=np.zeros(0, dtype=np.int64), request=np.zeros((0, 1))), machine())
     assert fitted.workload.num_jobs == 0
     assert fitted.eligible.shape == (0, 4)
     assert fitted.rejected == ()
 
 
-def spread(units: int, num_nodes: int) -> Iterator[tuple[int, ...]]:
+def spread(units, num_nodes):
     """Yield every way to put units on nodes."""
     if num_nodes == 1:
         yield (units,)
@@ -446,7 +434,7 @@ def spread(units: int, num_nodes: int) -> Iterator[tuple[int, ...]]:
             yield (here, *rest)
 
 
-def brute_force(capacity: Any, eligible: Any, job: dict[str, Any]) -> bool:
+def brute_force(capacity, eligible, job):
     """Try every number of units on every node."""
     units, request, per_node = job["units"], job["request"], job["per_node"]
     for placed in spread(units, len(capacity)):
@@ -491,9 +479,7 @@ node_strategy = st.tuples(st.integers(1, 4), st.integers(0, 4), st.sampled_from(
     nodes=st.lists(node_strategy, min_size=1, max_size=4),
     wanted=st.lists(job_strategy, min_size=1, max_size=6),
 )
-def test_rejected_are_exactly_the_jobs_no_placement_fits(
-    nodes: list[tuple[int, int, str]], wanted: list[dict[str, Any]]
-) -> None:
+def test_rejected_are_exactly_the_jobs_no_placement_fits(nodes, wanted):
     system = small(nodes)
     fitted = fit(small_jobs(wanted), system)
     found = reasons(fitted)
@@ -508,9 +494,7 @@ def test_rejected_are_exactly_the_jobs_no_placement_fits(
     nodes=st.lists(node_strategy, min_size=1, max_size=4),
     wanted=st.lists(job_strategy, min_size=1, max_size=6),
 )
-def test_all_sizes_within_its_bounds_fit_and_no_larger_one(
-    nodes: list[tuple[int, int, str]], wanted: list[dict[str, Any]]
-) -> None:
+def test_all_sizes_within_its_bounds_fit_and_no_larger_one(nodes, wanted):
     """Of jobs that may have any size; a setting may allow more than the machine has."""
     system = small(nodes)
     fitted = fit(small_jobs(wanted), system, malleable="least=0,most=1000")
@@ -535,7 +519,7 @@ def test_all_sizes_within_its_bounds_fit_and_no_larger_one(
             assert fits == (fewest <= size <= most), (job, fewest, most)
 
 
-def small_jobs(wanted: list[dict[str, Any]]) -> Workload:
+def small_jobs(wanted):
     """Jobs as drawn, which have ``nodes_max`` afterwards."""
     for job in wanted:
         job["nodes_max"] = job["nodes_min"] + job["nodes_more"]
@@ -543,7 +527,7 @@ def small_jobs(wanted: list[dict[str, Any]]) -> Workload:
     return jobs(resources=("core", "gpu"), **columns)
 
 
-def small(nodes: list[tuple[int, int, str]]) -> System:
+def small(nodes):
     """A machine of nodes with so many cores and GPUs and such features."""
     entries = "".join(
         f'[[nodes]]\ngroup = "g"\ncount = 1\ncore = {core}\n'
@@ -560,7 +544,7 @@ def small(nodes: list[tuple[int, int, str]]) -> System:
 
 
 @given(st.lists(st.tuples(st.integers(-2, 2), st.integers(0, 1)), max_size=30))
-def test_distinct_rows_are_found(rows: list[tuple[int, int]]) -> None:
+def test_distinct_rows_are_found(rows):
     table = np.asarray(rows, dtype=np.int64).reshape(len(rows), 2)
     code, first = distinct([*table.T], len(rows))
     assert len(first) == len(set(rows))
@@ -568,7 +552,7 @@ def test_distinct_rows_are_found(rows: list[tuple[int, int]]) -> None:
     assert all(rows.index(rows[row]) == row for row in first)
 
 
-def test_distinct_survives_many_wide_columns() -> None:
+def test_distinct_survives_many_wide_columns():
     """The product of the columns' sizes is beyond 64 bits."""
     column = np.arange(2000)
     code, first = distinct([column, column[::-1], column, column, column, column, column], 2000)
@@ -596,7 +580,7 @@ def test_distinct_survives_many_wide_columns() -> None:
         ("ub-hpc-week.ext.csv.gz", "ub-hpc", 0),
     ],
 )
-def test_real_log_fits_its_machine(shared: Path, file: str, name: str, rejected: int) -> None:
+def test_real_log_fits_its_machine(shared, file, name, rejected):
     """As many as docs/reference/system-files.md says; 2595 is what the traces' README counts for Graham."""
     fitted = fit(traces.read(shared / "traces" / file), systems.load(name))
     assert len(fitted.rejected) == rejected
@@ -609,7 +593,7 @@ def test_values_are_numbered_as_they_appear():
     assert [len(found) for found in by_appearance(np.array([], dtype=np.int64))] == [0, 0]
 
 
-def test_a_share_of_the_jobs_may_be_restarted() -> None:
+def test_a_share_of_the_jobs_may_be_restarted():
     """The same jobs whenever a log is mapped; what a log says itself stays unless asked."""
     log = jobs(units=[1] * 400)
     system = machine('processors = "pool"')
@@ -627,7 +611,7 @@ def test_a_share_of_the_jobs_may_be_restarted() -> None:
 # --- jobs that may change size ---------------------------------------------------------------
 
 
-def bounds(fitted: Fitted, kind: JobType = JobType.MALLEABLE) -> list[tuple[int, int]]:
+def bounds(fitted, kind=JobType.MALLEABLE):
     """Return fewest and most units of each job, after a look at who may change size at all."""
     workload = fitted.workload
     changing = workload.units_min < workload.units_max
@@ -635,7 +619,7 @@ def bounds(fitted: Fitted, kind: JobType = JobType.MALLEABLE) -> list[tuple[int,
     return list(zip(workload.units_min.tolist(), workload.units_max.tolist(), strict=True))
 
 
-def test_a_share_of_the_jobs_may_change_size() -> None:
+def test_a_share_of_the_jobs_may_change_size():
     """The same jobs whenever a log is mapped, and none but those when more of them may."""
     log, system = jobs(units=[2] * 400), machine()
     few, many, every = (
@@ -656,7 +640,7 @@ def test_a_share_of_the_jobs_may_change_size() -> None:
     assert 0.1 < restartable[chosen].mean() < 0.35
 
 
-def test_bounds_are_multiples_of_the_units() -> None:
+def test_bounds_are_multiples_of_the_units():
     """Rounded towards the job's own size, never below one unit, exactly: 0.1 x 30 is 3."""
     log = jobs(units=[1, 3, 10, 20])
     assert bounds(fit(log, machine(), malleable="")) == [(1, 2), (2, 6), (5, 20), (10, 20)]
@@ -668,7 +652,7 @@ def test_bounds_are_multiples_of_the_units() -> None:
     ]
 
 
-def test_nodes_follow_units() -> None:
+def test_nodes_follow_units():
     """Of whole nodes, of processors packed on nodes, and of a node alone for each unit."""
     queues = '[[queues]]\nname = "q"\ngroups = ["thin"]'
     whole = machine('processors = "whole-nodes"', queues=queues)
@@ -697,7 +681,7 @@ def test_nodes_follow_units() -> None:
         {"exclusive": True, "nodes_min": 1, "nodes_max": 1},
     ],
 )
-def test_jobs_that_need_more_than_a_number_of_units_stay_rigid(needs: dict[str, Any]) -> None:
+def test_jobs_that_need_more_than_a_number_of_units_stay_rigid(needs):
     """The first of two jobs asks for it, the second does not."""
     neutral = {"nodes_max": UNBOUNDED, "nodes_min": 1}
     columns = {name: [value, neutral.get(name, 0)] for name, value in needs.items()}
@@ -707,7 +691,7 @@ def test_jobs_that_need_more_than_a_number_of_units_stay_rigid(needs: dict[str, 
     assert found.units_max.tolist() == [2, 4]
 
 
-def test_a_rigid_job_has_the_units_it_asks_for() -> None:
+def test_a_rigid_job_has_the_units_it_asks_for():
     """Whatever bounds a table gives it; those of a malleable job stay, within the machine."""
     log = jobs(
         units=[4, 4, 4],
@@ -726,7 +710,7 @@ def test_a_rigid_job_has_the_units_it_asks_for() -> None:
     assert bounds(fit(log, machine(), malleable="share=0")) == [(4, 4)] * 3
 
 
-def test_a_job_that_only_fits_at_a_smaller_size_is_rejected() -> None:
+def test_a_job_that_only_fits_at_a_smaller_size_is_rejected():
     """A dispatcher that knows no other size than the one asked for could never start it."""
     found = fit(jobs(units=[20, 21]), machine(), malleable="")
     assert [row for row, _ in found.rejected] == [1]
@@ -749,7 +733,7 @@ def test_a_job_that_only_fits_at_a_smaller_size_is_rejected() -> None:
         ("malleable", "cost=-1", "cost is -1, must be from 0 to"),
     ],
 )
-def test_settings_that_make_no_sense(setting: str, text: str, message: str) -> None:
+def test_settings_that_make_no_sense(setting, text, message):
     with pytest.raises(ConfigError, match=message):
         fit(jobs(units=[1]), machine('processors = "pool"'), **{setting: text})
 
@@ -769,7 +753,7 @@ users = ["ann"]
 """
 
 
-def test_a_job_in_several_queues_may_use_the_nodes_of_all_that_take_it() -> None:
+def test_a_job_in_several_queues_may_use_the_nodes_of_all_that_take_it():
     fitted = fit(
         jobs(
             units=[1, 1, 1],
@@ -785,18 +769,18 @@ def test_a_job_in_several_queues_may_use_the_nodes_of_all_that_take_it() -> None
     assert fitted.workload.exclusive.tolist() == [False, False, True]
 
 
-def test_a_job_that_none_of_its_queues_takes_is_rejected() -> None:
+def test_a_job_that_none_of_its_queues_takes_is_rejected():
     long = jobs(units=[1], queue=["short,fat"], user=["bob"], requested_time=[601])
     ((_, reason),) = fit(long, machine(queues=PARTITIONS)).rejected
     assert reason == "user 'bob' is not allowed in queue fat, which takes: ann"
 
 
-def test_a_job_without_a_queue_is_in_the_default_one() -> None:
+def test_a_job_without_a_queue_is_in_the_default_one():
     fitted = fit(jobs(units=[1], requested_time=[60]), machine(queues=PARTITIONS))
     assert fitted.workload.queue.decode() == ["short"]
 
 
-def test_queues_bound_the_nodes_of_their_jobs() -> None:
+def test_queues_bound_the_nodes_of_their_jobs():
     fitted = fit(
         jobs(units=[2, 3], nodes_min=[1, 3], requested_time=[60, 60]), machine(queues=PARTITIONS)
     )

@@ -1,7 +1,5 @@
 """Pages of measurements show their data files whole, draw few conclusions, and name scripts that exist."""
 
-from __future__ import annotations
-
 import csv
 import re
 from collections import Counter
@@ -19,7 +17,7 @@ pages = pytest.mark.parametrize("page", PAGES, ids=[path.stem for path in PAGES]
 SCRIPT = re.compile(r"\b(?:benchmarks|data)/[\w./-]+\.(?:py|toml|jsonl)\b")
 
 
-def tables(page: Path) -> list[Path]:
+def tables(page):
     """Return the data files of a page's tables, as Markdown's own rules find them."""
     text = page.read_text(encoding="utf-8")
     blocks = [block for block in MarkdownIt().parse(text) if block.type == "fence"]

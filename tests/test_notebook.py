@@ -1,7 +1,5 @@
 """The notebook of the documentation runs from its first cell to its last, and is quick."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What pyproject.toml declares is what the code imports."""
 
-from __future__ import annotations
-
 import ast
 import re
 import sys

@@ -1,7 +1,5 @@
 """What predictions may carry besides three runtimes: quantiles, and chances to end soon."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tiny import machine

@@ -1,13 +1,10 @@
 """The tables of campaigns: ratios to the baseline's run of the same seed."""
 
-from __future__ import annotations
-
 import json
 import sys
 import tomllib
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -19,7 +16,7 @@ BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 
 @pytest.fixture
-def ratios(monkeypatch: pytest.MonkeyPatch) -> Any:
+def ratios(monkeypatch):
     """The benchmark."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     return import_module("ratios")
@@ -40,11 +37,7 @@ def printed(ratios, monkeypatch, capsys):
     return run
 
 
-def campaign(
-    folder: Path,
-    figures: dict[tuple[str, str, str, int], tuple[float, float]],
-    predictor_of_base: str | None = "W",
-) -> Path:
+def campaign(folder, figures, predictor_of_base="W"):
     """
     Write a campaign's folder: slowdown and tail by (log, dispatcher, predictor, seed).
 
@@ -166,14 +159,14 @@ def test_logs_apart_have_intervals_and_places(printed, tmp_path):
     ]  # fmt: skip
 
 
-def test_one_pair_has_no_interval_and_zeros_no_ratio(ratios: Any) -> None:
+def test_one_pair_has_no_interval_and_zeros_no_ratio(ratios):
     """There is no spread of one number, and no ratio to nothing."""
     assert ratios.shown(ratio([3], [2])) == "1.500"
     assert ratios.shown(ratio([1, 0], [1, 1])) == "-"
     assert ratios.shown(ratio([], [])) == "-"
 
 
-def test_places_tell_who_is_not_behind(ratios: Any) -> None:
+def test_places_tell_who_is_not_behind(ratios):
     """One is better in every run, one now and then."""
     values = {"a": [10, 11, 12], "b": [10.1, 10.9, 12.1], "c": [20, 22, 25]}
     assert ratios.places(values) == {"a": "first", "b": "tied"}
@@ -187,7 +180,7 @@ def test_what_is_no_campaign_is_one_line(printed, tmp_path):
 
 
 @pytest.mark.parametrize("file", sorted(BENCHMARKS.glob("*.toml")), ids=lambda file: file.stem)
-def test_the_studies_are_studies(file: Path, tmp_path: Path) -> None:
+def test_the_studies_are_studies(file, tmp_path):
     """With small files in place of the logs they name, which are not shipped."""
     study = tmp_path / "benchmarks" / file.name
     study.parent.mkdir()
@@ -200,7 +193,7 @@ def test_the_studies_are_studies(file: Path, tmp_path: Path) -> None:
     assert tasks_of(load_study(study))
 
 
-def test_jobs_that_change_size_are_compared_with_rigid_ones(tmp_path: Path) -> None:
+def test_jobs_that_change_size_are_compared_with_rigid_ones(tmp_path):
     """Each log has one EASY without malleable jobs, and all else with some of them."""
     file = BENCHMARKS / "malleable.toml"
     (tmp_path / file.name).write_text(file.read_text())

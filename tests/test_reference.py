@@ -1,7 +1,5 @@
 """What the reference says of files is what the code writes."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -17,7 +15,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "run-folder.
 SOMETIMES = {"leaving", "known"}
 
 
-def _named(section: str) -> list[str]:
+def _named(section):
     """Return what the first column of a section's table names."""
     pattern = rf"^##? {re.escape(section)}\n(.*?)(?=^##+ |\Z)"
     (text,) = re.findall(pattern, PAGE.read_text("utf-8"), re.MULTILINE | re.DOTALL)
@@ -26,7 +24,7 @@ def _named(section: str) -> list[str]:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory) -> Path:
+def folder(tmp_path_factory):
     """A run in which a node was down."""
     made = tmp_path_factory.mktemp("run")
     outages = made / "outages.csv"
@@ -42,16 +40,16 @@ def folder(tmp_path_factory) -> Path:
 @pytest.mark.parametrize(
     "file", ["jobs.parquet", "allocations.parquet", "queue.parquet", "outages.parquet"]
 )
-def test_columns_are_those_of_the_page(file: str, folder: Path) -> None:
+def test_columns_are_those_of_the_page(file, folder):
     """By name and in their order; ``amount.R`` is a column for each resource."""
     written = [re.sub(r"\.\w+$", ".R", name) for name in pq.read_schema(folder / file).names]
     named = [name for name in _named(f"`{file}`") if name not in SOMETIMES]
     assert list(dict.fromkeys(written)) == named
 
 
-def test_keys_of_run_json_are_those_of_the_page(folder: Path) -> None:
+def test_keys_of_run_json_are_those_of_the_page(folder):
     assert set(json.loads((folder / "run.json").read_text())) == set(_named("`run.json`"))
 
 
-def test_files_are_those_of_the_page(folder: Path) -> None:
+def test_files_are_those_of_the_page(folder):
     assert {file.name for file in folder.iterdir()} == set(_named("The files of a run"))

@@ -1,7 +1,5 @@
 """Names to things, with plug-ins that are written to a folder and found as installed ones are."""
 
-from __future__ import annotations
-
 import importlib
 import re
 import sys

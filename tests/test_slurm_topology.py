@@ -1,7 +1,5 @@
 """Machines whose topology is one of Slurm's files."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -67,7 +65,7 @@ YAML = """\
 def load(tmp_path):
     """Write a system with a Slurm file beside it, and read it."""
 
-    def read(text: str, name: str = "topology.conf", more: str = "") -> System:
+    def read(text, name="topology.conf", more=""):
         (tmp_path / name).write_text(text)
         (path := tmp_path / "m.toml").write_text(SYSTEM.replace("FILE", name) + more)
         return systems.load(path)
@@ -225,14 +223,14 @@ def test_hosts_are_listed(text, names):
     assert expand(compress(names), 9) == names
 
 
-def test_names_are_compressed() -> None:
+def test_names_are_compressed():
     assert compress(["c08", "c09", "c10", "c12", "g9", "g10", "login"]) == (
         "c[08-10,12],g[9-10],login"
     )
     assert compress(["a1-ib", "a2-ib"]) == "a[1-2]-ib"
 
 
-def test_nodes_are_ordered_by_number() -> None:
+def test_nodes_are_ordered_by_number():
     assert sorted(["n10", "n9", "m", "n9x2", "n9x10"], key=natural) == [
         *("m", "n9", "n9x2", "n9x10", "n10")
     ]

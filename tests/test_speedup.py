@@ -1,7 +1,5 @@
 """How fast jobs get on with other numbers of units."""
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 from hypothesis import given
@@ -14,7 +12,7 @@ SERIAL = st.integers(0, MILLION)
 
 
 @given(SIZES, SIZES, SERIAL)
-def test_speed_is_that_of_amdahl_s_law(units: int, preferred: int, serial: int) -> None:
+def test_speed_is_that_of_amdahl_s_law(units, preferred, serial):
     f = Fraction(serial, MILLION)
     law = (f + (1 - f) / preferred) / (f + (1 - f) / units)
     speed = Fraction(parts_per_second(units, preferred, serial), parts_of_second(preferred, serial))
@@ -23,13 +21,11 @@ def test_speed_is_that_of_amdahl_s_law(units: int, preferred: int, serial: int) 
 
 
 @given(SIZES, SERIAL, st.integers(0, 10**8))
-def test_on_the_units_it_prefers_a_job_takes_its_runtime(
-    preferred: int, serial: int, seconds: int
-) -> None:
+def test_on_the_units_it_prefers_a_job_takes_its_runtime(preferred, serial, seconds):
     assert seconds_on(preferred, seconds, preferred, serial) == seconds
 
 
-def test_half_the_units_take_twice_as_long_where_all_is_shared() -> None:
+def test_half_the_units_take_twice_as_long_where_all_is_shared():
     assert seconds_on(4, 100, 8, 0) == 200
     # A tenth alone: 0.1 + 0.9 / 4 instead of 0.1 + 0.9 / 8.
     assert seconds_on(4, 100, 8, 100_000) == 153

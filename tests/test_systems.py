@@ -1,7 +1,5 @@
 """System files: the shipped machines, the format, and every way to get it wrong."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -49,16 +47,16 @@ SHIPPED = {
 }
 
 
-def parse(text: str, head: str = "") -> System:
+def parse(text, head=""):
     return systems.parse(head + SMALL + text, where="x.toml", name="x")
 
 
-def test_names_are_the_shipped_machines() -> None:
+def test_names_are_the_shipped_machines():
     assert systems.names() == sorted(SHIPPED)
 
 
 @pytest.mark.parametrize("name", SHIPPED)
-def test_shipped_machine_has_the_known_totals(name: str) -> None:
+def test_shipped_machine_has_the_known_totals(name):
     system = systems.load(name)
     nodes, totals = SHIPPED[name]
     assert system.name == name
@@ -68,24 +66,24 @@ def test_shipped_machine_has_the_known_totals(name: str) -> None:
     assert system.default_expected_wait is not None
 
 
-def test_unknown_name_lists_the_machines() -> None:
+def test_unknown_name_lists_the_machines():
     with pytest.raises(UnknownNameError, match=r"no system is called 'eurorra'.*Did you mean 'eu"):
         systems.load("eurorra")
 
 
-def test_path_is_read_as_a_path(tmp_path: Path) -> None:
+def test_path_is_read_as_a_path(tmp_path):
     file = tmp_path / "mine.toml"
     file.write_text(SMALL, encoding="utf-8")
     assert systems.load(file).name == "mine"
     assert systems.load(str(file)).total.tolist() == [8, 2000]
 
 
-def test_a_misspelt_key_at_the_top_is_not_a_missing_one() -> None:
+def test_a_misspelt_key_at_the_top_is_not_a_missing_one():
     with pytest.raises(ConfigError, match=r"resource: .*Did you mean 'resources'\?"):
         systems.parse('resource = ["core"]\n[[nodes]]\ngroup = "a"\ncount = 1\ncore = 1\n')
 
 
-def test_missing_file_is_named(tmp_path: Path) -> None:
+def test_missing_file_is_named(tmp_path):
     with pytest.raises(ConfigError, match=r"none\.toml: cannot be read: No such file"):
         systems.load(str(tmp_path / "none.toml"))
     with pytest.raises(ConfigError, match="cannot be read"):
@@ -96,17 +94,17 @@ def test_missing_file_is_named(tmp_path: Path) -> None:
         systems.load(file)
 
 
-def test_broken_toml_says_where() -> None:
+def test_broken_toml_says_where():
     with pytest.raises(ConfigError, match=r"x\.toml: is not valid TOML: .*line 2, column"):
         systems.parse("a = 1\nb =\n", where="x.toml")
 
 
-def test_capacity_is_read_only() -> None:
+def test_capacity_is_read_only():
     with pytest.raises(ValueError, match="read-only"):
         parse("").capacity[0, 0] = 5
 
 
-def test_ids_and_counts_share_the_line() -> None:
+def test_ids_and_counts_share_the_line():
     """Counted entries take the positions that ids leave, in file order."""
     system = systems.parse(
         """
@@ -133,7 +131,7 @@ def test_ids_and_counts_share_the_line() -> None:
     assert system.capacity[:, 0].tolist() == [1, 2, 2, 1, 2, 3]
 
 
-def test_features_of_all_and_of_an_entry_add_up() -> None:
+def test_features_of_all_and_of_an_entry_add_up():
     system = parse(
         '[[nodes]]\ngroup = "b"\ncount = 1\ncore = 1\nfeatures = ["fast"]\n',
         head='features = ["linux"]\n',
@@ -149,7 +147,7 @@ def test_features_of_all_and_of_an_entry_add_up() -> None:
     ("value", "kb"),
     [("7", 7), ('"7 KB"', 7), ('"2MB"', 2048), ('"16 GB"', 16 << 20), ('"1 TB"', 1 << 30)],
 )
-def test_memory_takes_units(value: str, kb: int) -> None:
+def test_memory_takes_units(value, kb):
     system = systems.parse(SMALL.replace("mem = 1000", f"mem = {value}"))
     assert system.capacity[:, 1].tolist() == [kb, kb]
 
@@ -158,17 +156,17 @@ def test_memory_takes_units(value: str, kb: int) -> None:
     ("value", "seconds"),
     [("90", 90), ('"0:01:30"', 90), ('"6:00:00"', 21600), ('"1-00:00:00"', 86400)],
 )
-def test_times_take_clock_and_days(value: str, seconds: int) -> None:
+def test_times_take_clock_and_days(value, seconds):
     assert parse("", head=f"default_time = {value}\n").default_time == seconds
 
 
-def test_memory_counts_only_where_there_is_some() -> None:
+def test_memory_counts_only_where_there_is_some():
     assert parse("").log.memory is MemoryMapping.REQUESTED
     bare = systems.parse('resources = ["core"]\n[[nodes]]\ngroup = "a"\ncount = 1\ncore = 1\n')
     assert bare.log.memory is MemoryMapping.IGNORED
 
 
-def test_log_section_is_read() -> None:
+def test_log_section_is_read():
     system = parse(
         """
         [[queues]]
@@ -192,7 +190,7 @@ def test_log_section_is_read() -> None:
     assert system.queues["q"].users == ("ann",)
 
 
-def test_everything_optional_has_its_neutral_value() -> None:
+def test_everything_optional_has_its_neutral_value():
     system = parse("")
     assert (system.name, system.title, system.source) == ("x", "x", "not stated")
     assert system.default_time is system.default_expected_wait is None
@@ -220,7 +218,7 @@ BAD_HEADS = {
 
 
 @pytest.mark.parametrize("head", BAD_HEADS)
-def test_bad_top_level_key_is_named(head: str) -> None:
+def test_bad_top_level_key_is_named(head):
     with pytest.raises(ConfigError, match=r"^x\.toml(:1)?: " + BAD_HEADS[head]):
         parse("", head=head + "\n")
 
@@ -286,7 +284,7 @@ BAD_TABLES = {
 
 
 @pytest.mark.parametrize("text", BAD_TABLES)
-def test_bad_table_is_named(text: str) -> None:
+def test_bad_table_is_named(text):
     with pytest.raises(ConfigError, match=r"^x\.toml:\d+: .*" + BAD_TABLES[text]):
         parse(text)
 
@@ -313,7 +311,7 @@ def test_bad_table_is_named(text: str) -> None:
         ),
     ],
 )
-def test_machine_without_its_essentials_is_refused(text: str, message: str) -> None:
+def test_machine_without_its_essentials_is_refused(text, message):
     with pytest.raises(ConfigError, match=message):
         systems.parse(text)
 
@@ -353,11 +351,11 @@ queues."1" = "q"
         ("log.memory", 20), ("topology", None), ("", None),
     ],
 )  # fmt: skip
-def test_the_line_of_a_key_or_of_the_table_it_is_missing_from(place: str, line: int | None) -> None:
+def test_the_line_of_a_key_or_of_the_table_it_is_missing_from(place, line):
     assert Section.of_text(LINES, "x").error(place, "").line == line
 
 
-def test_documented_example_is_a_machine() -> None:
+def test_documented_example_is_a_machine():
     """The full example of docs/reference/system-files.md, and every shipped machine is listed there."""
     text = (
         Path(__file__).resolve().parents[1] / "docs" / "reference" / "system-files.md"
@@ -371,7 +369,7 @@ def test_documented_example_is_a_machine() -> None:
     assert all(f"| `{name}` |" in text for name in SHIPPED)
 
 
-def test_queues_have_tiers_and_say_how_they_are_preempted() -> None:
+def test_queues_have_tiers_and_say_how_they_are_preempted():
     """And what a queue does not say is not in the file of a run, so that digests stay."""
     low = '[[queues]]\nname = "low"\npreempt = "suspend"\ngrace = "0:02:00"\n'
     system = parse(low + '[[queues]]\nname = "high"\npriority_tier = 3\n')
@@ -397,7 +395,7 @@ TOPOLOGIES = {
 
 
 @pytest.mark.parametrize("section", TOPOLOGIES)
-def test_topology_is_as_its_section_says(section: str) -> None:
+def test_topology_is_as_its_section_says(section):
     system = parse("[topology]\n" + section)
     assert system.topology == TOPOLOGIES[section]
     assert System.from_dict(json.loads(json.dumps(system.to_dict()))) == system
@@ -413,11 +411,11 @@ DIGESTS = {
 
 
 @pytest.mark.parametrize("name", DIGESTS)
-def test_digest_of_a_shipped_machine_is_what_it_was(name: str) -> None:
+def test_digest_of_a_shipped_machine_is_what_it_was(name):
     assert systems.load(name).digest()[:16] == DIGESTS[name]
 
 
-def test_names_may_be_listed() -> None:
+def test_names_may_be_listed():
     text = """
     resources = ["core"]
     [[nodes]]
@@ -433,7 +431,7 @@ def test_names_may_be_listed() -> None:
     assert parser.parse(text).node_names == ("login", "g08", "g09", "c7")
 
 
-def test_a_node_that_is_not_there_is_answered_with_those_that_are() -> None:
+def test_a_node_that_is_not_there_is_answered_with_those_that_are():
     """As a short list, which is cut off where it gets long; a similar name would say little."""
     names = [f"g{number:02}" for number in range(1, 65)]
     with pytest.raises(ConfigError, match=r"no node 'g65'; its nodes are g\[01-64\]$"):

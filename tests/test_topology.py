@@ -1,7 +1,5 @@
 """Orders, groups, distances and compact sets of nodes."""
 
-from __future__ import annotations
-
 from itertools import pairwise
 
 import numpy as np

@@ -4,15 +4,12 @@ The README and the tutorials can be typed in as they stand, and show what is pri
 ``make tutorials`` puts what is printed now into the pages: the same lines, by their place.
 """
 
-from __future__ import annotations
-
 import gzip
 import os
 import re
 import shlex
 from difflib import SequenceMatcher
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -57,7 +54,7 @@ SAVED = re.compile(r"```toml\n# (\S+\.toml)\n(.*?)```", re.DOTALL)
 REWRITE = "CPSCHED_REWRITE" in os.environ
 
 
-def _missing(shown: list[str], said: list[str]) -> str | None:
+def _missing(shown, said):
     """Return the first line shown that was not printed there; ``...`` stands for any lines."""
     lines = iter(said)
     anywhere = False
@@ -74,7 +71,7 @@ def _missing(shown: list[str], said: list[str]) -> str | None:
     return None
 
 
-def _shown_now(shown: list[str], said: list[str]) -> list[str]:
+def _shown_now(shown, said):
     """Return what is printed in place of the lines shown: after ``...`` from the likest line on."""
     now, ahead, anywhere = [], 0, False
     for line in shown:
@@ -89,14 +86,14 @@ def _shown_now(shown: list[str], said: list[str]) -> list[str]:
     return now
 
 
-def _likeness(one: str, other: str) -> float:
+def _likeness(one, other):
     words = [re.sub(r"\d", "0", line) for line in (one, other)]
     return SequenceMatcher(None, *words, autojunk=False).ratio()
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES)
-def test_what_the_page_shows_is_true(page: str, tmp_path: Path, monkeypatch, capsys) -> None:
+def test_what_the_page_shows_is_true(page, tmp_path, monkeypatch, capsys):
     text = (ROOT / page).read_text("utf-8")
     if page == "README.md":
         (tmp_path / "cluster.toml").write_text(MACHINE)
@@ -133,13 +130,13 @@ def test_what_the_page_shows_is_true(page: str, tmp_path: Path, monkeypatch, cap
         (ROOT / page).write_text(CONSOLE.sub(lambda _: next(replaced), text), "utf-8")
 
 
-def test_python_of_the_readme_runs(tmp_path: Path, monkeypatch) -> None:
+def test_python_of_the_readme_runs(tmp_path, monkeypatch):
     (block,) = re.findall(
         r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
     )
     (tmp_path / "jobs.swf.gz").write_bytes(gzip.compress(LOG.encode()))
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
+    names = {}
     exec(compile(block, "README.md", "exec"), names)
     schedule = names["run"].schedule
     assert (schedule.start >= schedule.workload.submit).all()

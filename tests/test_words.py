@@ -1,7 +1,5 @@
 """Text from outside, made safe to show."""
 
-from __future__ import annotations
-
 import pytest
 
 from cpsched.base.words import (

@@ -1,7 +1,5 @@
 """What keeps a job off free nodes: each rule about nodes in turn."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Forecasts of starts: by hand, without the future, and corrected by what came of earlier ones."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Why jobs wait, worked out by hand; and never in contradiction to the simulation itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings

@@ -1,7 +1,5 @@
 """Every command as somebody types it: exit code, what is printed, one bad input each."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """``cpsched compare`` as somebody types it."""
 
-from __future__ import annotations
-
 import io
 import sys
 import time

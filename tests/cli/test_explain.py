@@ -1,7 +1,5 @@
 """``explain`` and the decision statistics as somebody types them."""
 
-from __future__ import annotations
-
 import json
 import re
 

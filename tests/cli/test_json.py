@@ -1,7 +1,5 @@
 """``--json``: one object, which says what it is, of every command that prints a result."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

@@ -1,7 +1,5 @@
 """``cpsched list``: what is said of each name, and how it is laid out."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

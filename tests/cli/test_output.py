@@ -1,7 +1,5 @@
 """What is printed."""
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -1,7 +1,5 @@
 """``cpsched report`` as somebody types it."""
 
-from __future__ import annotations
-
 import builtins
 
 import pytest

@@ -1,7 +1,5 @@
 """``cpsched what-if`` as somebody types it."""
 
-from __future__ import annotations
-
 import json
 
 import pytest

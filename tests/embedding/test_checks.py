@@ -1,7 +1,5 @@
 """The shipped checks: every dispatcher passes them, and each of them can fail."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tiny import CLASSES, DISPATCHERS

@@ -1,7 +1,5 @@
 """Comparisons from Python: what the command compares, and finished runs."""
 
-from __future__ import annotations
-
 import gc
 
 import pytest

@@ -1,7 +1,5 @@
 """A package of a stranger, written from the reference of plug-ins: all of it is found and checked."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

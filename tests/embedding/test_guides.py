@@ -1,7 +1,5 @@
 """The guides typed in as they stand: every Python block runs, the recipes pass their checks."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

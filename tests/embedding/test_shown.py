@@ -1,7 +1,5 @@
 """What runs, systems and workloads show of themselves in a session or a notebook."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

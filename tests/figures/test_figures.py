@@ -1,7 +1,5 @@
 """What figures show: numbers worked out by hand, places of jobs, marks of axes."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from types import SimpleNamespace
 

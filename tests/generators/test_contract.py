@@ -16,7 +16,7 @@ class Options:
     load: float | None = option(None, "load, or none")
 
 
-def test_describe_gives_types_defaults_and_sentences() -> None:
+def test_describe_gives_types_defaults_and_sentences():
     jobs, load = describe(Options)
     assert (jobs.name, jobs.kind, jobs.default, jobs.doc) == ("jobs", int, 10, "number of jobs")
     assert (load.name, load.default) == ("load", None)
@@ -24,7 +24,7 @@ def test_describe_gives_types_defaults_and_sentences() -> None:
 
 
 @pytest.mark.parametrize("name", registry.names("generators"))
-def test_registered_generators_keep_the_contract(name: str) -> None:
+def test_registered_generators_keep_the_contract(name):
     """Each has its own name, a summary, and options that are documented and can be left out."""
     generator = registry.load("generators", name)
     assert isinstance(generator, Generator)

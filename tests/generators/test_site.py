@@ -1,7 +1,5 @@
 """The generator of a site's month: what it promises of shares, and that it is all Slurm's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 
@@ -28,11 +26,11 @@ def days():
     return SITE.generate(SiteOptions(jobs=6000, days=2.0, seed=3))
 
 
-def share(rows) -> float:
+def share(rows):
     return float(np.count_nonzero(rows) / len(rows))
 
 
-def test_a_month_has_its_jobs_and_its_load(month) -> None:
+def test_a_month_has_its_jobs_and_its_load(month):
     assert len(month) == 100_000
     machine = systems.load("site-152")
     cores = int(machine.capacity[:, 0].sum())
@@ -51,7 +49,7 @@ def test_a_month_has_its_jobs_and_its_load(month) -> None:
     assert set(np.unique(gpus)) == {0, 1, 2, 4}
 
 
-def test_days_and_hours_have_their_rhythm(month) -> None:
+def test_days_and_hours_have_their_rhythm(month):
     """More jobs by day than by night, on a Tuesday than on a Sunday."""
     second = month.submit + month.epoch
     hour, day = second // 3600 % 24, (second // 86_400 + 3) % 7
@@ -60,7 +58,7 @@ def test_days_and_hours_have_their_rhythm(month) -> None:
     assert by_day[:4].mean() > 1.3 * by_day[5:].mean()
 
 
-def test_runtimes_have_a_heavy_tail_and_limits_are_round(month) -> None:
+def test_runtimes_have_a_heavy_tail_and_limits_are_round(month):
     assert month.runtime.mean() > 4 * np.median(month.runtime)
     assert set(np.unique(month.requested_time)) <= set(known.REQUESTS)
     assert (month.runtime <= month.requested_time).all()
@@ -70,7 +68,7 @@ def test_runtimes_have_a_heavy_tail_and_limits_are_round(month) -> None:
     assert 0.01 < share(cut) < 0.1
 
 
-def test_tasks_of_an_array_come_together(days) -> None:
+def test_tasks_of_an_array_come_together(days):
     for array in range(len(days.array.values)):
         rows = np.flatnonzero(days.array.codes == array)
         base = days.array.values[array]
@@ -79,7 +77,7 @@ def test_tasks_of_an_array_come_together(days) -> None:
         assert len(np.unique(days.array_limit[rows])) == 1
 
 
-def test_jobs_wait_for_earlier_ones_of_their_campaign(days) -> None:
+def test_jobs_wait_for_earlier_ones_of_their_campaign(days):
     rows = np.flatnonzero(days.dependency >= 0)
     assert len(rows) > 100
     other = days.dependency[rows]
@@ -88,12 +86,12 @@ def test_jobs_wait_for_earlier_ones_of_their_campaign(days) -> None:
     assert set(days.dependency_type[rows]) == {int(kind) for kind in DependencyType}
 
 
-def test_every_job_fits_the_system_it_is_made_for(month) -> None:
+def test_every_job_fits_the_system_it_is_made_for(month):
     fitted = fit(month, systems.load("site-152"))
     assert fitted.rejected == ()
 
 
-def test_the_policy_knows_its_people() -> None:
+def test_the_policy_knows_its_people():
     """Users, accounts, shares, QOS, partitions and licences are those of the tables."""
     policy = policy_file.load(resources.path("policies", "site-152.toml"))
     people = {(one.user, one.account) for one in policy.associations if one.user}
@@ -117,7 +115,7 @@ def test_the_policy_knows_its_people() -> None:
 
 
 @pytest.mark.parametrize("dispatcher", ["easy", "fifo"])
-def test_what_became_of_it_reads_back_from_sacct_text(days, tmp_path, dispatcher) -> None:
+def test_what_became_of_it_reads_back_from_sacct_text(days, tmp_path, dispatcher):
     run = simulate(fit(days, systems.load("site-152")), dispatcher=dispatcher)
     recorded = as_recorded(run.schedule)
     assert traces.write(recorded, tmp_path / "site.sacct") == ()
@@ -133,7 +131,7 @@ def test_what_became_of_it_reads_back_from_sacct_text(days, tmp_path, dispatcher
     assert again.recorded_start.tolist() == recorded.recorded_start.tolist()
 
 
-def test_seeds_and_options_make_a_difference(days) -> None:
+def test_seeds_and_options_make_a_difference(days):
     other = SITE.generate(SiteOptions(jobs=6000, days=2.0, seed=4))
     assert other.digest() != days.digest()
     light = SITE.generate(SiteOptions(jobs=6000, days=2.0, seed=3, load=0.5, arrays=0.0))
@@ -151,6 +149,6 @@ def test_seeds_and_options_make_a_difference(days) -> None:
         ({"jobs": 1000, "days": 300.0}, "jobs of a kind cannot have"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, message: str) -> None:
+def test_options_that_make_no_sense_are_refused(options, message):
     with pytest.raises(ConfigError, match=message):
         SITE.generate(SiteOptions(**options))

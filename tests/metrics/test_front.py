@@ -1,7 +1,5 @@
 """Who is on the front of three figures."""
 
-from __future__ import annotations
-
 import pytest
 
 from cpsched.metrics.leading import headline, on_front

@@ -1,20 +1,13 @@
 """Jobs by size and by user."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
 from cpsched.metrics.groups import SIZES, JobSize, by_user, fairness, job_size, share_asked
 
-if TYPE_CHECKING:
-    from cpsched.model.schedule import Schedule
 
-
-def test_sizes_by_hand(schedule: Schedule):
+def test_sizes_by_hand(schedule):
     """
     24 cores and 4 GPUs on 6 nodes.
 
@@ -57,7 +50,7 @@ def test_unknown_users_have_no_waits(users):
     assert found == {"users": 0, "mean": None, "median": None, "p95": None, "max": None}
 
 
-def test_fairness_is_jains_index_of_users() -> None:
+def test_fairness_is_jains_index_of_users():
     user = np.array([0, 0, 1, 3, -1])
     # Means of 2, 2 and 2: all alike. Then 2, 4 and 6: 12^2 / (3 (4 + 16 + 36)).
     assert fairness(np.array([1.0, 3.0, 2.0, 2.0, 99.0]), user) == pytest.approx(1)

@@ -1,7 +1,5 @@
 """How much of each wait is not the scheduler's, by hand."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

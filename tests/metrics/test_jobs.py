@@ -1,7 +1,5 @@
 """Per-job measures: values worked out by hand, boundaries, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -49,7 +47,7 @@ def test_bounded_slowdown_by_hand():
         (43201, JobClass.LONG),
     ],
 )
-def test_class_limits_belong_to_the_shorter_class(runtime: int, expected: JobClass):
+def test_class_limits_belong_to_the_shorter_class(runtime, expected):
     assert jobs.job_class(np.array([runtime])).tolist() == [expected]
 
 
@@ -77,7 +75,7 @@ def test_no_jobs_give_no_values_and_tau_is_a_second():
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), min_size=1))
-def test_slowdown_is_1_exactly_for_who_did_not_wait(rows: list[tuple[int, int]]):
+def test_slowdown_is_1_exactly_for_who_did_not_wait(rows):
     wait, runtime = np.array(rows).T
     response = wait + runtime
     slowdown, bounded = jobs.slowdown(response, runtime), jobs.bounded_slowdown(response, runtime)

@@ -1,9 +1,5 @@
 """Goodput and lost core seconds, worked out by hand."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import pytest
 from scripted import Does, on
 from tiny import jobs, machine, run
@@ -12,11 +8,10 @@ from cpsched.base.types import JobType
 from cpsched.metrics.lost import Reason, goodput, lost_core_seconds
 from cpsched.metrics.summary import summarize
 from cpsched.model.decision import Kill, Requeue, Resize, Suspend
-from cpsched.model.schedule import Schedule
 from cpsched.verification import verify
 
 
-def schedule_of(todo: dict[int, Any], *rows: tuple[int, ...], **columns: Any) -> Schedule:
+def schedule_of(todo, *rows, **columns):
     """Run jobs of a core each on four nodes of one; checkpoints every 10 s, 3 s to start again."""
     num = len(rows)
     each = {
@@ -71,7 +66,7 @@ def schedule_of(todo: dict[int, Any], *rows: tuple[int, ...], **columns: Any) ->
         ({34: Suspend(0), 36: Requeue(0)}, {}, 105, {Reason.RESTARTING: 4 + 6}),
     ],
 )
-def test_one_job_by_hand(todo: Any, columns: Any, end: int, expected: dict[Reason, int]):
+def test_one_job_by_hand(todo, columns, end, expected):
     """A job of 100 s on two of four cores."""
     schedule = schedule_of(todo, (0, 2, 100), **columns)
     assert schedule.end.tolist() == [end]

@@ -1,9 +1,5 @@
 """Slowdowns of jobs that were resized or cut short go by the runtime of the log."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from scripted import Does
@@ -15,7 +11,6 @@ from cpsched.metrics.nominal import nominal
 from cpsched.metrics.summary import summarize
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, Requeue, Start
-from cpsched.model.view import View
 from cpsched.study import save_run
 from cpsched.study.measures import AREA
 from cpsched.study.results import collect
@@ -24,7 +19,7 @@ from cpsched.study.results import collect
 class OnOne(Fifo):
     """Starts every job on the first free node, with one unit."""
 
-    def decide(self, view: View) -> Decision:
+    def decide(self, view):
         free = np.flatnonzero(view.free[:, 0]).tolist()
         one = np.ones(1, dtype=np.int64)
         waiting = view.waiting.handle.tolist()
@@ -50,7 +45,7 @@ def test_a_job_on_few_units_is_slow():
 
 
 @pytest.mark.parametrize(("overrun", "runtime", "end"), [("kill", 40, 70), ("extend", 50, 80)])
-def test_a_start_cut_short_is_no_runtime(overrun: str, runtime: int, end: int):
+def test_a_start_cut_short_is_no_runtime(overrun, runtime, end):
     """
     Cut at 20 without a checkpoint, 10 s to start again. It asks for 40 s and is killed there, or
     runs its 50.
@@ -81,7 +76,7 @@ def test_killed_jobs_are_counted_and_not_measured():
     assert summary["throughput_jobs_per_hour"] == 3600 / 15
 
 
-def test_tables_of_studies_have_the_same_slowdowns(tmp_path: Path):
+def test_tables_of_studies_have_the_same_slowdowns(tmp_path):
     """They read the folders of runs."""
     workload = jobs((0, 1, 50, 60), (0, 1, 30), restartable=[True, True], restart_cost=[10, 10])
     found = run(workload, machine((1,)), Does({20: Requeue(0)}))

@@ -1,9 +1,6 @@
 """Who was overtaken, and by how many jobs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 from hypothesis import given
@@ -16,11 +13,8 @@ from cpsched.metrics.steps import released
 from cpsched.metrics.window import ended
 from cpsched.model.schedule import JobOutcome
 
-if TYPE_CHECKING:
-    from cpsched.model.schedule import Schedule
 
-
-def _by_definition(schedule: Schedule) -> list[int]:
+def _by_definition(schedule):
     submit, start, free = schedule.workload.submit, schedule.start, released(schedule)
     rows = np.flatnonzero(start != MISSING)
     return [
@@ -45,7 +39,7 @@ def test_fifo_overtakes_nobody_and_backfilling_does():
     assert overtaken(run(workload, system, "easy").schedule).tolist() == [0, 2, 0, 0]
 
 
-def test_a_job_that_starts_in_the_same_second_overtakes_nobody(schedule: Schedule):
+def test_a_job_that_starts_in_the_same_second_overtakes_nobody(schedule):
     """Killed (submitted at 1) starts at 3, empty (2) at 4, after (3) at 10, later (3) at 12."""
     assert overtaken(schedule).tolist() == [0] * 8
 

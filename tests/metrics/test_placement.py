@@ -1,7 +1,5 @@
 """Placement metrics on machines drawn by hand, and the fewest nodes against trying them all."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Step functions against every second written down."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import machines, run, workloads
 
-from cpsched.base.types import MISSING, IntArray
+from cpsched.base.types import MISSING
 from cpsched.metrics.steps import (
     Distribution,
     StepFunction,
@@ -21,14 +19,14 @@ from cpsched.metrics.steps import (
     waiting,
 )
 from cpsched.metrics.window import busy_window, horizon
-from cpsched.model.schedule import JobOutcome, Schedule, Segments
+from cpsched.model.schedule import JobOutcome, Segments
 
 INTERVALS = st.lists(
     st.tuples(st.integers(0, 30), st.integers(0, 12), st.integers(0, 5)), max_size=15
 )
 
 
-def every_second(rows: list[tuple[int, int, int]], first: int, last: int) -> IntArray:
+def every_second(rows, first, last):
     """Return the value at each second of ``[first, last)``."""
     seconds = np.zeros(last - first, dtype=np.int64)
     for start, length, weight in rows:
@@ -71,7 +69,7 @@ def test_what_makes_no_sense_is_refused():
 
 
 @given(INTERVALS, st.integers(-5, 20), st.integers(1, 40))
-def test_steps_are_every_second(rows: list[tuple[int, int, int]], first: int, length: int):
+def test_steps_are_every_second(rows, first, length):
     """Mean, maximum, quantiles and integral are those of the values at every second."""
     start, size, weight = np.array(rows, dtype=np.int64).reshape(-1, 3).T
     steps = StepFunction.over(start, start + size, weight)
@@ -88,7 +86,7 @@ def test_steps_are_every_second(rows: list[tuple[int, int, int]], first: int, le
         assert found.quantile(q) == np.quantile(seconds, q, method="inverted_cdf")
 
 
-def test_waiting_jobs_by_hand(schedule: Schedule):
+def test_waiting_jobs_by_hand(schedule):
     """
     Killed waits in [1, 3), empty in [2, 4), withdrawn (cancelled) in [2, 9), after (held by its
     dependency) in [3, 10), later (held by its begin time) in [3, 12); nobody else waits.
@@ -99,13 +97,13 @@ def test_waiting_jobs_by_hand(schedule: Schedule):
     assert queue.integral(0, 15) == 2 + 2 + 7 + 7 + 9
 
 
-def test_waiting_without_those_held_by_hand(schedule: Schedule):
+def test_waiting_without_those_held_by_hand(schedule):
     """After may start at 10 and does, later at 12: held jobs leave nothing."""
     queue = waiting(schedule, held=False)
     assert queue.at(np.arange(15)).tolist() == [0, 1, 3, 2, 1, 1, 1, 1, 1, 0, 0, 0, 0, 0, 0]
 
 
-def test_used_resources_by_hand(schedule: Schedule):
+def test_used_resources_by_hand(schedule):
     """
     Cores: plain 2, even 2 x 2, exclusive all 4 of its node, gpu 2, killed 1, after 4, later 1; the
     job of runtime 0 holds nothing for any time. One GPU in [1, 7).
@@ -115,7 +113,7 @@ def test_used_resources_by_hand(schedule: Schedule):
     assert used(schedule, 1).at(np.arange(16)).tolist() == [0] + [1] * 6 + [0] * 9
 
 
-def test_queue_of_a_cut_schedule_ends_at_the_cut(schedule: Schedule):
+def test_queue_of_a_cut_schedule_ends_at_the_cut(schedule):
     """Cut at 8: five jobs have not ended, those that never started wait until then."""
     start, end = schedule.start.copy(), schedule.end.copy()
     outcome = schedule.outcome.copy()
@@ -131,7 +129,7 @@ def test_queue_of_a_cut_schedule_ends_at_the_cut(schedule: Schedule):
     assert waiting(cut, held=False).at(np.arange(9)).tolist() == [0, 1, 3, 2, 1, 1, 1, 1, 0]
 
 
-def test_a_job_held_by_one_that_never_ends_is_never_released(schedule: Schedule):
+def test_a_job_held_by_one_that_never_ends_is_never_released(schedule):
     start, end, outcome = (
         column.copy() for column in (schedule.start, schedule.end, schedule.outcome)
     )

@@ -1,10 +1,7 @@
 """The summary: every number of the schedule worked out by hand, and plain JSON throughout."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -16,13 +13,10 @@ from cpsched.base.types import MISSING
 from cpsched.metrics.rejections import reason_kind, rejections
 from cpsched.metrics.summary import statistics, summarize
 
-if TYPE_CHECKING:
-    from cpsched.model.schedule import Schedule
-
 NOTHING = dict.fromkeys(("mean", "median", "p95", "p99", "p99.9", "max"))
 
 
-def test_counts_come_first_and_add_up(schedule: Schedule):
+def test_counts_come_first_and_add_up(schedule):
     found = summarize(schedule)
     assert next(iter(found)) == "counts"
     assert found["counts"] == {
@@ -42,7 +36,7 @@ def test_counts_come_first_and_add_up(schedule: Schedule):
     }
 
 
-def test_measures_by_hand(schedule: Schedule):
+def test_measures_by_hand(schedule):
     """Waits: plain, even, exclusive and gpu 0, killed 2, empty 2, after 7, later 9."""
     found = summarize(schedule)
     assert found["overrun"] == "kill"
@@ -83,7 +77,7 @@ def test_measures_by_hand(schedule: Schedule):
     assert found["wait_by_user_s"]["users"] == 0
 
 
-def test_waits_by_size_by_hand(schedule: Schedule):
+def test_waits_by_size_by_hand(schedule):
     """Serial are killed 2, empty 2 and later 9; large are even, exclusive and gpu 0 and after 7."""
     found = summarize(schedule)["wait_by_size_s"]
     assert {name: (one["jobs"], one["mean"], one["max"]) for name, one in found.items()} == {
@@ -95,7 +89,7 @@ def test_waits_by_size_by_hand(schedule: Schedule):
     }
 
 
-def test_queue_by_hand(schedule: Schedule):
+def test_queue_by_hand(schedule):
     """At the 15 seconds wait 0 1 3 4 3 3 3 3 3 2 1 1 0 0 0: in order 0000 111 2 333333 4."""
     expected = {"mean": 27 / 15, "median": 2, "p95": 4, "max": 4}
     assert summarize(schedule)["queue_jobs"] == expected
@@ -114,7 +108,7 @@ def test_classes_are_by_the_runtime_simulated():
     assert found["long"]["max"] == 7259
 
 
-def test_recorded_waits_are_those_the_log_knows(schedule: Schedule):
+def test_recorded_waits_are_those_the_log_knows(schedule):
     """Plain was submitted at 0 and started at 4, even at 1 and 7."""
     assert summarize(schedule)["recorded_wait_s"] == {"jobs": 2, "mean": 5.0, "note": None}
     unknown = np.full(len(schedule.workload), MISSING)
@@ -164,7 +158,7 @@ def test_reasons_differ_by_more_than_numbers_and_users():
         assert reason_kind(reason) == reason
 
 
-def test_rejections_are_told_with_their_share_of_the_work(schedule: Schedule):
+def test_rejections_are_told_with_their_share_of_the_work(schedule):
     """One job of the eight, and its share of cores times runtime."""
     (one,) = rejections(schedule.workload, schedule.rejected)
     (row,) = schedule.rejected
@@ -202,7 +196,7 @@ def test_real_log_has_the_published_recorded_wait(shared):
     assert round(found["recorded_wait_s"]["mean"]) == 5888
 
 
-def test_jobs_of_the_steady_window_are_measured_by_themselves() -> None:
+def test_jobs_of_the_steady_window_are_measured_by_themselves():
     """A hundred jobs one after the other; the last wait longest."""
     log = jobs(*((at, 1, 3) for at in range(100)))
     schedule = run(log, machine((1,)), "fifo").schedule

@@ -1,9 +1,5 @@
 """What a schedule makes of the machine, worked out by hand and against the jobs."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,9 +9,6 @@ from cpsched.metrics.nominal import nominal
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.system import loss_of_capacity, utilization, weighted_means
 from cpsched.metrics.window import busy_window
-
-if TYPE_CHECKING:
-    from cpsched.model.schedule import Schedule
 
 
 def test_steady_utilization_leaves_out_warm_up_and_drain():
@@ -38,7 +31,7 @@ def test_nothing_is_lost_while_nobody_waits():
     assert utilization(schedule, busy_window(schedule)) == {"core": 0.5}
 
 
-def test_width_by_hand(schedule: Schedule):
+def test_width_by_hand(schedule):
     """Alone holds its whole node; rejected and cancelled jobs hold nothing."""
     assert nominal(schedule).width.tolist() == [2, 4, 4, 2, 1, 1, 0, 0, 4, 1]
 

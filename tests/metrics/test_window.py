@@ -1,7 +1,5 @@
 """The window over which a schedule is measured."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -9,10 +7,10 @@ from tiny import jobs, machine, run
 
 from cpsched.base.types import MISSING
 from cpsched.metrics.window import Window, busy_window, horizon, steady_window
-from cpsched.model.schedule import JobOutcome, Schedule
+from cpsched.model.schedule import JobOutcome
 
 
-def test_window_is_from_first_submit_to_last_end(schedule: Schedule):
+def test_window_is_from_first_submit_to_last_end(schedule):
     assert busy_window(schedule) == Window(0, 15)
     assert busy_window(schedule).length == 15
     # Job 0 asks for 9 cores of 1 and is rejected; job 1 comes at 5.
@@ -31,14 +29,14 @@ def test_no_window_without_a_job_that_ran():
     assert horizon(nothing) == 0
 
 
-def test_no_window_while_all_jobs_wait(schedule: Schedule):
+def test_no_window_while_all_jobs_wait(schedule):
     num_jobs = len(schedule.workload)
     never = np.full(num_jobs, MISSING)
     waits = np.full(num_jobs, JobOutcome.NOT_ENDED, dtype=np.int64)
     assert busy_window(replace(schedule, start=never, end=never, outcome=waits)) is None
 
 
-def _every(gap: int, number: int, runtime: int, units: int = 1) -> Schedule:
+def _every(gap, number, runtime, units=1):
     """Return a schedule of equal jobs, one every so many seconds."""
     rows = [(gap * index, units, runtime) for index in range(number)]
     return run(jobs(*rows), machine((1,)), "fifo").schedule

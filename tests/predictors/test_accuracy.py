@@ -1,7 +1,5 @@
 """Errors of predictions, and scores of chances and distributions, worked out by hand."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

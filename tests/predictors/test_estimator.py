@@ -1,7 +1,5 @@
 """Estimators of one's own: real ones of scikit-learn, and wrong ones."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor

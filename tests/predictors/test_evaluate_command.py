@@ -1,7 +1,5 @@
 """``cpsched evaluate`` as somebody types it."""
 
-from __future__ import annotations
-
 import json
 
 import pyarrow.csv as pc

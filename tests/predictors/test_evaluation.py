@@ -1,7 +1,5 @@
 """Judging predictors on logs: order of events, what is left out, and known figures."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from tiny import jobs, machine

@@ -1,7 +1,5 @@
 """Features worked out by hand."""
 
-from __future__ import annotations
-
 from math import exp
 
 import numpy as np

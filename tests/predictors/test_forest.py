@@ -1,7 +1,5 @@
 """Trees as arrays: the same predictions as the library that grew them, and nothing run."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.ensemble import HistGradientBoostingRegressor

@@ -1,7 +1,5 @@
 """Baselines and rules, on histories worked out by hand."""
 
-from __future__ import annotations
-
 import pickle
 
 import numpy as np

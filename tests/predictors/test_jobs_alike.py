@@ -1,7 +1,5 @@
 """Distributions of runtimes of jobs alike."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

@@ -1,7 +1,5 @@
 """Learned predictors: the shipped checks, refits, and what they answer before and after."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from sklearn.linear_model import LinearRegression

@@ -1,7 +1,5 @@
 """``cpsched train`` and the files it writes: warm starts, and files that are no models."""
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

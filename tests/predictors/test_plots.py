@@ -1,7 +1,5 @@
 """Figures of ``cpsched evaluate``: drawn where matplotlib is, refused in one line where it is not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

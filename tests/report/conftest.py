@@ -1,9 +1,5 @@
 """Finished runs of jobs with hostile names, the report of them, and a browser to look at it."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from tiny import jobs, machine, run
@@ -35,7 +31,7 @@ def browser(chromium):
 
 
 @pytest.fixture(scope="session")
-def runs_folder(tmp_path_factory) -> Path:
+def runs_folder(tmp_path_factory):
     """A folder of two runs, as simulate makes it, on six nodes of four cores."""
     folder = tmp_path_factory.mktemp("hostile")
     system = machine((4,), (4,), (4,), (4,), (4,), (4,))
@@ -48,7 +44,7 @@ def runs_folder(tmp_path_factory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def page(runs_folder, tmp_path_factory) -> Path:
+def page(runs_folder, tmp_path_factory):
     """The report of them."""
     pytest.importorskip("bokeh")
     pytest.importorskip("matplotlib")
@@ -66,7 +62,7 @@ TEN = (
 
 
 @pytest.fixture(scope="session")
-def ten_runs(tmp_path_factory) -> Path:
+def ten_runs(tmp_path_factory):
     """The report of ten runs of a few thousand jobs, with all that a page has."""
     pytest.importorskip("bokeh")
     pytest.importorskip("matplotlib")

@@ -1,7 +1,5 @@
 """The report in a browser: it renders, sorts, shows jobs, and nothing in it runs by accident."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("selenium")

@@ -1,7 +1,5 @@
 """The report at three widths, light and dark: nothing overlaps or is cut off, all can be read."""
 
-from __future__ import annotations
-
 import pytest
 
 pytest.importorskip("selenium")

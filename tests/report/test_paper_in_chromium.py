@@ -1,7 +1,5 @@
 """The report on paper: light, nothing cut by the edge of a page or by its end."""
 
-from __future__ import annotations
-
 import base64
 import re
 import shutil

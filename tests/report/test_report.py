@@ -1,13 +1,10 @@
 """Reports of runs: what is in the file, of whatever folder, and bad folders."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
 import tomllib
 from dataclasses import asdict
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -61,7 +58,7 @@ def first_sentence(text):
 
 
 @pytest.fixture(scope="module")
-def study(tmp_path_factory) -> Path:
+def study(tmp_path_factory):
     """A carried-out study of eight runs."""
     folder = tmp_path_factory.mktemp("study")
     lines = ["; UnixStartTime: 1000000000"]

@@ -1,7 +1,5 @@
 """The table of how decisions came about."""
 
-from __future__ import annotations
-
 from cpsched.show.decisions import decision_table
 
 PLAIN = ("easy", "requested", {"decisions": 9, "starts": 4}, {"decision_max_s": 1.0})

@@ -1,7 +1,5 @@
 """The table that every comparison shows first: what it says, and that it fits."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import pytest

@@ -1,13 +1,11 @@
 """Tables: aligned text, wrapped names, Markdown."""
 
-from __future__ import annotations
-
 import pytest
 
 from cpsched.base.tables import Better, Column, Table, decimals_for
 
 
-def named(name: str, numbers: int = 4) -> Table:
+def named(name, numbers=4):
     """Return a table of one name and columns of six digits, 7 characters each."""
     columns = [Column(f"n{at}", "", (123456,)) for at in range(numbers)]
     return Table("", (Column("name", "", (name,)), *columns))

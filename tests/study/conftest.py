@@ -1,15 +1,11 @@
 """A study of a few runs of a few jobs, to be carried out for real."""
 
-from __future__ import annotations
-
 import shutil
-from pathlib import Path
-from typing import Any
 
 import pytest
 from tiny import FOUR_CORES
 
-from cpsched.study import Study, carry_out, load_study
+from cpsched.study import carry_out, load_study
 
 STUDY = """\
 title = "a few runs"
@@ -31,7 +27,7 @@ R = "actual"
 """
 
 
-def swf(num_jobs: int, gap: int = 40) -> str:
+def swf(num_jobs, gap=40):
     """Return a log of jobs of 1 to 4 processors that queue up on four."""
     lines = ["; Computer: a tiny machine", "; UnixStartTime: 1000000000"]
     for job in range(1, num_jobs + 1):
@@ -44,7 +40,7 @@ def swf(num_jobs: int, gap: int = 40) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _fill(folder: Path) -> Path:
+def _fill(folder):
     (folder / "log.swf").write_text(swf(60))
     (folder / "four.toml").write_text(FOUR_CORES)
     (folder / "sub").mkdir()
@@ -54,13 +50,13 @@ def _fill(folder: Path) -> Path:
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Path:
+def place(tmp_path):
     """A folder with a log, a system and a study."""
     return _fill(tmp_path)
 
 
 @pytest.fixture(scope="session")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def finished(tmp_path_factory):
     """The folder of the study, carried out once for all tests."""
     place = _fill(tmp_path_factory.mktemp("finished"))
     carry_out(load_study(place / "study.toml"), place / "out")
@@ -68,23 +64,23 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def made(finished: Path, place: Path) -> Path:
+def made(finished, place):
     """The same beside the study, for one test to change."""
     shutil.copytree(finished, place / "out")
     return place / "out"
 
 
 @pytest.fixture
-def study(place: Path) -> Study:
+def study(place):
     """The study: two dispatchers, two predictors, three seeds."""
     return load_study(place / "study.toml")
 
 
 @pytest.fixture
-def read(place: Path) -> Any:
+def read(place):
     """Read a study's text."""
 
-    def reader(text: str) -> Study:
+    def reader(text):
         (place / "other.toml").write_text(text)
         return load_study(place / "other.toml")
 

@@ -1,7 +1,5 @@
 """The allocator in a study: the same for all dispatchers, or said to differ."""
 
-from __future__ import annotations
-
 import pytest
 
 from cpsched.errors import ConfigError

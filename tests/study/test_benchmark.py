@@ -1,11 +1,8 @@
 """The benchmark of campaigns: its studies are those it names, and its arguments are checked."""
 
-from __future__ import annotations
-
 import sys
 from importlib import import_module
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +13,7 @@ BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 
 
 @pytest.fixture
-def benchmark(monkeypatch: pytest.MonkeyPatch) -> Any:
+def benchmark(monkeypatch):
     """The script as a module."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     return import_module("studies")

@@ -1,7 +1,5 @@
 """Campaigns: each run once, whatever happens in between."""
 
-from __future__ import annotations
-
 import errno
 import json
 import os
@@ -11,8 +9,6 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -40,7 +36,7 @@ from predictors.training import train
 pytestmark = pytest.mark.slow
 
 
-def tables(folder: Path) -> dict[str, bytes]:
+def tables(folder):
     """Return the tables of a folder, without the one that may differ."""
     files = write_tables(make_tables(folder), folder / "tables")
     return {path.name: path.read_bytes() for path in files if path.stem != "timing"}
@@ -74,7 +70,7 @@ def test_what_is_complete_is_not_run_again(place, study, made):
 def test_a_run_is_named_by_all_that_determines_it(place, study, monkeypatch):
     """Log, part, machine, dispatcher, predictor, settings, seed, jitter, versions; not its path."""
 
-    def names(of: Any) -> set[str]:
+    def names(of):
         return {task.identity for task in tasks_of(of)}
 
     usual = names(study)
@@ -105,7 +101,7 @@ def test_the_content_of_a_model_file_is_part_of_the_name(place, study):
     """A predictor trained anew is another one, under the same specification."""
     model = place / "model.npz"
 
-    def identity() -> str:
+    def identity():
         one = replace(study.workloads[0], predictors=(Choice("M", f"gbm-log:model={model}"),))
         return tasks_of(replace(study, workloads=(one,)))[0].identity
 
@@ -263,7 +259,7 @@ def test_killed_and_resumed_is_as_if_nothing_had_been(place, study):
     assert tables(place / "cut") == tables(place / "whole")
 
 
-def swf_lines(num_jobs: int) -> list[str]:
+def swf_lines(num_jobs):
     """Return the lines of a log in which more queue up the longer it goes on."""
     lines = ["; UnixStartTime: 1000000000\n"]
     for job in range(1, num_jobs + 1):
@@ -275,7 +271,7 @@ def swf_lines(num_jobs: int) -> list[str]:
     return lines
 
 
-def _until(condition: Any) -> None:
+def _until(condition):
     for _ in range(3000):
         if condition():
             return
@@ -286,10 +282,10 @@ def _until(condition: Any) -> None:
 class Killer:
     """Stands in for a run that brings its process down."""
 
-    def __init__(self, name: str, always: bool) -> None:
+    def __init__(self, name, always):
         self._name, self._always = name, always
 
-    def __call__(self, display: Any, task: Any, epoch: int | None) -> Any:
+    def __call__(self, display, task, epoch):
         from cpsched.simulation.observers import Observer
 
         marker = display._path.parent.parent.parent / "was killed"

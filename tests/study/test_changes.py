@@ -1,9 +1,5 @@
 """Changes to machines and logs: what a scenario is made of."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -42,12 +38,12 @@ groups = ["gpu"]
 TREE = "[topology]\nlevel_sizes = [2, 4]\n"
 
 
-def site(more: str = ""):
+def site(more=""):
     return systems.parse(SITE + more)
 
 
-def log(num: int = 10, **columns: Any) -> Workload:
-    given: dict[str, Any] = {
+def log(num=10, **columns):
+    given = {
         "job_id": [f"j{at}" for at in range(num)],
         "submit": np.arange(num) * 3600,
         "runtime": np.full(num, 600),
@@ -62,7 +58,7 @@ def log(num: int = 10, **columns: Any) -> Workload:
     return Workload.build(**{**given, **columns})
 
 
-def test_more_nodes_are_like_the_last_one_of_their_group() -> None:
+def test_more_nodes_are_like_the_last_one_of_their_group():
     more = changed_system(site(), ["add-nodes:group=gpu,count=2"])
     assert more.node_names == ("t1", "t2", "t3", "t4", "g1", "g2", "g3", "g4")
     assert more.capacity[-1].tolist() == [32, 4]
@@ -79,7 +75,7 @@ def test_more_nodes_are_like_the_last_one_of_their_group() -> None:
     assert changed_system(odd, ["add-nodes:group=thin,count=1"]).node_names[-1] == "g2.x"
 
 
-def test_more_nodes_of_a_tree_are_under_a_switch_of_their_own() -> None:
+def test_more_nodes_of_a_tree_are_under_a_switch_of_their_own():
     more = changed_system(site(TREE), ["add-nodes:group=thin,count=3"])
     assert more.topology.levels.tolist() == [
         [0, 0, 1, 1, 2, 2, 3, 3, 3],
@@ -87,7 +83,7 @@ def test_more_nodes_of_a_tree_are_under_a_switch_of_their_own() -> None:
     ]
 
 
-def test_fewer_nodes() -> None:
+def test_fewer_nodes():
     named = changed_system(site(TREE), ['remove-nodes:nodes="t[2-4],g1"'])
     assert named.node_names == ("t1", "g2")
     assert named.topology.levels.tolist() == [[0, 1], [0, 1]]
@@ -97,7 +93,7 @@ def test_fewer_nodes() -> None:
     assert set(none.node_groups) == {"gpu"}
 
 
-def test_a_limit_on_time_shortens_what_jobs_ask_for() -> None:
+def test_a_limit_on_time_shortens_what_jobs_ask_for():
     changes = ["max-time:queue=short,time=1:00:00"]
     system = changed_system(site(), changes)
     assert system.queues["short"].max_time == 3600
@@ -112,7 +108,7 @@ def test_a_limit_on_time_shortens_what_jobs_ask_for() -> None:
     assert changed_workload(unnamed, system, changes).requested_time.tolist() == [3600]
 
 
-def test_requests_are_capped_by_a_time_or_by_what_jobs_run() -> None:
+def test_requests_are_capped_by_a_time_or_by_what_jobs_run():
     workload = log(3, requested_time=[100, 7200, MISSING], runtime=[90, 601, 5])
     for change, asked in (
         ("time=0:10:00", [100, 600, MISSING]),
@@ -122,7 +118,7 @@ def test_requests_are_capped_by_a_time_or_by_what_jobs_run() -> None:
         assert changed.requested_time.tolist() == asked
 
 
-def test_some_jobs_are_dropped_or_kept() -> None:
+def test_some_jobs_are_dropped_or_kept():
     for change, left in (
         ("drop:user=ann", [1, 3, 5, 7, 9]),
         ("keep:user=ann", [0, 2, 4, 6, 8]),
@@ -135,7 +131,7 @@ def test_some_jobs_are_dropped_or_kept() -> None:
 
 @settings(max_examples=40)
 @given(factor=st.floats(0.1, 5), num=st.integers(2, 60), weeks=st.integers(0, 5))
-def test_load_is_scaled_by_copies_that_keep_the_rhythm(factor: float, num: int, weeks: int) -> None:
+def test_load_is_scaled_by_copies_that_keep_the_rhythm(factor, num, weeks):
     step = max(weeks * 7 * 86400 // num, 1)
     workload = log(
         num, submit=np.arange(num) * step, begin=np.arange(num) * step + 5,
@@ -163,7 +159,7 @@ def test_load_is_scaled_by_copies_that_keep_the_rhythm(factor: float, num: int, 
     assert again.digest() == changed.digest()
 
 
-def test_load_is_scaled_by_submits_closer_together() -> None:
+def test_load_is_scaled_by_submits_closer_together():
     changed = changed_workload(log(3), site(), ["scale-load:factor=2,how=times"])
     assert changed.submit.tolist() == [0, 1800, 3600]
 
@@ -191,16 +187,16 @@ def test_load_is_scaled_by_submits_closer_together() -> None:
         ("move-nodes:count=1", "move-nodes"),
     ],
 )
-def test_a_change_that_cannot_be_made_says_why(change: str, message: str) -> None:
+def test_a_change_that_cannot_be_made_says_why(change, message):
     with pytest.raises((ConfigError, ValueError), match=message):
         changed_workload(log(), changed_system(site(), [change]), [change])
 
 
-def test_a_change_that_leaves_no_job_is_refused() -> None:
+def test_a_change_that_leaves_no_job_is_refused():
     with pytest.raises(ConfigError, match="leaves no job"):
         changed_workload(log(2, user=["ann", "ann"]), site(), ["drop:user=ann"])
 
 
-def test_a_torus_stays_as_it_is() -> None:
+def test_a_torus_stays_as_it_is():
     with pytest.raises(ConfigError, match="a torus has a fixed size"):
         changed_system(site("[topology]\nsides = [2, 3]\n"), ["add-nodes:group=thin,count=1"])

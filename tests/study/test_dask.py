@@ -1,7 +1,5 @@
 """A real scheduler and two real workers on loopback."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -9,17 +7,12 @@ import subprocess
 import sys
 import time
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from cpsched.errors import ConfigError
 from cpsched.show import write_tables
 from cpsched.study import carry_out, load_study, make_tables
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed (cpsched[dask])")
 pytestmark = [
@@ -37,7 +30,7 @@ CONFIGURATION = {
 }
 
 
-def _start(module: str, *arguments: str, cwd: Path) -> subprocess.Popen[bytes]:
+def _start(module, *arguments, cwd):
     return subprocess.Popen(
         [sys.executable, "-m", f"distributed.cli.{module}", *arguments],
         cwd=cwd,
@@ -48,7 +41,7 @@ def _start(module: str, *arguments: str, cwd: Path) -> subprocess.Popen[bytes]:
 
 
 @pytest.fixture(scope="module")
-def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+def address(tmp_path_factory):
     """A scheduler, without workers."""
     folder = tmp_path_factory.mktemp("scheduler")
     file = folder / "scheduler.json"
@@ -65,9 +58,7 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def workers(
-    address: str, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[list[subprocess.Popen[bytes]]]:
+def workers(address, tmp_path_factory):
     """Two worker processes of one thread each."""
     import distributed
 
@@ -86,7 +77,7 @@ def workers(
             process.wait()
 
 
-def _until(condition: Any) -> None:
+def _until(condition):
     for _ in range(600):
         if condition():
             return
@@ -94,7 +85,7 @@ def _until(condition: Any) -> None:
     raise AssertionError("nothing happened in 30 s")
 
 
-def tables(folder: Path) -> dict[str, bytes]:
+def tables(folder):
     """Return the tables of a folder, without the one that may differ."""
     files = write_tables(make_tables(folder), folder / "tables")
     return {path.name: path.read_bytes() for path in files if path.stem != "timing"}
@@ -103,13 +94,13 @@ def tables(folder: Path) -> dict[str, bytes]:
 class KillOnce:
     """Has the second run that begins kill its worker, in the middle of the simulation."""
 
-    def __call__(self, display: Any, task: Any, epoch: int | None) -> Any:
+    def __call__(self, display, task, epoch):
         from cpsched.simulation.observers import Observer
 
         campaign = display._path.parent.parent.parent
 
         class InTheMiddle(Observer):
-            def on_end(self, job: int, outcome: int, now: int) -> None:
+            def on_end(self, job, outcome, now):
                 if job == 20 and any((campaign / "runs").iterdir()):
                     try:
                         (campaign / "killed").mkdir()
@@ -150,5 +141,5 @@ def test_workers_need_to_see_the_folder(address, workers, place, study, monkeypa
         carry_out(study, place / "there", scheduler=address)
 
 
-def _first(paths: list[str]) -> list[str]:
+def _first(paths):
     return paths[:1]

@@ -1,7 +1,5 @@
 """The front of a study: what repetitions do not bear out pushes nothing off it."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import numpy as np

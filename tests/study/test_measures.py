@@ -1,7 +1,5 @@
 """What is measured of a run: columns for programs, and the tables of them for people."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Run folders: whole or not at all, equal for equal runs, and read back as they were."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

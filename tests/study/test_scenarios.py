@@ -1,10 +1,7 @@
 """What-if studies: scenarios, what they are called, and for whom they are better or worse."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -43,7 +40,7 @@ DAY = 86400
 
 
 @pytest.fixture
-def folder(tmp_path: Path) -> Path:
+def folder(tmp_path):
     """A system, and a log of 240 jobs on twelve days."""
     (tmp_path / "site.toml").write_text(SYSTEM)
     rng = np.random.default_rng(5)
@@ -67,7 +64,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def study(folder: Path, **more):
+def study(folder, **more):
     content = {
         "systems": ["site.toml"],
         "dispatchers": ["easy"],
@@ -77,7 +74,7 @@ def study(folder: Path, **more):
     return parse_study(content, folder / "study.toml")
 
 
-def test_words_become_scenarios() -> None:
+def test_words_become_scenarios():
     one = scenario("add-nodes group=gpu,count=10;  set bf_window=2880;predictor last")
     assert one.label == "add-nodes group=gpu,count=10- set bf_window=2880- predictor last"
     assert one.changes == ("add-nodes:count=10,group=gpu",)
@@ -98,7 +95,7 @@ def test_words_become_scenarios() -> None:
         ("outage nodes=n1,start=2024-03-01T10:00:00,end=9", "outage:end=9,nodes=n1,start=7"),
     ],
 )
-def test_a_change_has_a_short_form_and_that_of_a_specification(words: str, spec: str) -> None:
+def test_a_change_has_a_short_form_and_that_of_a_specification(words, spec):
     assert scenario(words, lambda date: len(date) - 12).changes == (spec,)
 
 
@@ -112,7 +109,7 @@ def test_a_change_has_a_short_form_and_that_of_a_specification(words: str, spec:
         ("dispatcher try:dispatcher=easy", "dispatcher try:dispatcher=easy"),
     ],
 )
-def test_a_name_and_a_colon_may_be_in_front(text: str, label: str) -> None:
+def test_a_name_and_a_colon_may_be_in_front(text, label):
     assert scenario(text).label == label
 
 
@@ -132,12 +129,12 @@ def test_a_name_and_a_colon_may_be_in_front(text: str, label: str) -> None:
         ("dispatcher easy; dispatcher fifo", "has one dispatcher"),
     ],
 )
-def test_words_that_make_no_sense(words: str, message: str) -> None:
+def test_words_that_make_no_sense(words, message):
     with pytest.raises((ConfigError, UnknownNameError), match=message):
         scenario(words)
 
 
-def test_scenarios_are_compared_with_the_baseline_for_everybody(folder: Path) -> None:
+def test_scenarios_are_compared_with_the_baseline_for_everybody(folder):
     base = study(folder)
     scenarios = [
         scenario("gpus: add-nodes group=gpu,count=1"),
@@ -191,7 +188,7 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder: Path) ->
     assert (folder / "out").is_dir()
 
 
-def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder: Path) -> None:
+def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder):
     """A cap below what jobs run for, and a machine without the nodes that some ask for."""
     site = SYSTEM.replace('name = "short"', 'name = "short"\ngroups = ["thin"]')
     (folder / "site.toml").write_text(site.replace("core = 4", "core = 2", 1))
@@ -214,7 +211,7 @@ def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder
     assert "stopped" not in fewer
 
 
-def test_what_changes_nothing_is_said_to(folder: Path) -> None:
+def test_what_changes_nothing_is_said_to(folder):
     wanted = what_if(study(folder).narrowed(first=50), [scenario("cap-request 9-0")], folder)
     carry_out(wanted, folder / "out")
     tables = make_tables(folder / "out")
@@ -226,7 +223,7 @@ def test_what_changes_nothing_is_said_to(folder: Path) -> None:
     assert {"interval", "verdict"}.isdisjoint(column.header for column in whom.columns)
 
 
-def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder: Path) -> None:
+def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder):
     base = study(folder, measure_from=4 * DAY)
     carry_out(what_if(base, [scenario("scale-load 1.1")], folder), folder / "out")
     tables = make_tables(folder / "out")
@@ -239,7 +236,7 @@ def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder: Path) -> None
     )
 
 
-def test_jobs_that_never_ran_are_compared_with_nothing(folder: Path) -> None:
+def test_jobs_that_never_ran_are_compared_with_nothing(folder):
     workload = traces.read(folder / "log.parquet")
     cancel = np.full(len(workload), MISSING)
     cancel[5] = workload.submit[5]
@@ -250,7 +247,7 @@ def test_jobs_that_never_ran_are_compared_with_nothing(folder: Path) -> None:
     assert (row["group"], row["jobs"]) == ("all", 240 - 35 - 1)
 
 
-def test_a_study_file_can_say_the_same(folder: Path) -> None:
+def test_a_study_file_can_say_the_same(folder):
     (folder / "study.toml").write_text(
         """
         systems = ["site.toml"]
@@ -280,7 +277,7 @@ def test_a_study_file_can_say_the_same(folder: Path) -> None:
     assert carry_out(own, folder / "out").kept == 2
 
 
-def test_a_baseline_may_be_of_another_system(folder: Path) -> None:
+def test_a_baseline_may_be_of_another_system(folder):
     (folder / "more.toml").write_text(SYSTEM.replace("count = 2", "count = 4"))
     wanted = study(
         folder,
@@ -292,7 +289,7 @@ def test_a_baseline_may_be_of_another_system(folder: Path) -> None:
     assert {(row["system"], row["base_system"]) for row in rows} == {("more", "site")}
 
 
-def test_two_scenarios_of_one_name_are_refused(folder: Path) -> None:
+def test_two_scenarios_of_one_name_are_refused(folder):
     two = [scenario("x: drop user=u1"), scenario("x: drop user=u2")]
     with pytest.raises(ConfigError, match="two scenarios have this name"):
         what_if(study(folder), two, folder)
@@ -318,7 +315,7 @@ User = "ann"
 """
 
 
-def test_values_of_a_policy_are_changed() -> None:
+def test_values_of_a_policy_are_changed():
     edits = [
         *("qos.normal.MaxJobsPU=8", "qos.normal.GrpTRES=cpu=100", "licenses.matlab=9"),
         *("account.physics.Share=7", "user.ann.Share=3", "partition.short.PriorityJobFactor=5"),
@@ -333,7 +330,7 @@ def test_values_of_a_policy_are_changed() -> None:
     }
 
 
-def test_limits_of_associations_that_a_qos_puts_out_of_force() -> None:
+def test_limits_of_associations_that_a_qos_puts_out_of_force():
     policy = edited(
         policy_file.parse(POLICY), ["user.ann.MaxJobs=6", "account.physics.GrpTRES=cpu=9"]
     )
@@ -357,7 +354,7 @@ def test_limits_of_associations_that_a_qos_puts_out_of_force() -> None:
         ("partition.short.PriorityTier=2", "system file"),
     ],
 )
-def test_values_that_a_policy_has_not(edit: str, message: str) -> None:
+def test_values_that_a_policy_has_not(edit, message):
     with pytest.raises(ConfigError, match=message) as caught:
         edited(policy_file.parse(POLICY), [edit])
     assert edit in str(caught.value)
@@ -375,7 +372,7 @@ def test_values_that_a_policy_has_not(edit: str, message: str) -> None:
         ("bf_window=abc", "'abc' is not a whole number"),
     ],
 )
-def test_options_that_slurm_does_not_have(folder: Path, setting: str, message: str) -> None:
+def test_options_that_slurm_does_not_have(folder, setting, message):
     one = study(folder)
     own = replace(one.dispatchers[0], spec="slurm")
     with pytest.raises(ConfigError, match=re.escape(f"set {setting}: {message}")) as caught:

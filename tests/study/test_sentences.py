@@ -1,7 +1,5 @@
 """The finding of a study in words: what was gained, what it cost in the tail, and how sure."""
 
-from __future__ import annotations
-
 from types import SimpleNamespace
 
 import pytest

@@ -1,7 +1,5 @@
 """Intervals: of paired repetitions, and of a bootstrap over weeks."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

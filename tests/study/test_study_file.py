@@ -1,7 +1,5 @@
 """Studies: what they say is what is run, and what makes no sense is one line."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tables: every figure from the run folders alone, readable by programs, people and LaTeX."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

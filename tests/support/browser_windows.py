@@ -1,16 +1,9 @@
 """Windows of a browser on the report: a width, a theme, screen or paper."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
 _OPEN = "document.querySelectorAll('details').forEach((one) => { one.open = true; });"
 
 
-def look(browser: Any, page: Path, width: int, theme: str = "light", media: str = "screen") -> None:
+def look(browser, page, width, theme="light", media="screen"):
     """Open a page at a width in a theme, wait until it is drawn, and unfold everything."""
     from selenium.webdriver.support.ui import WebDriverWait
 

@@ -14,30 +14,22 @@ its new starts rebuilds itself, orders whose starts go down need not be followed
 A greedy start is now, the end of a running job, or the end of a job placed before.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from reference import Ask, State, every_placement, free_at, held, minus
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from reference import Amounts, Takes
+from reference import every_placement, free_at, held, minus
 
 
-def placements(state: State, ask: Ask) -> list[Takes]:
+def placements(state, ask):
     """Return every way to place a job once all running jobs have ended."""
     return every_placement(ask, _empty(state), state.capacity)
 
 
-def _empty(state: State) -> Amounts:
+def _empty(state):
     """Return what is free once all running jobs have ended."""
     return free_at(state, max([job.end for job in state.running], default=0), {})
 
 
-def best_on_nodes(state: State, weights: Sequence[Fraction]) -> Fraction:
+def best_on_nodes(state, weights):
     """Return the least weighted sum of starts, every job on nodes for its whole duration."""
     choices = []
     for ask in state.waiting:
@@ -47,17 +39,17 @@ def best_on_nodes(state: State, weights: Sequence[Fraction]) -> Fraction:
     return _best(_lengths(state), choices, weights, _busy(state), _empty(state))
 
 
-def best_on_pool(state: State, weights: Sequence[Fraction]) -> Fraction:
+def best_on_pool(state, weights):
     """Return the least weighted sum of starts on the machine as one pool of each kind."""
     busy, choices, empty = _on_pool(state)
     return _best(_lengths(state), choices, weights, busy, empty)
 
 
-def _lengths(state: State) -> list[int]:
+def _lengths(state):
     return [max(ask.duration, 1) for ask in state.waiting]
 
 
-def _busy(state: State) -> list[tuple[int, int, Amounts]]:
+def _busy(state):
     """Return when what runs ends, from now on, and what it holds."""
     return [
         (0, max(job.end - state.now, 1), held(job.ask, job.takes, state.capacity))
@@ -65,10 +57,10 @@ def _busy(state: State) -> list[tuple[int, int, Amounts]]:
     ]
 
 
-def _on_pool(state: State):
+def _on_pool(state):
     """Return what runs, what each job takes, and what there is, all nodes in one."""
 
-    def pooled(amounts: Amounts) -> Amounts:
+    def pooled(amounts):
         return (tuple(map(sum, zip(*amounts, strict=True))),)
 
     busy = [(start, end, pooled(amounts)) for start, end, amounts in _busy(state)]
@@ -76,7 +68,7 @@ def _on_pool(state: State):
     return busy, choices, pooled(_empty(state))
 
 
-def _fits(amounts, start, end, placed, empty) -> bool:
+def _fits(amounts, start, end, placed, empty):
     """Tell whether amounts are free for a whole interval."""
     for moment in [start, *(begin for begin, _, _ in placed if start < begin < end)]:
         left = empty
@@ -89,10 +81,10 @@ def _fits(amounts, start, end, placed, empty) -> bool:
     return True
 
 
-def _best(durations, choices, weights, busy, empty) -> Fraction:
-    best: list[Fraction | None] = [None]
+def _best(durations, choices, weights, busy, empty):
+    best = [None]
 
-    def first(job, amounts, placed) -> int:
+    def first(job, amounts, placed):
         moments = sorted({0, *(end for _, end, _ in placed)})
         return next(
             moment
@@ -103,7 +95,7 @@ def _best(durations, choices, weights, busy, empty) -> Fraction:
     jobs = range(len(durations))
     alone = [min(first(job, amounts, busy) for amounts in choices[job]) for job in jobs]
 
-    def follow(left: frozenset[int], placed, last: int, value: Fraction) -> None:
+    def follow(left, placed, last, value):
         # Nobody left starts before the last one placed did, nor before it could on its own.
         least = sum(weights[job] * max(last, alone[job]) for job in left)
         if best[0] is not None and value + least >= best[0]:
@@ -127,7 +119,7 @@ def _best(durations, choices, weights, busy, empty) -> Fraction:
     return best[0]
 
 
-def listed_on_pool(state: State, order: Sequence[int]) -> list[int]:
+def listed_on_pool(state, order):
     """Return the starts of the list plan on the pool: each job in order as early as it fits."""
     starts = [0] * len(state.waiting)
     busy, choices, empty = _on_pool(state)

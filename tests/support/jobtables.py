@@ -1,9 +1,5 @@
 """Job tables with no engine behind them."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 import numpy as np
 
 from cpsched.model import columns as c
@@ -12,19 +8,10 @@ from cpsched.model.jobstore import LABELS, JobStore, distinct_shapes, submit_row
 from cpsched.model.jobtable import JobTable
 from cpsched.model.workload import Labels
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
 _FLAGS = ("eligible_class", "split", "contiguous", "exclusive", "segment", "max_switches")
 
 
-def job_table(
-    *,
-    resources: Sequence[str],
-    strings: Mapping[str, Sequence[str]] | None = None,
-    attempts: Any = 0,
-    **columns: Any,
-) -> JobTable:
+def job_table(*, resources, strings=None, attempts=0, **columns):
     """
     Build a table of columns by the names of a job table's attributes; unchecked.
 

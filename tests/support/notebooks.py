@@ -1,7 +1,5 @@
 """Four jobs on four cores, and what a notebook would show of them."""
 
-from __future__ import annotations
-
 from html.parser import HTMLParser
 
 from cpsched.api import Workload, parse_system

@@ -1,14 +1,12 @@
 """Decisions for the constraint programming dispatchers, and what their plans are worth."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import replace
 from fractions import Fraction
 
 from exhaustive import placements
 from hypothesis import strategies as st
-from reference import State, held, planned, states, view_of
+from reference import held, planned, states, view_of
 
 from cpsched.base.spec import build
 from cpsched.model import columns as c
@@ -41,7 +39,7 @@ RESTRICTED = st.sampled_from(
 MOST_PLANS = 100_000
 
 
-def _plans(state: State, waiting) -> int:
+def _plans(state, waiting):
     places = (len({held(ask, takes, state.capacity) for takes in placements(state, ask)})
               for ask in waiting)  # fmt: skip
     return math.factorial(len(waiting)) * math.prod(places)
@@ -64,7 +62,7 @@ def decisions(draw, restricted=False, **limits):
     return state, waits, sorted(submits)
 
 
-def view_with(state: State, waits, submits):
+def view_with(state, waits, submits):
     """Return the view of a state whose jobs have expected waits and have waited."""
     view = view_of(state)
     columns = view.waiting.store.writable
@@ -73,27 +71,27 @@ def view_with(state: State, waits, submits):
     return view
 
 
-def weights_of(state: State, waits, name: str) -> list[Fraction]:
+def weights_of(state, waits, name):
     """Return the objective's weights as it states them."""
     if name.endswith(MINIMISES_SLOWDOWN):
         return [Fraction(1, max(ask.duration, 1)) for ask in state.waiting]
     return [Fraction(max(EXPECTED_WAITS), wait) for wait in waits]
 
 
-def dispatcher_for(spec: str, view):
+def dispatcher_for(spec, view):
     """Return a dispatcher that is ready to decide."""
     dispatcher = build("dispatchers", spec)
     dispatcher.reset(view.system, 0)
     return dispatcher
 
 
-def planned_starts(decision, state: State) -> list[int]:
+def planned_starts(decision, state):
     """Return the starts of a decision's plan: later ones as planned, all others now."""
     later = planned(decision)
     return [later.get(job, state.now) - state.now for job in range(len(state.waiting))]
 
 
-def plain(state: State) -> State:
+def plain(state):
     """Return a state whose jobs ask for units and nothing else."""
     waiting = [
         replace(ask, per_node=(0, 0, 0), nodes_min=1, nodes_max=2**31 - 1, even=False,
@@ -103,5 +101,5 @@ def plain(state: State) -> State:
     return replace(state, waiting=tuple(waiting))
 
 
-def value_of(starts, weights) -> Fraction:
+def value_of(starts, weights):
     return sum((w * s for w, s in zip(weights, starts, strict=True)), Fraction(0))

@@ -1,9 +1,5 @@
 """Simulations and what they record, to be compared with each other."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING, Any
-
 from reference import planned
 
 from cpsched.base.spec import build
@@ -12,29 +8,24 @@ from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.run import schedule_of
 from cpsched.simulation.simulator import Simulator
 
-if TYPE_CHECKING:
-    from cpsched.mapping import Fitted
-
 
 class Plans(Observer):
     """Keeps (second, planned start of each job) of every decision that plans anything."""
 
-    def __init__(self) -> None:
-        self.plans: list[tuple[int, dict[int, int]]] = []
+    def __init__(self):
+        self.plans = []
 
-    def on_decision(self, view: Any, decision: Any, seconds: float) -> None:
+    def on_decision(self, view, decision, seconds):
         """Note a plan."""
         if decision.planned_starts:
             self.plans.append((view.now, planned(decision)))
 
-    def of(self, handle: int) -> list[tuple[int, int]]:
+    def of(self, handle):
         """Return (second, planned start) of one job."""
         return [(now, int(plan[handle])) for now, plan in self.plans if handle in plan]
 
 
-def simulator(
-    fitted: Fitted, dispatcher: Any, *others: Any, predictor: str = "requested", **options: Any
-) -> Simulator:
+def simulator(fitted, dispatcher, *others, predictor="requested", **options):
     """Return one with the recorders of every run."""
     observers = [AllocationRecorder(len(fitted.system.resources)), DecisionRecorder(), *others]
     decides = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
@@ -44,7 +35,7 @@ def simulator(
     return made
 
 
-def result(simulation: Any) -> tuple[Any, ...]:
+def result(simulation):
     """Return everything a run writes down that is the same in every equal run."""
     allocations, decisions = simulation.observers[:2]
     schedule = schedule_of(simulation.fitted, simulation, allocations)

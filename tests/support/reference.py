@@ -14,7 +14,6 @@ import heapq
 import math
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from hypothesis import strategies as st
@@ -28,11 +27,8 @@ from cpsched.model.system import System
 from cpsched.model.topology import Topology
 from cpsched.model.view import View
 
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
-
 #: What a unit of one core asks for on a machine that has nothing else.
-ONE_CORE: dict[str, Any] = {"request": (1,), "per_node": (0,)}
+ONE_CORE = {"request": (1,), "per_node": (0,)}
 #: What each node has of each kind.
 Amounts = tuple[tuple[int, ...], ...]
 #: Units on each node.
@@ -81,7 +77,7 @@ class State:
 # --- placements ----------------------------------------------------------------------------------
 
 
-def held(ask: Ask, takes: Takes, capacity: Amounts) -> Amounts:
+def held(ask, takes, capacity):
     """Return what a placed job takes of each node."""
     return tuple(
         _held_on(ask, units, whole) if units else (0,) * len(whole)
@@ -89,7 +85,7 @@ def held(ask: Ask, takes: Takes, capacity: Amounts) -> Amounts:
     )
 
 
-def _held_on(ask: Ask, units: int, whole: tuple[int, ...]) -> tuple[int, ...]:
+def _held_on(ask, units, whole):
     if ask.exclusive:
         return whole
     return tuple(
@@ -97,7 +93,7 @@ def _held_on(ask: Ask, units: int, whole: tuple[int, ...]) -> tuple[int, ...]:
     )
 
 
-def minus(free: Amounts, taken: Amounts) -> Amounts:
+def minus(free, taken):
     """Return what is left of ``free``."""
     return tuple(
         tuple(a - b for a, b in zip(have, take, strict=True))
@@ -105,17 +101,17 @@ def minus(free: Amounts, taken: Amounts) -> Amounts:
     )
 
 
-def least(free: Amounts, other: Amounts) -> Amounts:
+def least(free, other):
     """Return the smaller of two at every place."""
     return tuple(tuple(map(min, have, more)) for have, more in zip(free, other, strict=True))
 
 
-def room(ask: Ask, node: int, free: Amounts, capacity: Amounts) -> float:
+def room(ask, node, free, capacity):
     """Return how many units one node can take, found by trying one more and one more."""
     if not ask.eligible[node] or (ask.exclusive and free[node] != capacity[node]):
         return 0
 
-    def fits(units: int) -> bool:
+    def fits(units):
         need = zip(ask.request, ask.per_node, free[node], strict=True)
         return all(units * one + besides <= have for one, besides, have in need)
 
@@ -127,7 +123,7 @@ def room(ask: Ask, node: int, free: Amounts, capacity: Amounts) -> float:
     return units
 
 
-def obeys(ask: Ask, takes: Takes, free: Amounts, capacity: Amounts) -> bool:
+def obeys(ask, takes, free, capacity):
     """Tell whether a placement is what a job asks for, on nodes that have it to give."""
     used = [node for node, units in enumerate(takes) if units]
     return (
@@ -139,11 +135,11 @@ def obeys(ask: Ask, takes: Takes, free: Amounts, capacity: Amounts) -> bool:
     )
 
 
-def every_placement(ask: Ask, free: Amounts, capacity: Amounts) -> list[Takes]:
+def every_placement(ask, free, capacity):
     """Return all ways to put a job's units on nodes."""
     most = [min(room(ask, node, free, capacity), ask.units) for node in range(len(free))]
 
-    def spread(node: int, left: int) -> Iterator[Takes]:
+    def spread(node, left):
         if node == len(free):
             if left == 0:
                 yield ()
@@ -157,7 +153,7 @@ def every_placement(ask: Ask, free: Amounts, capacity: Amounts) -> list[Takes]:
     return [takes for takes in spread(0, ask.units) if obeys(ask, takes, free, capacity)]
 
 
-def ranking(policy: str, ask: Ask, free: Amounts, capacity: Amounts) -> list[int]:
+def ranking(policy, ask, free, capacity):
     """Return the nodes with room for a unit, in an allocator's order; ties in order of nodes."""
     able = [node for node in range(len(free)) if room(ask, node, free, capacity) > 0]
     kinds = range(len(ask.request))
@@ -167,7 +163,7 @@ def ranking(policy: str, ask: Ask, free: Amounts, capacity: Amounts) -> list[int
         if any(node[kind] == 0 for node in capacity) and any(node[kind] > 0 for node in capacity)
     ]
 
-    def idle(node: int) -> Fraction:
+    def idle(node):
         """Return the free shares of all kinds a node has, added up."""
         return sum(
             (Fraction(free[node][kind], capacity[node][kind]) for kind in kinds
@@ -175,14 +171,14 @@ def ranking(policy: str, ask: Ask, free: Amounts, capacity: Amounts) -> list[int
             Fraction(0),
         )  # fmt: skip
 
-    def wasted(node: int) -> bool:
+    def wasted(node):
         """Tell whether a node has something scarce that the job does not ask for."""
         asked = [ask.request[kind] + ask.per_node[kind] > 0 for kind in kinds]
         return any(capacity[node][kind] and not asked[kind] for kind in scarce)
 
     every = [min(amounts[kind] for amounts in capacity) for kind in kinds]
 
-    def spared(node: int) -> tuple[int, int]:
+    def spared(node):
         """
         Return how many kinds a node has that others lack, and a job does not ask for.
 
@@ -192,7 +188,7 @@ def ranking(policy: str, ask: Ask, free: Amounts, capacity: Amounts) -> list[int
         more = sum(asked[kind] <= every[kind] < free[node][kind] for kind in kinds)
         return sum(bool(capacity[node][kind]) and not asked[kind] for kind in scarce), more
 
-    keys: dict[str, Callable[[int], Any]] = {
+    keys = {
         "first-fit": lambda node: node,
         "best-fit": lambda node: room(ask, node, free, capacity),
         "consolidate": idle,
@@ -202,7 +198,7 @@ def ranking(policy: str, ask: Ask, free: Amounts, capacity: Amounts) -> list[int
     return sorted(able, key=keys[policy])
 
 
-def place(policy: str, ask: Ask, free: Amounts, capacity: Amounts) -> Takes | None:
+def place(policy, ask, free, capacity):
     """
     Return where an allocator puts a job, or None if no choice of nodes can hold it.
 
@@ -214,8 +210,8 @@ def place(policy: str, ask: Ask, free: Amounts, capacity: Amounts) -> Takes | No
     return _best(ask, every_placement(ask, free, capacity), ranking(policy, ask, free, capacity))
 
 
-def _best(ask: Ask, valid: list[Takes], order: list[int]) -> Takes | None:
-    def along(order: Sequence[int], takes: Takes) -> list[int]:
+def _best(ask, valid, order):
+    def along(order, takes):
         return [takes[node] for node in order]
 
     if not valid:
@@ -228,11 +224,11 @@ def _best(ask: Ask, valid: list[Takes], order: list[int]) -> Takes | None:
     return max(valid, key=lambda takes: along(order, takes))
 
 
-def _width(takes: Takes) -> int:
+def _width(takes):
     return sum(units > 0 for units in takes)
 
 
-def _first(takes: Takes) -> Takes:
+def _first(takes):
     """Mark the first node of a run."""
     first = next(node for node, units in enumerate(takes) if units)
     return tuple(int(node == first) for node in range(len(takes)))
@@ -274,7 +270,7 @@ class Answer:
     nodes: Takes | None = None
 
 
-def list_schedule(policy: str, state: State, order: Sequence[int], *, stop: bool) -> Answer:
+def list_schedule(policy, state, order, *, stop):
     """Start jobs in order; the first that does not fit ends it (``stop``) or is skipped."""
     answer = Answer()
     free = state.free
@@ -289,7 +285,7 @@ def list_schedule(policy: str, state: State, order: Sequence[int], *, stop: bool
     return answer
 
 
-def free_at(state: State, second: int, starts: dict[int, Takes]) -> Amounts:
+def free_at(state, second, starts):
     """Return what is free at a second to come if these jobs start now and no others."""
     free = state.free
     for job in state.running:
@@ -301,17 +297,17 @@ def free_at(state: State, second: int, starts: dict[int, Takes]) -> Amounts:
     return free
 
 
-def _negative(amounts: Amounts) -> Amounts:
+def _negative(amounts):
     return tuple(tuple(-amount for amount in node) for node in amounts)
 
 
-def _horizon(state: State) -> int:
+def _horizon(state):
     """Return a second by which everything that runs or waits could have run, one by one."""
     last = max([job.end for job in state.running], default=state.now)
     return last + sum(max(ask.duration, 1) for ask in state.waiting) + 1
 
 
-def easy(policy: str, state: State, order: Sequence[int], backfill: Sequence[int]) -> Answer:
+def easy(policy, state, order, backfill):
     """
     Return what EASY does.
 
@@ -361,7 +357,7 @@ def _reservation(policy, state, head, starts):
     return _horizon(state), None
 
 
-def conservative(policy: str, state: State, order: Sequence[int], depth: int) -> Answer:
+def conservative(policy, state, order, depth):
     """
     Return what conservative backfilling does: ``planned`` holds all of its reservations.
 
@@ -397,7 +393,7 @@ def conservative(policy: str, state: State, order: Sequence[int], depth: int) ->
 # --- textbook EASY on a counted pool -------------------------------------------------------------
 
 
-def textbook_easy(jobs: Sequence[tuple[int, int, int, int]], processors: int) -> list[int]:
+def textbook_easy(jobs, processors):
     """
     Simulate EASY as Mu'alem and Feitelson (2001) have it, on a counted pool.
 
@@ -414,8 +410,8 @@ def textbook_easy(jobs: Sequence[tuple[int, int, int, int]], processors: int) ->
         pass, again until no job of no length is left.
     """
     start = [-1] * len(jobs)
-    ends: list[tuple[int, int]] = []
-    queue: list[int] = []
+    ends = []
+    queue = []
     coming = list(range(len(jobs)))
     while coming or ends:
         now = min([jobs[coming[0]][0]] if coming else [ends[0][0]], default=0)
@@ -436,7 +432,7 @@ def textbook_easy(jobs: Sequence[tuple[int, int, int, int]], processors: int) ->
 def _textbook_pass(now, queue, running, processors):
     """Return the jobs that start now; ``running`` holds (expected end, processors)."""
     free = processors - sum(size for _, size in running)
-    starts: list[int] = []
+    starts = []
     while queue and queue[0][2] <= free:
         job, _, size, _, requested = queue.pop(0)
         free -= size
@@ -466,7 +462,7 @@ def _textbook_pass(now, queue, running, processors):
 
 
 @st.composite
-def asks(draw: st.DrawFn, masks: Sequence[tuple[bool, ...]]) -> Ask:
+def asks(draw, masks):
     """Draw a request; some ask for nothing, for more than there is, or for the impossible."""
     nodes_min, extra = draw(_BOUNDS)
     even, contiguous, exclusive = draw(_FLAGS)
@@ -503,7 +499,7 @@ _NODES = st.tuples(
 )
 
 
-def state_of(nodes: Sequence[int], busy: Sequence[Any], *waiting: Any, now: int = 0) -> State:
+def state_of(nodes, busy, *waiting, now=0):
     """
     Return a state of nodes by their cores.
 
@@ -537,12 +533,12 @@ def states(draw, max_nodes=4, max_waiting=6, max_running=6):
     luck = draw(st.lists(st.integers(0, 9), min_size=num, max_size=num))
     works = tuple(value < 9 for value in luck)
     masks = [works, works, works, tuple(value < 5 for value in luck)]
-    empty: Amounts = tuple(
+    empty = tuple(
         have if good else (0,) * len(have) for have, good in zip(capacity, works, strict=True)
     )
     plain = Ask(units=1, request=(1, 0, 0), per_node=(0, 0, 0), eligible=works)
 
-    def possible(drawn: list[Ask]) -> list[Ask]:
+    def possible(drawn):
         """Replace most of those that could never run by ordinary ones."""
         return [
             ask
@@ -580,7 +576,7 @@ def states(draw, max_nodes=4, max_waiting=6, max_running=6):
 # --- the same state for the engine ---------------------------------------------------------------
 
 
-def system_of(capacity: Amounts) -> System:
+def system_of(capacity):
     """Return a system of nodes given by their capacities."""
     num = len(capacity)
     return System(
@@ -598,7 +594,7 @@ def system_of(capacity: Amounts) -> System:
     )
 
 
-def view_of(state: State) -> View:
+def view_of(state):
     """
     Return a state as a dispatcher sees it, with no workload and no simulator behind it.
 
@@ -632,8 +628,8 @@ def view_of(state: State) -> View:
     )
 
 
-def _table(known: list[Ask], masks: list[tuple[bool, ...]], kinds: int) -> JobTable:
-    def whole(values: list[Any]) -> Any:
+def _table(known, masks, kinds):
+    def whole(values):
         return np.array(values, dtype=np.int64)
 
     return job_table(
@@ -653,21 +649,21 @@ def _table(known: list[Ask], masks: list[tuple[bool, ...]], kinds: int) -> JobTa
     )
 
 
-def allocation_of(ask: Ask, takes: Takes, capacity: Amounts) -> Allocation:
+def allocation_of(ask, takes, capacity):
     """Return a placement as an allocation."""
     node = np.flatnonzero(takes).astype(np.int64)
     amount = np.array(held(ask, takes, capacity), dtype=np.int64)
     return Allocation(node, np.array(takes, dtype=np.int64)[node], amount[node])
 
 
-def takes_of(allocation: Allocation, num_nodes: int) -> Takes:
+def takes_of(allocation, num_nodes):
     """Return an allocation as units by node."""
     takes = np.zeros(num_nodes, dtype=np.int64)
     takes[allocation.node] = allocation.units
     return tuple(takes.tolist())
 
 
-def decide(dispatcher: Any, state: State) -> tuple[dict[int, Takes], Any]:
+def decide(dispatcher, state):
     """Return what starts (units by node, by position in the queue), and the decision."""
     view = view_of(state)
     dispatcher.reset(view.system, 0)
@@ -678,7 +674,7 @@ def decide(dispatcher: Any, state: State) -> tuple[dict[int, Takes], Any]:
     }, decision
 
 
-def planned(decision: Any) -> dict[int, int]:
+def planned(decision):
     """Return the planned start of each job of a decision."""
     plan = decision.planned_starts
     return dict(zip(plan.handle, plan.start, strict=True)) if plan else {}

@@ -37,27 +37,27 @@ class Runner:
     demand: Amounts
 
 
-def fits(need: Amounts, free: Amounts) -> bool:
+def fits(need, free):
     """Tell whether needs are free."""
     return all(one <= have for one, have in zip(need, free, strict=True))
 
 
-def minus(free: Amounts, taken: Amounts) -> Amounts:
+def minus(free, taken):
     """Return what is left."""
     return tuple(have - take for have, take in zip(free, taken, strict=True))
 
 
-def plus(free: Amounts, back: Amounts) -> Amounts:
+def plus(free, back):
     """Return what there is then."""
     return tuple(map(sum, zip(free, back, strict=True)))
 
 
-def cost(wait: float, runtime: float, patience: float) -> float:
+def cost(wait, runtime, patience):
     """Return bounded slowdown, and ten for a wait of ``patience``, to the fourth power."""
     return max(1.0, (wait + runtime) / max(runtime, 10)) + 10 * (wait / patience) ** 4
 
 
-def wait_cost(wait: float, runtime: float, area: float, patience: float) -> float:
+def wait_cost(wait, runtime, area, patience):
     """Return what a wait costs: by slowdown, by area, and by the fourth power of the wait."""
     slowdown = max(1.0, (wait + runtime) / max(runtime, 10))
     return slowdown + 0.003 * area * wait + 10 * area**0.5 * (wait / patience) ** 4
@@ -75,7 +75,7 @@ class _Play:
         ]
         self.queue = list(range(len(scene.waiting)))
 
-    def start(self, job: int, second: int) -> None:
+    def start(self, job, second):
         """Let a job run."""
         task, runtime = self.tasks[job], self.runtime[job]
         self.queue.remove(job)
@@ -83,7 +83,7 @@ class _Play:
         self.running.append(Runner(second + runtime, second + task.plan, task.demand))
         self.total += wait_cost(second - task.submit, runtime, task.area, self.patience)
 
-    def change(self, second: int) -> bool:
+    def change(self, second):
         """Take back what ends and let arrive who arrives; return whether anything happened."""
         ended = [one for one in self.running if one.end == second]
         new = [job for job, task in enumerate(self.tasks) if task.ready == second]
@@ -93,7 +93,7 @@ class _Play:
         self.queue += new
         return bool(ended or new)
 
-    def reservation(self, job: int, second: int) -> tuple[float, Amounts]:
+    def reservation(self, job, second):
         """Return when a job has room as reservations take it, and what is free beside it then."""
         ends = [(max(one.promised, second + 1), one.demand) for one in self.running]
         for shadow in sorted({end for end, _ in ends}):
@@ -104,7 +104,7 @@ class _Play:
                 return shadow, minus(free, self.tasks[job].demand)
         return float("inf"), self.free
 
-    def turn(self, second: int) -> None:
+    def turn(self, second):
         """Start jobs by EASY in order of their keys."""
         held = None
         for job in sorted(self.queue, key=lambda job: (self.tasks[job].key, job)):
@@ -156,13 +156,13 @@ class Scene:
     free: Amounts
 
     @property
-    def tasks(self) -> tuple[Task, ...]:
+    def tasks(self):
         """All that may start."""
         return self.waiting + self.coming
 
 
 @st.composite
-def scenes(draw: st.DrawFn) -> Scene:
+def scenes(draw):
     """Draw a machine that is busy, with a few jobs waiting and arriving; some fit never."""
     now = draw(st.integers(0, 40))
     some = st.tuples(*(st.integers(0, amount) for amount in WHOLE))
@@ -172,7 +172,7 @@ def scenes(draw: st.DrawFn) -> Scene:
             free = minus(free, held)
             running.append((now + draw(st.integers(-5, 25)), held))
 
-    def task(ready: int) -> Task:
+    def task(ready):
         return Task(
             submit=min(ready, now) - draw(st.integers(0, 40)) if ready == now else ready,
             ready=ready,
@@ -194,7 +194,7 @@ def scenes(draw: st.DrawFn) -> Scene:
 
 
 @st.composite
-def starts_of(draw: st.DrawFn, scene: Scene) -> frozenset[int]:
+def starts_of(draw, scene):
     """Draw a set of waiting jobs that fit together."""
     free, chosen = scene.free, []
     for job in draw(st.permutations(range(len(scene.waiting)))):

@@ -1,31 +1,24 @@
 """What the tests of the trace formats share."""
 
-from __future__ import annotations
-
 import gzip
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
 from cpsched.model.workload import COLUMNS, Labels, Workload
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from pathlib import Path
-
 
 @pytest.fixture
-def logs(data: Path) -> Path:
+def logs(data):
     """Folder of the small logs."""
     return data / "traces"
 
 
 @pytest.fixture
-def log(tmp_path: Path) -> Callable[..., Path]:
+def log(tmp_path):
     """Write a file of the given text or bytes, packed where its name ends in .gz."""
 
-    def write(name: str, content: str | bytes) -> Path:
+    def write(name, content):
         raw = content.encode() if isinstance(content, str) else content
         path = tmp_path / name
         path.write_bytes(gzip.compress(raw) if name.endswith(".gz") else raw)
@@ -35,9 +28,9 @@ def log(tmp_path: Path) -> Callable[..., Path]:
 
 
 @pytest.fixture(scope="session")
-def two_jobs() -> Callable[..., Workload]:
+def two_jobs():
     """Return a function that makes two jobs of two units, with columns as given."""
-    usual: dict[str, Any] = {
+    usual = {
         "title": "two",
         "job_id": ["1", "2"],
         "submit": [0, 5],
@@ -50,17 +43,17 @@ def two_jobs() -> Callable[..., Workload]:
 
 
 @pytest.fixture(scope="session")
-def differences() -> Callable[[Workload, Workload], list[str]]:
+def differences():
     """Name the fields in which two workloads differ."""
 
-    def different(one: object, other: object) -> bool:
+    def different(one, other):
         if isinstance(one, Labels) and isinstance(other, Labels):
             return one.values != other.values or different(one.codes, other.codes)
         if isinstance(one, np.ndarray) and isinstance(other, np.ndarray):
             return one.dtype.kind != other.dtype.kind or not np.array_equal(one, other)
         return one != other
 
-    def names(one: Workload, other: Workload) -> list[str]:
+    def names(one, other):
         fields = ("title", "epoch", "resources", "layout", "header", "set_aside", *COLUMNS)
         return [name for name in fields if different(getattr(one, name), getattr(other, name))]
 

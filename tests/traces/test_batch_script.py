@@ -1,7 +1,5 @@
 """What a batch script asks for, by hand; and what sbatch would not read."""
 
-from __future__ import annotations
-
 import pytest
 
 from cpsched.errors import TraceError

@@ -1,7 +1,5 @@
 """Small files that would take all memory or time are refused, with one line."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import time

@@ -1,7 +1,5 @@
 """Accounting logs of PBS Pro and Torque."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -10,7 +8,7 @@ import pytest
 from cpsched import traces
 from cpsched.base.types import MISSING, UNBOUNDED, Status
 from cpsched.errors import TraceError
-from cpsched.traces.collect import NotAJobError, Shape
+from cpsched.traces.collect import NotAJobError
 from cpsched.traces.pbs_request import shape
 from cpsched.traces.text import Place
 
@@ -19,7 +17,7 @@ RUN = "user=ann ctime=100 start=150 end=250 "
 GOOD = HEAD + RUN + "Resource_List.select=1:ncpus=4 Resource_List.walltime=00:10:00 Exit_status=0"
 
 
-def test_a_pbs_pro_log_reads_as_chunks_on_nodes(logs) -> None:
+def test_a_pbs_pro_log_reads_as_chunks_on_nodes(logs):
     workload = traces.read(logs / "pbspro.acct")
     assert workload.title == "pbspro"
     assert workload.epoch == 1_396_248_660
@@ -59,7 +57,7 @@ def test_a_pbs_pro_log_reads_as_chunks_on_nodes(logs) -> None:
     ]
 
 
-def test_records_that_are_no_jobs_are_counted(logs) -> None:
+def test_records_that_are_no_jobs_are_counted(logs):
     workload = traces.read(logs / "pbspro.acct")
     assert workload.header[0] == ("Records", "E 7, L 1, Q 1, S 1")
     assert {text.partition(":")[0] for key, text in workload.header if key == "Set aside"} == {
@@ -74,7 +72,7 @@ def test_records_that_are_no_jobs_are_counted(logs) -> None:
     )
 
 
-def test_a_torque_log_reads_as_chunks_on_nodes(logs) -> None:
+def test_a_torque_log_reads_as_chunks_on_nodes(logs):
     workload = traces.read(logs / "torque.acct")
     assert workload.submit.tolist() == [0, 5, 15, 15]
     # The second has no end, but says for how long it ran.
@@ -94,7 +92,7 @@ def test_a_torque_log_reads_as_chunks_on_nodes(logs) -> None:
     ]
 
 
-def request(**resources: str) -> Shape:
+def request(**resources):
     """Return the shape of a Resource_List."""
     return shape(resources, Place(Path("log"), 1))
 
@@ -110,16 +108,16 @@ def request(**resources: str) -> Shape:
         ("2:mpiprocs=8:ompthreads=2:ncpus=16", 2, {"core": 16}),
     ],
 )
-def test_select_is_so_many_equal_chunks(select: str, units: int, amounts: dict[str, int]) -> None:
+def test_select_is_so_many_equal_chunks(select, units, amounts):
     found = request(select=select)
     assert (found.units, found.request) == (units, amounts)
 
 
-def test_a_chunk_without_cores_or_memory_has_its_share_of_the_total() -> None:
+def test_a_chunk_without_cores_or_memory_has_its_share_of_the_total():
     assert request(select="3", ncpus="6", mem="4kb").request == {"core": 2, "mem": 2}
 
 
-def test_select_goes_before_the_older_ways_to_ask() -> None:
+def test_select_goes_before_the_older_ways_to_ask():
     found = request(select="1:ncpus=4", nodes="2:ppn=9", procs="7", ncpus="5")
     assert (found.units, found.request) == (1, {"core": 4})
 
@@ -127,7 +125,7 @@ def test_select_goes_before_the_older_ways_to_ask() -> None:
 @pytest.mark.parametrize(
     "select", ["1:ncpus=4+1:ncpus=8", "1:ncpus=4:host=a+1:ncpus=4:host=b", "1:mem=1gb+1:mem=2gb"]
 )
-def test_different_chunks_cannot_be_expressed(select: str) -> None:
+def test_different_chunks_cannot_be_expressed(select):
     with pytest.raises(NotAJobError, match="heterogeneous chunks"):
         request(select=select)
 
@@ -144,7 +142,7 @@ def test_different_chunks_cannot_be_expressed(select: str) -> None:
         ("free:group=switch", (1, UNBOUNDED), False),
     ],
 )
-def test_place_bounds_the_nodes(place: str, bounds: tuple[int, int], exclusive: bool) -> None:
+def test_place_bounds_the_nodes(place, bounds, exclusive):
     found = request(select="3:ncpus=1", place=place)
     assert ((found.nodes_min, found.nodes_max), found.exclusive) == (bounds, exclusive)
 
@@ -192,7 +190,7 @@ BAD_RECORDS = {
 
 
 @pytest.mark.parametrize("name", BAD_RECORDS)
-def test_a_record_that_cannot_be_true_is_named_or_counted(log, name: str) -> None:
+def test_a_record_that_cannot_be_true_is_named_or_counted(log, name):
     record, message = BAD_RECORDS[name]
     first, last = GOOD.replace("7.server", "1.server"), GOOD.replace("7.server", "9.server")
     path = log("a.acct", f"{first}\n\n{record}\n{last}\n")
@@ -203,19 +201,19 @@ def test_a_record_that_cannot_be_true_is_named_or_counted(log, name: str) -> Non
     assert workload.set_aside == (("bad line", 1),)
 
 
-def test_a_log_in_which_no_job_ended_is_an_error(log) -> None:
+def test_a_log_in_which_no_job_ended_is_an_error(log):
     path = log("a.acct", "03/31/2014 08:51:10;Q;498503.node129;queue=parallel\n")
     with pytest.raises(TraceError, match=r"no job in it$"):
         traces.read(path)
 
 
-def test_newer_dates_and_packed_files_are_read(log) -> None:
+def test_newer_dates_and_packed_files_are_read(log):
     path = log("20140331.gz", GOOD.replace("14:05:00;", "14:05:00.123456;"))
     assert traces.read(path).title == "20140331"
 
 
 @pytest.mark.parametrize("start", ["", "start=0"])
-def test_a_job_without_a_start_never_ran(log, start: str) -> None:
+def test_a_job_without_a_start_never_ran(log, start):
     other = GOOD.replace("7.server", "8.server").replace("start=150", start)
     assert traces.read(log("a.acct", f"{GOOD}\n{other}\n")).set_aside == (("never ran", 1),)
 
@@ -235,8 +233,6 @@ def test_a_job_without_a_start_never_ran(log, start: str) -> None:
         ("1", 750, Status.FAILED),
     ],
 )
-def test_exit_status_and_time_tell_how_a_job_ended(
-    log, code: str, end: int, status: Status
-) -> None:
+def test_exit_status_and_time_tell_how_a_job_ended(log, code, end, status):
     record = GOOD.replace("Exit_status=0", f"Exit_status={code}").replace("end=250", f"end={end}")
     assert traces.read(log("a.acct", record)).status.tolist() == [status]

@@ -1,10 +1,7 @@
 """Slurm accounting."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pytest
 
@@ -14,9 +11,6 @@ from cpsched.errors import TraceError
 from cpsched.metrics.workload import describe
 from cpsched.traces.text import Place
 from slurm_adapter.sacct.request import shape
-
-if TYPE_CHECKING:
-    from cpsched.traces.collect import Shape
 
 GOOD = {
     "JobID": "7",
@@ -31,7 +25,7 @@ GOOD = {
 }
 
 
-def lines(*rows: dict[str, str], end: str = "") -> str:
+def lines(*rows, end=""):
     """Return sacct output with the columns of ``GOOD``; each row says what differs."""
     names = list(GOOD)
     for row in rows:
@@ -40,7 +34,7 @@ def lines(*rows: dict[str, str], end: str = "") -> str:
     return "".join("|".join(cells) + end + "\n" for cells in table)
 
 
-def test_a_job_is_its_cores_on_its_nodes(logs) -> None:
+def test_a_job_is_its_cores_on_its_nodes(logs):
     workload = traces.read(logs / "slurm-22.sacct")
     assert workload.title == "slurm-22"
     assert workload.epoch == 1_709_287_199
@@ -84,7 +78,7 @@ def test_a_job_is_its_cores_on_its_nodes(logs) -> None:
     assert workload.set_aside == (("still running", 1), ("still waiting", 1))
 
 
-def test_columns_of_older_slurms_are_read(logs) -> None:
+def test_columns_of_older_slurms_are_read(logs):
     workload = traces.read(logs / "slurm-17.sacct")
     assert workload.job_id.tolist() == ["200", "201", "202", "203", "204"]
     assert workload.resources == ("core", "gpu", "mic", "mem", "nvme")
@@ -105,13 +99,13 @@ def test_columns_of_older_slurms_are_read(logs) -> None:
     assert workload.set_aside == (("step without its job", 1),)
 
 
-def test_both_kinds_of_parsable_output_are_read(log, differences) -> None:
+def test_both_kinds_of_parsable_output_are_read(log, differences):
     plain, closed = log("a.sacct", lines({}, {"JobID": "8"})), log("b.sacct", "")
     closed.write_text(lines({}, {"JobID": "8"}, end="|"))
     assert differences(traces.read(plain), traces.read(closed)) == ["title"]
 
 
-def request(**row: str) -> Shape:
+def request(**row):
     """Return the shape of the columns given."""
     options = {name: row.pop(name) for name in [*row] if name[0].islower()}
     columns = {name.lower(): text for name, text in row.items()}
@@ -145,21 +139,21 @@ def request(**row: str) -> Shape:
         ({"ReqTRES": "cpu=4,mem=3G,node=2", "ReqMem": "0n"}, {}),
     ],
 )
-def test_each_node_has_its_share(row: dict[str, str], per_node: dict[str, int]) -> None:
+def test_each_node_has_its_share(row, per_node):
     assert request(**row).per_node == per_node
 
 
-def test_memory_of_a_core_belongs_to_the_unit() -> None:
+def test_memory_of_a_core_belongs_to_the_unit():
     found = request(NCPUS="4", NNodes="2", ReqMem="4000Mc")
     assert (found.request, found.per_node) == ({"core": 1, "mem": 4_096_000}, {})
 
 
-def test_without_a_node_count_any_number_will_do() -> None:
+def test_without_a_node_count_any_number_will_do():
     found = request(ReqCPUS="4", ReqMem="1Gc")
     assert (found.units, found.nodes_min, found.nodes_max) == (4, 1, UNBOUNDED)
 
 
-def test_nodes_it_got_go_before_nodes_it_asked_for() -> None:
+def test_nodes_it_got_go_before_nodes_it_asked_for():
     found = request(ReqTRES="cpu=4,node=1", AllocTRES="cpu=4,node=2", ReqNodes="1")
     assert (found.nodes_min, found.nodes_max) == (2, 2)
 
@@ -201,7 +195,7 @@ BAD_LINES = {
 
 
 @pytest.mark.parametrize("name", BAD_LINES)
-def test_a_line_that_cannot_be_true_is_named_or_counted(log, name: str) -> None:
+def test_a_line_that_cannot_be_true_is_named_or_counted(log, name):
     row, message = BAD_LINES[name]
     path = log("a.sacct", lines({"JobID": "1"}, row, {"JobID": "9"}))
     with pytest.raises(TraceError, match=re.escape(f"{path}:3: ") + ".*" + re.escape(message)):
@@ -225,18 +219,18 @@ def test_a_line_that_cannot_be_true_is_named_or_counted(log, name: str) -> None:
         ("JobID|Submit|Start|End|End", "field end: the header has this column twice"),
     ],
 )
-def test_a_header_without_a_needed_column_is_an_error(log, header: str, message: str) -> None:
+def test_a_header_without_a_needed_column_is_an_error(log, header, message):
     with pytest.raises(TraceError, match=re.escape(message)):
         traces.read(log("a.sacct", header + "\n"), skip_bad_lines=True)
 
 
-def test_a_log_in_which_nothing_ran_is_an_error(log) -> None:
+def test_a_log_in_which_nothing_ran_is_an_error(log):
     path = log("a.sacct", lines({"State": "PENDING"}, {"State": "RUNNING", "JobID": "8"}))
     with pytest.raises(TraceError, match="no job in it: 1 still running, 1 still waiting"):
         traces.read(path)
 
 
-def test_elapsed_counts_where_local_clocks_were_set_back(log) -> None:
+def test_elapsed_counts_where_local_clocks_were_set_back(log):
     """From 02:50 to 02:10 in the night in which 03:00 became 02:00, so for 20 minutes."""
     row = {
         "Submit": "2024-10-27T02:00:00",
@@ -250,7 +244,7 @@ def test_elapsed_counts_where_local_clocks_were_set_back(log) -> None:
         traces.read(log("b.sacct", lines(exact)))
 
 
-def test_what_other_columns_tell(log) -> None:
+def test_what_other_columns_tell(log):
     """Without Elapsed a job ran from start to end; without a state its status is unknown."""
     workload = traces.read(log("a.sacct", lines({"Elapsed": "", "State": ""})))
     assert workload.runtime.tolist() == [120]
@@ -265,12 +259,12 @@ def test_what_other_columns_tell(log) -> None:
         ("REVOKED", "ran on another cluster"),
     ],
 )
-def test_states_of_jobs_that_have_not_ended_are_set_aside(log, state: str, reason: str) -> None:
+def test_states_of_jobs_that_have_not_ended_are_set_aside(log, state, reason):
     workload = traces.read(log("a.sacct", lines({}, {"JobID": "8", "State": state})))
     assert workload.set_aside == ((reason, 1),)
 
 
-def test_no_node_allocated_is_not_divided_by(log) -> None:
+def test_no_node_allocated_is_not_divided_by(log):
     """``node=0`` says nothing of the nodes: what was asked for does, or the line is wrong."""
     asked = {"AllocTRES": "cpu=4,mem=4G,node=0,gres/gpu=2"}
     workload = traces.read(log("a.sacct", lines(asked)))
@@ -294,7 +288,7 @@ def test_no_node_allocated_is_not_divided_by(log) -> None:
         ("sbatch job.sh my--switches=2", (0, 0, MISSING)),
     ],
 )
-def test_segments_and_switches_are_in_the_command(command, asked, tmp_path) -> None:
+def test_segments_and_switches_are_in_the_command(command, asked, tmp_path):
     (path := tmp_path / "a.sacct").write_text(lines({"SubmitLine": command}))
     workload = traces.read(path)
     found = (workload.segment[0], workload.max_switches[0], workload.switch_wait[0])
@@ -316,7 +310,7 @@ def test_segments_and_switches_are_in_the_command(command, asked, tmp_path) -> N
         ({"ReqTRES": "cpu=8,node=1", "ReqMem": "0"}, 8, False),
     ],
 )
-def test_a_job_alone_on_its_nodes_has_what_it_asked_for(row, cores: int, exclusive: bool) -> None:
+def test_a_job_alone_on_its_nodes_has_what_it_asked_for(row, cores, exclusive):
     found = request(**row)
     assert (found.units, found.exclusive) == (cores, exclusive)
 
@@ -333,7 +327,7 @@ def test_a_job_alone_on_its_nodes_has_what_it_asked_for(row, cores: int, exclusi
         ({"ReqTRES": "cpu=1,mem=5M", "AllocTRES": "cpu=64,mem=320M,node=1", "ReqMem": "5M"}, 5),
     ],
 )  # fmt: skip
-def test_memory_is_what_a_job_holds(row: dict[str, str], memory: int) -> None:
+def test_memory_is_what_a_job_holds(row, memory):
     assert request(**row).per_node == {"mem": 1024 * memory}
 
 
@@ -350,7 +344,7 @@ def test_memory_is_what_a_job_holds(row: dict[str, str], memory: int) -> None:
         ({"gres": "gpu:2", "ReqTRES": "cpu=4,gres/gpu=2,node=2"}, 1),
     ],
 )
-def test_gpus_that_accounting_does_not_count_are_in_the_command(row, gpus: int) -> None:
+def test_gpus_that_accounting_does_not_count_are_in_the_command(row, gpus):
     found = request(**{"ReqTRES": "cpu=4,node=2", **row})
     assert found.per_node == ({"gpu": gpus} if gpus else {})
 
@@ -359,12 +353,12 @@ def test_gpus_that_accounting_does_not_count_are_in_the_command(row, gpus: int) 
     ("nodes", "bounds"),
     [("2", (3, 3)), ("2-4", (2, 4)), ("2-", (2, UNBOUNDED)), ("4-8", (3, 3)), ("n1,n2", (3, 3))],
 )
-def test_a_range_of_nodes_is_in_the_command(nodes: str, bounds: tuple[int, int]) -> None:
+def test_a_range_of_nodes_is_in_the_command(nodes, bounds):
     found = request(AllocTRES="cpu=6,node=3", nodes=nodes)
     assert (found.nodes_min, found.nodes_max) == bounds
 
 
-def test_a_run_of_a_real_slurm_is_read(logs) -> None:
+def test_a_run_of_a_real_slurm_is_read(logs):
     """Slurm 22.05.8 with -D; see the jobs' names for what each was made to do."""
     workload = traces.read(logs / "slurm-22.05.8.sacct")
     rows = {name: at for at, name in enumerate(workload.job_id.tolist())}
@@ -392,7 +386,7 @@ def test_a_run_of_a_real_slurm_is_read(logs) -> None:
     assert "steps: 30" in header
 
 
-def test_preemption_in_a_real_slurm_is_read(logs) -> None:
+def test_preemption_in_a_real_slurm_is_read(logs):
     """Job 1 is preempted and queued again; tasks 7 to 98 of array 3 never start."""
     workload = traces.read(logs / "slurm-22.05.8-preempted.sacct")
     rows = {name: at for at, name in enumerate(workload.job_id.tolist())}
@@ -407,7 +401,7 @@ def test_preemption_in_a_real_slurm_is_read(logs) -> None:
     assert dict(workload.set_aside) == {"still running": 1}
 
 
-def test_its_json_tells_the_same(logs) -> None:
+def test_its_json_tells_the_same(logs):
     """What JSON of 22.05 lacks is the command, so that some is known from Eligible alone."""
     told = traces.read(logs / "slurm-22.05.8.json")
     text = traces.read(logs / "slurm-22.05.8.sacct")
@@ -421,7 +415,7 @@ def test_its_json_tells_the_same(logs) -> None:
     assert told.set_aside == (("still waiting", 1),)
 
 
-def test_json_of_later_releases_is_read(log) -> None:
+def test_json_of_later_releases_is_read(log):
     """Numbers are objects, states lists, and the command is there."""
     text = """{"jobs": [{
       "account": "phys", "allocation_nodes": 2,
@@ -467,7 +461,7 @@ def test_json_of_later_releases_is_read(log) -> None:
         ('{"jobs": [{"job_id": 5, "time": {}, "state": "DANCING"}]}', r"Slurm job \(jobs\[0\]\)"),
     ],
 )
-def test_json_that_is_something_else_is_one_line(log, text: str, message: str) -> None:
+def test_json_that_is_something_else_is_one_line(log, text, message):
     with pytest.raises(TraceError, match=message):
         traces.read(log("a.json", text))
 
@@ -484,6 +478,6 @@ def test_json_that_is_something_else_is_one_line(log, text: str, message: str) -
         ({"ReqTRES": "", "exclusive": ""}, 4),
     ],
 )  # fmt: skip
-def test_a_job_has_the_gpus_that_it_asked_for(row: dict[str, str], gpus: int) -> None:
+def test_a_job_has_the_gpus_that_it_asked_for(row, gpus):
     found = request(**row, AllocTRES="cpu=16,gres/gpu=4,node=1")
     assert found.per_node == ({"gpu": gpus} if gpus else {})

@@ -1,7 +1,5 @@
 """How lines of sacct are divided: delimiters, headers, texts that hold anything."""
 
-from __future__ import annotations
-
 import re
 
 import pytest
@@ -20,7 +18,7 @@ ROW = (
 )
 
 
-def row(**changes: str) -> str:
+def row(**changes):
     """Return the line above with some columns changed."""
     cells = dict(zip(NAMES.split("|"), ROW.split("|"), strict=True)) | changes
     return "|".join(cells.values())
@@ -38,7 +36,7 @@ def row(**changes: str) -> str:
         ("plain", "sbatch --wrap echo a\n8|no job\nls"),
     ],
 )
-def test_a_delimiter_in_a_text_belongs_to_the_text(log, name: str, command: str) -> None:
+def test_a_delimiter_in_a_text_belongs_to_the_text(log, name, command):
     path = log("a.sacct", "\n".join([NAMES, row(JobName=name, SubmitLine=command), row(JobID="9")]))
     workload = traces.read(path)
     assert workload.job_id.tolist() == ["7", "9"]
@@ -47,12 +45,12 @@ def test_a_delimiter_in_a_text_belongs_to_the_text(log, name: str, command: str)
     assert workload.runtime.tolist() == [120, 120]
 
 
-def test_features_may_hold_the_delimiter(log) -> None:
+def test_features_may_hold_the_delimiter(log):
     path = log("a.sacct", f"{NAMES}|Constraints\n{ROW}|v100|a100\n")
     assert traces.read(path).constraint.decode() == ["v100|a100"]
 
 
-def test_a_line_that_cannot_be_divided_is_an_error(log) -> None:
+def test_a_line_that_cannot_be_divided_is_an_error(log):
     """No text among these columns could have the surplus."""
     header = "JobID|User|State|Submit|Start|End|AllocTRES"
     line = "7|a|b|COMPLETED|2024-03-01T10:00:00|2024-03-01T10:01:00|2024-03-01T10:03:00|cpu=1"
@@ -69,7 +67,7 @@ def test_a_line_that_cannot_be_divided_is_an_error(log) -> None:
 
 @pytest.mark.parametrize("end", ["", "|"])
 @pytest.mark.parametrize("delimiter", ["|", ";", "\t", "@@", "|~|", ":::"])
-def test_any_delimiter_is_read(log, differences, delimiter: str, end: str) -> None:
+def test_any_delimiter_is_read(log, differences, delimiter, end):
     plain = log("a.sacct", "\n".join([NAMES, ROW, row(JobID="8_[1-3,7]", State="PENDING")]))
     text = "\n".join(
         line.replace("|", delimiter) + end.replace("|", delimiter)
@@ -81,13 +79,13 @@ def test_any_delimiter_is_read(log, differences, delimiter: str, end: str) -> No
     assert found - {"header"} == {"title"}
 
 
-def test_commas_between_columns_are_refused(log) -> None:
+def test_commas_between_columns_are_refused(log):
     path = log("a.txt", f"{NAMES}\n{ROW}\n".replace("|", ","))
     with pytest.raises(TraceError, match="commas between columns.*use sacct --parsable2"):
         traces.read(path)
 
 
-def test_headers_of_joined_exports_are_read_once(log) -> None:
+def test_headers_of_joined_exports_are_read_once(log):
     path = log("a.sacct", "\n".join([NAMES, ROW, NAMES, row(JobID="8"), ROW]))
     workload = traces.read(path)
     assert workload.job_id.tolist() == ["7", "8"]
@@ -95,7 +93,7 @@ def test_headers_of_joined_exports_are_read_once(log) -> None:
     assert ("Set aside", "repeated line: 0.1 core-hours; 7") in workload.header
 
 
-def test_a_format_line_stands_for_the_header(log, differences) -> None:
+def test_a_format_line_stands_for_the_header(log, differences):
     plain = log("a.sacct", f"{NAMES}\n{ROW}\n")
     names = NAMES.replace("|", ",")
     for name, first in (("b.txt", f"# format: {names}"), ("c.txt", f"#Format:{NAMES}")):
@@ -106,7 +104,7 @@ def test_a_format_line_stands_for_the_header(log, differences) -> None:
     assert differences(traces.read(plain), traces.read(other)) == ["title"]
 
 
-def test_without_a_header_the_documented_columns_are_meant(log, differences) -> None:
+def test_without_a_header_the_documented_columns_are_meant(log, differences):
     cells = dict(zip(NAMES.lower().split("|"), ROW.split("|"), strict=True))
     cells["jobidraw"] = cells["jobid"]
     line = "|".join(cells.get(name, "") for name in FORMAT)
@@ -120,21 +118,21 @@ def test_without_a_header_the_documented_columns_are_meant(log, differences) -> 
         traces.read(log("d.txt", f"{ROW}\n"), format="sacct")
 
 
-def test_comments_before_the_header_are_passed_over(log, differences) -> None:
+def test_comments_before_the_header_are_passed_over(log, differences):
     plain = log("a.sacct", f"{NAMES}\n{ROW}\n")
     path = log("b.txt", f"# of March\n\n#\n{NAMES}\n{ROW}\n")
     assert traces.detect(path) == "sacct"
     assert differences(traces.read(plain), traces.read(path)) == ["title"]
 
 
-def test_bytes_that_are_not_utf8_are_latin_1(log) -> None:
+def test_bytes_that_are_not_utf8_are_latin_1(log):
     lines = [NAMES.encode(), row(JobName="J\xf6rg").encode("latin-1"), row(JobID="8").encode()]
     workload = traces.read(log("a.sacct", b"\n".join(lines)))
     assert workload.name.decode() == ["J\xf6rg", "name"]
     assert ("Note", "lines that are not UTF-8 and were read as Latin-1: 1") in workload.header
 
 
-def test_the_documented_columns_are_those_of_the_page() -> None:
+def test_the_documented_columns_are_those_of_the_page():
     """docs/guides/slurm-logs.md and the reader name the same columns in the same order."""
     from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What Slurm jobs waited for: begin times, other jobs, limits of arrays, and jobs cancelled."""
 
-from __future__ import annotations
-
 import pytest
 
 from cpsched import traces
@@ -14,7 +12,7 @@ NAMES = (
 )
 
 
-def line(job_id: str, times: str, state: str = "COMPLETED", command: str = "") -> str:
+def line(job_id, times, state="COMPLETED", command=""):
     """Return a job; its submit, eligible, start and end are minutes of one hour, - unknown."""
     clock = ["Unknown" if t == "-" else f"2024-03-01T10:{t:>02}:00" for t in times.split()]
     tres = "cpu=1,node=1"
@@ -24,11 +22,11 @@ def line(job_id: str, times: str, state: str = "COMPLETED", command: str = "") -
     )
 
 
-def read(log, *rows: str):
+def read(log, *rows):
     return traces.read(log("a.sacct", "\n".join([NAMES, *rows])))
 
 
-def of(workload, column: str) -> dict[str, int | None]:
+def of(workload, column):
     """Return a column by job, minutes after ten, None for MISSING."""
     values = getattr(workload, column).tolist()
     return {
@@ -37,7 +35,7 @@ def of(workload, column: str) -> dict[str, int | None]:
     }
 
 
-def test_eligible_later_than_submit_is_when_a_job_may_begin(log) -> None:
+def test_eligible_later_than_submit_is_when_a_job_may_begin(log):
     workload = read(log, line("1", "0 0 5 9"), line("2", "0 3 5 9"), line("3", "0 - 5 9"))
     assert of(workload, "begin") == {"1": None, "2": 3, "3": None}
     assert of(workload, "recorded_start") == {"1": 5, "2": 5, "3": 5}
@@ -68,7 +66,7 @@ def test_eligible_later_than_submit_is_when_a_job_may_begin(log) -> None:
         ("expand:1", None, None),
     ],
 )
-def test_dependencies_are_jobs_of_the_log(log, dependency: str, target, kind) -> None:
+def test_dependencies_are_jobs_of_the_log(log, dependency, target, kind):
     workload = read(
         log,
         line("1", "0 0 1 4"), line("2", "0 0 1 5", "FAILED"),
@@ -84,7 +82,7 @@ def test_dependencies_are_jobs_of_the_log(log, dependency: str, target, kind) ->
         assert workload.dependency_type[row] == kind
 
 
-def test_tasks_follow_the_tasks_of_another_array(log) -> None:
+def test_tasks_follow_the_tasks_of_another_array(log):
     tasks = [line(f"3_{task}", "0 0 1 4") for task in (1, 2)]
     more = [line(f"4_{task}", "0 4 5 9", command="-d aftercorr:3") for task in (1, 2)]
     workload = read(log, *tasks, *more)
@@ -92,7 +90,7 @@ def test_tasks_follow_the_tasks_of_another_array(log) -> None:
     assert workload.dependency.tolist() == [-1, -1, 0, 1]
 
 
-def test_a_limit_of_an_array_is_no_begin_time(log) -> None:
+def test_a_limit_of_an_array_is_no_begin_time(log):
     """Slurm sets Eligible when a task finds room; a begin time that was asked for stays."""
     tasks = [line(f"3_{task}", f"0 {task} {task} 9", command="-a 1-4%2") for task in (1, 2, 3)]
     waits = line("5_1", "0 4 5 9", command="--begin 2024-03-01T10:02:00 --array=1-9%3")
@@ -102,7 +100,7 @@ def test_a_limit_of_an_array_is_no_begin_time(log) -> None:
     assert workload.array.decode() == ["3", "3", "3", "5", "6"]
 
 
-def test_jobs_cancelled_before_they_started_are_jobs(log) -> None:
+def test_jobs_cancelled_before_they_started_are_jobs(log):
     rows = [
         line("1", "0 0 1 4"),
         line("2", "0 0 - 4", "CANCELLED by 7"),
@@ -127,7 +125,7 @@ def test_jobs_cancelled_before_they_started_are_jobs(log) -> None:
     }
 
 
-def test_every_attempt_of_a_job_is_a_job(log) -> None:
+def test_every_attempt_of_a_job_is_a_job(log):
     """Job 1 is requeued at 3, its node fails at 6, and it is done at 9; Submit is set anew."""
     rows = [
         line("1", "0 0 1 3", "REQUEUED"),
@@ -150,7 +148,7 @@ def test_every_attempt_of_a_job_is_a_job(log) -> None:
     assert ("Note", "attempts of jobs that were queued again: 2") in workload.header
 
 
-def test_what_was_lost_by_preemption_is_no_job(log) -> None:
+def test_what_was_lost_by_preemption_is_no_job(log):
     """Job 1 is preempted twice, then requeued; job 2 is preempted and cancelled as it waits."""
     attempts = [
         line("1", "0 0 1 3", "PREEMPTED", "--dependency=afterany:0"),
@@ -172,7 +170,7 @@ def test_what_was_lost_by_preemption_is_no_job(log) -> None:
     assert dict(workload.set_aside) == {"preempted, and queued again": 3, "repeated line": 3}
 
 
-def test_jobs_may_be_requeued_as_slurm_has_it_by_default(log) -> None:
+def test_jobs_may_be_requeued_as_slurm_has_it_by_default(log):
     commands = ["", "--no-requeue", "--no-requeue --requeue", "--requeue"]
     rows = [line(str(at), "0 0 1 3", command=one) for at, one in enumerate(commands, start=1)]
     rows += [line(str(at), "0 0 1 3").replace("sbatch", one) for at, one in ((5, "srun"), (6, "x"))]
@@ -193,11 +191,11 @@ def test_jobs_may_be_requeued_as_slurm_has_it_by_default(log) -> None:
         ("salloc -- a", 0, {}),
     ],
 )  # fmt: skip
-def test_options_end_at_the_script(command: str, component: int, found: dict[str, str]) -> None:
+def test_options_end_at_the_script(command, component, found):
     assert options(command, component) == found
 
 
-def test_a_short_line_cannot_list_jobs_without_end(log) -> None:
+def test_a_short_line_cannot_list_jobs_without_end(log):
     rows = [line(f"{job}_[0-399999]", "0 0 - 5", "CANCELLED") for job in (1, 2, 3)]
     with pytest.raises(TraceError, match="lists more than 1000000 tasks that never started"):
         traces.read(log("a.sacct", "\n".join([NAMES, *rows])), skip_bad_lines=True)

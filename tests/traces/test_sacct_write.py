@@ -1,7 +1,5 @@
 """Writing sacct text: what Slurm can say is read back, what it cannot is named."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,12 +13,12 @@ from slurm_adapter.sacct.lines import FORMAT
 from slurm_adapter.sacct.write import HEADER
 
 
-def test_the_documented_columns_are_written() -> None:
+def test_the_documented_columns_are_written():
     assert tuple(HEADER.lower().split("|")) == FORMAT
 
 
 @pytest.mark.parametrize("suffix", [".sacct", ".sacct.gz"])
-def test_a_run_of_a_real_slurm_reads_back_equal(logs, tmp_path, differences, suffix) -> None:
+def test_a_run_of_a_real_slurm_reads_back_equal(logs, tmp_path, differences, suffix):
     original = traces.read(logs / "slurm-22.05.8.sacct")
     path = tmp_path / f"slurm-22.05.8{suffix}"
     assert traces.write(original, path) == ("what was set aside",)
@@ -32,7 +30,7 @@ times = st.integers(0, 5000)
 
 
 @st.composite
-def slurm_jobs(draw) -> Workload:
+def slurm_jobs(draw):
     """Jobs such as Slurm can have, every column in use."""
     number = draw(st.integers(1, 8))
     rows = [
@@ -136,7 +134,7 @@ def slurm_jobs(draw) -> Workload:
 
 @given(slurm_jobs())
 @settings(max_examples=200)
-def test_what_slurm_can_say_reads_back_equal(tmp_path_factory, differences, workload) -> None:
+def test_what_slurm_can_say_reads_back_equal(tmp_path_factory, differences, workload):
     path = tmp_path_factory.mktemp("sacct") / "written.sacct"
     assert traces.write(workload, path) == ()
     back = traces.read(path)
@@ -144,7 +142,7 @@ def test_what_slurm_can_say_reads_back_equal(tmp_path_factory, differences, work
     assert back.digest() == workload.digest()
 
 
-def one(**columns) -> Workload:
+def one(**columns):
     """Return two jobs that started when submitted, with the columns given."""
     given = {
         "title": "one",
@@ -193,7 +191,7 @@ def one(**columns) -> Workload:
         ({"name": ["a\nb", "a"]}, "1 texts of name, which are changed a little"),
     ],
 )  # fmt: skip
-def test_what_slurm_cannot_say_is_named(tmp_path, differences, columns, lost) -> None:
+def test_what_slurm_cannot_say_is_named(tmp_path, differences, columns, lost):
     workload = one(**columns)
     notes = traces.write(workload, tmp_path / "one.sacct")
     back = traces.read(tmp_path / "one.sacct")
@@ -204,12 +202,12 @@ def test_what_slurm_cannot_say_is_named(tmp_path, differences, columns, lost) ->
         assert set(differences(workload, back)) - {"header"}
 
 
-def test_a_log_of_processors_is_refused(tmp_path) -> None:
+def test_a_log_of_processors_is_refused(tmp_path):
     with pytest.raises(TraceError, match="this log only counts processors"):
         traces.write(one(layout="processors"), tmp_path / "one.sacct")
 
 
-def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, cpsched) -> None:
+def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, cpsched):
     """What is read from it is when jobs started in the run; a killed job was cancelled."""
     source = tmp_path / "small.csv"
     traces.write(

@@ -1,15 +1,8 @@
 """The real logs beside a developer's checkout: as many jobs as their README counts."""
 
-from __future__ import annotations
-
-from typing import TYPE_CHECKING
-
 import pytest
 
 from cpsched import traces
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 #: Rows of each log, and what is set aside (jobs + set aside = rows).
 SWF = {
@@ -39,7 +32,7 @@ pytestmark = [pytest.mark.shared, pytest.mark.slow]
 
 
 @pytest.mark.parametrize("name", SWF)
-def test_a_real_swf_log_has_the_jobs_its_readme_counts(shared: Path, name: str) -> None:
+def test_a_real_swf_log_has_the_jobs_its_readme_counts(shared, name):
     rows, set_aside = SWF[name]
     workload = traces.read(shared / "traces" / f"{name}.swf.gz")
     assert workload.title == name
@@ -49,7 +42,7 @@ def test_a_real_swf_log_has_the_jobs_its_readme_counts(shared: Path, name: str) 
 
 
 @pytest.mark.parametrize("name", EXT)
-def test_a_real_table_of_chunks_tells_the_same_jobs_as_its_swf(shared: Path, name: str) -> None:
+def test_a_real_table_of_chunks_tells_the_same_jobs_as_its_swf(shared, name):
     resources, set_aside, rounded_up = EXT[name]
     workload = traces.read(shared / "traces" / f"{name}.ext.csv.gz")
     assert workload.resources == resources

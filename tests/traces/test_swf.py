@@ -1,7 +1,5 @@
 """Reading the Standard Workload Format."""
 
-from __future__ import annotations
-
 import gzip
 import re
 
@@ -20,14 +18,14 @@ from cpsched.traces.text import chunks
 GOOD = "1 0 5 60 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1"
 
 
-def with_field(number: int, value: str, line: str = GOOD) -> str:
+def with_field(number, value, line=GOOD):
     """Return a line with one of its fields (from 1) replaced."""
     values = line.split()
     values[number - 1] = value
     return " ".join(values)
 
 
-def test_every_field_becomes_its_column(logs) -> None:
+def test_every_field_becomes_its_column(logs):
     workload = traces.read(logs / "small.swf")
     assert workload.title == "small"
     assert workload.epoch == 1_000_000_000
@@ -51,7 +49,7 @@ def test_every_field_becomes_its_column(logs) -> None:
     assert workload.nodes_max.tolist() == [UNBOUNDED] * 3
 
 
-def test_comments_become_the_header_in_file_order(logs) -> None:
+def test_comments_become_the_header_in_file_order(logs):
     assert traces.read(logs / "small.swf").header == (
         ("Version", "2.2"),
         ("Computer", "Toy cluster"),
@@ -63,18 +61,18 @@ def test_comments_become_the_header_in_file_order(logs) -> None:
     )
 
 
-def test_rows_that_are_no_jobs_are_counted(logs) -> None:
+def test_rows_that_are_no_jobs_are_counted(logs):
     assert traces.read(logs / "small.swf").set_aside == (("never ran", 1), ("no processors", 1))
 
 
-def test_pieces_of_a_checkpointed_job_are_set_aside(logs) -> None:
+def test_pieces_of_a_checkpointed_job_are_set_aside(logs):
     workload = traces.read(logs / "checkpointed.swf")
     assert workload.job_id.tolist() == ["1", "2"]
     assert workload.runtime.tolist() == [60, 10]
     assert workload.set_aside == (("partial execution", 2),)
 
 
-def test_jobs_are_sorted_by_submit_and_ties_keep_their_order(log) -> None:
+def test_jobs_are_sorted_by_submit_and_ties_keep_their_order(log):
     lines = [
         with_field(1, number, with_field(2, submit))
         for number, submit in (("1", "7"), ("2", "3"), ("3", "7"), ("4", "3"))
@@ -82,19 +80,19 @@ def test_jobs_are_sorted_by_submit_and_ties_keep_their_order(log) -> None:
     assert traces.read(log("a.swf", "\n".join(lines))).job_id.tolist() == ["2", "4", "1", "3"]
 
 
-def test_without_memory_or_epoch_nothing_is_made_up(log) -> None:
+def test_without_memory_or_epoch_nothing_is_made_up(log):
     workload = traces.read(log("a.swf", GOOD))
     assert workload.resources == ("core",)
     assert workload.epoch is None
 
 
 @pytest.mark.parametrize("line", [GOOD.replace(" ", "\t"), "  " + GOOD + "  ", GOOD + "\r"])
-def test_blanks_of_any_kind_separate_fields(log, line: str) -> None:
+def test_blanks_of_any_kind_separate_fields(log, line):
     assert len(traces.read(log("a.swf", line + "\n" + with_field(1, "2")))) == 2
 
 
 @pytest.mark.parametrize("field", [6, 7])
-def test_measured_averages_may_have_fractions(log, field: int) -> None:
+def test_measured_averages_may_have_fractions(log, field):
     for value in ("0.25", "142.00", "1e3", ".5", "7."):
         assert len(traces.read(log("a.swf", with_field(field, value)))) == 1
 
@@ -141,7 +139,7 @@ BAD_LINES = {
 
 
 @pytest.mark.parametrize("name", BAD_LINES)
-def test_a_line_that_cannot_be_true_is_named_or_counted(log, name: str) -> None:
+def test_a_line_that_cannot_be_true_is_named_or_counted(log, name):
     line, message = BAD_LINES[name]
     path = log("a.swf", f"; Version: 2.2\n{with_field(1, '2')}\n\n{line}\n{with_field(1, '3')}\n")
     with pytest.raises(TraceError, match=re.escape(f"{path}:4: ") + ".*" + re.escape(message)):
@@ -152,14 +150,14 @@ def test_a_line_that_cannot_be_true_is_named_or_counted(log, name: str) -> None:
 
 
 @pytest.mark.parametrize("raw", [b"1 0 5 \0 4", b"caf\xe9", b"; caf\xe9", b"; a \0 b"])
-def test_lines_that_are_no_text_are_named_or_counted(log, raw: bytes) -> None:
+def test_lines_that_are_no_text_are_named_or_counted(log, raw):
     path = log("a.swf", GOOD.encode() + b"\n" + raw + b"\n")
     with pytest.raises(TraceError, match=r"a\.swf:2: (holds a NUL|is not UTF-8)"):
         traces.read(path)
     assert traces.read(path, skip_bad_lines=True).set_aside == (("bad line", 1),)
 
 
-def test_a_set_aside_row_needs_no_sense_in_its_other_fields(log) -> None:
+def test_a_set_aside_row_needs_no_sense_in_its_other_fields(log):
     never_ran = with_field(4, "-1", with_field(9, "0", with_field(2, "-1", with_field(1, "2"))))
     workload = traces.read(log("a.swf", f"{GOOD}\n{never_ran}\n"))
     assert workload.set_aside == (("never ran", 1),)
@@ -173,17 +171,17 @@ def test_a_set_aside_row_needs_no_sense_in_its_other_fields(log) -> None:
         (with_field(4, "-1"), "no job in it: 1 never ran"),
     ],
 )
-def test_a_log_without_jobs_is_an_error(log, content: str, message: str) -> None:
+def test_a_log_without_jobs_is_an_error(log, content, message):
     with pytest.raises(TraceError, match=f"{message}$"):
         traces.read(log("a.swf", content))
 
 
-def test_skipping_does_not_read_rubbish_as_an_empty_log(log) -> None:
+def test_skipping_does_not_read_rubbish_as_an_empty_log(log):
     with pytest.raises(TraceError, match="no job in it: 2 bad line"):
         traces.read(log("a.swf", "hello\nworld"), skip_bad_lines=True)
 
 
-def test_skipping_does_not_hide_a_cut_off_gzip(tmp_path) -> None:
+def test_skipping_does_not_hide_a_cut_off_gzip(tmp_path):
     path = tmp_path / "a.swf.gz"
     lines = "\n".join(with_field(1, str(number)) for number in range(5000))
     path.write_bytes(gzip.compress(lines.encode())[:-100])
@@ -198,7 +196,7 @@ def test_skipping_does_not_hide_a_cut_off_gzip(tmp_path) -> None:
         ("1\n; UnixStartTime: 2", "is given twice"),
     ],
 )
-def test_a_header_with_an_impossible_epoch_is_an_error(log, text: str, message: str) -> None:
+def test_a_header_with_an_impossible_epoch_is_an_error(log, text, message):
     path = log("a.swf", f"; UnixStartTime: {text}\n{GOOD}\n")
     with pytest.raises(TraceError, match=rf"field header UnixStartTime = .*: {message}"):
         traces.read(path)
@@ -207,7 +205,7 @@ def test_a_header_with_an_impossible_epoch_is_an_error(log, text: str, message: 
 @pytest.mark.parametrize(
     ("text", "epoch"), [("-1", None), ("0", 0), ("1231135224 (Jan 2009)", 1_231_135_224)]
 )
-def test_the_epoch_may_be_unknown_or_explained(log, text: str, epoch: int | None) -> None:
+def test_the_epoch_may_be_unknown_or_explained(log, text, epoch):
     assert traces.read(log("a.swf", f"; UnixStartTime: {text}\n{GOOD}\n")).epoch == epoch
 
 
@@ -223,7 +221,7 @@ ODD = st.one_of(
 
 
 @st.composite
-def line(draw: st.DrawFn) -> str:
+def line(draw):
     """A line that is right more often than not."""
     kind = draw(st.integers(0, 9))
     if kind == 0:
@@ -248,12 +246,12 @@ def line(draw: st.DrawFn) -> str:
     size=st.sampled_from([60, 200, 10_000]),
 )
 def test_reading_in_bulk_and_line_by_line_is_the_same(
-    tmp_path_factory, lines: list[str], end: str, newline: str, skip: bool, size: int
-) -> None:
+    tmp_path_factory, lines, end, newline, skip, size
+):
     path = tmp_path_factory.mktemp("swf") / "a.swf"
     path.write_bytes((newline.join(lines) + end).encode())
 
-    def outcome(bulk: bool) -> object:
+    def outcome(bulk):
         try:
             read = read_lines(path, skip_bad_lines=skip, bulk=bulk)
         except TraceError as error:
@@ -267,7 +265,7 @@ def test_reading_in_bulk_and_line_by_line_is_the_same(
 
 @settings(max_examples=50)
 @given(st.lists(st.lists(NUMBERS, min_size=18, max_size=18), min_size=1, max_size=30))
-def test_plain_lines_are_read_in_bulk(tmp_path_factory, rows: list[list[str]]) -> None:
+def test_plain_lines_are_read_in_bulk(tmp_path_factory, rows):
     """Otherwise the test above would compare a reader with itself."""
     path = tmp_path_factory.mktemp("swf") / "a.swf"
     for row in rows:
@@ -280,7 +278,7 @@ def test_plain_lines_are_read_in_bulk(tmp_path_factory, rows: list[list[str]]) -
 
 @pytest.mark.parametrize("gap", ["  ", "\t", " \t "])
 @pytest.mark.parametrize("first", [0, 200])
-def test_columns_that_are_aligned_are_read_in_bulk(log, monkeypatch, gap: str, first: int) -> None:
+def test_columns_that_are_aligned_are_read_in_bulk(log, monkeypatch, gap, first):
     """Wherever a file stops being tidy: at once, or beyond what is looked at first."""
     lines = [with_field(1, str(number)) for number in range(1, 301)]
     untidy = [
@@ -294,7 +292,7 @@ def test_columns_that_are_aligned_are_read_in_bulk(log, monkeypatch, gap: str, f
 
 
 @pytest.mark.parametrize("bulk", [True, False])
-def test_fields_behind_the_18th_are_not_read_and_counted(log, bulk) -> None:
+def test_fields_behind_the_18th_are_not_read_and_counted(log, bulk):
     """Some sites append fields of their own, as 21 a line; words too, which are read one by one."""
     surplus = " 7 -1 2.5" if bulk else " 7 -1 n-2"
     text = "; a site's own\n" + "".join(
@@ -310,7 +308,7 @@ def test_fields_behind_the_18th_are_not_read_and_counted(log, bulk) -> None:
 
 
 @pytest.mark.parametrize("first", [18, 21])
-def test_lines_with_another_number_of_fields_than_the_first_are_wrong(log, first) -> None:
+def test_lines_with_another_number_of_fields_than_the_first_are_wrong(log, first):
     """Two lines that became one are not a line with more fields."""
     good = GOOD + " 1" * (first - 18)
     text = f"{good}\n{with_field(1, '2', good)} {GOOD}\n{with_field(1, '3')} 9\n"

@@ -1,9 +1,5 @@
 """Writing the Standard Workload Format, and reading it back."""
 
-from __future__ import annotations
-
-from typing import Any
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -15,19 +11,19 @@ from cpsched.errors import TraceError
 from cpsched.model.workload import Workload
 
 
-def fields(path) -> list[list[int]]:
+def fields(path):
     """Return the job lines of a file as numbers."""
     lines = path.read_text().splitlines()
     return [[int(value) for value in line.split()] for line in lines if not line.startswith(";")]
 
 
-def notes(path) -> list[str]:
+def notes(path):
     """Return the notes of a file's header."""
     lines = path.read_text().splitlines()
     return [line.removeprefix("; Note: ") for line in lines if line.startswith("; Note: ")]
 
 
-def test_a_log_reads_back_equal(logs, tmp_path, differences) -> None:
+def test_a_log_reads_back_equal(logs, tmp_path, differences):
     read = traces.read(logs / "small.swf")
     path = tmp_path / "small.swf"
     traces.write(read, path)
@@ -37,7 +33,7 @@ def test_a_log_reads_back_equal(logs, tmp_path, differences) -> None:
     assert traces.read(path).header[:7] == read.header
 
 
-def test_units_become_processors_and_the_header_says_so(two_jobs, tmp_path) -> None:
+def test_units_become_processors_and_the_header_says_so(two_jobs, tmp_path):
     path = tmp_path / "a.swf"
     both = two_jobs(
         resources=("core", "gpu", "mem"),
@@ -54,7 +50,7 @@ def test_units_become_processors_and_the_header_says_so(two_jobs, tmp_path) -> N
     ]
 
 
-def test_strings_are_numbered_and_queues_listed(two_jobs, tmp_path) -> None:
+def test_strings_are_numbered_and_queues_listed(two_jobs, tmp_path):
     path = tmp_path / "a.swf"
     named = two_jobs(
         job_id=["7[1].pbs", "7[2].pbs"],
@@ -71,12 +67,12 @@ def test_strings_are_numbered_and_queues_listed(two_jobs, tmp_path) -> None:
     assert "ann" not in text
 
 
-def test_repeated_job_ids_are_numbered(two_jobs, tmp_path) -> None:
+def test_repeated_job_ids_are_numbered(two_jobs, tmp_path):
     traces.write(two_jobs(job_id=["1", "1"]), tmp_path / "a.swf")
     assert traces.read(tmp_path / "a.swf").job_id.tolist() == ["1", "2"]
 
 
-def test_what_swf_has_no_code_for_is_noted(two_jobs, tmp_path) -> None:
+def test_what_swf_has_no_code_for_is_noted(two_jobs, tmp_path):
     path = tmp_path / "a.swf"
     traces.write(
         two_jobs(
@@ -97,7 +93,7 @@ def test_what_swf_has_no_code_for_is_noted(two_jobs, tmp_path) -> None:
     ]
 
 
-def test_hostile_header_text_cannot_become_a_job(two_jobs, tmp_path) -> None:
+def test_hostile_header_text_cannot_become_a_job(two_jobs, tmp_path):
     path = tmp_path / "a.swf"
     line = " ".join(["1"] * 18)
     traces.write(two_jobs(header=[("Note", f"x\n{line}\r{line}\u2028{line}\0")]), path)
@@ -111,7 +107,7 @@ def test_hostile_header_text_cannot_become_a_job(two_jobs, tmp_path) -> None:
         ({"request": [[4], [0]]}, "SWF counts cores, and job 2 asks for none"),
     ],
 )
-def test_a_workload_without_cores_cannot_be_written(two_jobs, tmp_path, columns, message) -> None:
+def test_a_workload_without_cores_cannot_be_written(two_jobs, tmp_path, columns, message):
     with pytest.raises(TraceError, match=message):
         traces.write(two_jobs(**columns), tmp_path / "a.swf")
     assert list(tmp_path.iterdir()) == []
@@ -121,11 +117,11 @@ NUMERALS = st.one_of(st.none(), st.integers(0, 2**53).map(str))
 
 
 @st.composite
-def processor_workloads(draw: st.DrawFn) -> Workload:
+def processor_workloads(draw):
     """Any workload that SWF can hold."""
     num_jobs = draw(st.integers(1, 8))
 
-    def column(values: st.SearchStrategy[Any]) -> list[Any]:
+    def column(values):
         return draw(st.lists(values, min_size=num_jobs, max_size=num_jobs))
 
     submit = np.array(column(st.integers(0, MAX_TIME)))
@@ -161,9 +157,7 @@ def processor_workloads(draw: st.DrawFn) -> Workload:
 
 @settings(max_examples=60)
 @given(original=processor_workloads(), name=st.sampled_from(["any.swf", "any.swf.gz"]))
-def test_everything_swf_can_hold_reads_back_equal(
-    tmp_path_factory, differences, original: Workload, name: str
-) -> None:
+def test_everything_swf_can_hold_reads_back_equal(tmp_path_factory, differences, original, name):
     path = tmp_path_factory.mktemp("swf") / name
     traces.write(original, path)
     assert differences(original, traces.read(path)) == []

@@ -1,11 +1,8 @@
 """Tables of jobs in CSV and Parquet."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -32,7 +29,7 @@ from cpsched.model.workload import LABEL_COLUMNS, MAX_NICE, Workload
 HEADER = "job_id,submit,runtime,units,requested_time"
 
 
-def test_a_minimal_table_needs_five_columns(logs) -> None:
+def test_a_minimal_table_needs_five_columns(logs):
     workload = traces.read(logs / "minimal.csv")
     assert workload.title == "minimal"
     assert workload.epoch == 1_000_000_000
@@ -46,7 +43,7 @@ def test_a_minimal_table_needs_five_columns(logs) -> None:
     assert workload.set_aside == (("never ran", 1),)
 
 
-def test_units_come_with_requests_by_resource(log) -> None:
+def test_units_come_with_requests_by_resource(log):
     header = f"{HEADER},request.gpu,per_node.mem,request.fpga,nodes_max,exclusive,status,dependency"
     path = log("a.csv", f"{header}\nx,0,1,3,9,2,,1,5,true,timeout,\ny,0,1,1,,,8,,,,,x\n")
     workload = traces.read(path)
@@ -61,12 +58,12 @@ def test_units_come_with_requests_by_resource(log) -> None:
     assert workload.dependency.tolist() == [-1, 0]
 
 
-def test_without_requests_a_unit_is_one_core(log) -> None:
+def test_without_requests_a_unit_is_one_core(log):
     workload = traces.read(log("a.csv", f"{HEADER}\nx,0,1,3,9\n"))
     assert (workload.layout, workload.request.tolist()) == ("units", [[1]])
 
 
-def test_a_dependency_follows_its_job_through_sorting(log) -> None:
+def test_a_dependency_follows_its_job_through_sorting(log):
     path = log("a.csv", f"{HEADER},dependency\nx,9,1,1,9,\ny,5,1,1,9,x\nz,0,,1,9,\nw,7,1,1,9,z\n")
     workload = traces.read(path)
     assert workload.job_id.tolist() == ["y", "w", "x"]
@@ -74,7 +71,7 @@ def test_a_dependency_follows_its_job_through_sorting(log) -> None:
     assert workload.dependency.tolist() == [2, -1, -1]
 
 
-def test_text_that_looks_like_nothing_stays_text(log) -> None:
+def test_text_that_looks_like_nothing_stays_text(log):
     path = log("a.csv", f'{HEADER},user,name\nNA,0,1,1,9,nan,"a,b"\nNone,0,1,1,9,,"two\nlines"\n')
     workload = traces.read(path)
     assert workload.job_id.tolist() == ["NA", "None"]
@@ -82,7 +79,7 @@ def test_text_that_looks_like_nothing_stays_text(log) -> None:
     assert workload.name.decode() == ["a,b", "two\nlines"]
 
 
-def test_requests_for_places_are_read(log) -> None:
+def test_requests_for_places_are_read(log):
     header = f"{HEADER},segment,max_switches,switch_wait"
     path = log("a.csv", f"{header}\nx,0,1,24,9,12,2,300\ny,0,1,1,9,,,\n")
     workload = traces.read(path)
@@ -91,7 +88,7 @@ def test_requests_for_places_are_read(log) -> None:
     assert workload.switch_wait.tolist() == [300, MISSING]
 
 
-def test_gzip_and_windows_line_ends_are_read(log) -> None:
+def test_gzip_and_windows_line_ends_are_read(log):
     path = log("a.csv.gz", f"\ufeff{HEADER}\r\nx,0,1,3,9\r\n\r\ny,0,1,3,9")
     assert traces.read(path).job_id.tolist() == ["x", "y"]
 
@@ -121,7 +118,7 @@ BAD_ROWS = {
 
 
 @pytest.mark.parametrize("name", BAD_ROWS)
-def test_a_row_that_cannot_be_true_is_named_or_counted(log, name: str) -> None:
+def test_a_row_that_cannot_be_true_is_named_or_counted(log, name):
     row, message = BAD_ROWS[name]
     path = log("a.csv", f"# by hand\n{HEADER}\nx,0,1,1,9\n\n{row}\nc,0,1,1,9\n")
     with pytest.raises(TraceError, match=re.escape(f"{path}:5: ") + ".*" + re.escape(message)):
@@ -131,20 +128,20 @@ def test_a_row_that_cannot_be_true_is_named_or_counted(log, name: str) -> None:
     assert workload.set_aside == (("bad line", 1),)
 
 
-def test_lines_are_counted_through_cells_of_several_lines(log) -> None:
+def test_lines_are_counted_through_cells_of_several_lines(log):
     path = log("a.csv", f'{HEADER},name\nx,0,1,1,9,"a\n\nb"\ny,0,1,bad,9,\n')
     with pytest.raises(TraceError, match=r"a\.csv:5: field units = 'bad'"):
         traces.read(path)
 
 
-def test_bytes_that_are_no_text_are_named_or_counted(log) -> None:
+def test_bytes_that_are_no_text_are_named_or_counted(log):
     path = log("a.csv", f"{HEADER}\nx,0,1,1,9\ncaf".encode() + b"\xe9,0,1,1,9\n")
     with pytest.raises(TraceError, match=r"a\.csv:3: is not UTF-8 text"):
         traces.read(path)
     assert traces.read(path, skip_bad_lines=True).set_aside == (("bad line", 1),)
 
 
-def test_a_quote_that_never_ends_is_an_error(log) -> None:
+def test_a_quote_that_never_ends_is_an_error(log):
     path = log("a.csv", f'{HEADER}\nx,0,1,1,9\n"y,0,1,1,9\nz,0,1,1,9\n')
     with pytest.raises(TraceError, match=r"a\.csv:3: is not a row of CSV: unexpected end of data"):
         traces.read(path)
@@ -174,7 +171,7 @@ BAD_CELLS = {
 
 
 @pytest.mark.parametrize(("column", "value"), BAD_CELLS)
-def test_a_cell_that_cannot_be_true_is_named(log, column: str, value: str) -> None:
+def test_a_cell_that_cannot_be_true_is_named(log, column, value):
     path = log("a.csv", f"{HEADER},{column}\nx,0,1,2,9,{value}\n")
     with pytest.raises(
         TraceError, match=r"a\.csv:2: field .*" + re.escape(BAD_CELLS[column, value])
@@ -182,7 +179,7 @@ def test_a_cell_that_cannot_be_true_is_named(log, column: str, value: str) -> No
         traces.read(path)
 
 
-def test_more_nodes_at_least_than_at_most_is_an_error(log) -> None:
+def test_more_nodes_at_least_than_at_most_is_an_error(log):
     path = log("a.csv", f"{HEADER},per_node.gpu,per_node_max.gpu\nx,0,1,2,9,2,0\ny,0,1,2,9,2,1\n")
     with pytest.raises(
         TraceError, match="field per_node_max.gpu = 1: must be at least per_node.gpu"
@@ -211,7 +208,7 @@ BAD_HEADERS = {
 
 
 @pytest.mark.parametrize("header", BAD_HEADERS)
-def test_wrong_columns_are_named_with_the_closest_right_one(log, header: str) -> None:
+def test_wrong_columns_are_named_with_the_closest_right_one(log, header):
     with pytest.raises(TraceError, match=re.escape(BAD_HEADERS[header])):
         traces.read(log("a.csv", f"{header}\n"), skip_bad_lines=True)
 
@@ -225,7 +222,7 @@ def test_wrong_columns_are_named_with_the_closest_right_one(log, header: str) ->
         (f"{HEADER}\nx,0,,1,9\n", "no job in it: 1 never ran"),
     ],
 )
-def test_a_table_without_jobs_is_an_error(log, content: str, message: str) -> None:
+def test_a_table_without_jobs_is_an_error(log, content, message):
     with pytest.raises(TraceError, match=f"{message}$"):
         traces.read(log("a.csv", content))
 
@@ -252,7 +249,7 @@ BAD_METADATA = {
 
 
 @pytest.mark.parametrize(("key", "value"), BAD_METADATA)
-def test_metadata_that_cannot_be_true_is_named(log, key: str, value: str) -> None:
+def test_metadata_that_cannot_be_true_is_named(log, key, value):
     path = log("a.csv", f"# {key}: {value}\n{HEADER},request.gpu\nx,0,1,1,9,0\n")
     with pytest.raises(TraceError, match=re.escape(BAD_METADATA[key, value])):
         traces.read(path)
@@ -261,7 +258,7 @@ def test_metadata_that_cannot_be_true_is_named(log, key: str, value: str) -> Non
 # -- Parquet ------------------------------------------------------------------------------------
 
 
-def parquet(path, **columns: Any) -> None:
+def parquet(path, **columns):
     """Write a minimal table with some columns replaced."""
     table = {
         "job_id": ["x", "y"],
@@ -284,12 +281,12 @@ def parquet(path, **columns: Any) -> None:
         ("submit", pa.array([7, 8], pa.uint64()), [7, 8]),
     ],
 )
-def test_parquet_numbers_of_other_types_are_taken(tmp_path, column, values, expected) -> None:
+def test_parquet_numbers_of_other_types_are_taken(tmp_path, column, values, expected):
     parquet(tmp_path / "a.parquet", **{column: values})
     assert getattr(traces.read(tmp_path / "a.parquet"), column).tolist() == expected
 
 
-def test_parquet_strings_may_be_categories_or_numbers(tmp_path) -> None:
+def test_parquet_strings_may_be_categories_or_numbers(tmp_path):
     frame = pd.DataFrame({"user": pd.Categorical(["b", None])})
     parquet(
         tmp_path / "a.parquet",
@@ -315,14 +312,14 @@ def test_parquet_strings_may_be_categories_or_numbers(tmp_path) -> None:
         ("job_id", ["a\0", "b"], r"field job_id = 'a\x00': holds a NUL character"),
     ],
 )
-def test_parquet_cells_that_cannot_be_true_are_named(tmp_path, column, values, message) -> None:
+def test_parquet_cells_that_cannot_be_true_are_named(tmp_path, column, values, message):
     parquet(tmp_path / "a.parquet", **{column: values})
     with pytest.raises(TraceError, match=re.escape(message)):
         traces.read(tmp_path / "a.parquet")
 
 
 @pytest.mark.parametrize("content", [b"PAR1", b"PAR1" + b"x" * 100 + b"PAR1", None])
-def test_damaged_parquet_is_an_error(tmp_path, content: bytes | None) -> None:
+def test_damaged_parquet_is_an_error(tmp_path, content):
     """Made up, or cut off."""
     path = tmp_path / "a.parquet"
     parquet(path)
@@ -331,21 +328,21 @@ def test_damaged_parquet_is_an_error(tmp_path, content: bytes | None) -> None:
         traces.read(path)
 
 
-def test_parquet_strings_that_are_no_text_are_an_error(tmp_path) -> None:
+def test_parquet_strings_that_are_no_text_are_an_error(tmp_path):
     user = pa.array([b"ann", b"\xff\xfe"]).cast(pa.binary()).buffers()
     parquet(tmp_path / "a.parquet", user=pa.StringArray.from_buffers(2, user[1], user[2]))
     with pytest.raises(TraceError, match=r"cannot be read as Parquet: .*UTF8"):
         traces.read(tmp_path / "a.parquet")
 
 
-def test_metadata_of_others_is_passed_over(tmp_path) -> None:
+def test_metadata_of_others_is_passed_over(tmp_path):
     table = pa.table({name: ["1"] for name in HEADER.split(",")})
     about = json.dumps({"title": "own", "colour": "red"})
     pq.write_table(table.replace_schema_metadata({"cpsched": about}), tmp_path / "a.parquet")
     assert traces.read(tmp_path / "a.parquet").title == "own"
 
 
-def test_parquet_metadata_must_be_an_object(tmp_path) -> None:
+def test_parquet_metadata_must_be_an_object(tmp_path):
     table = pa.table({"job_id": ["x"]}).replace_schema_metadata({"cpsched": "[]"})
     pq.write_table(table, tmp_path / "a.parquet")
     with pytest.raises(TraceError, match="metadata: must be a JSON object"):
@@ -355,7 +352,7 @@ def test_parquet_metadata_must_be_an_object(tmp_path) -> None:
 # -- writing ------------------------------------------------------------------------------------
 
 
-def test_csv_holds_only_what_somebody_asks_for(logs, tmp_path) -> None:
+def test_csv_holds_only_what_somebody_asks_for(logs, tmp_path):
     traces.write(traces.read(logs / "checkpointed.swf"), tmp_path / "a.csv")
     lines = (tmp_path / "a.csv").read_text().splitlines()
     metadata = dict(line.removeprefix("# ").split(": ", 1) for line in lines if line[0] == "#")
@@ -368,7 +365,7 @@ def test_csv_holds_only_what_somebody_asks_for(logs, tmp_path) -> None:
     ]
 
 
-def test_the_same_workload_gives_the_same_bytes(logs, tmp_path) -> None:
+def test_the_same_workload_gives_the_same_bytes(logs, tmp_path):
     workload = traces.read(logs / "small.swf")
     for name in ("csv", "csv.gz", "parquet"):
         traces.write(workload, tmp_path / f"a.{name}")
@@ -386,9 +383,7 @@ def test_the_same_workload_gives_the_same_bytes(logs, tmp_path) -> None:
         ({"user": ["\ud800", None]}, "surrogates not allowed"),
     ],
 )
-def test_a_workload_no_table_can_hold_is_an_error(
-    tmp_path, two_jobs, name, columns, message
-) -> None:
+def test_a_workload_no_table_can_hold_is_an_error(tmp_path, two_jobs, name, columns, message):
     with pytest.raises(TraceError, match=message):
         traces.write(two_jobs(**columns), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
@@ -399,7 +394,7 @@ LABELS = st.one_of(st.none(), TEXTS, st.sampled_from(["NA", "a,b", '"', "#", "a\
 
 
 @st.composite
-def workloads(draw: st.DrawFn) -> Workload:
+def workloads(draw):
     """Any workload."""
     num_jobs = draw(st.integers(1, 6))
     others = st.text(st.sampled_from('abc," .é'), min_size=1, max_size=4).filter(
@@ -411,17 +406,17 @@ def workloads(draw: st.DrawFn) -> Workload:
         )
     )
 
-    def column(values: st.SearchStrategy[Any]) -> list[Any]:
+    def column(values):
         return draw(st.lists(values, min_size=num_jobs, max_size=num_jobs))
 
-    def amounts() -> list[list[int]]:
+    def amounts():
         row = st.lists(st.integers(0, 2**20), min_size=len(resources), max_size=len(resources))
         return column(row)
 
     moments = st.one_of(st.just(MISSING), st.integers(-MAX_TIME, MAX_TIME))
     nodes_min = column(st.integers(1, 100))
     spread = column(st.one_of(st.none(), st.integers(0, 100)))
-    columns: dict[str, Any] = {
+    columns = {
         "requested_time": column(st.one_of(st.just(MISSING), st.integers(1, MAX_TIME))),
         "per_node": amounts(),
         "nodes_min": nodes_min,
@@ -489,9 +484,7 @@ def workloads(draw: st.DrawFn) -> Workload:
 
 @settings(max_examples=80)
 @given(original=workloads(), name=st.sampled_from(["any.csv", "any.csv.gz", "any.parquet"]))
-def test_any_workload_reads_back_equal(
-    tmp_path_factory, differences, original: Workload, name: str
-) -> None:
+def test_any_workload_reads_back_equal(tmp_path_factory, differences, original, name):
     path = tmp_path_factory.mktemp("table") / name
     traces.write(original, path)
     assert differences(original, traces.read(path)) == []
@@ -501,7 +494,7 @@ def test_any_workload_reads_back_equal(
 # -- chunk requests -----------------------------------------------------------------------------
 
 
-def test_chunks_become_units_that_may_share_a_node(logs) -> None:
+def test_chunks_become_units_that_may_share_a_node(logs):
     workload = traces.read(logs / "chunks.ext.csv")
     assert workload.title == "chunks"
     assert workload.layout == "units"
@@ -536,7 +529,7 @@ EXT_HEADER = "job,submit,run,reqtime,nodes,cores_per_node,gpus_per_node,constrai
         ("2,0,5,9,100,9007199254740992,1,", "field nodes = 100: times the request"),
     ],
 )
-def test_chunk_rows_that_cannot_be_true_are_named_or_counted(log, row: str, message: str) -> None:
+def test_chunk_rows_that_cannot_be_true_are_named_or_counted(log, row, message):
     path = log("a.ext.csv.gz", f"{EXT_HEADER}\n1,0,5,9,1,1,0,\n{row}\n")
     assert gzip.decompress(path.read_bytes()).endswith(row.encode() + b"\n")
     with pytest.raises(TraceError, match=re.escape(f"{path}:3: {message}")):
@@ -556,6 +549,6 @@ def test_chunk_rows_that_cannot_be_true_are_named_or_counted(log, row: str, mess
         ("", False),
     ],
 )
-def test_only_a_constraint_that_says_so_is_exclusive(log, constraint: str, exclusive: bool) -> None:
+def test_only_a_constraint_that_says_so_is_exclusive(log, constraint, exclusive):
     workload = traces.read(log("a.ext.csv", f"{EXT_HEADER}\n1,0,5,9,1,1,0,{constraint}\n"))
     assert np.array_equal(workload.exclusive, [exclusive])

@@ -1,7 +1,5 @@
 """Lines, numbers, durations and sizes as logs write them."""
 
-from __future__ import annotations
-
 import gzip
 import re
 from pathlib import Path
@@ -29,7 +27,7 @@ from slurm_adapter.sacct.request import MEMORY
         ("1-03:03:04", 97_384),
     ],
 )
-def test_duration_reads_all_ways_to_write_it(written: str, seconds: int) -> None:
+def test_duration_reads_all_ways_to_write_it(written, seconds):
     assert quantities.duration(written) == seconds
 
 
@@ -40,7 +38,7 @@ def test_duration_reads_all_ways_to_write_it(written: str, seconds: int) -> None
         *("inf", "٣", "99999999999999", "999999999999-0", "1 2"),
     ],
 )
-def test_duration_refuses_anything_else(written: str) -> None:
+def test_duration_refuses_anything_else(written):
     with pytest.raises(ValueError, match=r"is not a length of time|must be from 0"):
         quantities.duration(written)
 
@@ -56,7 +54,7 @@ def test_duration_refuses_anything_else(written: str) -> None:
         ("1709287200", 1_709_287_200, True),
     ],
 )
-def test_instant_reads_iso_times_and_unix_seconds(written: str, seconds: int, exact: bool) -> None:
+def test_instant_reads_iso_times_and_unix_seconds(written, seconds, exact):
     assert quantities.instant(written) == (seconds, exact)
 
 
@@ -67,7 +65,7 @@ def test_instant_reads_iso_times_and_unix_seconds(written: str, seconds: int, ex
         *("2024-W09-5", "1969-12-31T23:59:59", "99999999999999", "0001-01-01T00:00:00+23:00"),
     ],
 )
-def test_instant_refuses_anything_else(written: str) -> None:
+def test_instant_refuses_anything_else(written):
     with pytest.raises(ValueError, match=r"is not a date and time|must be from 0"):
         quantities.instant(written)
 
@@ -84,27 +82,27 @@ def test_instant_refuses_anything_else(written: str) -> None:
         ("5tb", 5 * 2**30),
     ],
 )
-def test_kilobytes_rounds_pbs_sizes_up(written: str, kb: int) -> None:
+def test_kilobytes_rounds_pbs_sizes_up(written, kb):
     assert kilobytes(written) == kb
 
 
 @pytest.mark.parametrize(
     ("written", "kb"), [("4000", 4_096_000), ("16G", 2**24), ("187.5G", 196_608_000), ("0.1K", 1)]
 )
-def test_amount_reads_slurm_memory(written: str, kb: int) -> None:
+def test_amount_reads_slurm_memory(written, kb):
     assert quantities.amount(written, MEMORY) == kb
 
 
 @pytest.mark.parametrize(
     "written", ["", "gb", "-1gb", "1 gb", "1xb", "1e3", "٣gb", "1.5.2gb", "1."]
 )
-def test_amount_refuses_anything_else(written: str) -> None:
+def test_amount_refuses_anything_else(written):
     with pytest.raises(ValueError, match="is not an amount"):
         kilobytes(written)
 
 
 @pytest.mark.parametrize("written", ["", "x", "1.0", "1_000", "٣", "0x1", "1e3", " 1", "9" * 26])
-def test_whole_refuses_what_only_python_takes_for_a_number(written: str) -> None:
+def test_whole_refuses_what_only_python_takes_for_a_number(written):
     with pytest.raises(ValueError, match="whole number"):
         quantities.whole(written)
 
@@ -119,11 +117,11 @@ def test_whole_refuses_what_only_python_takes_for_a_number(written: str) -> None
         (".swf", ".swf"),
     ],
 )
-def test_title_is_the_name_without_the_endings_of_formats(name: str, title: str) -> None:
+def test_title_is_the_name_without_the_endings_of_formats(name, title):
     assert text.title(Path("somewhere") / name) == title
 
 
-def test_chunks_are_whole_lines_whatever_their_size(log) -> None:
+def test_chunks_are_whole_lines_whatever_their_size(log):
     path = log("a.txt", b"\xef\xbb\xbfone\r\ntwo\n\nthree and more\nlast")
     for size in (3, 4, 7, 100):
         pieces = list(text.chunks(path, size))
@@ -134,19 +132,19 @@ def test_chunks_are_whole_lines_whatever_their_size(log) -> None:
             assert first == before.count(b"\n") + 1
 
 
-def test_lines_are_numbered_and_blank_ones_left_out(log) -> None:
+def test_lines_are_numbered_and_blank_ones_left_out(log):
     path = log("a.txt.gz", "\none\n  \ntwo")
     assert list(text.lines(path)) == [(2, b"one"), (4, b"two")]
 
 
-def test_a_line_beyond_all_measure_is_an_error(log, monkeypatch) -> None:
+def test_a_line_beyond_all_measure_is_an_error(log, monkeypatch):
     monkeypatch.setattr(text, "MAX_LINE", 100)
     path = log("a.txt", b"short\n" + b"x" * 1000)
     with pytest.raises(TraceError, match=r"a\.txt:2: is longer than 100 bytes"):
         list(text.chunks(path, 50))
 
 
-def test_gzip_is_recognised_by_content_not_by_name(log, tmp_path) -> None:
+def test_gzip_is_recognised_by_content_not_by_name(log, tmp_path):
     packed = log("a.txt.gz", "one\n")
     renamed = tmp_path / "b.txt"
     renamed.write_bytes(packed.read_bytes())
@@ -154,7 +152,7 @@ def test_gzip_is_recognised_by_content_not_by_name(log, tmp_path) -> None:
 
 
 @pytest.mark.parametrize("cut", [5, 30, -1, -9])
-def test_a_gzip_cut_off_anywhere_is_an_error(tmp_path, cut: int) -> None:
+def test_a_gzip_cut_off_anywhere_is_an_error(tmp_path, cut):
     whole = gzip.compress(b"".join(b"%d\n" % number for number in range(5000)))
     path = tmp_path / "a.gz"
     path.write_bytes(whole[:cut])
@@ -162,7 +160,7 @@ def test_a_gzip_cut_off_anywhere_is_an_error(tmp_path, cut: int) -> None:
         list(text.lines(path))
 
 
-def test_a_file_that_is_not_there_or_a_folder_is_an_error(tmp_path) -> None:
+def test_a_file_that_is_not_there_or_a_folder_is_an_error(tmp_path):
     with pytest.raises(TraceError, match="cannot be read: No such file"):
         list(text.lines(tmp_path / "none.swf"))
     with pytest.raises(TraceError, match="cannot be read: Is a directory"):
@@ -173,12 +171,12 @@ def test_a_file_that_is_not_there_or_a_folder_is_an_error(tmp_path) -> None:
     ("raw", "message"),
     [(b"1 \0 2", "holds a NUL byte (byte 3)"), (b"caf\xe9", "is not UTF-8 text (byte 4 is 0xe9)")],
 )
-def test_decode_refuses_what_is_no_text(raw: bytes, message: str) -> None:
+def test_decode_refuses_what_is_no_text(raw, message):
     with pytest.raises(TraceError, match=re.escape(f"log:7: {message}")):
         text.decode(raw, text.Place(Path("log"), 7))
 
 
-def test_replacing_packs_the_same_bytes_every_time(tmp_path) -> None:
+def test_replacing_packs_the_same_bytes_every_time(tmp_path):
     for name in ("a.gz", "b.gz"):
         with text.written(tmp_path / name) as file:
             file.write(b"hello")
@@ -186,7 +184,7 @@ def test_replacing_packs_the_same_bytes_every_time(tmp_path) -> None:
     assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"hello"
 
 
-def test_writing_names_a_folder_that_is_not_there(tmp_path) -> None:
+def test_writing_names_a_folder_that_is_not_there(tmp_path):
     with (
         pytest.raises(TraceError, match="cannot be written: No such file"),
         text.written(tmp_path / "none" / "a.csv"),

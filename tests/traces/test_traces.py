@@ -1,7 +1,5 @@
 """Recognising formats; reading and writing by name."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 
@@ -27,7 +25,7 @@ from cpsched.errors import TraceError, UnknownNameError
         ("chunks.ext.csv", "table"),
     ],
 )
-def test_a_file_is_recognised_by_its_content(logs, log, name: str, format_name: str) -> None:
+def test_a_file_is_recognised_by_its_content(logs, log, name, format_name):
     content = (logs / name).read_bytes()
     assert traces.detect(logs / name) == format_name
     assert traces.detect(log("jobs.dat", content)) == format_name
@@ -36,12 +34,12 @@ def test_a_file_is_recognised_by_its_content(logs, log, name: str, format_name: 
     assert traces.detect(log("jobs.sacct", content)) == format_name
 
 
-def test_content_that_tells_nothing_leaves_it_to_the_name(log) -> None:
+def test_content_that_tells_nothing_leaves_it_to_the_name(log):
     assert traces.detect(log("jobs.swf.gz", "hello")) == "swf"
     assert traces.detect(log("jobs.CSV", "")) == "table"
 
 
-def test_lines_without_comments_are_recognised_as_swf(log) -> None:
+def test_lines_without_comments_are_recognised_as_swf(log):
     line = "1 0 5 60 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1\n"
     assert traces.detect(log("jobs", line)) == "swf"
     assert traces.read(log("jobs", line)).job_id.tolist() == ["1"]
@@ -51,14 +49,14 @@ def test_lines_without_comments_are_recognised_as_swf(log) -> None:
     ("content", "message"),
     [("hello", "is in no format known here"), ("", "is empty"), ("1 2 3", "is in no format")],
 )
-def test_an_unrecognised_file_names_the_formats_and_the_option(log, content, message) -> None:
+def test_an_unrecognised_file_names_the_formats_and_the_option(log, content, message):
     with pytest.raises(
         TraceError, match=rf"jobs: {message}.*; choose one of .*pbs.* with --format"
     ):
         traces.detect(log("jobs", content))
 
 
-def test_the_format_can_be_said(logs, log) -> None:
+def test_the_format_can_be_said(logs, log):
     path = log("jobs", "hello")
     with pytest.raises(TraceError, match="18 fields are expected"):
         traces.read(path, format="swf")
@@ -68,19 +66,19 @@ def test_the_format_can_be_said(logs, log) -> None:
         traces.read(logs / "small.swf", format="pbs")
 
 
-def test_a_missing_file_is_an_error(tmp_path) -> None:
+def test_a_missing_file_is_an_error(tmp_path):
     with pytest.raises(TraceError, match=r"none\.swf: cannot be read: No such file"):
         traces.read(tmp_path / "none.swf")
 
 
 @pytest.mark.parametrize("name", ["a.swf", "a.swf.gz", "a.csv", "a.CSV.gz", "a.parquet"])
-def test_the_name_says_what_to_write(logs, tmp_path, name: str) -> None:
+def test_the_name_says_what_to_write(logs, tmp_path, name):
     workload = traces.read(logs / "checkpointed.swf")
     traces.write(workload, tmp_path / name)
     assert traces.read(tmp_path / name).job_id.tolist() == ["1", "2"]
 
 
-def test_writing_needs_a_format_that_can_be_written(logs, tmp_path) -> None:
+def test_writing_needs_a_format_that_can_be_written(logs, tmp_path):
     workload = traces.read(logs / "small.swf")
     with pytest.raises(
         TraceError, match="the file name does not show a format that can be written"
@@ -94,7 +92,7 @@ def test_writing_needs_a_format_that_can_be_written(logs, tmp_path) -> None:
         traces.write(workload, tmp_path / "jobs", format="xml")
 
 
-def test_a_format_that_cannot_be_imported_is_named_and_passed_over(logs, monkeypatch) -> None:
+def test_a_format_that_cannot_be_imported_is_named_and_passed_over(logs, monkeypatch):
     broken = registry.Entry("broken", "cpsched.traces.nowhere:NOTHING", "somebody")
     entries = {"broken": broken, **registry.entries("traces")}
     monkeypatch.setattr(registry, "entries", lambda _: entries)
@@ -102,7 +100,7 @@ def test_a_format_that_cannot_be_imported_is_named_and_passed_over(logs, monkeyp
         assert traces.detect(logs / "small.swf") == "swf"
 
 
-def test_every_registered_format_keeps_its_contract() -> None:
+def test_every_registered_format_keeps_its_contract():
     for name in registry.names("traces"):
         reader = registry.load("traces", name)
         assert reader.name == name
@@ -110,7 +108,7 @@ def test_every_registered_format_keeps_its_contract() -> None:
         assert all(suffix.startswith(".") for suffix in reader.suffixes)
 
 
-def test_importing_traces_imports_no_heavy_library() -> None:
+def test_importing_traces_imports_no_heavy_library():
     code = (
         "import sys, cpsched.traces; print([m for m in ('pandas', 'pyarrow') if m in sys.modules])"
     )
@@ -144,9 +142,7 @@ EDITS = st.lists(
 )
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(edits=EDITS, skip=st.booleans())
-def test_a_damaged_log_is_read_or_refused_and_nothing_else(
-    logs, tmp_path, name: str, edits: list[tuple[float, int, bytes]], skip: bool
-) -> None:
+def test_a_damaged_log_is_read_or_refused_and_nothing_else(logs, tmp_path, name, edits, skip):
     content = (logs / name).read_bytes()
     for where, length, new in edits:
         start = int(where * len(content))

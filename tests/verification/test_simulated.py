@@ -1,10 +1,7 @@
 """What the simulator makes is valid; and the capacity sweep agrees with looking at every second."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -24,9 +21,6 @@ from cpsched.verification import capacity as capacity_rules
 
 pytestmark = pytest.mark.slow
 
-if TYPE_CHECKING:
-    from cpsched.model.allocation import Allocation
-
 
 @given(workloads(), machines(), st.integers(0, 60))
 def test_a_simulation_cut_anywhere_is_valid(workload, system, until):
@@ -44,16 +38,16 @@ class Halved:
 
     name = "halved"
 
-    def __init__(self, runtime) -> None:
+    def __init__(self, runtime):
         self._runtime = runtime
 
-    def reset(self, arrivals, seed) -> None:
+    def reset(self, arrivals, seed):
         pass
 
-    def work(self, job: int) -> int:
+    def work(self, job):
         return int(self._runtime[job]) // 2
 
-    def speed(self, job: int, allocation: Allocation) -> int:
+    def speed(self, job, allocation):
         return 1
 
 
@@ -77,7 +71,7 @@ def test_a_run_under_another_runtime_model_needs_that_said():
 _MESSAGE = re.compile(r"job (\d+) takes node n(\d+) to (\d+) (core|gpu) at (\d+), it has (\d+)")
 
 
-def every_second(segments: Segments, capacity: np.ndarray) -> np.ndarray:
+def every_second(segments, capacity):
     """Return the load of each node, kind and second, shape ``(N, R, seconds)``."""
     load = np.zeros((*capacity.shape, int(segments.end.max(initial=0)) + 1), dtype=np.int64)
     for at in range(len(segments.job)):

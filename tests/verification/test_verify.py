@@ -1,11 +1,8 @@
 """The verifier: a valid schedule passes, and every way to break it is found as what it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import reduce
-from typing import Any
 
 import numpy as np
 import pytest
@@ -26,10 +23,10 @@ ROW = {name: row for row, name in enumerate(NAMES)}
 AT = {name: at for at, name in enumerate(one for one in NAMES if one not in NAMES[6:8])}
 
 
-def job(name: str, **values: int) -> Corrupt:
+def job(name, **values):
     """Change a job's own columns."""
 
-    def change(schedule: Schedule) -> Schedule:
+    def change(schedule):
         columns = {column: getattr(schedule, column).copy() for column in values}
         for column, value in values.items():
             columns[column][ROW[name]] = value
@@ -38,10 +35,10 @@ def job(name: str, **values: int) -> Corrupt:
     return change
 
 
-def segment(name: str, **values: Any) -> Corrupt:
+def segment(name, **values):
     """Change columns of a job's segment."""
 
-    def change(schedule: Schedule) -> Schedule:
+    def change(schedule):
         columns = {column: getattr(schedule.segments, column).copy() for column in values}
         for column, value in values.items():
             columns[column][AT[name]] = value
@@ -50,17 +47,17 @@ def segment(name: str, **values: Any) -> Corrupt:
     return change
 
 
-def moved(name: str, start: int, end: int, **values: int) -> Corrupt:
+def moved(name, start, end, **values):
     """Move a job and its segment in time alike."""
 
-    def change(schedule: Schedule) -> Schedule:
+    def change(schedule):
         schedule = job(name, start=start, end=end, **values)(schedule)
         return segment(name, start=start, end=end)(schedule) if name in AT else schedule
 
     return change
 
 
-def rows_of(segments: Segments) -> list[dict[str, Any]]:
+def rows_of(segments):
     """Return segments as one dictionary each."""
     return [
         {name: getattr(segments, name)[at].tolist() for name in Segments.__slots__}
@@ -68,16 +65,16 @@ def rows_of(segments: Segments) -> list[dict[str, Any]]:
     ]
 
 
-def resegmented(schedule: Schedule, rows: list[dict[str, Any]]) -> Schedule:
+def resegmented(schedule, rows):
     """Return the schedule with other segments."""
     columns = {name: np.array([row[name] for row in rows]) for name in Segments.__slots__}
     return replace(schedule, segments=Segments(**columns))
 
 
-def split_up(name: str, *parts: dict[str, Any]) -> Corrupt:
+def split_up(name, *parts):
     """Replace a job's segment by several, each like it but for what is given."""
 
-    def change(schedule: Schedule) -> Schedule:
+    def change(schedule):
         rows = rows_of(schedule.segments)
         old = rows.pop(AT[name])
         return resegmented(schedule, [*rows, *(old | part for part in parts)])
@@ -85,12 +82,12 @@ def split_up(name: str, *parts: dict[str, Any]) -> Corrupt:
     return change
 
 
-def column(name: str, **values: Any) -> Corrupt:
+def column(name, **values):
     """Change what a job asked for."""
 
-    def change(schedule: Schedule) -> Schedule:
+    def change(schedule):
         workload = schedule.workload
-        columns: dict[str, Any] = {}
+        columns = {}
         for key, value in values.items():
             old = getattr(workload, key)
             new = (old.codes if isinstance(old, Labels) else old).copy()
@@ -101,32 +98,32 @@ def column(name: str, **values: Any) -> Corrupt:
     return change
 
 
-def on(topology: Topology) -> Corrupt:
+def on(topology):
     """Lay the nodes in a topology."""
     return lambda schedule: replace(schedule, system=replace(schedule.system, topology=topology))
 
 
-def rules(schedule: Schedule, **options: Any) -> list[Rule]:
+def rules(schedule, **options):
     """Return the rules a schedule breaks, each once."""
     return list(dict.fromkeys(violation.rule for violation in verify(schedule, **options)))
 
 
-def cut_short(name: str, start: int, end: int) -> Corrupt:
+def cut_short(name, start, end):
     """Let a job that may be restarted have been on node 5 before."""
     once = split_up(name, {}, {"start": start, "end": end, "node": 5, "leaving": Leaving.REQUEUED})
     return lambda schedule: column(name, restartable=True, dependency=-1)(once(schedule))
 
 
-def outages(*rows: tuple[int, int, int]) -> Corrupt:
+def outages(*rows):
     return lambda schedule: replace(schedule, outages=Outages.of(rows))
 
 
-def in_turn(*changes: Corrupt) -> Corrupt:
+def in_turn(*changes):
     """Change several things."""
     return lambda schedule: reduce(lambda found, change: change(found), changes, schedule)
 
 
-def overrun(schedule: Schedule) -> Schedule:
+def overrun(schedule):
     return replace(schedule, overrun="extend")
 
 
@@ -177,12 +174,12 @@ ANY_RUNTIME = {"recorded": False}
         ),
     ],
 )
-def test_which_rules_are_broken(schedule: Schedule, change: Corrupt, options: Any, broken: Any):
+def test_which_rules_are_broken(schedule, change, options, broken):
     assert rules(change(schedule), **options) == broken
 
 
 #: By rule, what is said of a schedule that is broken so.
-BROKEN: dict[Rule, list[tuple[str, Corrupt]]] = {
+BROKEN = {
     Rule.OUTCOME: [
         ("job plain has outcome 9, which does not exist", job("plain", outcome=9)),
         ("job gpu is completed, but has a start and no end", job("gpu", end=MISSING)),
@@ -398,9 +395,7 @@ BROKEN: dict[Rule, list[tuple[str, Corrupt]]] = {
     ("rule", "message", "corrupt"),
     [(rule, message, corrupt) for rule, cases in BROKEN.items() for message, corrupt in cases],
 )
-def test_one_corruption_breaks_one_rule(
-    schedule: Schedule, rule: Rule, message: str, corrupt: Corrupt
-):
+def test_one_corruption_breaks_one_rule(schedule, rule, message, corrupt):
     found = verify(corrupt(schedule))
     assert {violation.rule for violation in found} == {rule}, found
     assert message in [violation.message for violation in found]
@@ -423,14 +418,14 @@ def test_one_corruption_breaks_one_rule(
         ({"max_switches": 0, "segment": 1}, True),
     ],
 )
-def test_a_limit_of_switches_counts_until_the_job_has_waited(schedule: Schedule, asked, good):
+def test_a_limit_of_switches_counts_until_the_job_has_waited(schedule, asked, good):
     change = in_turn(on(Topology(6, (2,))), column("even", **({"max_switches": 1} | asked)))
     found = rules(in_turn(moved("even", 7, 12), change)(schedule))
     assert found == ([] if good else [Rule.MAX_SWITCHES])
 
 
 @pytest.mark.parametrize(("start", "known"), [(18, 11), (19, 1), (18, 18)])
-def test_an_outage_that_nobody_has_run_into(schedule: Schedule, start: int, known: int):
+def test_an_outage_that_nobody_has_run_into(schedule, start, known):
     """Known a second after the job started, due as its requested time is up, and not planned."""
     planned = replace(schedule, outages=Outages.of([(0, start, 20)], [known]))
     assert rules(planned) == []
@@ -440,7 +435,7 @@ def test_every_rule_is_tested():
     assert BROKEN.keys() == set(Rule) - {Rule.SHAPE}
 
 
-def test_queue_groups_bar_nodes(schedule: Schedule):
+def test_queue_groups_bar_nodes(schedule):
     """The queue gpus takes nodes 4 and 5 only, whatever the features say."""
     found = verify(column("later", queue="gpus")(schedule))
     assert [violation.message for violation in found] == [
@@ -448,7 +443,7 @@ def test_queue_groups_bar_nodes(schedule: Schedule):
     ]
 
 
-def test_first_barred_node_of_a_run_is_named(schedule: Schedule):
+def test_first_barred_node_of_a_run_is_named(schedule):
     """Nodes 3 and 4: the second lacks the feature slow."""
     workload = schedule.workload
     values = ("slow",)
@@ -463,7 +458,7 @@ def test_first_barred_node_of_a_run_is_named(schedule: Schedule):
     ]
 
 
-def test_a_dependency_that_never_ends_holds_for_ever(schedule: Schedule):
+def test_a_dependency_that_never_ends_holds_for_ever(schedule):
     waits = job("withdrawn", end=MISSING, outcome=JobOutcome.NOT_ENDED)(
         column("later", dependency=ROW["withdrawn"])(schedule)
     )
@@ -472,7 +467,7 @@ def test_a_dependency_that_never_ends_holds_for_ever(schedule: Schedule):
     ]
 
 
-def test_a_resized_job_may_change_its_nodes(schedule: Schedule):
+def test_a_resized_job_may_change_its_nodes(schedule):
     """Malleable, 1 to 4 units: two on node 4, then four on nodes 4 and 5, without a gap."""
     # Two seconds on the two units it prefers, and three twice as fast.
     size = {"units": 2, "units_min": 1, "units_max": 4, "resize_cost": 0}
@@ -510,7 +505,7 @@ def test_half_open_intervals_share_a_node_at_one_instant():
     assert verify(schedule) == []
 
 
-def test_cut_schedules_are_valid_if_that_is_said(schedule: Schedule):
+def test_cut_schedules_are_valid_if_that_is_said(schedule):
     """Plain, exclusive and gpu run at the cut, after and later wait."""
     cut = schedule
     for name in ("plain", "exclusive", "gpu", "withdrawn"):
@@ -552,7 +547,7 @@ def test_only_the_first_of_many_are_listed_and_all_counted():
         verify(early, limit=0)
 
 
-def test_hostile_job_names_stay_on_one_line(schedule: Schedule):
+def test_hostile_job_names_stay_on_one_line(schedule):
     names = schedule.workload.job_id.astype("U200")
     names[0], names[1] = "a\x1b[2J\nb", "c" * 100
     workload = schedule.workload.with_columns(job_id=names)
@@ -564,14 +559,14 @@ def test_hostile_job_names_stay_on_one_line(schedule: Schedule):
 
 
 @pytest.mark.parametrize("name", ["start", "end", "outcome", "runtime_estimate"])
-def test_a_job_column_of_another_length_is_all_that_is_said(schedule: Schedule, name: str):
+def test_a_job_column_of_another_length_is_all_that_is_said(schedule, name):
     cut = replace(schedule, **{name: getattr(schedule, name)[:-1]})
     assert [violation.message for violation in verify(cut)] == [
         f"{name} has shape (9,), must be (10,)"
     ]
 
 
-def test_segments_that_do_not_belong_together_are_all_that_is_said(schedule: Schedule):
+def test_segments_that_do_not_belong_together_are_all_that_is_said(schedule):
     segments = schedule.segments
     cut = replace(segments, node=segments.node[1:], amount=segments.amount[:, :1])
     assert [violation.message for violation in verify(replace(schedule, segments=cut))] == [
