@@ -1,5 +1,7 @@
 """Specifications: what can be written, how it becomes values, and what is said if it cannot be."""
 
+from __future__ import annotations
+
 import sys
 from types import ModuleType
 
@@ -72,7 +74,16 @@ def test_text_that_is_no_specification(text, message):
 class Thing:
     """Takes every type an option can have."""
 
-    def __init__(self, flag=False, count=3, share=0.5, text="x", limit=7, label="y", truth=None):
+    def __init__(
+        self,
+        flag: bool = False,
+        count: int = 3,
+        share: float = 0.5,
+        text: str = "x",
+        limit: int | None = 7,
+        label: str | None = "y",
+        truth: object = None,
+    ) -> None:
         if count == 13:
             raise ValueError("count is 13, must be any other number")
         if count == 14:
@@ -84,11 +95,11 @@ class Thing:
 class Needy:
     """Cannot be made from text alone."""
 
-    def __init__(self, wanted):
+    def __init__(self, wanted: int) -> None:
         self.wanted = wanted
 
 
-def function(flag=False):
+def function(flag: bool = False) -> bool:
     """Not only classes can be registered."""
     return flag
 
