@@ -28,8 +28,8 @@ from cpsched.api.commands import (
 
 if TYPE_CHECKING:
     from cpsched.api.model import System
-    from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.orders import Counts
+    from slurm_adapter.live.scontrol import Scontrol
 
 SystemFile = Annotated[
     str | None,
@@ -227,14 +227,14 @@ def _summary(counts: Counts) -> str:
     )
 
 
-def backend_of() -> Backend:
+def backend_of() -> Scontrol:
     """Return the live Slurm that the commands talk to."""
     from slurm_adapter.live.scontrol import Scontrol
 
     return Scontrol()
 
 
-def machine_of(name: str | None, backend: Backend) -> System:
+def machine_of(name: str | None, backend: Scontrol) -> System:
     """Return a system by name or file; without one, as the controller describes it."""
     from cpsched.api.machines import systems
     from slurm_adapter.live.plan import system_of

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError, RunError
-from slurm_adapter.live.backend import UnreachableError, UnreadableError
 from slurm_adapter.live.mirror import Stage
+from slurm_adapter.live.order import UnreachableError, UnreadableError
 from slurm_adapter.live.orders import Counts, Orders
 from slurm_adapter.live.requests import is_marked, why_rigid
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from pathlib import Path
     from threading import Event
 
-    from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.mirror import Chosen, Mirror
+    from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
 #: Seconds between attempts to reach Slurm, at first and at most; it doubles.
@@ -100,7 +100,7 @@ class Engine:
 
     def __init__(
         self,
-        backend: Backend,
+        backend: Scontrol,
         mirror: Mirror,
         *,
         folder: Path | None = None,

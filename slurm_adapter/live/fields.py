@@ -17,7 +17,7 @@ from cpsched.api.fields import parse_amount as amount
 from cpsched.api.fields import parse_duration as duration
 from cpsched.api.machines import expand
 from cpsched.api.model import MISSING
-from slurm_adapter.live.backend import UnreadableError
+from slurm_adapter.live.order import UnreadableError
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, is_closed
 from slurm_adapter.sacct.request import COUNTS, MEMORY
 

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cpsched.api.errors import RunError
-from slurm_adapter.live.backend import Order
+from slurm_adapter.live.order import Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

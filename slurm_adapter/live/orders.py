@@ -13,15 +13,15 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import RunError
-from slurm_adapter.live.backend import Order, UnreachableError, WrongNodesError
 from slurm_adapter.live.journal import Journal
 from slurm_adapter.live.mirror import Stage
+from slurm_adapter.live.order import Order, UnreachableError, WrongNodesError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.mirror import Chosen, Mirror
+    from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
     Jobs = Mapping[str, LiveJob]
@@ -69,7 +69,7 @@ class Orders:
 
     def __init__(
         self,
-        backend: Backend,
+        backend: Scontrol,
         mirror: Mirror,
         ours: Callable[[LiveJob], bool],
         patience: float,

@@ -14,8 +14,8 @@ from slurm_adapter.live.requests import is_marked
 
 if TYPE_CHECKING:
     from cpsched.api.model import System
-    from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.mirror import Known
+    from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
 #: Slurm has no expected waits of queues; if all are equal, their value changes nothing.
@@ -26,7 +26,7 @@ MARK = "cpsched"
 _HELD_BY_PEOPLE = ("JobHeldUser", "JobHeldAdmin")
 
 
-def system_of(backend: Backend) -> System:
+def system_of(backend: Scontrol) -> System:
     """
     Return the system as the controller describes it; queues have one expected wait.
 
@@ -50,7 +50,7 @@ def system_of(backend: Backend) -> System:
 
 
 def plan(
-    backend: Backend, system: System, dispatcher: str, predictor: str = "requested", seed: int = 0
+    backend: Scontrol, system: System, dispatcher: str, predictor: str = "requested", seed: int = 0
 ) -> dict[str, Any]:
     """
     Return what a dispatcher would start now among all waiting jobs that are not held, as JSON.

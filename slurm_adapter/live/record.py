@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from slurm_adapter.live.backend import Backend
+    from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import Snapshot
 
     Row = dict[str, Any]
@@ -88,7 +88,7 @@ class Record:
         except sqlite3.DatabaseError as error:
             raise RunError(f"{folder}: is not the record of a twin: {error}") from None
 
-    def see(self, snapshot: Snapshot, source: Backend) -> bool:
+    def see(self, snapshot: Snapshot, source: Scontrol) -> bool:
         """
         Add a snapshot; return whether anything has changed.
 
@@ -120,7 +120,7 @@ class Record:
         self.now, self.open = snapshot.now, seen
         return changed
 
-    def _that_left(self, snapshot: Snapshot, source: Backend) -> Iterator[Row]:
+    def _that_left(self, snapshot: Snapshot, source: Scontrol) -> Iterator[Row]:
         """Yield jobs that have left the queue, or have been submitted or queued again."""
         gone = [key for key in self.open if key not in snapshot.jobs]
         known = source.ended(gone) if gone else {}
@@ -137,7 +137,7 @@ class Record:
             state = ("COMPLETED" if ran else "CANCELLED") if guessed else row["state"]
             yield _ended(row, snapshot.now, state)
 
-    def _missed(self, snapshot: Snapshot, source: Backend) -> Iterator[Row]:
+    def _missed(self, snapshot: Snapshot, source: Scontrol) -> Iterator[Row]:
         """Yield jobs that were submitted and left since the last snapshot: later ones are seen."""
         numbers = {job.number for job in snapshot.jobs.values()}
         with self._database() as database:

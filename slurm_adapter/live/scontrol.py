@@ -9,7 +9,6 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from slurm_adapter.live.backend import NotAllowedError, UnreachableError, UnreadableError
 from slurm_adapter.live.fields import (
     JOB_FIELDS,
     NODE_FIELDS,
@@ -21,13 +20,14 @@ from slurm_adapter.live.fields import (
     reservations_of,
     separator,
 )
+from slurm_adapter.live.order import NotAllowedError, UnreachableError, UnreadableError
 from slurm_adapter.live.snapshot import LiveJob, Snapshot, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from slurm_adapter.live.backend import Order
+    from slurm_adapter.live.order import Order
 
 #: Seconds to wait for a command's answer.
 _PATIENCE = 30
@@ -44,7 +44,11 @@ _AT_ONCE = 500
 
 class Scontrol:
     """
-    Slurm's commands.
+    Slurm's commands: queries to a live Slurm, and orders to it.
+
+    Every method raises :class:`UnreachableError` if Slurm does not answer, queries
+    :class:`UnreadableError` if its answer cannot be read, orders :class:`NotAllowedError` if Slurm
+    does not permit them. Orders return why, for each job that Slurm refused.
 
     Parameters
     ----------
@@ -80,7 +84,7 @@ class Scontrol:
         return found
 
     def expected_starts(self) -> dict[str, int]:
-        """Return when Slurm expects waiting jobs to start."""
+        """Return when Slurm expects waiting jobs to start, Unix seconds; only those with a time."""
         rows = self._records("squeue", "-r", "-t", "PD", fields=("JobArrayID", "StartTime"))
         return {
             row["JobArrayID"]: int(row["StartTime"]) for row in rows if row["StartTime"].isdigit()
@@ -113,7 +117,12 @@ class Scontrol:
         )
 
     def take_back(self, orders: Sequence[Order]) -> dict[str, str]:
-        """Hold jobs and remove the nodes that they were bound to."""
+        """
+        Hold jobs, with the nodes and bounds of their own requests.
+
+        Those that were ordered to leave their nodes may start at once; Slurm makes a requeued job
+        wait for two minutes.
+        """
         return self._each(
             {
                 one.job: f"hold {_key(one.job)}\n"

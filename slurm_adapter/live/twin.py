@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING
 from cpsched.api.errors import CpschedError, RunError
 from cpsched.api.machines import systems
 from cpsched.api.tools import counted, duration
-from slurm_adapter.live.backend import UnreachableError
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.log_of import began, lines, outages
+from slurm_adapter.live.order import UnreachableError
 from slurm_adapter.live.queue import LiveQueue, may_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.record import Record
+    from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import Snapshot
 
     Row = Mapping[str, Any]
@@ -78,7 +78,7 @@ class Twin:
     def __post_init__(self) -> None:
         self._judged = JudgedForecasts(self.record.folder)
 
-    def follow(self, backend: Backend, stop: Callable[[float], bool]) -> None:
+    def follow(self, backend: Scontrol, stop: Callable[[float], bool]) -> None:
         """
         Follow until stopped.
 

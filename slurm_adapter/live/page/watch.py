@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.api.model import System
-    from slurm_adapter.live.backend import Backend
+    from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
 SCHEMA = "cpsched.live/1"
@@ -37,7 +37,7 @@ class Watch:
         The last state, as plain JSON types; replaced as a whole.
     """
 
-    backend: Backend
+    backend: Scontrol
     system: System
     dispatcher: str
     twin: Path | None = None

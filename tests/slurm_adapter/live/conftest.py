@@ -1,10 +1,10 @@
 """A Slurm in memory, engines on it, and backends with a Slurm behind each."""
 
 import pytest
+from fake_slurm import FakeSlurm
 from live_slurm import EURORA, Real, fake
 
 from slurm_adapter.live.engine import Engine, Limits
-from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.mirror import Mirror
 from slurm_adapter.live.scontrol import Scontrol
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from slurm_adapter.live.backend import Order
+from slurm_adapter.live.order import Order
 from slurm_adapter.live.snapshot import is_closed
 
 live = pytest.mark.slurm_live

@@ -5,19 +5,19 @@ import threading
 from contextlib import nullcontext
 
 import pytest
+from fake_slurm import FakeSlurm
 from live_slurm import steps, submit
 
 from cpsched.errors import ConfigError
 from slurm_adapter.live import commands
-from slurm_adapter.live.backend import (
+from slurm_adapter.live.engine import Engine, Filter
+from slurm_adapter.live.mirror import Stage
+from slurm_adapter.live.order import (
     NotAllowedError,
     UnreachableError,
     UnreadableError,
     WrongNodesError,
 )
-from slurm_adapter.live.engine import Engine, Filter
-from slurm_adapter.live.fake import FakeSlurm
-from slurm_adapter.live.mirror import Stage
 
 TRY = "try:dispatcher=easy,seconds=20"
 

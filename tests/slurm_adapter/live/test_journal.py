@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from cpsched.errors import RunError
-from slurm_adapter.live.backend import Order
 from slurm_adapter.live.journal import Journal
+from slurm_adapter.live.order import Order
 
 
 @pytest.fixture

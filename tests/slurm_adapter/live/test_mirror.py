@@ -11,9 +11,9 @@ from cpsched.base.types import MISSING
 from cpsched.errors import RunError
 from cpsched.model import columns as c
 from slurm_adapter.live import mirror as mirrors
-from slurm_adapter.live.backend import Order
 from slurm_adapter.live.dependencies import is_ready
 from slurm_adapter.live.mirror import Mirror, Stage
+from slurm_adapter.live.order import Order
 from slurm_adapter.live.requests import request_of
 from slurm_adapter.live.snapshot import LiveJob, Reserved, Snapshot
 

@@ -7,10 +7,10 @@ import urllib.error
 import urllib.request
 
 import pytest
+from fake_slurm import FakeSlurm
 
 from cpsched import systems
 from cpsched.errors import ConfigError
-from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.page.app import server
 from slurm_adapter.live.page.watch import SCHEMA, Watch
 from slurm_adapter.live.queue import LiveQueue

@@ -1,13 +1,13 @@
 """Running jobs that give up nodes: those that say so, only what they were told, and seen."""
 
 import pytest
+from fake_slurm import FakeSlurm
 from live_slurm import EURORA, steps
 
 from cpsched.errors import RunError
-from slurm_adapter.live.backend import UnreachableError, WrongNodesError
 from slurm_adapter.live.engine import Filter
-from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.mirror import Stage
+from slurm_adapter.live.order import UnreachableError, WrongNodesError
 from slurm_adapter.live.plan import plan
 from slurm_adapter.live.requests import fewest_nodes, why_rigid
 from slurm_adapter.live.snapshot import LiveJob, Placed
