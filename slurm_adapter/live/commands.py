@@ -36,21 +36,6 @@ SystemFile = Annotated[
     typer.Option("--system", help="System file of the machine. [as the controller describes it]"),
 ]
 
-RecordFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--record",
-        help="Folder of a twin, for runtimes and the accuracy of past forecasts.",
-        metavar="FOLDER",
-    ),
-]
-PolicyDispatcher = Annotated[
-    str,
-    typer.Option(
-        "--dispatcher", "-d", help="The dispatcher; slurm:policy=FILE stands for Slurm itself."
-    ),
-]
-
 
 def demo_command(
     system: Annotated[str, typer.Option(help="System whose nodes and queues are used.")] = "eurora",
