@@ -196,7 +196,7 @@ def stopped_by_signals() -> Iterator[threading.Event]:
 
 def _as_data(counts: Counts) -> dict[str, Any]:
     """Return what a loop has done as plain JSON types."""
-    told = asdict(counts)
+    told = {"schema": "cpsched.slurm.run/2", **asdict(counts)}
     latencies = sorted(told.pop("latencies"))
     return {**told, "median_s_to_run": latencies[len(latencies) // 2] if latencies else None}
 
@@ -207,8 +207,7 @@ def _summary(counts: Counts) -> str:
     return (
         f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} ordered to start,"
         f" {counts.ran} seen running{shown}, {counts.wrong} on wrong nodes,"
-        f" {counts.taken_back} withdrawn, {counts.refused} refused, {counts.requeued} requeued,"
-        f" {counts.shrunk} shrunk"
+        f" {counts.taken_back} withdrawn, {counts.refused} refused, {counts.requeued} requeued"
     )
 
 
@@ -239,8 +238,6 @@ def _table(plan: Mapping[str, Any]) -> Iterator[str]:
         f"{plan['dispatcher']} would start {starting} of {counted(len(jobs), 'waiting job')} now;"
         f" {counted(plan['running'], 'job')} run"
     )
-    for one in plan["shrinks"]:
-        yield f"job {one['job']} would give up nodes, and keep {compress(one['keeps'])}"
 
     def until(second: int | None) -> str:
         return "" if second is None else duration(max(second - now, 0))

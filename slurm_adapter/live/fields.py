@@ -32,7 +32,6 @@ _TOTAL_MEMORY = re.compile(r"(?:^|,)mem=([0-9.]+[KMGTP]?)")
 _HELD = re.compile(r" Nodes=(\S+) CPU_IDs=(\S*) Mem=([0-9]+) GRES=(\S*)")
 _BOUNDS = re.compile(r" ReqNodeList=\S+ ExcNodeList=(\S+) ")
 _REQUEUE = re.compile(r" Requeue=([01]) Restarts=")
-_BATCH_HOST = re.compile(r" BatchHost=(\S+)")
 _THROTTLE = re.compile(r" ArrayTaskThrottle=([0-9]+)")
 _RESERVATION = re.compile(
     r"(?m)^ReservationName=.*? StartTime=([0-9]+) EndTime=([0-9]+) .*? Nodes=(\S+) "
@@ -137,14 +136,12 @@ def details_of(text: str, job: LiveJob) -> dict[str, Any]:
     node is left out if it contradicts the known nodes and cores.
     """
     bounds, throttles = _BOUNDS.findall(text), _THROTTLE.findall(text)
-    scripts = _BATCH_HOST.findall(text) if job.holds else ()
     names = bounds[-1] if bounds else ""
     return {
         "excluded": () if names in _NOTHING else hosts(names),
         "placed": _placed(text, job),
         "array_limit": int(throttles[0]) if throttles else 0,
         "restartable": _REQUEUE.findall(text)[-1:] == ["1"],
-        "batch_host": scripts[-1] if scripts else "",
     }
 
 

@@ -14,12 +14,12 @@ from cpsched.api.errors import (
     RunError,
     taking_up,
 )
-from cpsched.api.model import MISSING, Decision, Requeue, Resize, Start, Status
+from cpsched.api.model import MISSING, Decision, Requeue, Start, Status
 from cpsched.api.model import columns as c
 from cpsched.api.simulation import checkpoint
 from slurm_adapter.live.dependencies import is_ready
 from slurm_adapter.live.live_cluster import LiveCluster
-from slurm_adapter.live.requests import YEAR, fewest_nodes, request_of
+from slurm_adapter.live.requests import YEAR, request_of
 from slurm_adapter.live.snapshot import LiveJob, Placed
 
 if TYPE_CHECKING:
@@ -60,8 +60,6 @@ class Stage(StrEnum):
     RUNNING = "running"
     LEAVING = "leaving"
     """It runs, and its requeue has been ordered."""
-    SHRINKING = "shrinking"
-    """It runs, and has been ordered to give up nodes; it holds them until that is seen."""
     LEFT = "left"
     """Its start has been withdrawn, and it waits once this is seen."""
     UNFIT = "unfit"
@@ -69,7 +67,7 @@ class Stage(StrEnum):
 
 
 #: Where a job has been seen running.
-_ON_NODES = (Stage.RUNNING, Stage.LEAVING, Stage.SHRINKING)
+_ON_NODES = (Stage.RUNNING, Stage.LEAVING)
 
 
 @dataclass(slots=True)
@@ -96,7 +94,7 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A job to start or to shrink, and its nodes."""
+    """A job to start, and its nodes."""
 
     key: str
     nodes: tuple[str, ...]
@@ -127,10 +125,6 @@ class Mirror:
         Planned starts of waiting jobs, Unix seconds; if the dispatcher plans.
     requeues
         The jobs that the last decision requeues.
-    shrinks
-        The running jobs to which it gives other nodes, and which nodes.
-    may_shrink
-        Whether a running job may be ordered to give up nodes, if its comment allows it.
     """
 
     def __init__(
@@ -145,7 +139,6 @@ class Mirror:
     ) -> None:
         self.system = system
         self.mine = mine
-        self.may_shrink: Callable[[LiveJob], bool] = lambda _: False
         self._may_requeue = may_requeue
         self._specs = (dispatcher, predictor)
         self._seed = seed
@@ -153,11 +146,8 @@ class Mirror:
         self.known: dict[str, Known] = {}
         self.planned: dict[str, int] = {}
         self.requeues: list[str] = []
-        self.shrinks: list[Chosen] = []
         #: Jobs that were not started although the dispatcher selected them: call it again.
         self._left = False
-        #: The second in which a job began that may shrink, or shrank: it can from the next one on.
-        self._fixed_in: int | None = None
 
     @property
     def cluster(self) -> LiveCluster:
@@ -209,8 +199,7 @@ class Mirror:
     def _is_large(self) -> bool:
         """Whether by far most jobs here have ended, and all others can be entered again."""
         rows = self.cluster.machine.store.size
-        told = (Stage.ORDERED, Stage.SHRINKING)
-        ordered = any(known.stage in told for known in self.known.values())
+        ordered = any(known.stage is Stage.ORDERED for known in self.known.values())
         return rows > max(MOST_ROWS, _ROWS_A_JOB * len(self.known)) and not ordered
 
     def _begin_anew(self) -> None:
@@ -258,7 +247,7 @@ class Mirror:
             # While it ends, Slurm shows it with later and later starts.
             stays = set(job.nodes) <= set(old.nodes)
         elif job.holds and known.stage in _ON_NODES:
-            stays = _same(_HELD, old, job) or self._shrank(known, old, now)
+            stays = _same(_HELD, old, job)
         elif job.holds:
             stays = self._confirm(known)
         elif known.stage in (Stage.ORDERED, Stage.LEAVING, Stage.LEFT):
@@ -304,27 +293,7 @@ class Mirror:
 
     def _run(self, job: LiveJob, now: int) -> int:
         """Enter a running job, with what it holds; return its handle, -1 if it holds nothing."""
-        row = self.cluster.run(job, now, self._fewest(job), self._displace)
-        if row >= 0 and self.cluster.is_malleable(row):
-            self._fixed_in = now
-        return row
-
-    def _fewest(self, job: LiveJob) -> int:
-        """Return how few nodes a running job may be left, 0 if it is not to shrink."""
-        return fewest_nodes(job) if self.may_shrink(job) else 0
-
-    def _shrank(self, known: Known, old: LiveJob, now: int) -> bool:
-        """Take note that a job that may shrink has given up nodes; say whether that is all."""
-        job = known.job
-        some = set(job.nodes) < set(old.nodes) and _same(("start", "time_limit"), old, job)
-        if not (some and self.cluster.is_malleable(known.row)):
-            return False
-        if not self.cluster.shrink(known.row, job, now):
-            return False
-        if known.stage is Stage.SHRINKING:
-            known.stage = Stage.RUNNING
-        self._fixed_in = now
-        return True
+        return self.cluster.run(job, now, self._displace)
 
     def _displace(self, nodes: set[int], now: int) -> None:
         """Remove jobs from nodes on which they have not been seen running."""
@@ -336,8 +305,7 @@ class Mirror:
 
     def _confirm(self, known: Known) -> bool:
         """Record that a waiting or ordered job runs; return whether it runs as ordered."""
-        # One that may shrink enters anew, with its nodes as units.
-        if known.stage is not Stage.ORDERED or known.row < 0 or self._fewest(known.job):
+        if known.stage is not Stage.ORDERED or known.row < 0:
             return False
         if self.cluster.runs_as_told(known.row, known.job):
             known.stage = Stage.RUNNING
@@ -362,12 +330,7 @@ class Mirror:
             If the dispatcher breaks an invariant.
         """
         second, cluster = self.cluster.second(now), self.cluster
-        self.requeues, self.shrinks = [], []
-        # What is decided while a job gives up nodes would not know of them.
-        if any(known.stage is Stage.SHRINKING for known in self.known.values()):
-            return []
-        if self._fixed_in is not None and self._fixed_in < second:
-            self._left, self._fixed_in = True, None
+        self.requeues = []
         if not (cluster.is_due(second) or self._left):
             return []
         self._left = False
@@ -383,8 +346,7 @@ class Mirror:
             if most is not None and number >= most:
                 self._left = True
                 break
-            # A start on nodes that others give up fits once these are free.
-            if not cluster.has_started(start, second, must=not (number or self.shrinks)):
+            if not cluster.has_started(start, second, must=not number):
                 # Jobs before it are placed a little differently from the decision.
                 self._left = True
                 continue
@@ -394,46 +356,27 @@ class Mirror:
         return chosen
 
     def _note_changes(self, decision: Decision, known_of: Mapping[int, Known]) -> None:
-        """Record the jobs to requeue or to shrink; they hold their nodes until then."""
+        """Record the jobs to requeue; they hold their nodes until then."""
         for action in decision.actions:
             if isinstance(action, Start):
                 continue
-            if not isinstance(action, Requeue | Resize):
+            if not isinstance(action, Requeue):
                 raise DispatchError(
                     f"{self._specs[0]} asks for {type(action).__name__}, which is not possible on a"
                     " live Slurm"
                 )
             known = known_of[action.handle]
-            if known.stage is not Stage.RUNNING:
-                continue
-            if isinstance(action, Requeue):
+            if known.stage is Stage.RUNNING:
                 known.stage = Stage.LEAVING
                 self.requeues.append(known.job.key)
-                continue
-            known.stage = Stage.SHRINKING
-            kept, host = self.cluster.names(action.allocation), known.job.batch_host
-            # The node of its script is one of them.
-            kept = (host, *kept[:-1]) if host and host not in kept else kept
-            self.shrinks.append(Chosen(known.job.key, kept))
 
-    def undo(self, key: str, now: int, *, for_good: bool = False) -> None:
-        """
-        Record that what was decided of a job does not take place: it waits, or runs as it was.
-
-        Parameters
-        ----------
-        for_good
-            Whether it is not to be asked to shrink again.
-        """
+    def undo(self, key: str, now: int) -> None:
+        """Record that what was decided of a job does not take place: it waits, or runs on."""
         known = self.known.get(key)
         if known is None:
             return
-        if known.stage in (Stage.LEAVING, Stage.SHRINKING):
-            # What was to start on its nodes did not.
-            self._left |= known.stage is Stage.SHRINKING
+        if known.stage is Stage.LEAVING:
             known.stage = Stage.RUNNING
-            if for_good:
-                self.cluster.fix(known.row)
         elif known.stage is Stage.ORDERED and known.row < 0:
             # It enters again with the next snapshot.
             del self.known[key]

@@ -38,8 +38,6 @@ class Order:
         When, Unix time.
     ran
         Whether it has been seen on these nodes.
-    keeps
-        The nodes that it has been ordered to keep, until it is seen to hold only these; else empty.
     leaves
         Whether it has been ordered to leave its nodes and wait again.
     """
@@ -51,5 +49,4 @@ class Order:
     nodes_max: int = 1
     at: float = 0.0
     ran: bool = False
-    keeps: tuple[str, ...] = ()
     leaves: bool = False

@@ -61,14 +61,12 @@ def plan(
     -------
     dict
         ``jobs`` are those that wait; those that would start now come first, in the dispatcher's
-        order, with the nodes where they do. ``shrinks`` are the running jobs that would give up
-        nodes, with those that each would keep. Times are Unix seconds, None where dispatcher or
-        Slurm do not say.
+        order, with the nodes where they do. Times are Unix seconds, None where dispatcher or Slurm
+        do not say.
     """
     snapshot = backend.snapshot()
     expected = backend.expected_starts()
     mirror = Mirror(system, dispatcher, predictor, mine=_counts, seed=seed)
-    mirror.may_shrink = lambda job: is_marked(job, MARK)
     mirror.follow(snapshot)
     chosen = {one.key: one.nodes for one in mirror.decide(snapshot.now)}
     waiting = [key for key, known in mirror.known.items() if known.job.waits]
@@ -91,11 +89,11 @@ def plan(
             }
         )
     return {
+        "schema": "cpsched.slurm.plan/2",
         "now": snapshot.now,
         "dispatcher": dispatcher,
         "running": sum(known.stage is Stage.RUNNING for known in mirror.known.values()),
         "jobs": jobs,
-        "shrinks": [{"job": one.key, "keeps": list(one.nodes)} for one in mirror.shrinks],
     }
 
 

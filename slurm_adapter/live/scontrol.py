@@ -106,16 +106,6 @@ class Scontrol:
         """Requeue running jobs and hold them."""
         return self._each({one.job: f"requeuehold {_key(one.job)}" for one in orders})
 
-    def shrink(self, orders: Sequence[Order]) -> dict[str, str]:
-        """Leave running jobs some of their nodes."""
-        # One after another: told twice, a job that has shrunk would be refused.
-        return self._one_by_one(
-            {
-                one.job: f"update JobId={_key(one.job)} NodeList={_names(one.keeps)}"
-                for one in orders
-            }
-        )
-
     def take_back(self, orders: Sequence[Order]) -> dict[str, str]:
         """
         Hold jobs, with the nodes and bounds of their own requests.
@@ -136,9 +126,6 @@ class Scontrol:
         """Send commands to one scontrol; after complaints one by one, to find the job."""
         if not commands or not self._order("\n".join(commands.values())):
             return {}
-        return self._one_by_one(commands)
-
-    def _one_by_one(self, commands: Mapping[str, str]) -> dict[str, str]:
         complaints = {job: self._order(command) for job, command in commands.items()}
         return {job: complaint for job, complaint in complaints.items() if complaint}
 

@@ -71,8 +71,6 @@ class LiveJob:
         Required and excluded nodes.
     nodes, placed
         The nodes that it holds; and how much on each, if known.
-    batch_host
-        The node on which its script runs, '' if unknown.
     """
 
     key: str
@@ -118,7 +116,6 @@ class LiveJob:
     excluded: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
     placed: tuple[Placed, ...] = ()
-    batch_host: str = ""
 
     @property
     def holds(self) -> bool:

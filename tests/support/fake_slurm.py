@@ -25,8 +25,6 @@ _BOUNDS = ("nodes_min", "nodes_max")
 #: What is no generic resource.
 _OWN = ("core", "mem")
 _NOT_PENDING = "Job is no longer pending execution"
-_NOT_RUNNING = "Job is not running"
-_NO_INDEX = "Job update not available right now, the DB index is being set, try again in a bit"
 
 
 @dataclass(slots=True)
@@ -44,8 +42,6 @@ class FakeSlurm:
         Seconds for which an ended job still holds its nodes.
     reachable, allowed
         Whether it answers, and whether it accepts our orders.
-    accounting
-        Whether it has slurmdbd; without it a job shrinks only once.
     orders
         Every order it has carried out, in words.
     reserved
@@ -57,13 +53,11 @@ class FakeSlurm:
     completing: int = 1
     reachable: bool = True
     allowed: bool = True
-    accounting: bool = True
     orders: list[str] = field(default_factory=list)
     reserved: tuple[Reserved, ...] = ()
     _jobs: dict[str, LiveJob] = field(default_factory=dict)
     _seconds: dict[str, float] = field(default_factory=dict)
     _gone: dict[str, LiveJob] = field(default_factory=dict)
-    _shrunk: set[str] = field(default_factory=set)
     _closed: set[str] = field(default_factory=set)
     _whole: dict[str, Counter[str]] = field(default_factory=dict)
     _count: int = 0
@@ -97,9 +91,6 @@ class FakeSlurm:
     def requeue(self, orders):
         return self._each(orders, self._requeue)
 
-    def shrink(self, orders):
-        return self._each(orders, self._shrink)
-
     def take_back(self, orders):
         return self._each(orders, self._take_back)
 
@@ -131,19 +122,6 @@ class FakeSlurm:
             return _NOT_NOW
         self.orders.append(f"requeue {order.job}")
         self.queue_again(order.job, held=True, eligible=self.now + _DELAY)
-        return ""
-
-    def _shrink(self, order, job):
-        if job.state != "RUNNING":
-            return _NOT_RUNNING
-        if not set(order.keeps) <= set(job.nodes) or job.batch_host not in order.keeps:
-            # A job grows only by another one, and keeps the node on which its script runs.
-            return _INVALID_NODE
-        if order.job in self._shrunk and not self.accounting:
-            return _NO_INDEX
-        self.orders.append(f"shrink {order.job} {','.join(order.keeps)}")
-        self._shrunk.add(order.job)
-        self.leave_with(order.job, order.keeps)
         return ""
 
     def _take_back(self, order, job):
@@ -202,11 +180,11 @@ class FakeSlurm:
     def queue_again(self, key, **changed):
         """Requeue a running job as Slurm does: bound to the same nodes."""
         waits = {"state": "PENDING", "nodes": (), "placed": (), "start": MISSING, "end": MISSING}
-        again = {"batch_host": "", "submit": self.now, "reason": "BeginTime"}
+        again = {"submit": self.now, "reason": "BeginTime"}
         self.change(key, **waits, **again | changed)
 
     def leave_with(self, key, nodes):
-        """Shrink a running job to some of its nodes, whoever ordered it."""
+        """Shrink a running job to some of its nodes, as its user may."""
         kept = tuple(one for one in self._jobs[key].placed if one.node in nodes)
         left = {"nodes": tuple(one.node for one in kept), "cpus": sum(one.cores for one in kept)}
         self.change(key, placed=kept, **left, **dict.fromkeys(_BOUNDS, len(kept)))
@@ -259,7 +237,7 @@ class FakeSlurm:
             free[one.node].subtract(_amounts(one))
         nodes, end = tuple(one.node for one in placed), self.now + limit
         times = {"start": self.now, "end": end, "state": "RUNNING", "reason": "None"}
-        self.change(job.key, nodes=nodes, placed=tuple(placed), batch_host=nodes[0], **times)
+        self.change(job.key, nodes=nodes, placed=tuple(placed), **times)
 
     def _place(self, job, names, free):
         """Fill nodes in their order, leaving a core for each of the rest, as Slurm does."""

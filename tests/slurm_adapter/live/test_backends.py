@@ -164,25 +164,3 @@ def test_states_of_nodes(states, closed):
     assert {state: is_closed(state) for state in states.split()} == dict.fromkeys(
         states.split(), closed
     )
-
-
-@every
-def test_a_running_job_gives_up_nodes_but_not_that_of_its_script(any_slurm):
-    """It is told nodes that it has; each of the others is free at once, and it runs on."""
-    slurm, backend = any_slurm, any_slurm.backend
-    key = slurm.submit(nodes=3, cores=6)
-    held = ("node002", "node003", "node004")
-    backend.begin([Order(key, held)])
-    assert slurm.wait(runs(key)).jobs[key].batch_host == "node002"
-    for nodes in (held[1:], ("node002", "node005")):
-        assert backend.shrink([Order(key, keeps=nodes), Order("999999", keeps=nodes)]).keys() == {
-            key, "999999",
-        }  # fmt: skip
-    assert backend.snapshot().jobs[key].nodes == held
-    assert backend.shrink([Order(key, keeps=("node002", "node004"))]) == {}
-    job = slurm.wait(lambda snapshot: len(snapshot.jobs[key].nodes) == 2).jobs[key]
-    assert (job.state, job.nodes) == ("RUNNING", ("node002", "node004"))
-    assert [one.node for one in job.placed] == ["node002", "node004"]
-    other = slurm.submit(cores=16)
-    backend.begin([Order(other, ("node003",))])
-    slurm.wait(runs(other))

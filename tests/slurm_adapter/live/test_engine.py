@@ -53,7 +53,7 @@ def test_what_a_loop_has_done_as_data(slurm, monkeypatch, cpsched):
     monkeypatch.setattr(commands, "stopped_by_signals", lambda: nullcontext(stop))
     code, out, err = cpsched("slurm", "run", "--system", "eurora", "--json")
     found = json.loads(out)
-    assert (code, found["schema"]) == (0, "cpsched.slurm.run/1")
+    assert (code, found["schema"]) == (0, "cpsched.slurm.run/2")
     assert (found["cycles"], found["ordered"], found["median_s_to_run"]) == (1, 0, None)
     assert "dry run: easy on 64 nodes" in err
     assert "ended after 1 cycle" in err

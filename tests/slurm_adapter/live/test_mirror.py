@@ -53,7 +53,6 @@ def test_whatever_happens_both_hold_the_same(seed, most_rows, slurm, mirror, mon
     Whether jobs that are over are forgotten often or not at all.
     """
     monkeypatch.setattr(mirrors, "MOST_ROWS", most_rows)
-    mirror.may_shrink = lambda job: job.state == "RUNNING"
     chance = random.Random(seed)
     wide = chance.random() < 0.5
     for _ in range(120):
@@ -64,7 +63,7 @@ def test_whatever_happens_both_hold_the_same(seed, most_rows, slurm, mirror, mon
                 slurm, nodes_min=nodes, nodes_max=nodes, cpus=cores, tasks=cores,
                 seconds=chance.randrange(1, 60), exclusive=chance.random() < 0.1,
                 gres_per_node=chance.choice(("", "", "gres:gpu:1", "gres:mic:1")),
-                tasks_per_node=cores // nodes, comment=chance.choice(("", "nodes=1-4")),
+                tasks_per_node=cores // nodes,
                 held=chance.random() < 0.8, time_limit=chance.choice((30, 60, 3600, MISSING)),
             )  # fmt: skip
         running = [key for key, job in slurm.snapshot().jobs.items() if job.state == "RUNNING"]
