@@ -20,6 +20,7 @@ import time
 from pathlib import Path
 
 from fake_slurm import FakeSlurm
+from sites import site_of
 
 from cpsched import systems
 from slurm_adapter.live import demo
@@ -27,7 +28,6 @@ from slurm_adapter.live.engine import Engine
 from slurm_adapter.live.fields import JOB_FIELDS, job_of, records
 from slurm_adapter.live.mirror import Mirror
 from slurm_adapter.live.private import PrivateSlurm
-from slurm_adapter.live.site import site_of
 
 RECORDED = Path(__file__).parents[2] / "tests" / "data" / "slurm" / "live" / "squeue-22.05.txt"
 MARK = "xMARKMARKMARK"

@@ -38,10 +38,6 @@ SystemFile = Annotated[
 
 
 def demo_command(
-    system: Annotated[str, typer.Option(help="System whose nodes and queues are used.")] = "eurora",
-    nodes: Annotated[
-        int, typer.Option(min=1, help="Number of its nodes to use.", metavar="N")
-    ] = 16,
     jobs: Annotated[
         int, typer.Option(min=0, help="Number of held jobs to submit.", metavar="N")
     ] = 40,
@@ -50,21 +46,16 @@ def demo_command(
     ] = 30,
     seed: Seed = 0,
 ) -> None:
-    """Start a private Slurm on this machine with a queue of held jobs, until Ctrl-C."""
-    from cpsched.api.machines import systems
+    """Start a private Slurm of 16 nodes here with a queue of held jobs, until Ctrl-C."""
     from slurm_adapter.live import demo
     from slurm_adapter.live.private import PrivateSlurm
-    from slurm_adapter.live.site import site_of
 
-    machine = systems.load(system)
-    site = site_of(machine, nodes=min(nodes, machine.num_nodes))
     with (
         stopped_by_signals() as stop,
         tempfile.TemporaryDirectory(prefix="cpsched-slurm-") as folder,
-        PrivateSlurm(Path(folder) / "slurm", site) as slurm,
+        PrivateSlurm(Path(folder) / "slurm", demo.SITE) as slurm,
     ):
-        most = max(min(machine.num_nodes, nodes) // 8, 1)
-        for job in demo.jobs(jobs, seed, mean=mean, most_nodes=most):
+        for job in demo.jobs(jobs, seed, mean=mean, most_nodes=2):
             demo.submit(slurm, job)
         echo(f"Slurm is up with {counted(len(slurm.nodes), 'node')}, {counted(jobs, 'held job')}.")
         echo("In another terminal:\n")
