@@ -89,7 +89,7 @@ class LiveQueue:
         handle = None if job is None else self.handle(job)
         calibration = None
         if self.record is not None:
-            judged = JudgedForecasts(self.record.folder)
+            judged = JudgedForecasts(self.record)
             calibration = judged.calibration(self.present.dispatcher, self.snapshot.now)
         return when(
             self.present,

@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 #: Most unseen jobs that Slurm is asked about at once, the last ones.
 _MOST_ASKED = 5000
-#: So many of the last changes are recent.
-_RECENT = 2000
 #: Seconds for which a command waits while another one writes.
 _PATIENCE = 60
 #: Columns of a job: Slurm's values, lists separated by commas. Then when it was first seen; and
@@ -41,6 +39,7 @@ CREATE TABLE IF NOT EXISTS jobs ({", ".join(_COLUMNS)}, PRIMARY KEY (key, submit
 CREATE TABLE IF NOT EXISTS nodes (node, since, until);
 CREATE TABLE IF NOT EXISTS gaps (since, until);
 CREATE TABLE IF NOT EXISTS looks (format PRIMARY KEY, last);
+CREATE TABLE IF NOT EXISTS forecasts (dispatcher, job, submit, now, start, raw, told);
 """
 _FORMAT = "cpsched.twin/1"
 
@@ -80,7 +79,7 @@ class Record:
         if any(folder.iterdir()) and not is_record(folder):
             raise RunError(f"{folder}: has files that do not belong to a twin; name another folder")
         try:
-            with self._database() as database:
+            with self.database() as database:
                 database.executescript(_TABLES)
                 looks = database.execute("SELECT last FROM looks").fetchone()
             self.open: dict[str, Row] = {row["key"]: row for row in self._jobs("WHERE NOT gone")}
@@ -107,7 +106,7 @@ class Record:
             if before is None or _differs(before, seen[key]):
                 rows.append(seen[key])
         gap = self.now != MISSING and snapshot.now - self.now > self._patience
-        with self._database() as database:
+        with self.database() as database:
             if gap:
                 database.execute("INSERT INTO gaps VALUES (?, ?)", (self.now, snapshot.now))
             values = ", ".join(f":{name}" for name in _COLUMNS)
@@ -140,7 +139,7 @@ class Record:
     def _missed(self, snapshot: Snapshot, source: Scontrol) -> Iterator[Row]:
         """Yield jobs that were submitted and left since the last snapshot: later ones are seen."""
         numbers = {job.number for job in snapshot.jobs.values()}
-        with self._database() as database:
+        with self.database() as database:
             (highest,) = database.execute("SELECT max(number) FROM jobs").fetchone()
         last = max(numbers, default=0)
         first = last if highest is None else highest + 1
@@ -152,33 +151,29 @@ class Record:
         """Yield all jobs seen, those that have left first."""
         return self._jobs("ORDER BY NOT gone, rowid")
 
-    def recent(self) -> Iterator[Row]:
-        """Yield the jobs in the queue or on nodes, and the last ones that have left."""
-        return self._jobs("WHERE NOT gone OR rowid > (SELECT max(rowid) FROM jobs) - ?", _RECENT)
-
-    def _jobs(self, which: str, *values: int) -> Iterator[Row]:
-        with self._database() as database:
-            for row in database.execute(f"SELECT * FROM jobs {which}", values):  # noqa: S608
+    def _jobs(self, which: str) -> Iterator[Row]:
+        with self.database() as database:
+            for row in database.execute(f"SELECT * FROM jobs {which}"):  # noqa: S608
                 yield dict(zip(_COLUMNS, row, strict=True))
 
     def first_seen(self) -> int | None:
         """Return when the record began, Unix seconds; None if it has not."""
-        with self._database() as database:
+        with self.database() as database:
             (second,) = database.execute("SELECT min(first_seen) FROM jobs").fetchone()
         return None if second is None else int(second)
 
     def gaps(self) -> list[tuple[int, int]]:
         """Return the intervals without a record, Unix seconds."""
-        with self._database() as database:
+        with self.database() as database:
             return database.execute("SELECT since, until FROM gaps").fetchall()
 
     def outages(self) -> list[tuple[str, int, int]]:
         """Return which nodes were closed from when to when, ``MISSING`` if they still are."""
-        with self._database() as database:
+        with self.database() as database:
             return database.execute("SELECT node, since, until FROM nodes").fetchall()
 
     @contextmanager
-    def _database(self) -> Iterator[sqlite3.Connection]:
+    def database(self) -> Iterator[sqlite3.Connection]:
         """Give the database for one transaction."""
         path = self.folder / "record.sqlite"
         with closing(sqlite3.connect(path, timeout=_PATIENCE)) as database, database:

@@ -76,7 +76,7 @@ class Twin:
     _forecast_at: int = 0
 
     def __post_init__(self) -> None:
-        self._judged = JudgedForecasts(self.record.folder)
+        self._judged = JudgedForecasts(self.record)
 
     def follow(self, backend: Scontrol, stop: Callable[[float], bool]) -> None:
         """
@@ -108,7 +108,7 @@ class Twin:
         """Score forecasts, and make new ones at intervals."""
         if not self.forecasts:
             return
-        self._judged.settle(self.record)
+        self._judged.settle()
         if snapshot.now < self._forecast_at:
             return
         self._forecast_at = snapshot.now + self.forecasts
