@@ -41,6 +41,7 @@ NodeName=node039 RealMemory=32071 Feature=gpu_bigmem Gres=gpu:2 {_EACH}
 PartitionName=debug Nodes=ALL Default=YES MaxTime=30
 PartitionName=parallel Nodes=ALL MaxTime=360
 PartitionName=longpar Nodes=ALL MaxTime=1440
+PartitionName=np_longpar Nodes=ALL MaxTime=1440
 PartitionName=R Nodes=ALL
 """
 _GRES = """\
