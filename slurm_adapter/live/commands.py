@@ -110,16 +110,6 @@ def run_command(
     user: Annotated[
         list[str] | None, typer.Option(help="Only jobs of this user; repeat for several.")
     ] = None,
-    requeue: Annotated[
-        bool,
-        typer.Option(
-            "--requeue",
-            help=(
-                "Let the dispatcher (try) requeue running jobs that it started, unless submitted"
-                " with --no-requeue."
-            ),
-        ),
-    ] = False,
     starts: Annotated[
         int, typer.Option(min=1, help="Largest number of starts per cycle.", metavar="N")
     ] = 50,
@@ -154,7 +144,7 @@ def run_command(
 
     engine = Engine(
         slurm,
-        Mirror(machine, dispatcher, predictor, seed=seed, may_requeue=requeue),
+        Mirror(machine, dispatcher, predictor, seed=seed),
         folder=state,
         act=act,
         ours=Filter(mark=mark, partitions=frozenset(partition or ()), users=frozenset(user or ())),
@@ -198,7 +188,7 @@ def _summary(counts: Counts) -> str:
     return (
         f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} ordered to start,"
         f" {counts.ran} seen running{shown}, {counts.wrong} on wrong nodes,"
-        f" {counts.taken_back} withdrawn, {counts.refused} refused, {counts.requeued} requeued"
+        f" {counts.taken_back} withdrawn, {counts.refused} refused"
     )
 
 

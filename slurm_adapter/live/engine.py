@@ -120,7 +120,7 @@ class Engine:
         self._shown: frozenset[str] = frozenset()
         self._unfit: frozenset[str] = frozenset()
         self.mirror = mirror
-        self.orders = Orders(backend, mirror, self._ours.takes, self._limits.patience, say)
+        self.orders = Orders(backend, mirror, self._limits.patience, say)
         mirror.mine = self._is_mine
 
     @property
@@ -249,9 +249,7 @@ class Engine:
     def _show(self, starts: Iterable[Chosen], now: int) -> None:
         """Print the orders that would be sent, if new; nothing is sent."""
         mirror = self.mirror
-        would = {key: f"job {key} would be requeued" for key in mirror.requeues}
-        for one in starts:
-            would[one.key] = f"job {one.key} would start on {','.join(one.nodes)}"
+        would = {one.key: f"job {one.key} would start on {','.join(one.nodes)}" for one in starts}
         for key, line in would.items():
             if line not in self._shown:
                 self._say(line)

@@ -31,7 +31,6 @@ _TOTAL_MEMORY = re.compile(r"(?:^|,)mem=([0-9.]+[KMGTP]?)")
 #: What a job holds on nodes, in ``scontrol -d show job``.
 _HELD = re.compile(r" Nodes=(\S+) CPU_IDs=(\S*) Mem=([0-9]+) GRES=(\S*)")
 _BOUNDS = re.compile(r" ReqNodeList=\S+ ExcNodeList=(\S+) ")
-_REQUEUE = re.compile(r" Requeue=([01]) Restarts=")
 _THROTTLE = re.compile(r" ArrayTaskThrottle=([0-9]+)")
 _RESERVATION = re.compile(
     r"(?m)^ReservationName=.*? StartTime=([0-9]+) EndTime=([0-9]+) .*? Nodes=(\S+) "
@@ -141,7 +140,6 @@ def details_of(text: str, job: LiveJob) -> dict[str, Any]:
         "excluded": () if names in _NOTHING else hosts(names),
         "placed": _placed(text, job),
         "array_limit": int(throttles[0]) if throttles else 0,
-        "restartable": _REQUEUE.findall(text)[-1:] == ["1"],
     }
 
 

@@ -3,8 +3,8 @@ Orders to jobs, written to disk before they are sent.
 
 One JSON object a line, only ever appended: ``what`` happens, the ``time``, and the order as it is
 from then on. ``begin`` before a job is ordered to start, ``ran`` when it has been seen on its
-nodes, ``back`` when the start was withdrawn; ``requeue`` before a running job is requeued, ``kept``
-if it runs on as it was; ``gone`` when it has left the queue.
+nodes, ``back`` when the start was withdrawn, ``gone`` when it has left the queue; ``kept`` at the
+beginning of a new file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 #: Size in bytes from which a journal is set aside when it is opened, and a new one begun.
 _LARGE = 16 * 2**20
 #: What happens to an order: whether it is open from then on.
-_OPEN = dict.fromkeys(("begin", "ran", "requeue", "kept"), True)
+_OPEN = dict.fromkeys(("begin", "ran", "kept"), True)
 _OPEN |= dict.fromkeys(("back", "gone"), False)
 
 

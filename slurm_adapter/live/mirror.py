@@ -14,7 +14,7 @@ from cpsched.api.errors import (
     RunError,
     taking_up,
 )
-from cpsched.api.model import MISSING, Decision, Requeue, Start, Status
+from cpsched.api.model import MISSING, Start, Status
 from cpsched.api.model import columns as c
 from cpsched.api.simulation import checkpoint
 from slurm_adapter.live.dependencies import is_ready
@@ -58,16 +58,8 @@ class Stage(StrEnum):
     ORDERED = "ordered"
     """It holds its nodes here, but has not been seen running there."""
     RUNNING = "running"
-    LEAVING = "leaving"
-    """It runs, and its requeue has been ordered."""
-    LEFT = "left"
-    """Its start has been withdrawn, and it waits once this is seen."""
     UNFIT = "unfit"
     """It can never run on the system, or asks for what is not modelled."""
-
-
-#: Where a job has been seen running.
-_ON_NODES = (Stage.RUNNING, Stage.LEAVING)
 
 
 @dataclass(slots=True)
@@ -81,15 +73,12 @@ class Known:
         Its handle; -1 if it has none.
     why
         Why it is unfit.
-    left_at
-        When it left its nodes because its requeue was ordered, Unix time.
     """
 
     job: LiveJob
     stage: Stage
     row: int = -1
     why: str = ""
-    left_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,8 +103,6 @@ class Mirror:
         As for :class:`~cpsched.engine.cluster.Cluster`.
     mine
         Whether a waiting job is ours to start.
-    may_requeue
-        Whether the dispatcher may requeue running jobs that it has started.
 
     Attributes
     ----------
@@ -123,8 +110,6 @@ class Mirror:
         Every job that is in the queue or holds nodes, with its stage here.
     planned
         Planned starts of waiting jobs, Unix seconds; if the dispatcher plans.
-    requeues
-        The jobs that the last decision requeues.
     """
 
     def __init__(
@@ -135,17 +120,14 @@ class Mirror:
         *,
         mine: Callable[[LiveJob], bool] = lambda _: True,
         seed: int = 0,
-        may_requeue: bool = False,
     ) -> None:
         self.system = system
         self.mine = mine
-        self._may_requeue = may_requeue
         self._specs = (dispatcher, predictor)
         self._seed = seed
         self._cluster: LiveCluster | None = None
         self.known: dict[str, Known] = {}
         self.planned: dict[str, int] = {}
-        self.requeues: list[str] = []
         #: Jobs that were not started although the dispatcher selected them: call it again.
         self._left = False
 
@@ -186,7 +168,7 @@ class Mirror:
 
     def gone(self, snapshot: Snapshot) -> list[str]:
         """Return the jobs that held nodes and are no longer in a snapshot."""
-        stages = (*_ON_NODES, Stage.ORDERED, Stage.LEFT)
+        stages = (Stage.RUNNING, Stage.ORDERED)
         return [
             key
             for key, known in self.known.items()
@@ -243,31 +225,23 @@ class Mirror:
         if known is None:
             return False
         old, known.job = known.job, job
-        if job.holds and known.stage is Stage.LEAVING:
-            # While it ends, Slurm shows it with later and later starts.
-            stays = set(job.nodes) <= set(old.nodes)
-        elif job.holds and known.stage in _ON_NODES:
+        if job.holds and known.stage is Stage.RUNNING:
             stays = _same(_HELD, old, job)
         elif job.holds:
             stays = self._confirm(known)
-        elif known.stage in (Stage.ORDERED, Stage.LEAVING, Stage.LEFT):
+        elif known.stage is Stage.ORDERED:
             stays = True
         else:
             # Otherwise requeued, released by someone else, or changed.
-            stays = known.stage not in _ON_NODES and self.mine(job) and _same(_ASKED, old, job)
+            ran = known.stage is Stage.RUNNING
+            stays = not ran and self.mine(job) and _same(_ASKED, old, job)
         if not stays:
             self._leave(known, now)
             del self.known[job.key]
-        elif known.stage in (Stage.HELD, Stage.LEFT):
-            self._let_in(known, snapshot, now)
-        return stays
-
-    def _let_in(self, known: Known, snapshot: Snapshot, now: int) -> None:
-        """Let a job into the queue once it may start, and is as its user submitted it."""
-        if snapshot.now > known.left_at and is_ready(known.job, snapshot):
-            enter = self.cluster.release if known.stage is Stage.HELD else self.cluster.requeue
-            enter(known.row, now)
+        elif known.stage is Stage.HELD and is_ready(job, snapshot):
+            self.cluster.release(known.row, now)
             known.stage = Stage.WAITING
+        return stays
 
     def _enter(self, job: LiveJob, snapshot: Snapshot) -> None:
         now = min(self.cluster.second(_since(job)), self.cluster.second(snapshot.now))
@@ -277,9 +251,8 @@ class Mirror:
         ready = is_ready(job, snapshot)
         known = self.known[job.key] = Known(job, Stage.WAITING if ready else Stage.HELD)
         try:
-            request = request_of(job, self.system)
             known.row = self.cluster.submit(
-                replace(request, restartable=request.restartable and self._may_requeue),
+                request_of(job, self.system),
                 now,
                 job_id=job.key,
                 held=not ready,
@@ -330,18 +303,18 @@ class Mirror:
             If the dispatcher breaks an invariant.
         """
         second, cluster = self.cluster.second(now), self.cluster
-        self.requeues = []
         if not (cluster.is_due(second) or self._left):
             return []
         self._left = False
         known_of = {known.row: known for known in self.known.values() if known.row >= 0}
         decision = cluster.decide(second)
-        self._note_changes(decision, known_of)
+        starts = [action for action in decision.actions if isinstance(action, Start)]
+        if len(starts) < len(decision.actions):
+            raise DispatchError(f"{self._specs[0]} asks for more than starts on a live Slurm")
         if (plan := decision.planned_starts) is not None:
             planned = zip(plan.handle, plan.start, strict=True)
             self.planned = {known_of[row].job.key: self.epoch + int(at) for row, at in planned}
         chosen: list[Chosen] = []
-        starts = [action for action in decision.actions if isinstance(action, Start)]
         for number, start in enumerate(starts):
             if most is not None and number >= most:
                 self._left = True
@@ -355,40 +328,17 @@ class Mirror:
             chosen.append(Chosen(known.job.key, cluster.names(start.allocation)))
         return chosen
 
-    def _note_changes(self, decision: Decision, known_of: Mapping[int, Known]) -> None:
-        """Record the jobs to requeue; they hold their nodes until then."""
-        for action in decision.actions:
-            if isinstance(action, Start):
-                continue
-            if not isinstance(action, Requeue):
-                raise DispatchError(
-                    f"{self._specs[0]} asks for {type(action).__name__}, which is not possible on a"
-                    " live Slurm"
-                )
-            known = known_of[action.handle]
-            if known.stage is Stage.RUNNING:
-                known.stage = Stage.LEAVING
-                self.requeues.append(known.job.key)
-
     def undo(self, key: str, now: int) -> None:
-        """Record that what was decided of a job does not take place: it waits, or runs on."""
+        """Record that a start that was decided does not take place."""
         known = self.known.get(key)
-        if known is None:
+        if known is None or known.stage is not Stage.ORDERED:
             return
-        if known.stage is Stage.LEAVING:
-            known.stage = Stage.RUNNING
-        elif known.stage is Stage.ORDERED and known.row < 0:
+        if known.row < 0:
             # It enters again with the next snapshot.
             del self.known[key]
-        elif known.stage is Stage.ORDERED:
+        else:
             self.cluster.failed(known.row, self.cluster.second(now))
             known.stage = Stage.WAITING
-
-    def left(self, key: str, now: int) -> None:
-        """Record that a job whose requeue was decided has left its nodes."""
-        known = self.known.get(key)
-        if known is not None and known.stage is Stage.LEAVING:
-            known.stage, known.left_at = Stage.LEFT, now
 
     def adopt(self, job: LiveJob, nodes: Sequence[str], now: int) -> None:
         """Record that a job was ordered to nodes earlier, and has not been seen running."""

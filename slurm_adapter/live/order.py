@@ -38,8 +38,6 @@ class Order:
         When, Unix time.
     ran
         Whether it has been seen on these nodes.
-    leaves
-        Whether it has been ordered to leave its nodes and wait again.
     """
 
     job: str
@@ -49,4 +47,3 @@ class Order:
     nodes_max: int = 1
     at: float = 0.0
     ran: bool = False
-    leaves: bool = False

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from cpsched.api.errors import RunError
 from slurm_adapter.live.journal import Journal
 from slurm_adapter.live.mirror import Stage
-from slurm_adapter.live.order import Order, UnreachableError, WrongNodesError
+from slurm_adapter.live.order import Order, WrongNodesError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -45,7 +45,6 @@ class Counts:
     wrong: int = 0
     taken_back: int = 0
     refused: int = 0
-    requeued: int = 0
     cycles: int = 0
     latencies: deque[float] = field(default_factory=lambda: deque(maxlen=_LATENCIES))
 
@@ -58,8 +57,6 @@ class Orders:
     ----------
     backend, mirror
         The Slurm, and what is known of it.
-    ours
-        Whether a job is ours, held or not.
     patience
         Seconds within which Slurm has to show what it was ordered.
     say
@@ -70,11 +67,10 @@ class Orders:
         self,
         backend: Scontrol,
         mirror: Mirror,
-        ours: Callable[[LiveJob], bool],
         patience: float,
         say: Callable[[str], None],
     ) -> None:
-        self._backend, self._mirror, self._ours = backend, mirror, ours
+        self._backend, self._mirror = backend, mirror
         self._patience, self._say = patience, say
         self.journal = Journal()
         self.counts = Counts()
@@ -160,10 +156,6 @@ class Orders:
         done = [order for order in orders if order.job not in refused]
         self.journal.write("back", done)
         for order in done:
-            if order.leaves:
-                self._mirror.left(order.job, self._now)
-                self._say(f"job {order.job} waits again")
-                continue
             self._mirror.undo(order.job, self._now)
             self._rest(order.job)
             self.counts.taken_back += 1
@@ -175,25 +167,10 @@ class Orders:
         self._rests[key] = self._now + min(_REST * 2 ** self._failures[key], _LONGEST_REST)
         self._failures[key] += 1
 
-    def _goes_on(self, order: Order) -> None:
-        """Take note that a job runs on as it is."""
-        if order.leaves:
-            self.journal.write("kept", [replace(order, leaves=False)])
-        self._mirror.undo(order.job, self._now)
-
     def _undo_unsent(self) -> None:
-        """
-        Take back in the mirror what was decided and not sent.
-
-        Slurm could not be reached for another order right before, or the state was saved then.
-        """
+        """Take back in the mirror what was decided and not sent: the state was saved then."""
         for key, known in list(self._mirror.known.items()):
-            order = self.journal.orders.get(key)
-            sent = {
-                Stage.ORDERED: order is not None,
-                Stage.LEAVING: order is not None and order.leaves,
-            }
-            if not sent.get(known.stage, True):
+            if known.stage is Stage.ORDERED and key not in self.journal.orders:
                 self._mirror.undo(key, self._now)
 
     def adopt(self, jobs: Jobs) -> None:
@@ -211,7 +188,7 @@ class Orders:
 
     def send(self, starts: Iterable[Chosen], jobs: Jobs) -> None:
         """
-        Carry out what the mirror has decided: jobs wait again, and start.
+        Order jobs to start, as the mirror has decided.
 
         Raises
         ------
@@ -220,46 +197,15 @@ class Orders:
         NotAllowedError, RunError
             If Slurm does not permit an order, or keeps refusing those for a job.
         """
-        self._requeue(jobs)
-        self._begin(starts, jobs)
-
-    def _send(self, what: str, orders: Sequence[Order]) -> dict[str, str]:
-        """Write orders down and send them; return why Slurm refuses some of them."""
-        if not orders:
-            return {}
-        self.journal.write(what, orders)
-        try:
-            return dict(getattr(self._backend, what)(orders))
-        except UnreachableError:
-            for order in orders:
-                if order.ran:
-                    self._goes_on(order)
-            raise
-
-    def _requeue(self, jobs: Jobs) -> None:
-        """Requeue the jobs that the dispatcher selects; only those that we started."""
-        orders, refused = [], {}
-        for key in self._mirror.requeues:
-            order = self.journal.orders.get(key)
-            if order is not None and key in jobs and self._ours(jobs[key]):
-                orders.append(replace(order, leaves=True))
-            else:
-                refused[key] = "this engine did not start it"
-        refused |= self._send("requeue", orders)
-        for key, why in refused.items():
-            self._goes_on(self.journal.orders.get(key, Order(key)))
-            self._say(f"job {key} is not requeued: {why}")
-        for order in orders:
-            if order.job not in refused:
-                self.counts.requeued += 1
-                self._say(f"job {order.job} is requeued")
-
-    def _begin(self, starts: Iterable[Chosen], jobs: Jobs) -> None:
-        now, orders = time.time(), []
-        for key, job, nodes in ((one.key, jobs[one.key], one.nodes) for one in starts):
-            orders.append(Order(key, nodes, job.required, job.nodes_min, job.nodes_max, now))
+        now = time.time()
+        orders = [
+            Order(one.key, one.nodes, job.required, job.nodes_min, job.nodes_max, now)
+            for one in starts
+            for job in (jobs[one.key],)
+        ]
         self.counts.ordered += len(orders)
-        refused = self._send("begin", orders)
+        self.journal.write("begin", orders)
+        refused = self._backend.begin(orders) if orders else {}
         for order in orders:
             if order.job not in refused:
                 self._refusals.pop(order.job, None)

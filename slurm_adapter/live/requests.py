@@ -53,7 +53,6 @@ def request_of(job: LiveJob, system: System) -> Request:
         split="even" if even and is_fixed else "any",
         contiguous=job.contiguous,
         exclusive=job.exclusive or (memory and not job.mem),
-        restartable=job.restartable,
         constraint=_constraint(job),
         queue=job.partition,
         **_labels(job),

@@ -102,22 +102,12 @@ class Scontrol:
         refused = self._each(bound)
         return refused | self._each({job: f"release {job}" for job in bound if job not in refused})
 
-    def requeue(self, orders: Sequence[Order]) -> dict[str, str]:
-        """Requeue running jobs and hold them."""
-        return self._each({one.job: f"requeuehold {_key(one.job)}" for one in orders})
-
     def take_back(self, orders: Sequence[Order]) -> dict[str, str]:
-        """
-        Hold jobs, with the nodes and bounds of their own requests.
-
-        Those that were ordered to leave their nodes may start at once; Slurm makes a requeued job
-        wait for two minutes.
-        """
+        """Hold jobs, with the nodes and bounds of their own requests."""
         return self._each(
             {
                 one.job: f"hold {_key(one.job)}\n"
                 + _update(one, one.required, one.nodes_min, one.nodes_max)
-                + (" StartTime=now" if one.leaves else "")
                 for one in orders
             }
         )

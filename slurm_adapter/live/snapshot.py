@@ -47,8 +47,6 @@ class LiveJob:
         Its name in orders: ``7``, or ``12_3`` for a task of an array.
     array, array_limit
         The array that it is a task of, '' for none; the most tasks that may run at once, 0: any.
-    restartable
-        Whether its user allows a requeue.
     is_part
         Whether it is a component of a heterogeneous job.
     state
@@ -80,7 +78,6 @@ class LiveJob:
     array: str = ""
     array_limit: int = 0
     is_part: bool = False
-    restartable: bool = False
     reason: str = ""
     held: bool = False
     eligible: int = MISSING

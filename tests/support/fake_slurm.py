@@ -18,9 +18,6 @@ from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, Snapshot, in_
 
 _INVALID_JOB = "Invalid job id specified"
 _INVALID_NODE = "Invalid node name specified"
-_NOT_NOW = "Requested operation is presently disabled"
-#: Seconds that a requeued job has to wait.
-_DELAY = 121
 _BOUNDS = ("nodes_min", "nodes_max")
 #: What is no generic resource.
 _OWN = ("core", "mem")
@@ -88,9 +85,6 @@ class FakeSlurm:
     def begin(self, orders):
         return self._each(orders, self._begin)
 
-    def requeue(self, orders):
-        return self._each(orders, self._requeue)
-
     def take_back(self, orders):
         return self._each(orders, self._take_back)
 
@@ -117,20 +111,12 @@ class FakeSlurm:
         self.change(order.job, held=False, reason="None", **bound)
         return ""
 
-    def _requeue(self, order, job):
-        if job.state != "RUNNING" or not job.restartable:
-            return _NOT_NOW
-        self.orders.append(f"requeue {order.job}")
-        self.queue_again(order.job, held=True, eligible=self.now + _DELAY)
-        return ""
-
     def _take_back(self, order, job):
         if not job.waits:
             return _NOT_PENDING
         self.orders.append(f"take back {order.job}")
         own = {name: getattr(order, name) for name in ("required", *_BOUNDS)}
-        eligible = self.now if order.leaves else job.eligible
-        self.change(order.job, held=True, reason="JobHeldAdmin", eligible=eligible, **own)
+        self.change(order.job, held=True, reason="JobHeldAdmin", **own)
         return ""
 
     def _answer(self):
@@ -145,7 +131,7 @@ class FakeSlurm:
         usual = {
             "key": str(self._count), "number": self._count, "state": "PENDING", "held": True,
             "reason": "JobHeldUser", "admin_comment": "cpsched", "submit": self.now,
-            "time_limit": 3600, "mem_per_core": True, "restartable": True,
+            "time_limit": 3600, "mem_per_core": True,
         }  # fmt: skip
         job = LiveJob(**{**usual, **asked})
         if job.key in self._jobs:

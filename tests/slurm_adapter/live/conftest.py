@@ -28,11 +28,11 @@ def slurm():
 def make(slurm, tmp_path):
     """Make an engine, or the next one after a crash; ``said`` is what it says."""
 
-    def made(dispatcher="prb", *, patience=0, starts=50, may_requeue=False, **given):
+    def made(dispatcher="prb", *, patience=0, starts=50, **given):
         said = []
         engine = Engine(
             slurm,
-            Mirror(EURORA, dispatcher, may_requeue=may_requeue),
+            Mirror(EURORA, dispatcher),
             limits=Limits(patience=patience, starts=starts),
             say=said.append,
             **{"folder": tmp_path / "state", "act": True, **given},

@@ -113,27 +113,6 @@ def test_nothing_starts_on_a_node_that_is_drained(any_slurm):
 
 
 @every
-def test_a_running_job_is_queued_again_and_may_start_at_once(any_slurm):
-    """It is held until it is taken back with what its user asked for, and starts elsewhere then."""
-    slurm, backend = any_slurm, any_slurm.backend
-    key = slurm.submit(cores=2)
-    assert backend.requeue([Order(key), Order("999999")]).keys() == {key, "999999"}
-    backend.begin([Order(key, ("node003",))])
-    running = slurm.wait(runs(key)).jobs[key]
-    assert running.restartable
-    assert backend.requeue([Order(key)]) == {}
-    job = slurm.wait(lambda snapshot: snapshot.jobs[key].waits).jobs[key]
-    assert (job.held, job.required, job.eligible > job.submit) == (True, ("node003",), True)
-    assert backend.take_back([Order(key, leaves=True)]) == {}
-    snapshot = backend.snapshot()
-    job = snapshot.jobs[key]
-    assert (job.waits, job.held, job.required) == (True, True, ())
-    assert job.eligible <= snapshot.now + 1
-    assert backend.begin([Order(key, ("node004",))]) == {}
-    assert slurm.wait(runs(key), 30).jobs[key].nodes == ("node004",)
-
-
-@every
 def test_reservations_are_known_before_they_begin(any_slurm):
     """And while they last their nodes are closed."""
     slurm, backend = any_slurm, any_slurm.backend

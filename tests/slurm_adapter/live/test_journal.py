@@ -33,15 +33,12 @@ def test_a_journal_survives_a_cut_off_line(path):
     journal = opened(path)
     journal.write("begin", orders(*"1234"))
     journal.write("ran", orders("2", "3", ran=True))
-    journal.write("requeue", orders("2", "3", ran=True, leaves=True))
-    journal.write("kept", orders("2", ran=True))
     journal.write("gone", orders("4"))
     journal.close()
     with path.open("a") as file:
         file.write('{"what": "begin", "jo')
     journal = opened(path)
-    (first,), (second,) = orders("1"), orders("2", ran=True)
-    (third,) = orders("3", ran=True, leaves=True)
+    (first,), (second, third) = orders("1"), orders("2", "3", ran=True)
     assert journal.orders == {"1": first, "2": second, "3": third}
     journal.write("back", [first])
     journal.close()
@@ -56,13 +53,13 @@ def test_a_large_journal_is_put_aside(path, monkeypatch):
     """What is open is in the new one."""
     journal = opened(path)
     journal.write("begin", orders(*map(str, range(50))))
-    journal.write("requeue", orders("49", ran=True, leaves=True))
+    journal.write("ran", orders("49", ran=True))
     journal.write("gone", orders(*map(str, range(48))))
     journal.close()
     monkeypatch.setattr("slurm_adapter.live.journal._LARGE", 1000)
     for _ in range(2):
         journal = opened(path)
-        kept = [*orders("48"), *orders("49", ran=True, leaves=True)]
+        kept = [*orders("48"), *orders("49", ran=True)]
         assert list(journal.orders.values()) == kept
         journal.close()
     assert len(words(path)) == 2

@@ -135,13 +135,3 @@ def test_only_the_chosen_partition(slurm, state):
         wait(lambda: queue(slurm) == [other])
     assert slurm.run("squeue", "-h", "-o", "%t %r") == "PD JobHeldUser\n"
     check(slurm, state, ours)
-
-
-def test_tries_are_cut_short_and_run_again(slurm, state):
-    """Jobs ask for an hour; one of them ends within its try of 3 s, the other one does not."""
-    jobs = [submit(slurm, f"sleep {seconds}", "-n2", "-t60") for seconds in (0.2, 5)]
-    with engine(slurm, state, "--requeue", dispatcher="try:dispatcher=easy,seconds=3") as process:
-        wait(lambda: not queue(slurm))
-    assert "1 requeued" in process.said
-    check(slurm, state, jobs)
-    assert [len(record(slurm)[0][job]) for job in jobs] == [1, 2]
