@@ -47,12 +47,13 @@ class Now(Group):
     def queue(self) -> tuple[LiveQueue, dict[str, int]]:
         """Return the queue, and when Slurm expects which job to start."""
         from cpsched.api.tools import build
-        from slurm_adapter.live.queue import LiveQueue, record_in
+        from slurm_adapter.live.queue import LiveQueue
+        from slurm_adapter.live.record import record_in
 
         slurm = backend_of()
         machine = machine_of(self.system, slurm)
         build("dispatchers", self.dispatcher)
-        record = record_in(self.record)
+        record = None if self.record is None else record_in(self.record)
         queue = LiveQueue(slurm.snapshot(), machine, self.dispatcher, self.predictor, record)
         return queue, dict(slurm.expected_starts())
 

@@ -236,7 +236,7 @@ class Engine:
             self._show(chosen, snapshot.now)
             return news
         orders.send(chosen, snapshot.jobs)
-        return news or bool(chosen) or orders.is_waiting()
+        return news or bool(chosen) or bool(orders.pending())
 
     def _say_unfit(self) -> None:
         """Report once which of our jobs stay held because they cannot run."""

@@ -246,7 +246,8 @@ class Mirror:
     def _enter(self, job: LiveJob, snapshot: Snapshot) -> None:
         now = min(self.cluster.second(_since(job)), self.cluster.second(snapshot.now))
         if job.holds:
-            self.known[job.key] = Known(job, Stage.RUNNING, self._run(job, now))
+            row = self.cluster.run(job, now, self._displace)
+            self.known[job.key] = Known(job, Stage.RUNNING, row)
             return
         ready = is_ready(job, snapshot)
         known = self.known[job.key] = Known(job, Stage.WAITING if ready else Stage.HELD)
@@ -263,10 +264,6 @@ class Mirror:
             known.why = error.reason if isinstance(error, InfeasibleRequestError) else str(error)
 
     # --- what jobs hold --------------------------------------------------------------------------
-
-    def _run(self, job: LiveJob, now: int) -> int:
-        """Enter a running job, with what it holds; return its handle, -1 if it holds nothing."""
-        return self.cluster.run(job, now, self._displace)
 
     def _displace(self, nodes: set[int], now: int) -> None:
         """Remove jobs from nodes on which they have not been seen running."""
@@ -347,7 +344,8 @@ class Mirror:
             self._leave(known, self.cluster.second(now))
         end = now + (YEAR if job.time_limit < 0 else job.time_limit)
         there = replace(job, start=now, end=end, nodes=tuple(nodes), placed=())
-        self.known[job.key] = Known(job, Stage.ORDERED, self._run(there, self.cluster.second(now)))
+        row = self.cluster.run(there, self.cluster.second(now), self._displace)
+        self.known[job.key] = Known(job, Stage.ORDERED, row)
 
     # --- saving ----------------------------------------------------------------------------------
 

@@ -85,10 +85,6 @@ class Orders:
         """Return the starts that have not been seen."""
         return [one for one in self.journal.orders.values() if not one.ran]
 
-    def is_waiting(self) -> bool:
-        """Say whether an order has not been seen carried out."""
-        return any(not one.ran for one in self.journal.orders.values())
-
     def is_resting(self, key: str) -> bool:
         """Say whether a job that did not start is not to be tried again yet."""
         return self._rests.get(key, 0) > self._now

@@ -10,20 +10,16 @@ from typing import TYPE_CHECKING, Any
 from cpsched.api.errors import ConfigError
 from slurm_adapter.config.importer import Files, read_site
 from slurm_adapter.live.mirror import Mirror, Stage
-from slurm_adapter.live.requests import is_marked
+from slurm_adapter.live.requests import may_start
 
 if TYPE_CHECKING:
     from cpsched.api.model import System
     from slurm_adapter.live.mirror import Known
     from slurm_adapter.live.scontrol import Scontrol
-    from slurm_adapter.live.snapshot import LiveJob, Snapshot
+    from slurm_adapter.live.snapshot import Snapshot
 
 #: Slurm has no expected waits of queues; if all are equal, their value changes nothing.
 EXPECTED_WAIT = 3600
-#: The mark of jobs held for cpsched.
-MARK = "cpsched"
-#: Reasons of jobs held by users or operators.
-_HELD_BY_PEOPLE = ("JobHeldUser", "JobHeldAdmin")
 
 
 def system_of(backend: Scontrol) -> System:
@@ -66,7 +62,7 @@ def plan(
     """
     snapshot = backend.snapshot()
     expected = backend.expected_starts()
-    mirror = Mirror(system, dispatcher, predictor, mine=_counts, seed=seed)
+    mirror = Mirror(system, dispatcher, predictor, mine=may_start, seed=seed)
     mirror.follow(snapshot)
     chosen = {one.key: one.nodes for one in mirror.decide(snapshot.now)}
     waiting = [key for key, known in mirror.known.items() if known.job.waits]
@@ -95,11 +91,6 @@ def plan(
         "running": sum(known.stage is Stage.RUNNING for known in mirror.known.values()),
         "jobs": jobs,
     }
-
-
-def _counts(job: LiveJob) -> bool:
-    held_by_people = job.held and job.reason in _HELD_BY_PEOPLE
-    return job.waits and not job.is_part and (not held_by_people or is_marked(job, MARK))
 
 
 def _why(known: Known, snapshot: Snapshot) -> str:

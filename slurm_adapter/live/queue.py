@@ -15,11 +15,10 @@ from cpsched.api.simulation import Present, Settings
 from cpsched.api.tools import brief
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.mirror import Mirror, Stage
-from slurm_adapter.live.record import Record, is_record, live_job
+from slurm_adapter.live.record import live_job
+from slurm_adapter.live.requests import may_start
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cpsched.api.answers import Answer, Explanation
     from cpsched.api.model import System
     from slurm_adapter.live.mirror import Known
@@ -28,8 +27,6 @@ if TYPE_CHECKING:
 #: Days of jobs that may be repeated, and the most jobs, the last ones.
 _DAYS, _MOST_PAST = 7, 5000
 _PAST = "past-"
-#: The mark of our own held jobs, in their AdminComment.
-_OURS = "cpsched"
 
 
 class LiveQueue:
@@ -159,27 +156,6 @@ class LiveQueue:
         return known.row
 
 
-def may_start(job: LiveJob) -> bool:
-    """Say whether a waiting job is one that somebody starts: it is not held, or held for us."""
-    return job.key.startswith(_PAST) or not job.held or job.admin_comment.startswith(_OURS)
-
-
-def record_in(folder: Path | None) -> Record | None:
-    """
-    Return the record of a twin's folder.
-
-    Raises
-    ------
-    ConfigError
-        If there is none in it.
-    """
-    if folder is None:
-        return None
-    if not is_record(folder):
-        raise ConfigError("has no record of a twin", where=folder)
-    return Record(folder)
-
-
 def _present(
     mirror: Mirror, snapshot: Snapshot, specs: tuple[str, str], seconds: dict[str, int]
 ) -> Present:
@@ -244,6 +220,9 @@ def _past(record: Record, snapshot: Snapshot) -> dict[str, tuple[LiveJob, int]]:
     found = {}
     for number, row in enumerate(rows[-_MOST_PAST:]):
         key = f"{_PAST}{number}"
-        waits = {"key": key, "state": "PENDING", "dependency": "", "eligible": row["submit"]}
-        found[key] = replace(live_job(row), **waits), max(row["end"] - row["start"], 1)
+        waits = {"key": key, "state": "PENDING", "dependency": "", "is_part": False}
+        found[key] = (
+            replace(live_job(row), **waits, eligible=row["submit"]),
+            max(row["end"] - row["start"], 1),
+        )
     return found

@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from cpsched.api.errors import RunError
+from cpsched.api.errors import ConfigError, RunError
 from cpsched.api.model import MISSING
 from slurm_adapter.live.snapshot import LiveJob
 
@@ -47,6 +47,20 @@ _FORMAT = "cpsched.twin/1"
 def is_record(folder: Path) -> bool:
     """Say whether a folder has the record of a twin."""
     return (folder / "record.sqlite").exists()
+
+
+def record_in(folder: Path) -> Record:
+    """
+    Return the record of a twin's folder.
+
+    Raises
+    ------
+    ConfigError
+        If there is none in it.
+    """
+    if not is_record(folder):
+        raise ConfigError("has no record of a twin", where=folder)
+    return Record(folder)
 
 
 class Record:

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
 
 #: Slurm's planning time for jobs without a time limit, seconds.
 YEAR = 365 * 86400
+#: The mark of jobs held for cpsched.
+MARK = "cpsched"
+#: Reasons of jobs held by users or operators.
+_HELD_BY_PEOPLE = ("JobHeldUser", "JobHeldAdmin")
 
 
 def request_of(job: LiveJob, system: System) -> Request:
@@ -120,6 +124,12 @@ def holding(job: LiveJob, held: IntArray, kinds: Sequence[str]) -> Request:
     )
 
 
-def is_marked(job: LiveJob, mark: str) -> bool:
+def is_marked(job: LiveJob, mark: str = MARK) -> bool:
     """Say whether a job carries a mark, as AdminComment or comment."""
     return mark in (job.admin_comment, job.comment)
+
+
+def may_start(job: LiveJob) -> bool:
+    """Say whether a job waits that somebody starts: no user or operator holds it, or it is ours."""
+    held_by_people = job.held and job.reason in _HELD_BY_PEOPLE
+    return job.waits and not job.is_part and (not held_by_people or is_marked(job))

@@ -21,7 +21,8 @@ from cpsched.api.tools import counted, duration
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.log_of import began, lines, outages
 from slurm_adapter.live.order import UnreachableError
-from slurm_adapter.live.queue import LiveQueue, may_start
+from slurm_adapter.live.queue import LiveQueue
+from slurm_adapter.live.requests import may_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -113,7 +114,7 @@ class Twin:
             return
         self._forecast_at = snapshot.now + self.forecasts
         try:
-            waiting = [job for job in snapshot.jobs.values() if job.waits and may_start(job)]
+            waiting = [job for job in snapshot.jobs.values() if may_start(job)]
             if new := self._judged.are_new(waiting, _MOST_FORECASTS):
                 machine = systems.load(self.system)
                 queue = LiveQueue(snapshot, machine, self.baseline, record=self.record)
