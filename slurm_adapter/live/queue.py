@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from cpsched.api.answers import Answer, Explanation
     from cpsched.api.model import System
     from slurm_adapter.live.mirror import Known
+    from slurm_adapter.live.record import Record
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
 #: Days of jobs that may be repeated, and the most jobs, the last ones.
@@ -220,9 +221,16 @@ def _past(record: Record, snapshot: Snapshot) -> dict[str, tuple[LiveJob, int]]:
     found = {}
     for number, row in enumerate(rows[-_MOST_PAST:]):
         key = f"{_PAST}{number}"
-        waits = {"key": key, "state": "PENDING", "dependency": "", "is_part": False}
         found[key] = (
-            replace(live_job(row), **waits, eligible=row["submit"]),
+            replace(
+                live_job(row),
+                key=key,
+                state="PENDING",
+                eligible=row["submit"],
+                dependency="",
+                held=False,
+                is_part=False,
+            ),
             max(row["end"] - row["start"], 1),
         )
     return found
