@@ -13,6 +13,7 @@ from cpsched.api.model import MISSING
 from cpsched.api.model import columns as c
 from cpsched.api.simulation import Present, Settings
 from cpsched.api.tools import brief
+from slurm_adapter.live.dependencies import waits_for
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.mirror import Mirror, Stage
 from slurm_adapter.live.record import live_job
@@ -21,7 +22,6 @@ from slurm_adapter.live.requests import may_start
 if TYPE_CHECKING:
     from cpsched.api.answers import Answer, Explanation
     from cpsched.api.model import System
-    from slurm_adapter.live.mirror import Known
     from slurm_adapter.live.record import Record
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
@@ -182,7 +182,11 @@ def _present(
         for one in held
         if one.job.eligible != MISSING and one.job.eligible > snapshot.now
     }
-    others = {one.row: _waits_for(one, mirror) for one in held if one.row not in begin}
+    dependency = {}
+    for one in (one for one in held if one.row not in begin):
+        for other in waits_for(one.job, snapshot):
+            if other.key in mirror.known and (row := mirror.known[other.key].row) >= 0:
+                dependency[one.row] = row
     return Present.of_cluster(
         mirror.cluster,
         dispatcher=specs[0],
@@ -190,23 +194,9 @@ def _present(
         settings=Settings(),
         ran=ran,
         begin=begin,
-        dependency={row: other for row, other in others.items() if other is not None},
+        dependency=dependency,
         epoch=mirror.epoch,
     )
-
-
-def _waits_for(one: Known, mirror: Mirror) -> int | None:
-    """Return the handle of a job that another one waits for; None if it is not known."""
-    text = one.job.dependency
-    for other in mirror.known.values():
-        names = (other.job.key, other.job.array, str(other.job.number))
-        if (
-            other.row >= 0
-            and other is not one
-            and any(f":{name}" in text for name in names if name)
-        ):
-            return other.row
-    return None
 
 
 def _past(record: Record, snapshot: Snapshot) -> dict[str, tuple[LiveJob, int]]:
