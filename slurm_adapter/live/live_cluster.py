@@ -54,10 +54,20 @@ class LiveCluster(Cluster):
         return max(unix - self.epoch, self.now)
 
     def learn_from(self, other: LiveCluster) -> None:
-        """Take over what another one's predictor has learnt, before any job is here."""
+        """
+        Take over what another one's predictor has learnt, before any job is here.
+
+        Jobs that have not ended leave the other one; nothing is learnt from them.
+        """
+        store = other.machine.store
+        is_open = np.isin(store.columns[: store.size, c.STATE], (c.HELD, c.WAITING, c.RUNNING))
+        for row in np.flatnonzero(is_open).tolist():
+            other.leave(row, other.now)
         old = other.state()
-        requests = {**old["jobs"], "submitted": old["jobs"]["submitted"][:0]}
-        self.restore({**self.state(), "jobs": requests, "ids": [], "predictor": old["predictor"]})
+        if "jobs" in old:
+            requests = {**old["jobs"], "submitted": old["jobs"]["submitted"][:0]}
+            learnt = {"jobs": requests, "ids": [], "predictor": old["predictor"]}
+            self.restore({**self.state(), **learnt})
 
     # --- nodes -----------------------------------------------------------------------------------
 

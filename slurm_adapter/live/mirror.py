@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, fields, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 from cpsched.api.errors import (
     CpschedError,
     DispatchError,
     InfeasibleRequestError,
-    RunError,
     taking_up,
 )
 from cpsched.api.model import MISSING, Start, Status
@@ -20,7 +18,7 @@ from cpsched.api.simulation import checkpoint
 from slurm_adapter.live.dependencies import is_ready
 from slurm_adapter.live.live_cluster import LiveCluster
 from slurm_adapter.live.requests import YEAR, request_of
-from slurm_adapter.live.snapshot import LiveJob, Placed
+from slurm_adapter.live.snapshot import LiveJob
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,16 +47,16 @@ _HELD = ("nodes", "cpus", "start", "time_limit")
 MOST_ROWS, _ROWS_A_JOB = 20_000, 4
 
 
-class Stage(StrEnum):
+class Stage(Enum):
     """The stage of a job in the mirror."""
 
-    HELD = "held"
+    HELD = auto()
     """It waits for its begin time or for other jobs."""
-    WAITING = "waiting"
-    ORDERED = "ordered"
+    WAITING = auto()
+    ORDERED = auto()
     """It holds its nodes here, but has not been seen running there."""
-    RUNNING = "running"
-    UNFIT = "unfit"
+    RUNNING = auto()
+    UNFIT = auto()
     """It can never run on the system, or asks for what is not modelled."""
 
 
@@ -191,8 +189,6 @@ class Mirror:
         The jobs in the queue and on nodes are entered again, each at its submit. A dispatcher's
         state about single jobs is not kept, because their handles change.
         """
-        for known in self.known.values():
-            self._leave(known, self.cluster.now)
         fresh = self._made(self.epoch)
         fresh.learn_from(self.cluster)
         self._cluster, self.known = fresh, {}
@@ -350,20 +346,14 @@ class Mirror:
     # --- saving ----------------------------------------------------------------------------------
 
     def save(self, path: Path) -> None:
-        """Write everything that an equal mirror needs to continue, or nothing."""
-        if self._cluster is None:
-            return
-        saved = {
-            "cluster": self.cluster.state(),
-            "epoch": self.epoch,
-            "closed": sorted(self.cluster.closed),
-            "known": json.dumps([asdict(known) for known in self.known.values()]),
-        }
-        checkpoint.write(path, self._identity(), saved)
+        """Write what the predictor has learnt, and all that belongs to it, or nothing."""
+        if self._cluster is not None:
+            saved = {"epoch": self.epoch, "cluster": self.cluster.state()}
+            checkpoint.write(path, self._identity(), saved)
 
     def load(self, path: Path) -> None:
         """
-        Load what :meth:`save` wrote.
+        Learn what another mirror knew that was saved; jobs are entered again, as they are then.
 
         Raises
         ------
@@ -371,17 +361,12 @@ class Mirror:
             If it is damaged, or of another system, dispatcher or predictor.
         """
         saved = checkpoint.read(path, self._identity())
-        with taking_up("the followed queue"):
-            self._cluster = self._made(int(saved["epoch"]))
-            self._cluster.closed = frozenset(int(node) for node in saved["closed"])
-            for known in json.loads(saved["known"]):
-                job, stage = _job(known.pop("job")), Stage(known.pop("stage"))
-                self.known[job.key] = Known(job, stage, **known)
-        try:
-            self.cluster.restore(saved["cluster"])
-        except RunError:
-            self._cluster, self.known = None, {}
-            raise
+        with taking_up("what a predictor has learnt"):
+            old = self._made(int(saved["epoch"]))
+            old.restore(saved["cluster"])
+            fresh = self._made(old.epoch)
+            fresh.learn_from(old)
+        self._cluster = fresh
 
     def _identity(self) -> str:
         return f"live {self._specs} seed {self._seed} system {self.system.digest()}"
@@ -394,11 +379,3 @@ def _since(job: LiveJob) -> int:
 
 def _same(names: Sequence[str], one: LiveJob, other: LiveJob) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in names)
-
-
-def _job(saved: Mapping[str, Any]) -> LiveJob:
-    known: dict[str, Any] = {}
-    for key, value in saved.items():
-        known[key] = tuple(value) if isinstance(value, list) else value
-    known["placed"] = tuple(Placed(**one) for one in saved["placed"])
-    return LiveJob(**known)

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 from cpsched.api.errors import RunError
 from slurm_adapter.live.journal import Journal
-from slurm_adapter.live.mirror import Stage
 from slurm_adapter.live.order import Order, WrongNodesError
 
 if TYPE_CHECKING:
@@ -114,7 +113,6 @@ class Orders:
         self._note_running(ran)
         self.journal.write("gone", gone)
         self._take_back(back, snapshot.jobs)
-        self._undo_unsent()
         for kept in (self._rests, self._failures, self._refusals):
             for key in kept.keys() - snapshot.jobs.keys():
                 del kept[key]
@@ -163,19 +161,12 @@ class Orders:
         self._rests[key] = self._now + min(_REST * 2 ** self._failures[key], _LONGEST_REST)
         self._failures[key] += 1
 
-    def _undo_unsent(self) -> None:
-        """Take back in the mirror what was decided and not sent: the state was saved then."""
-        for key, known in list(self._mirror.known.items()):
-            if known.stage is Stage.ORDERED and key not in self.journal.orders:
-                self._mirror.undo(key, self._now)
-
     def adopt(self, jobs: Jobs) -> None:
         """Let the mirror know of the starts that were ordered before this process began."""
         for order in self.pending():
-            job, known = jobs.get(order.job), self._mirror.known.get(order.job)
+            job = jobs.get(order.job)
             if job is not None and job.waits:
-                if known is None or known.stage is not Stage.ORDERED:
-                    self._mirror.adopt(job, order.nodes, self._now)
+                self._mirror.adopt(job, order.nodes, self._now)
                 self._say(
                     f"job {order.job} was already ordered to start on {','.join(order.nodes)}"
                 )

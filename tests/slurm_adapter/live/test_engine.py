@@ -167,6 +167,7 @@ def test_an_engine_that_ends_and_starts_again_goes_on(slurm, make, monkeypatch):
         engine._save = lambda: None
     second = make()
     with second.opened():
+        second.cycle()
         assert {one.stage for one in second.mirror.known.values()} == {Stage.RUNNING}
         more = submit(slurm)
         steps(second, slurm, 3)
