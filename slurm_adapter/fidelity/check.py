@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.api.simulation import Schedule
-    from cpsched.api.studies import Display, Study, Watch
+    from cpsched.api.studies import Display, Study
     from slurm_adapter.fidelity.fitting import Fit
 
 
@@ -71,7 +71,6 @@ def check(
     values: Mapping[str, Sequence[str]] | None = None,
     start: int | str | None = None,
     jobs: int = 1,
-    watch: Watch | None = None,
     display: Display | None = None,
 ) -> Check:
     """
@@ -98,7 +97,7 @@ def check(
     """
 
     def carried(of: Study) -> Sequence[Path]:
-        outcome = carry_out(of, folder, jobs=jobs, watch=watch, display=display)
+        outcome = carry_out(of, folder, jobs=jobs, display=display)
         if outcome.failed:
             raise ConfigError(outcome.failed[0].error, where=outcome.failed[0].name)
         return outcome.folders

@@ -91,14 +91,13 @@ def command(
     study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"), seeds=seeds)
     if not as_json:
         say_what_is_assumed(study)
-    with study_bars() as (watch, display):
+    with study_bars() as display:
         checked = check(
             study,
             out,
             values=values,
             start=moment("--measure-from", runs.measure_from),
             jobs=jobs,
-            watch=watch,
             display=display,
         )
         found = told(checked, study, examples)
