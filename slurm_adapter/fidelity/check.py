@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.api.simulation import Schedule
-    from cpsched.api.studies import Display, Study, Watch
+    from cpsched.api.studies import Display, Study
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,6 @@ def check(
     start: int | str | None = None,
     examples: int = 0,
     jobs: int = 1,
-    watch: Watch | None = None,
     display: Display | None = None,
 ) -> Check:
     """
@@ -79,7 +78,7 @@ def check(
     """
 
     def carried(of: Study) -> Sequence[Path]:
-        outcome = carry_out(of, folder, jobs=jobs, watch=watch, display=display)
+        outcome = carry_out(of, folder, jobs=jobs, display=display)
         if outcome.failed:
             raise ConfigError(outcome.failed[0].error, where=outcome.failed[0].name)
         return outcome.folders

@@ -80,14 +80,13 @@ def command(
     study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"), seeds=seeds)
     if not as_json:
         say_what_is_assumed(study)
-    with study_bars() as (watch, display):
+    with study_bars() as display:
         checked = check(
             study,
             out,
             start=moment("--measure-from", runs.measure_from),
             examples=examples,
             jobs=jobs,
-            watch=watch,
             display=display,
         )
     files = write_files(checked, out)
