@@ -18,7 +18,6 @@ from cpsched.api.machines import MAX_NODES, compress, expand
 from cpsched.api.tools import brief, counted
 from slurm_adapter.config.machine import oversubscribe
 from slurm_adapter.dispatch.parameters import PARAMETERS
-from slurm_adapter.sacct.as_json import json_rows
 from slurm_adapter.sacct.command import options
 from slurm_adapter.sacct.lines import Lines
 
@@ -151,7 +150,7 @@ def _rows(log: Path, found: Touched) -> Iterator[Mapping[str, str]]:
     def bad(_: TraceError) -> None:
         found.bad += 1
 
-    for row in json_rows(log) or Lines(log, bad).rows():
+    for row in Lines(log, bad).rows():
         if not row.is_step:
             yield row.values
 
