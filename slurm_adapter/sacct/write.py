@@ -293,7 +293,8 @@ class _Text:
         )
         others = [at for at, kind in enumerate(jobs.resources) if kind not in ("core", "mem")]
         nothing = np.zeros(len(jobs), dtype=np.int64)
-        core, memory = unit.get("core", nothing), unit.get("mem", nothing)
+        core: IntArray = unit.get("core", nothing)
+        memory: IntArray = unit.get("mem", nothing)
         self._lose(core != 1, "jobs whose units are not of one core: written as single cores")
         self._lose(
             (jobs.request[:, others] > 0).any(axis=1),
