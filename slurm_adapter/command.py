@@ -100,7 +100,7 @@ def import_command(
     touched = Touched(gaps=site.gaps)
     if log is not None:
         with reading(log):
-            touched = count(log, site.gaps, of_jobs(site.machine, site.policy))
+            touched = count(log, site.gaps, of_jobs(site.machine))
     written = site.write(out, overwrite=overwrite)
     if as_json:
         print_json("slurm.import", _as_data(site, touched, written))

@@ -115,7 +115,6 @@ def read_site(files: Files, name: str | None = None) -> Site:
     imported = _policy(conf, files, notes)
     name = name or conf.text("ClusterName") or Path(conf.where).stem
     gaps = of_site(machine, imported)
-    notes += machine.notes
     notes += [
         f"{one} is not given: {PARAMETERS[one].default}; old versions have {former}"
         for one, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic"))

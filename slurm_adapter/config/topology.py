@@ -51,16 +51,7 @@ _Entry = dict[str, Value]
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """
-    A switch or a block.
-
-    Attributes
-    ----------
-    name
-        With its place in the file.
-    nodes, children
-        Names of its nodes, or of the switches below it; one of them is empty.
-    """
+    """A switch or a block."""
 
     name: Value
     nodes: tuple[str, ...] = ()

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from slurm_adapter.config.conf import Conf
     from slurm_adapter.config.machine import Machine
     from slurm_adapter.config.policy import Imported
-    from slurm_adapter.dispatch.policy import Policy
 
 _TYPED = re.compile(r"gres/([\w.+-]+):([\w.+-]+)=")
 _COUNTED = re.compile(r"\*[0-9]|\[")
@@ -251,11 +250,11 @@ def _of_nodes(machine: Machine) -> Iterator[Gap]:
         yield Gap(f"resources that are not used up (no_consume): {_few(free)}", "left out")
 
 
-def of_jobs(machine: Machine, policy: Policy) -> list[Gap]:
-    """Return what jobs may ask for and is not modelled, or is not there."""
+def of_jobs(machine: Machine) -> list[Gap]:
+    """Return what jobs may ask for and is not modelled."""
     several = _several_types(machine)
     kinds = f"types of {_few(sorted(several))}"
-    gaps = [
+    return [
         Gap("heterogeneous jobs", "each component is a job", lambda job: "+" in job.text("jobid")),
         Gap(
             "features with counts ([a*2&b*4])",
@@ -264,34 +263,7 @@ def of_jobs(machine: Machine, policy: Policy) -> list[Gap]:
         ),
         Gap(kinds, "any type serves", lambda job: _typed(job, several)),
         *(Gap(name, instead, _asks(*names)) for name, (names, instead) in _OPTIONS.items()),
-        Gap(
-            "partitions that are not in the files",
-            "such jobs are rejected",
-            lambda job: bool(job.partitions - machine.partitions.keys()),
-        ),
-        Gap(
-            "reservations that are not in the files",
-            "nothing is reserved",
-            lambda job: job.text("reservation") not in {"", *policy.reservations},
-        ),
     ]
-    if policy.qos:
-        gaps.append(
-            Gap(
-                "QOS that are not in the files",
-                "neither limits nor priority",
-                lambda job: job.text("qos") not in {"", *policy.qos},
-            )
-        )
-    if pairs := {(one.account, one.user) for one in policy.associations}:
-        gaps.append(
-            Gap(
-                "users without an association in the files",
-                "no shares or limits",
-                lambda job: (job.text("account"), job.text("user")) not in pairs,
-            )
-        )
-    return gaps
 
 
 def _several_types(machine: Machine) -> frozenset[str]:
