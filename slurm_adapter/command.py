@@ -66,9 +66,7 @@ def import_command(
         ),
     ] = None,
     gres: Annotated[Path | None, _file("gres.conf. [beside slurm.conf]")] = None,
-    topology: Annotated[
-        Path | None, _file("topology.conf or topology.yaml. [beside slurm.conf]")
-    ] = None,
+    topology: Annotated[Path | None, _file("topology.conf. [beside slurm.conf]")] = None,
     assoc: Annotated[Path | None, _file("Output of sacctmgr -P show assoc tree.")] = None,
     qos: Annotated[Path | None, _file("Output of sacctmgr -P show qos.")] = None,
     sshare: Annotated[

@@ -171,9 +171,8 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     plugin = conf.text("TopologyPlugin").lower()
     if plugin in ("", "topology/none", "topology/default", "topology/flat"):
         return None
-    for name in ("topology.yaml", "topology.conf"):
-        if found := _beside(files, name):
-            return found
+    if found := _beside(files, "topology.conf"):
+        return found
     gaps.append(
         Gap(
             f"TopologyPlugin={plugin}",

@@ -191,8 +191,6 @@ def system_file(machine: Machine, name: str, *, source: str, topology: str | Non
         lines += ["", "[log]", 'memory = "ignored"  # SelectTypeParameters does not count memory']
     if topology is not None:
         lines += ["", *toml_table("[topology]", {"slurm": topology})]
-        if topology.endswith((".yaml", ".yml")):
-            lines[-1] += "  # slurm_topology = NAME chooses one of several"
     return "\n".join(lines) + "\n"
 
 

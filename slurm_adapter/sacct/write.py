@@ -293,9 +293,9 @@ class _Text:
         )
         others = [at for at, kind in enumerate(jobs.resources) if kind not in ("core", "mem")]
         nothing = np.zeros(len(jobs), dtype=np.int64)
-        core: IntArray = unit.get("core", nothing)
+        whole: BoolArray = np.not_equal(unit.get("core", nothing), 1)
         memory: IntArray = unit.get("mem", nothing)
-        self._lose(core != 1, "jobs whose units are not of one core: written as single cores")
+        self._lose(whole, "jobs whose units are not of one core: written as single cores")
         self._lose(
             (jobs.request[:, others] > 0).any(axis=1),
             "jobs with GPUs or the like in each unit: written for nodes, if their number is known",
