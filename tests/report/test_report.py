@@ -5,7 +5,6 @@ import re
 import shutil
 import tomllib
 from dataclasses import asdict
-from types import SimpleNamespace
 
 import pytest
 
@@ -19,10 +18,8 @@ from cpsched.errors import ConfigError, RunError
 from cpsched.report.make import make_report
 from cpsched.report.page import html_table, island
 from cpsched.report.reproduce import simulate_line, study_text
-from cpsched.report.section import _other_ends
 from cpsched.show.readable import Titled
 from cpsched.study import carry_out, load_run, load_study, make_tables, save_run
-from cpsched.study.results import COUNTS
 from cpsched.study.study_file import parse_study
 
 pytestmark = pytest.mark.slow
@@ -115,27 +112,6 @@ def test_another_baseline(study, tmp_path):
         make_report(study, baseline="x")
 
 
-def test_what_is_the_same_under_all_is_said_once():
-    """How jobs ended under each dispatcher; no line for each of many runs."""
-
-    def said(*timeouts):
-        runs = [
-            SimpleNamespace(
-                dispatcher=f"d{at}",
-                predictor="p",
-                counts={**dict.fromkeys(COUNTS, 0), "timeout": n},
-            )
-            for at, n in enumerate(timeouts)
-        ]
-        return _other_ends(SimpleNamespace(runs=runs))
-
-    assert said(7, 7) == [
-        "Under every dispatcher: 7 killed at the requested time (in the figures)."
-    ]
-    assert said(0, 0) == []
-    assert [line.partition(":")[0] for line in said(7, 0, 8)] == ["Under d0 p", "Under d2 p"]
-
-
 def test_ratios_are_sorted_by_their_numbers():
     """Their texts have intervals, and more decimals where they are small."""
     column = Column("ratio", "", ("0.12 (0.1 to 0.2)", "0.026 (0.02 to 0.03)", "-"),
@@ -217,12 +193,6 @@ def test_hostile_names_are_text(page):
     # An escape sequence, and a file name that is not UTF-8.
     assert "\x1b" not in text
     assert r"\x1b\udcff.swf" in text
-
-
-def test_numbers_are_not_broken_at_their_commas(page):
-    text = page.read_text()
-    assert re.search(r"[=/]<wbr>", text)
-    assert not re.search(r"\d,<wbr>\d", text)
 
 
 def test_an_island_cannot_be_left():

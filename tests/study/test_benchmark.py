@@ -1,6 +1,5 @@
 """The benchmark of campaigns: its studies are those it names, and its arguments are checked."""
 
-import sys
 from importlib import import_module
 from pathlib import Path
 
@@ -36,13 +35,3 @@ def test_equal_runs_are_of_the_same_jobs(benchmark, tmp_path):
     """Without jitter a process reads and maps the workload once for all of them."""
     (tmp_path / "study.toml").write_text(benchmark.EQUAL.format(jobs=2000, dispatcher="easy"))
     assert len({task.made_of for task in tasks_of(load_study(tmp_path / "study.toml"))}) == 1
-
-
-@pytest.mark.parametrize("wrong", [("--runs", "0"), ("--many", "9"), ("--jobs", "10")])
-def test_too_few_is_one_line(benchmark, monkeypatch, capsys, wrong):
-    """Exit code 2, as argparse has it."""
-    monkeypatch.setattr(sys, "argv", ["studies.py", *wrong])
-    with pytest.raises(SystemExit) as stop:
-        benchmark.arguments()
-    assert stop.value.code == 2
-    assert "too few" in capsys.readouterr().err

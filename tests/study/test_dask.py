@@ -5,14 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import pytest
+from studies import tables, until
 
 from cpsched.errors import ConfigError
-from cpsched.show import write_tables
-from cpsched.study import carry_out, load_study, make_tables
+from cpsched.study import carry_out, load_study
 
 pytest.importorskip("distributed", reason="dask.distributed is not installed (cpsched[dask])")
 pytestmark = [
@@ -50,7 +49,7 @@ def address(tmp_path_factory):
         "--scheduler-file", str(file), cwd=folder,
     )  # fmt: skip
     try:
-        _until(lambda: file.is_file() and file.stat().st_size > 0)
+        until(lambda: file.is_file() and file.stat().st_size > 0)
         yield json.loads(file.read_text())["address"]
     finally:
         process.kill()
@@ -75,20 +74,6 @@ def workers(address, tmp_path_factory):
         for process in started:
             process.kill()
             process.wait()
-
-
-def _until(condition):
-    for _ in range(600):
-        if condition():
-            return
-        time.sleep(0.05)
-    raise AssertionError("nothing happened in 30 s")
-
-
-def tables(folder):
-    """Return the tables of a folder, without the one that may differ."""
-    files = write_tables(make_tables(folder), folder / "tables")
-    return {path.name: path.read_bytes() for path in files if path.stem != "timing"}
 
 
 class KillOnce:
@@ -136,10 +121,6 @@ def test_a_worker_killed_in_the_middle_costs_nothing(address, workers, place, st
 
 
 def test_workers_need_to_see_the_folder(address, workers, place, study, monkeypatch):
-    monkeypatch.setattr("cpsched.study.executor._unreadable", _first)
+    monkeypatch.setattr("cpsched.study.executor._unreadable", lambda paths: paths[:1])
     with pytest.raises(ConfigError, match=r"does not see .*/there/\.work/"):
         carry_out(study, place / "there", scheduler=address)
-
-
-def _first(paths):
-    return paths[:1]

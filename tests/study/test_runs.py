@@ -12,7 +12,6 @@ from tiny import jobs, machine, run
 
 from cpsched.base.node_lists import fold
 from cpsched.errors import RunError
-from cpsched.metrics.columns import job_columns
 from cpsched.model.schedule import Schedule
 from cpsched.report.reproduce import model_note
 from cpsched.study import load_run, save_run
@@ -324,15 +323,6 @@ def test_what_is_wrong_with_a_file_is_said_in_words(simulated, tmp_path, name, c
     expected = re.escape(f"{path} is damaged: {message}")
     with pytest.raises(RunError, match=f"{expected}.*; simulate again with --overwrite$"):
         load_run(tmp_path / "r")
-
-
-def test_reasons_of_rejection_stand_with_their_jobs(tmp_path):
-    """Each text is kept once and belongs to many jobs."""
-    log = jobs((0, 9, 1), (0, 1, 1), (0, 9, 1), (0, 8, 1), (0, 2, 1))
-    done = run(log, machine((2,)), "fifo")
-    reasons = job_columns(done.schedule)["reason"].to_pylist()
-    assert [reason is None for reason in reasons] == [False, True, False, False, True]
-    assert {row: text for row, text in enumerate(reasons) if text} == done.schedule.rejected
 
 
 def test_a_run_knows_the_model_it_was_predicted_with(tmp_path):

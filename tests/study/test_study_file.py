@@ -79,6 +79,9 @@ def test_everything_can_be_said(read):
         R = "actual"
         [run]
         overrun = "extend"
+        restarts = "share=0.5,cost=30"
+        runtime_model = "gpu-scaling: sigma=0.2"
+        outages = "drawn: repair=60"
         correction = "double"
         dispatch_interval = "0:00:30"
         enforce_limits = false
@@ -109,6 +112,8 @@ def test_everything_can_be_said(read):
     settings = study.settings
     assert (settings.overrun, settings.correction) == ("extend", "double")
     assert (settings.dispatch_interval, settings.enforce_limits) == (30, False)
+    assert (settings.restarts, settings.outages) == ("share=0.5,cost=30", "drawn:repair=60")
+    assert settings.runtime_model == "gpu-scaling:sigma=0.2"
     assert study.baseline == Baseline(predictor="R")
 
 
@@ -143,30 +148,6 @@ def test_a_seeded_workload_is_another_one_for_every_seed(read):
     assert [task.made_of.jitter for task in tasks_of(mixed)] == [0] * 4 + [5] * 4
 
 
-def test_the_runtime_model_is_the_same_for_all_runs(read):
-    """In its one form; another one is another run."""
-    plain = read(TOP + LOG)
-    scaled = read(TOP + '[run]\nruntime_model = "gpu-scaling: sigma=0.2"\n' + LOG)
-    assert plain.settings.runtime_model == "recorded"
-    assert scaled.settings.runtime_model == "gpu-scaling:sigma=0.2"
-    assert tasks_of(plain)[0].identity != tasks_of(scaled)[0].identity
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "wrong", "message"),
-    [
-        ("restarts", "share=0.5,cost=30", "part=0.5", "has no part; there are: share, cost"),
-        ("malleable", "share=0.5,kind=moldable", "kind=soft", "kind is soft, must be one of"),
-    ],
-)
-def test_some_jobs_may_be_restarted_or_change_size(read, setting, value, wrong, message):
-    made = read(TOP + f'[run]\n{setting} = "{value}"\n' + LOG)
-    assert getattr(made.settings, setting) == value
-    assert {dict(task.made_of.mapping)[setting] for task in tasks_of(made)} == {value}
-    with pytest.raises(ConfigError, match=f"{setting}: .*{message}"):
-        read(TOP + f'[run]\n{setting} = "{wrong}"\n' + LOG)
-
-
 SHARES = """
 restarts = ["share=0.5", "none"]
 [malleable]
@@ -195,16 +176,6 @@ def test_workloads_are_run_under_each_setting(read):
     for task in tasks:
         assert dict(task.made_of.mapping) == task.settings.mapping
     assert "log-0-1-share-0-5-half-four-fifo" in tasks[2].name
-
-
-def test_nodes_may_be_down(read, tmp_path):
-    assert read(TOP + LOG).settings.outages == "none"
-    drawn = read(TOP + '[run]\noutages = "drawn: repair=60"\n' + LOG)
-    assert drawn.settings.outages == "drawn:repair=60"
-    with pytest.raises(ConfigError, match=r"run.outages: .*down.csv: is not a file"):
-        read(TOP + '[run]\noutages = "table:file=down.csv"\n' + LOG)
-    with pytest.raises(ConfigError, match=r"run.outages: .*repair"):
-        read(TOP + '[run]\noutages = "drawn:repair=0"\n' + LOG)
 
 
 MODELS = '[runtime_models]\n"0.1" = "locality:alpha=0.1"\n"0.2" = "locality: alpha=0.2"\n'
@@ -333,6 +304,9 @@ def test_a_part_of_all_workloads(study):
             TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { load = "much" }',
             r"workloads\[1\].options: load: 'much' is not a number",
         ),
+        (TOP + '[run]\nrestarts = "part=0.5"\n' + LOG, "restarts: .*has no part; there are: share, cost"),
+        (TOP + '[run]\noutages = "table:file=down.csv"\n' + LOG, "run.outages: .*down.csv: is not a file"),
+        (TOP + '[run]\noutages = "drawn:repair=0"\n' + LOG, "run.outages: .*repair"),
         (TOP + '[run]\noverrun = "stop"\n' + LOG, "run.overrun: is 'stop', must be one of: kill"),
         (TOP + '[baseline]\ndispatcher = "prb"\n' + LOG, "baseline.dispatcher: is 'prb', must be"),
         (TOP + "dispatchers2 = 1\n" + LOG, "dispatchers2: there is no such key"),
