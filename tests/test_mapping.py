@@ -132,16 +132,6 @@ def test_whole_nodes_need_nodes_of_one_size():
         fit(processors([3]), machine('processors = "whole-nodes"'))
 
 
-def test_packed_takes_as_few_nodes_as_hold_the_processors():
-    workload = processors([1, 4, 5, 12, 13], queue=["q"] * 5)
-    fitted = fit(workload, machine('processors = "packed"', queues=THIN))
-    assert fitted.workload.units.tolist() == [1, 4, 5, 12, 13]
-    assert (
-        fitted.workload.nodes_min.tolist() == fitted.workload.nodes_max.tolist() == [1, 1, 2, 3, 4]
-    )
-    assert list(reasons(fitted)) == [4]
-
-
 def test_packed_counts_memory_when_it_says_how_many_nodes():
     """With 3000 KB a processor, a node of 8000 KB holds two."""
     workload = processors([4, 6, 7, 1], memory=[3000, 3000, 3000, 8001], queue=["q"] * 4)
@@ -237,10 +227,6 @@ def test_partition_may_name_the_queue():
     system = machine('queue_field = "partition"', queues=QUEUES)
     fitted = fit(jobs(queue=["x"], partition=["long"], requested_time=[9]), system)
     assert fitted.workload.queue.decode() == ["long"]
-
-
-def test_system_without_queues_takes_any():
-    assert fit(jobs(queue=["x", None]), machine()).workload.queue.decode() == ["x", None]
 
 
 def test_queue_the_system_does_not_have_is_an_error():
@@ -380,6 +366,11 @@ def test_hostile_constraint_stays_on_one_line():
             {"per_node": [[6]], "request": [[3]]},
             "a node with one unit needs 9 core, no eligible node has more than 8",
         ),
+        # t1 t2 t3 f1: without t2, two thin nodes are not neighbours, t3 and f1 are.
+        (
+            {"units": [13], "contiguous": [True], "constraint": ["^t2"], "nodes_max": [3]},
+            "13 units of 1 core do not fit on 1 to 3 consecutive eligible nodes",
+        ),
         (
             {"units": [7], "split": [Split.EVEN], "nodes_min": [2], "nodes_max": [4]},
             "7 units of 1 core do not fit on 2 to 4 eligible nodes, as many on each",
@@ -402,19 +393,6 @@ def test_kinds_that_never_meet_on_one_node_are_a_reason():
     assert reasons(fit(workload, system)) == {
         0: "one unit needs 4 core + 50 KB mem together, which no eligible node has"
     }
-
-
-def test_contiguous_job_needs_neighbours():
-    """``t1 t2 t3 f1``: without t2, two thin nodes are not neighbours, t3 and f1 are."""
-    workload = jobs(
-        units=[8, 12, 13],
-        contiguous=[True] * 3,
-        constraint=["^t2"] * 3,
-        nodes_max=[2, 2, 3],
-    )
-    assert fit(workload, machine()).rejected == (
-        (2, "13 units of 1 core do not fit on 1 to 3 consecutive eligible nodes"),
-    )
 
 
 def test_empty_workload_fits():
@@ -769,20 +747,18 @@ def test_a_job_in_several_queues_may_use_the_nodes_of_all_that_take_it():
     assert fitted.workload.exclusive.tolist() == [False, False, True]
 
 
-def test_a_job_that_none_of_its_queues_takes_is_rejected():
-    long = jobs(units=[1], queue=["short,fat"], user=["bob"], requested_time=[601])
-    ((_, reason),) = fit(long, machine(queues=PARTITIONS)).rejected
-    assert reason == "user 'bob' is not allowed in queue fat, which takes: ann"
-
-
-def test_a_job_without_a_queue_is_in_the_default_one():
-    fitted = fit(jobs(units=[1], requested_time=[60]), machine(queues=PARTITIONS))
-    assert fitted.workload.queue.decode() == ["short"]
-
-
-def test_queues_bound_the_nodes_of_their_jobs():
-    fitted = fit(
-        jobs(units=[2, 3], nodes_min=[1, 3], requested_time=[60, 60]), machine(queues=PARTITIONS)
+def test_queues_bound_their_jobs_and_the_default_one_takes_those_without():
+    wanted = jobs(
+        units=[2, 3, 1],
+        nodes_min=[1, 3, 1],
+        queue=[None, None, "short,fat"],
+        user=["bob"] * 3,
+        requested_time=[60, 60, 601],
     )
+    fitted = fit(wanted, machine(queues=PARTITIONS))
+    assert fitted.workload.queue.decode()[:2] == ["short"] * 2
     assert fitted.workload.nodes_max[0] == 2
-    assert fitted.rejected == ((1, "asks for 3 nodes, queue short allows 2"),)
+    assert fitted.rejected == (
+        (1, "asks for 3 nodes, queue short allows 2"),
+        (2, "user 'bob' is not allowed in queue fat, which takes: ann"),
+    )

@@ -60,13 +60,6 @@ def test_unknown_names_list_what_there_is(group, kind):
         registry.load(group, nearly)
 
 
-def test_a_plug_in_is_found_by_name(install):
-    """A distribution on the path brings a dispatcher."""
-    install("cleverly", [("dispatchers", "clever", "cleverly:Clever")], "class Clever: pass\n")
-    assert "clever" in registry.names("dispatchers")
-    assert registry.load("dispatchers", "clever").__name__ == "Clever"
-
-
 def test_a_plug_in_is_not_imported_before_it_is_asked_for(install):
     """Listing names runs nobody's code."""
     install("loud", [("dispatchers", "loud", "loud:Loud")], "raise SystemExit('imported')\n")

@@ -32,7 +32,7 @@ def test_every_job_of_a_small_log_starts_at_the_same_second(small, machine_file,
 
     With predictors inside our dispatcher, as additional data beside it, and beside AccaSim's SJF.
     """
-    log = small(generated())
+    log = small(generated(120))
     system = {"system": str(machine_file), "again": True}
     cases = [
         *(({"name": name, **system}, (name,)) for name in DISPATCHERS),
@@ -99,8 +99,8 @@ def test_every_job_of_real_logs_starts_at_the_same_second(shared, tmp_path):
     ]
     hpc2n = [{"name": name} for name in ("prb", "easy", "conservative", "rollout")]
     tasks = [
-        (shared / "traces" / "eurora-2014.ext.csv.gz", "eurora", 1200, eurora),
-        (shared / "traces" / "HPC2N-2002-2.2-cln.swf.gz", machine, 1500, hpc2n),
+        (shared / "traces" / "eurora-2014.ext.csv.gz", "eurora", 600, eurora),
+        (shared / "traces" / "HPC2N-2002-2.2-cln.swf.gz", machine, 800, hpc2n),
     ]
     found = accasim_starts(tasks, tmp_path / "out")
     for (log, system, first, dispatchers), by_dispatcher in zip(tasks, found, strict=True):

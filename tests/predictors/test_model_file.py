@@ -260,13 +260,6 @@ def test_a_model_says_what_it_was_trained_on(epoch, expected):
     }
 
 
-def test_a_model_that_does_not_say_is_named_all_the_same():
-    """A header without it, or with something else there."""
-    for header in ({}, {"trained": "yes"}):
-        model = model_file.Model("m", "cd", header, {})
-        assert model.provenance() == {"model": "m", "model_sha256": "cd"}
-
-
 def test_train_and_use_it_as_somebody_types_it(tmp_path, cpsched):
     """Train, evaluate with the model, refuse to write over it."""
     log, path = str(tmp_path / "log.csv"), str(tmp_path / "model")

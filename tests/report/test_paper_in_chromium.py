@@ -96,37 +96,6 @@ def test_no_chart_or_row_is_cut_by_the_end_of_a_page(browser, ten_runs, printed)
     assert {at: one for at, one in ends.items() if one["begin"] != one["end"]} == {}
 
 
-def test_schedules_are_on_paper_as_wide_as_it_and_light(browser, ten_runs, printed):
-    """Also where the window was dark and wider; afterwards the window is what it was."""
-    look(browser, ten_runs, 1400, theme="dark", media="")
-    fold(browser)
-    browser.execute_script(
-        """
-        addEventListener("beforeprint", () => {
-          window.drawn = [...document.querySelectorAll(".paper")].map((one) => one.width > 100);
-        });
-        """
-    )
-    ink = "return chart.sides[0].main.left[0].major_label_text_color"
-    before = browser.execute_script(ink)
-    path = printed()
-    assert browser.execute_script("return window.drawn") == [True] * 3
-    assert browser.execute_script("return document.querySelectorAll('.paper').length") == 0
-    assert browser.execute_script(ink) == before
-    from PIL import Image
-
-    poppler("pdftoppm", "-r", 40, "-png", path, path.with_suffix(""))
-    pages = sorted(path.parent.glob("report-*.png"))
-    assert len(pages) > 4
-    for page in pages:
-        picture = Image.open(page).convert("L")
-        width, height = picture.size
-        edge = [picture.getpixel((x, y)) for x in (2, width - 3) for y in range(0, height, 7)]
-        assert min(edge) > 250, page.name
-        # Text and charts on white; dark paper would be the other way round.
-        assert sum(picture.histogram()[200:]) > 0.5 * width * height, page.name
-
-
 def fold(browser):
     """Fold what a reader finds folded."""
     browser.execute_script(

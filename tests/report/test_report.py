@@ -211,9 +211,10 @@ def test_the_study_can_be_carried_out_again(study):
     assert parse_study(tomllib.loads(again), file) == load_study(file)
 
 
-def test_a_study_of_generated_workloads_comes_back(tmp_path):
-    """Seeds that are the generator's, a workload's own dispatchers, a runtime model."""
-    text = """
+#: Seeds that are the generator's, a workload's own dispatchers, a runtime model; and each workload
+#: under each setting, none of them in [run].
+GENERATED = (
+    """
         title = "co-allocation"
         systems = ["esp-1024"]
         dispatchers = ["fifo", "easy"]
@@ -226,15 +227,8 @@ def test_a_study_of_generated_workloads_comes_back(tmp_path):
         dispatchers = ["easy"]
         [run]
         runtime_model = "gpu-scaling:sigma=0.2"
-        """
-    study = parse_study(tomllib.loads(text), tmp_path / "study.toml")
-    again = study_text(json.loads(json.dumps(asdict(study))))
-    assert parse_study(tomllib.loads(again), tmp_path / "study.toml") == study
-
-
-def test_a_study_of_several_settings_comes_back(tmp_path):
-    """Each workload under each setting, and none of them in [run]."""
-    text = """
+        """,
+    """
         systems = ["esp-16"]
         dispatchers = ["easy"]
         restarts = ["share=0.5,cost=30", "none"]
@@ -252,9 +246,14 @@ def test_a_study_of_several_settings_comes_back(tmp_path):
         [run]
         runtime_model = "recorded"
         overrun = "extend"
-        """
+        """,
+)
+
+
+@pytest.mark.parametrize(("text", "workloads"), zip(GENERATED, (1, 2 * 2 + 2), strict=True))
+def test_a_study_of_generated_workloads_comes_back(text, workloads, tmp_path):
     study = parse_study(tomllib.loads(text), tmp_path / "study.toml")
-    assert len(study.workloads) == 2 * 2 + 2
+    assert len(study.workloads) == workloads
     again = study_text(json.loads(json.dumps(asdict(study))))
     assert parse_study(tomllib.loads(again), tmp_path / "study.toml") == study
 

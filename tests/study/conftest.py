@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from studies import swf
+from small_studies import swf
 from tiny import FOUR_CORES
 
 from cpsched.study import carry_out, load_study

@@ -6,9 +6,11 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
-from studies import tables, until
+import small_studies
+from small_studies import tables, until
 
 from cpsched.errors import ConfigError
 from cpsched.study import carry_out, load_study
@@ -26,6 +28,8 @@ pytestmark = [
 CONFIGURATION = {
     "DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT": "5s",
     "DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES": "3",
+    # Workers import what this file imports.
+    "PYTHONPATH": str(Path(small_studies.__file__).parent),
 }
 
 

@@ -128,10 +128,3 @@ def test_too_few_weeks_or_jobs_have_no_interval():
     rare = WeekSums(np.array([5.0, *[0.0] * 9]), np.array([1.0, *[0.0] * 9]))
     found, _ = intervals(rare, rare)
     assert (found.low, found.high) == (0, 0)
-
-
-def test_repetitions_are_added_up():
-    """Jitter may move the last job into another week."""
-    both = _sums([1.0, 2.0]) + _sums([3.0, 4.0, 5.0])
-    assert both.total.tolist() == [4, 6, 5]
-    assert both.weight.tolist() == [2, 2, 1]

@@ -282,17 +282,6 @@ def test_a_damaged_description_is_named(made):
         make_tables(made / "tables")
 
 
-def test_waits_by_size_have_verdicts(finished):
-    """For every size that has jobs, over the repetitions: sizes are not added up by week."""
-    rows = [r for r in make_tables(finished).differences.rows() if r["figure"] == "wait_mean_s"]
-    assert {row["class"] for row in rows} == {"all", "short", "serial", "large", "huge"}
-    (huge,) = [row for row in rows if (row["class"], row["predictor"]) == ("huge", "W")]
-    assert huge["pairs"] == 3
-    assert huge["difference_low"] <= huge["difference"] <= huge["difference_high"]
-    assert huge["week_ratio_low"] is None
-    assert huge["verdict"].startswith(("lower", "higher", "unclear"))
-
-
 def test_runs_of_before_are_read(made):
     """What their summaries do not have is worked out from their tables, or is not there."""
     now = make_tables(made)
