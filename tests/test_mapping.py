@@ -1,5 +1,7 @@
 """A log's jobs on a machine: units, queues, constraints, and exactly the jobs that never fit."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -412,8 +414,16 @@ def spread(units, num_nodes):
             yield (here, *rest)
 
 
-def brute_force(capacity, eligible, job):
+def close(job, placed, group):
+    """Say whether segments and switches are as a job asks; ``group`` is each node's leaf switch."""
+    touched = Counter(int(group[node]) for node, number in enumerate(placed) if number)
+    whole = not job["segment"] or all(nodes % job["segment"] == 0 for nodes in touched.values())
+    return whole and (not job["max_switches"] or len(touched) <= job["max_switches"])
+
+
+def brute_force(system, eligible, job):
     """Try every number of units on every node."""
+    capacity, group = system.capacity.tolist(), system.topology.level_group(0)
     units, request, per_node = job["units"], job["request"], job["per_node"]
     for placed in spread(units, len(capacity)):
         touched = [node for node, number in enumerate(placed) if number]
@@ -423,7 +433,7 @@ def brute_force(capacity, eligible, job):
             continue
         if job["contiguous"] and touched[-1] - touched[0] + 1 != len(touched):
             continue
-        if all(
+        if close(job, placed, group) and all(
             eligible[node]
             and all(
                 placed[node] * need + once <= room
@@ -447,23 +457,29 @@ job_strategy = st.fixed_dictionaries(
         "contiguous": st.booleans(),
         "exclusive": st.booleans(),
         "constraint": st.sampled_from(["all", "a", "b", "a|b"]),
+        "segment": st.sampled_from([0, 0, 0, 1, 2, 3]),
+        "max_switches": st.sampled_from([0, 0, 0, 1, 2]),
     }
+)
+places = st.sampled_from(
+    ["", "level_sizes = [2, 4]", "block_size = 3", "switches = [[1, {rest}]]", "sides = [1, {num}]"]
 )
 node_strategy = st.tuples(st.integers(1, 4), st.integers(0, 4), st.sampled_from(["a", "b", "ab"]))
 
 
-@settings(max_examples=80)
+@settings(max_examples=200)
 @given(
-    nodes=st.lists(node_strategy, min_size=1, max_size=4),
+    nodes=st.lists(node_strategy, min_size=1, max_size=5),
+    place=places,
     wanted=st.lists(job_strategy, min_size=1, max_size=6),
 )
-def test_rejected_are_exactly_the_jobs_no_placement_fits(nodes, wanted):
-    system = small(nodes)
+def test_rejected_are_exactly_the_jobs_no_placement_fits(nodes, place, wanted):
+    system = small(nodes, place)
     fitted = fit(small_jobs(wanted), system)
     found = reasons(fitted)
     for row, job in enumerate(wanted):
         eligible = fitted.eligible[fitted.eligible_class[row]]
-        fits = brute_force(system.capacity.tolist(), eligible, job)
+        fits = brute_force(system, eligible, job)
         assert (row not in found) == fits, (job, found.get(row))
 
 
@@ -493,7 +509,7 @@ def test_all_sizes_within_its_bounds_fit_and_no_larger_one(nodes, wanted):
             continue
         for size in range(fewest, most + 2):
             job = wanted[row] | bounds | {"units": size}
-            fits = brute_force(system.capacity.tolist(), eligible, job)
+            fits = brute_force(system, eligible, job)
             assert fits == (fewest <= size <= most), (job, fewest, most)
 
 
@@ -505,8 +521,9 @@ def small_jobs(wanted):
     return jobs(resources=("core", "gpu"), **columns)
 
 
-def small(nodes):
-    """A machine of nodes with so many cores and GPUs and such features."""
+def small(nodes, place=""):
+    """A machine of nodes with so many cores and GPUs and such features, and its topology."""
+    topology = place.format(rest=len(nodes), num=len(nodes) + 1)
     entries = "".join(
         f'[[nodes]]\ngroup = "g"\ncount = 1\ncore = {core}\n'
         + (f"gpu = {gpu}\n" if gpu else "")
@@ -518,6 +535,7 @@ def small(nodes):
         + entries
         # The last node makes sure that there are GPUs; nobody asks for its feature "c".
         + '[[nodes]]\ngroup = "g"\ncount = 1\ncore = 1\ngpu = 1\nfeatures = ["c"]\n'
+        + f"[topology]\n{topology}\n"
     )
 
 
