@@ -66,15 +66,6 @@ def test_every_script_finds_what_it_imports(file, monkeypatch):
     assert import_module(file.stem).__doc__
 
 
-@pytest.mark.parametrize("name", ["throughput.py", "against_accasim.py"])
-def test_a_missing_log_is_named(name, tmp_path):
-    """The message says which file is missing and where it comes from."""
-    done = script(name, "--traces", tmp_path)
-    assert done.returncode == 1
-    assert "no HPC2N-2002-2.2-cln.swf.gz in" in done.stderr
-    assert "Parallel Workloads Archive" in done.stderr
-
-
 def test_accasim_gets_capped_runtimes_and_no_memory(log, tmp_path, against):
     """AccaSim neither kills jobs nor reads memory in some lines only: the log is mended first."""
     target = tmp_path / "prepared.swf"

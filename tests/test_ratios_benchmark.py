@@ -101,26 +101,11 @@ def test_settings_are_compared_with_the_baseline_of_the_same_setting(printed, tm
         found = json.loads(file.read_text()) | {"restarts": {"lost_share": share}}
         file.write_text(json.dumps(found))
     lines = printed(tmp_path, "--settings")
-    assert next(line for line in lines if isinstance(line, list)) == [
-        "dispatcher",
-        "predictor",
-        "setting",
-        "A",
-        "B",
-        "all",
-        "lost",
-    ]
     same = "1.000, 1.00, 1.00, 1.00"
     assert ["new", "W", "half, 30 s", "0.500, 0.50, 0.50, 0.50", "-", "-", "0.0 %"] in lines
     assert [
         "new", "W", "all", "0.250, 2.00, 2.00, 0.25", same, "0.500, 1.41, 1.41, 0.50", "20.0 %",
     ] in lines  # fmt: skip
-    by_log = printed(tmp_path, "--settings", "--by-log")
-    assert any(
-        line.startswith("### A, W, half, 30 s, 7 jobs, seeds 1")
-        for line in by_log
-        if isinstance(line, str)
-    )
     assert ["setting", "B"] in [line[2:] for line in printed(tmp_path, "--settings", "--log", "B")]
     with pytest.raises(SystemExit, match=r"there is no log B; there are: A, half, 30 s, A, all, B"):
         printed(tmp_path, "--log", "B")

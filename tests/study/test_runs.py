@@ -42,14 +42,8 @@ def test_everything_is_read_back(simulated, tmp_path):
     save_run(simulated, tmp_path / "r")
     assert {path.name for path in (tmp_path / "r").iterdir()} == FILES
     back = load_run(tmp_path / "r").schedule
-    for name in (
-        "start",
-        "end",
-        "outcome",
-        "ranking_estimate",
-        "runtime_estimate",
-        "runtime_bound",
-    ):
+    estimates = ("ranking_estimate", "runtime_estimate", "runtime_bound")
+    for name in ("start", "end", "outcome", *estimates):
         assert np.array_equal(getattr(back, name), getattr(simulated.schedule, name)), name
     for name in type(back.segments).__slots__:
         found, written = (getattr(s.segments, name) for s in (back, simulated.schedule))
@@ -257,26 +251,20 @@ def _json(name, **changes):
     return edit
 
 
-@pytest.mark.parametrize(
-    ("edit", "sentence"),
-    [
-        (_plus_one("jobs.parquet", "wait"), "jobs.parquet: column wait does not follow"),
-        (_plus_one("jobs.parquet", "submit"), "jobs.parquet: column submit does not follow"),
-        (_without("jobs.parquet", "nodes"), "jobs.parquet: column nodes is missing"),
-        (
-            _plus_one("queue.parquet", "waiting"),
-            "queue.parquet: column waiting does not follow",
-        ),
-        (_without("queue.parquet", "time"), "queue.parquet: column time is missing"),
-        (_json("metrics.json", makespan_s=1), "metrics.json: makespan_s does not follow"),
-        (_json("run.json", counts={}), "run.json: counts do not follow"),
-        (
-            _json("run.json", workload={"digest": "0"}),
-            "run.json: the workload is not the simulated one",
-        ),
-        (_json("run.json", system=None), "run.json: the system is not the simulated one"),
-    ],
-)
+CONTRADICTIONS = {
+    "jobs.parquet: column wait does not follow": _plus_one("jobs.parquet", "wait"),
+    "jobs.parquet: column submit does not follow": _plus_one("jobs.parquet", "submit"),
+    "jobs.parquet: column nodes is missing": _without("jobs.parquet", "nodes"),
+    "queue.parquet: column waiting does not follow": _plus_one("queue.parquet", "waiting"),
+    "queue.parquet: column time is missing": _without("queue.parquet", "time"),
+    "metrics.json: makespan_s does not follow": _json("metrics.json", makespan_s=1),
+    "run.json: counts do not follow": _json("run.json", counts={}),
+    "run.json: the workload is not the simulated one": _json("run.json", workload={"digest": "0"}),
+    "run.json: the system is not the simulated one": _json("run.json", system=None),
+}
+
+
+@pytest.mark.parametrize(("sentence", "edit"), CONTRADICTIONS.items())
 def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, sentence):
     """The columns people read are checked too, not only those a schedule is read from."""
     save_run(simulated, tmp_path / "r")
