@@ -28,45 +28,25 @@ def room_of(system, free, *row, **columns):
     return Fitting(view, 0).room(np.array(free, dtype=np.int64))
 
 
-@pytest.mark.parametrize(
-    ("free", "columns", "obstacle"),
-    [
-        ([[2], [1]], {}, "it needs 4 core, 3 are free"),
-        (
-            [[3], [3]],
-            {"request": [[2]], "units": 2},
-            "",
-        ),
-        (
-            [[3], [1]],
-            {"request": [[2]], "units": 2},
-            "4 core are free, but node by node only for 1 of its 2 units",
-        ),
-        (
-            [[3], [3]],
-            {"exclusive": [True]},
-            "it needs whole nodes, and the 0 idle nodes it may use hold 0 of its 4 units",
-        ),
-        (
-            [[4], [0]],
-            {"nodes_min": [2]},
-            "it needs at least 2 nodes, but only 1 have room for a unit",
-        ),
-        (
-            [[3], [1]],
-            {"split": [1]},
-            "there is room for its units, but not with as many units on each",
-        ),
-        (
-            [[3], [1]],
-            {"nodes_max": [1]},
-            "there is room for its units, but not on at most 1 nodes",
-        ),
-    ],
-)
-def test_the_obstacle_is_named(free, columns, obstacle):
-    units = columns.pop("units", 4)
-    room = room_of(machine((4,), (4,)), free, 0, units, 5, **columns)
+#: Of a job of four units, or of two of two cores each, where two nodes of four have so much free.
+OBSTACLES = {
+    "it needs 4 core, 3 are free": (2, 1, {}),
+    "": (3, 3, {"request": [[2]]}),
+    "4 core are free, but node by node only for 1 of its 2 units": (3, 1, {"request": [[2]]}),
+    "it needs whole nodes, and the 0 idle nodes it may use hold 0 of its 4 units": (
+        *(3, 3, {"exclusive": [True]}),
+    ),
+    "it needs at least 2 nodes, but only 1 have room for a unit": (4, 0, {"nodes_min": [2]}),
+    "there is room for its units, but not with as many units on each": (3, 1, {"split": [1]}),
+    "there is room for its units, but not on at most 1 nodes": (3, 1, {"nodes_max": [1]}),
+}
+
+
+@pytest.mark.parametrize("obstacle", OBSTACLES)
+def test_the_obstacle_is_named(obstacle):
+    one, other, columns = OBSTACLES[obstacle]
+    units = 2 if "request" in columns else 4
+    room = room_of(machine((4,), (4,)), [[one], [other]], 0, units, 5, **columns)
     assert room.obstacle.startswith(obstacle)
     assert room.fits == (not obstacle)
 

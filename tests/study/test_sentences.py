@@ -130,18 +130,6 @@ def test_who_knows_the_runtimes_is_left_out():
     assert said(against("oracle", 1.0, 1.0), knowing={"oracle"})[0].startswith("oracle cuts ")
 
 
-def test_predictors_are_named_where_they_differ():
-    first, *_ = said(
-        against("sjf", 10.0, 14_400.0, predictor="mean", base_predictor="mean"),
-        against("sjf", 15.0, 14_400.0),
-    )
-    assert first.startswith("sjf with mean cuts the mean bounded slowdown by 50 % against easy (")
-    first, *_ = said(
-        against("sjf", 10.0, 14_400.0, predictor="mean"), against("sjf", 15.0, 14_400.0)
-    )
-    assert " against easy with requested time (" in first
-
-
 def test_several_places_begin_with_all_of_them():
     some = tables(
         against("sjf", 10.0, 14_400.0),
