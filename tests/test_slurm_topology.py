@@ -225,7 +225,8 @@ def test_names_are_compressed():
     assert compress(["c08", "c09", "c10", "c12", "g9", "g10", "login"]) == (
         "c[08-10,12],g[9-10],login"
     )
-    assert compress(["a1-ib", "a2-ib"]) == "a[1-2]-ib"
+    assert compress(["a1-ib", "a2-ib", "n9.site", "n10.site"]) == "a[1-2]-ib,n[9-10].site"
+    assert compress([]) == ""
 
 
 def test_nodes_are_ordered_by_number():

@@ -1,4 +1,4 @@
-"""The report at three widths, light and dark: nothing overlaps or is cut off, all can be read."""
+"""The report at three widths, light, dark and on paper: nothing overlaps or is cut off."""
 
 import pytest
 
@@ -223,3 +223,26 @@ def test_a_job_can_be_found_by_the_keyboard(browser, ten_runs):
     assert "not drawn" in browser.execute_script(
         "return document.getElementById('marked').textContent"
     )
+
+
+def test_on_paper_it_is_light_and_has_no_controls(browser, ten_runs):
+    look(browser, ten_runs, 1000, theme="dark", media="print")
+    shown = (
+        "return [...document.querySelectorAll(arguments[0])].some((one) => one.checkVisibility())"
+    )
+    assert not browser.execute_script(shown, ".controls, nav, #theme")
+    drawings = (
+        "return [...document.querySelectorAll('figure')].map((one) =>"
+        " [...one.children].filter((child) => child.matches('div') && child.checkVisibility()).length)"
+    )
+    assert set(browser.execute_script(drawings)) == {1}
+    body = "return [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+    assert browser.execute_script(body) == ["rgb(255, 255, 255)", "rgb(31, 41, 51)"]
+    browser.execute_script(
+        "document.querySelectorAll('details').forEach((one) => { one.open = false; })"
+    )
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert browser.execute_script(shown, "details.printed dl")
+    assert not browser.execute_script(shown, "details:not(.printed) table")
+    browser.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert not browser.execute_script(shown, "details.printed dl")

@@ -11,6 +11,7 @@ import pytest
 pytest.importorskip("bokeh")
 pytest.importorskip("matplotlib")
 
+from small_studies import swf
 from tiny import FOUR_CORES, jobs, machine, run
 
 from cpsched.base.tables import Column, Table
@@ -58,12 +59,7 @@ def first_sentence(text):
 def study(tmp_path_factory):
     """A carried-out study of eight runs."""
     folder = tmp_path_factory.mktemp("study")
-    lines = ["; UnixStartTime: 1000000000"]
-    lines += [
-        f"{job} {20 * job} -1 60 {1 + job % 4} -1 -1 {1 + job % 4} 90 -1 1 1 1 -1 1 -1 -1 -1"
-        for job in range(1, 31)
-    ]
-    (folder / "log.swf").write_text("\n".join(lines) + "\n")
+    (folder / "log.swf").write_text(swf(30, gap=20))
     (folder / "four.toml").write_text(FOUR_CORES)
     (folder / "study.toml").write_text(STUDY)
     carry_out(load_study(folder / "study.toml"), folder / "out")

@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.base.node_lists import fold
 from cpsched.errors import RunError
 from cpsched.model.schedule import Schedule
 from cpsched.report.reproduce import model_note
@@ -203,26 +202,6 @@ def test_no_run_and_other_formats_are_refused(simulated, tmp_path):
     mark.write_text(json.dumps({**json.loads(mark.read_text()), "format": 99}))
     with pytest.raises(RunError, match="format is 99, this cpsched reads 2"):
         load_run(tmp_path / "r")
-
-
-@pytest.mark.parametrize(
-    ("runs", "text"),
-    [
-        ([(0, 1)], "node001"),
-        ([(0, 3)], "node[001-003]"),
-        ([(0, 2), (4, 1)], "node[001-002,005]"),
-        ([(8, 3)], "node[009-011]"),
-        ([(11, 1)], "login"),
-        ([(10, 3)], "node011,login,gpu1"),
-        ([(13, 3)], "n[9-11].site"),
-        ([], ""),
-    ],
-)
-def test_node_lists_are_folded(runs, text):
-    """As Slurm writes them; names without a number stand alone, what is behind it stays."""
-    names = [f"node{index:03d}" for index in range(1, 12)] + ["login", "gpu1"]
-    names += ["n9.site", "n10.site", "n11.site"]
-    assert fold(names, runs) == text
 
 
 def _plus_one(name, column):
