@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.api.dispatchers import Profile
 from cpsched.api.model import MAX_AMOUNT, MAX_TIME, parts_per_second
-from cpsched_papers.dn_dbes.messages import RESIZED, STARTED, JobReservation, JobStatus
+from cpsched_papers.dn_dbes.messages import RESIZED, STARTED, JobStatus
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -324,15 +324,9 @@ class Attempt:
 
     # --- what has come of it ---------------------------------------------------------------------
 
-    def reservations(self) -> tuple[JobReservation, ...]:
+    def reserved(self) -> dict[int, int]:
         """Return what an offer says of the forwarded jobs."""
-        found = []
-        for number, request in self._requests.items():
-            units = self.starts.get(number, 0)
-            start = self._now if units else self.planned[number]
-            seconds = request.details.seconds_on(units or request.least)
-            found.append(JobReservation(number, units, start, min(start + seconds, MAX_TIME)))
-        return tuple(found)
+        return {number: self.starts.get(number, 0) for number in self._requests}
 
     def changes(self) -> tuple[JobStatus, ...]:
         """Return what changes: jobs that shrink, that start, and that grow."""

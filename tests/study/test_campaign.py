@@ -282,23 +282,21 @@ def _until(condition):
 class Killer:
     """Stands in for a run that brings its process down."""
 
-    def __init__(self, name, always):
-        self._name, self._always = name, always
+    def __init__(self, name, marker, always):
+        self._name, self._marker, self._always = name, marker, always
 
-    def __call__(self, display, task, epoch):
-        from cpsched.simulation.observers import Observer
-
-        marker = display._path.parent.parent.parent / "was killed"
-        if self._name in display._status.name and (self._always or not marker.exists()):
-            marker.touch()
+    def __call__(self, name, jobs, epoch):
+        if self._name in name and (self._always or not self._marker.exists()):
+            self._marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return (Observer(),)
+        return ()
 
 
 @pytest.mark.parametrize("always", [False, True])
 def test_a_killed_process_is_not_the_end(place, study, always):
     """The run is tried again alone; one that always kills its process has failed, the rest not."""
-    outcome = carry_out(study, place / "out", jobs=2, watch=Killer("fifo-actual-s2", always))
+    killer = Killer("fifo-actual-s2", place / "was killed", always)
+    outcome = carry_out(study, place / "out", jobs=2, watch=killer)
     failed = [failure.name for failure in outcome.failed]
     assert len(list((place / "out" / "runs").iterdir())) == 12 - len(failed)
     if always:
