@@ -138,7 +138,7 @@ def test_all_text_can_be_read(browser, ten_runs, theme):
 
 
 def test_letters_of_charts_can_be_read_at_any_width(browser, ten_runs):
-    """Ten pixels at least: phones have charts of their own, and still narrower ones scroll."""
+    """Ten pixels at least: in narrow windows charts scroll."""
     smallest = """
     return Math.min(...[...document.querySelectorAll("figure svg text")]
       .filter((one) => one.checkVisibility())
