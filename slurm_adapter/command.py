@@ -66,9 +66,7 @@ def import_command(
         ),
     ] = None,
     gres: Annotated[Path | None, _file("gres.conf. [beside slurm.conf]")] = None,
-    topology: Annotated[
-        Path | None, _file("topology.conf or topology.yaml. [beside slurm.conf]")
-    ] = None,
+    topology: Annotated[Path | None, _file("topology.conf. [beside slurm.conf]")] = None,
     assoc: Annotated[Path | None, _file("Output of sacctmgr -P show assoc tree.")] = None,
     qos: Annotated[Path | None, _file("Output of sacctmgr -P show qos.")] = None,
     sshare: Annotated[
@@ -100,7 +98,7 @@ def import_command(
     touched = Touched(gaps=site.gaps)
     if log is not None:
         with reading(log):
-            touched = count(log, site.gaps, of_jobs(site.machine, site.policy))
+            touched = count(log, site.gaps, of_jobs(site.machine))
     written = site.write(out, overwrite=overwrite)
     if as_json:
         print_json("slurm.import", _as_data(site, touched, written))

@@ -37,35 +37,14 @@ SwitchName=s2 \\
 SwitchName=s3 Nodes=n[02-04,08]
 """
 
-YAML = """\
-- topology: first
-  tree:
-    switches:
-      - switch: all
-        nodes: n[01-08]
-- topology: blocks
-  cluster_default: true
-  block:
-    block_sizes: [2, 4]
-    blocks:
-      - block: b1
-        nodes: n[05-06]
-      - block: b2
-        nodes: n[01-02]
-      - block: b3
-        nodes: n[03-04,07-08]
-- topology: plain
-  flat: true
-"""
-
 
 @pytest.fixture
 def load(tmp_path):
     """Write a system with a Slurm file beside it, and read it."""
 
-    def read(text, name="topology.conf", more=""):
-        (tmp_path / name).write_text(text)
-        (path := tmp_path / "m.toml").write_text(SYSTEM.replace("FILE", name) + more)
+    def read(text):
+        (tmp_path / "topology.conf").write_text(text)
+        (path := tmp_path / "m.toml").write_text(SYSTEM.replace("FILE", "topology.conf"))
         return systems.load(path)
 
     return read
@@ -96,24 +75,6 @@ def test_a_block_file(load):
     sizes = ((3, 3, 2), (6, 2))
     assert system.topology == Topology(8, kind=TopologyKind.BLOCK, group_sizes=sizes)
     assert load(conf).topology.num_levels == 2
-
-
-@pytest.mark.parametrize(
-    ("more", "topology", "first"),
-    [
-        ("", Topology(8, kind=TopologyKind.BLOCK, group_sizes=((2, 2, 4), (4, 4))), "n05"),
-        ('slurm_topology = "first"', Topology(8, group_sizes=((8,),)), "n01"),
-        ('slurm_topology = "plain"', Topology(8), "n01"),
-    ],
-)
-def test_the_default_topology_of_a_yaml_file_or_the_one_named(load, more, topology, first):
-    system = load(YAML, "topology.yaml", more)
-    assert system.topology == topology
-    assert system.node_names[0] == first
-
-
-def test_without_a_default_the_first_topology_counts(load):
-    assert load(YAML.replace("true", "false"), "t.yml").topology.kind is TopologyKind.TREE
 
 
 #: From what Slurm's manual shows, to a file and line and what is wrong there.
@@ -162,43 +123,6 @@ def test_what_is_wrong_with_a_file_is_one_line(load, text):
     assert "\n" not in message
     expected = BAD_CONF[text]
     assert re.search(expected if ".*" in expected else re.escape(expected), message), message
-
-
-BAD_YAML = {
-    "a: [": "t.yaml:1: is not valid YAML",
-    "": "topologies: must be a list with at least one entry",
-    "- 3": ":1: topology: must have keys below it",
-    "- tree:": "topology: is missing",
-    "- topology: a": ":1: topology: needs one of: tree, block, flat",
-    "- topology: a\n  tree: 3": ":2: tree: must have keys below it",
-    "- topology: a\n  tree:\n    swiches: []": ":3: switches: is missing",
-    "- topology: a\n  tree:\n    switches:\n    - switch:"
-    " s": ":4: switch: 's' needs either nodes or",
-    "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: [n01]":
-        ":5: nodes: must be a text or a number",
-    "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: n[x]":
-        ":5: nodes: 'n[x]' has 'x' in brackets",
-    "- topology: a\n  block:\n    block_sizes: [4, 5]\n    blocks:\n    - block: s\n      nodes:"
-    " n01":
-        ":3: block_sizes: '4,5' must be numbers each of which is a power of two",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("text", BAD_YAML)
-def test_what_is_wrong_with_a_yaml_file_is_one_line(load, text):
-    with pytest.raises(ConfigError) as error:
-        load(text, "t.yaml")
-    assert BAD_YAML[text] in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-def test_a_topology_that_is_not_in_the_file_is_named(load):
-    with pytest.raises(ConfigError, match="there is no topology 'x'; there are: first, blocks, pl"):
-        load(YAML, "t.yaml", 'slurm_topology = "x"')
-    with pytest.raises(
-        ConfigError, match=r"m\.toml:\d+: topology\.slurm_topology: topology\.conf has"
-    ):
-        load(TREE, more='slurm_topology = "x"')
 
 
 def test_a_file_that_is_not_there(tmp_path):

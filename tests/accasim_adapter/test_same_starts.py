@@ -2,13 +2,19 @@
 
 import csv
 import gzip
+import json
 
 import numpy as np
 import pytest
-from accasim_runs import accasim_starts, generated, in_process, needs_accasim, our_starts
+from accasim_runs import (
+    STARTS,
+    accasim_starts,
+    generated,
+    in_process,
+    needs_accasim,
+    our_starts,
+)
 
-from cpsched import systems
-from cpsched.base.types import MISSING
 from cpsched.model.workload import Workload
 
 pytestmark = [needs_accasim, pytest.mark.slow]
@@ -88,21 +94,26 @@ def test_every_job_of_real_logs_starts_at_the_same_second(shared, tmp_path):
             assert starts == our_starts(log, system, how["name"], first=first), how
 
 
-_THEIRS = """
-import sys
-import accasim_adapter
+_THEIRS = (
+    STARTS
+    + """
 from accasim.base.allocator_class import FirstFit
 from accasim.base import scheduler_class
 from accasim.base.simulator_class import Simulator
 
 log, system, out, *rules = sys.argv[1:]
+found = {}
 for rule in rules:
+    starts = Starts()
     Simulator(
         log, system, getattr(scheduler_class, rule)(FirstFit()), scheduling_output=False,
         statistics_output=False, show_statistics=False, RESULTS_FOLDER_PATH=out, LOG_LEVEL="ERROR",
-        additional_data=[accasim_adapter.ScheduleWriter(f"{out}/{rule}")],
+        additional_data=[starts],
     ).start_simulation()
+    found[rule] = starts.of
+print(json.dumps(found))
 """
+)
 RULES = {
     "FirstInFirstOut": ("fcfs", "fifo"),
     "ShortestJobFirst": ("sjf", "sjf"),
@@ -113,8 +124,6 @@ RULES = {
 @pytest.mark.shared
 def test_accasims_own_rules_agree_with_ours_on_the_golden_input(shared, tmp_path):
     """Its own reader, dispatcher and allocator, from the real package; the starts of 5,000 jobs."""
-    from accasim_adapter import read_schedule
-
     log = tmp_path / "golden.swf"
     log.write_bytes(gzip.decompress((shared / "golden" / "hpc2n_cap_5000.swf.gz").read_bytes()))
     machine = tmp_path / "hpc2n.json"
@@ -122,11 +131,9 @@ def test_accasims_own_rules_agree_with_ours_on_the_golden_input(shared, tmp_path
         '{"groups": {"node": {"core": 2}}, "resources": {"node": 120},'
         ' "equivalence": {"processor": {"core": 1}}, "start_time": 0}'
     )
-    in_process(_THEIRS, log, machine, tmp_path, *RULES)
+    found = json.loads(in_process(_THEIRS, log, machine, tmp_path, *RULES).splitlines()[-1])
     for theirs, (golden, name) in RULES.items():
-        schedule = read_schedule(tmp_path / theirs, systems.load(machine)).schedule
-        assert (schedule.start != MISSING).all()
-        starts = dict(zip(schedule.workload.job_id.tolist(), schedule.start.tolist(), strict=True))
+        starts = found[theirs]
         assert starts == our_starts(log, machine, name)
         with gzip.open(shared / "golden" / f"hpc2n_cap_5000_{golden}.csv.gz", "rt") as file:
             assert starts == {row["job_id"]: int(row["start"]) for row in csv.DictReader(file)}
@@ -134,9 +141,9 @@ def test_accasims_own_rules_agree_with_ours_on_the_golden_input(shared, tmp_path
 
 # --- nothing of the truth ------------------------------------------------------------------------
 
-_SPY = """
-import sys
-import accasim_adapter
+_SPY = (
+    STARTS
+    + """
 from accasim.base.event_class import Event
 from accasim.base.simulator_class import Simulator
 
@@ -166,18 +173,20 @@ class Spied(Event):
 log, system, out = sys.argv[1:]
 dispatcher = accasim_adapter.CpschedDispatcher("rollout")
 predictor = accasim_adapter.CpschedPredictor("last:count=2")
-for turn in "ab":
+turns = Starts(), Starts()
+for starts in turns:
     Simulator(
         log, system, dispatcher, job_class=Spied, scheduling_output=False,
         statistics_output=False, show_statistics=False, RESULTS_FOLDER_PATH=out, LOG_LEVEL="ERROR",
         additional_data=[
             predictor,
             accasim_adapter.DispatchAgain(),
-            accasim_adapter.ScheduleWriter(f"{out}/{turn}"),
+            starts,
         ],
     ).start_simulation()
-print(reads)
+print(reads, turns[0].of == turns[1].of, len(turns[0].of))
 """
+)
 
 
 def _swf(path, rows):
@@ -211,10 +220,10 @@ def test_nothing_of_ours_reads_how_long_a_job_will_run(tmp_path):
     Objects can be used for one simulation after the other: what was learnt is forgotten.
     """
     log = _swf(tmp_path / "log.swf", _rows())
-    out = in_process(_SPY, log, _json(tmp_path / "system.json"), tmp_path)
+    reads, same, jobs = in_process(_SPY, log, _json(tmp_path / "system.json"), tmp_path).split()
     # AccaSim itself does, to end each job; without that the test would prove nothing.
-    assert int(out) >= 160
-    assert (tmp_path / "a").read_text() == (tmp_path / "b").read_text()
+    assert int(reads) >= 160
+    assert (same, jobs) == ("True", "80")
 
 
 def test_decisions_are_the_same_whatever_happens_later(tmp_path):
