@@ -18,7 +18,6 @@ from cpsched.api.generators import (
     LARGEST_SEED,
     check_number,
     check_whole,
-    gaussian_arrivals,
     header,
     option,
     streams,
@@ -26,6 +25,7 @@ from cpsched.api.generators import (
 from cpsched.api.logs import Workload
 from cpsched.api.model import UNBOUNDED, Split, Status
 from cpsched_papers.generators import heterogeneous_tables as known
+from cpsched_papers.generators.gaussian import gaussian_arrivals
 from cpsched_papers.generators.heterogeneous_tables import Machine, Preset
 
 if TYPE_CHECKING:
