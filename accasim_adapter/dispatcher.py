@@ -45,10 +45,8 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         :class:`~accasim_adapter.predictor.CpschedPredictor` has predicted.
     system
         A system (or its name or file) of the same machine that says what AccaSim does not know:
-        queues, expected waits, limits, topology.
-    expected_wait
-        If no system is given: of all queues or of each by name, seconds. By default all have the
-        same.
+        queues, expected waits, limits, topology. Without one all queues have the same
+        expected wait.
     default_time
         Requested time of jobs without one (-1 in a log), seconds.
     correction, seed
@@ -77,7 +75,6 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         *,
         predictor: str | RuntimePredictor = "requested",
         system: System | str | None = None,
-        expected_wait: int | Mapping[str, int] | None = None,
         default_time: int | None = None,
         correction: str = "requested",
         seed: int = 0,
@@ -97,7 +94,7 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         self._correction = one_of(Correction, correction, "correction")
         self._seed = seed
         self._epoch = epoch
-        self._beside = Beside.checked(system, expected_wait, default_time)
+        self._beside = Beside.checked(system, default_time)
         self.cluster: Cluster | None = None
 
     def get_id(self) -> str:

@@ -54,7 +54,7 @@ SPEED = (
     "wla:solver=cp-sat,window=20",
     "wla:solver=greedy,window=50",
     "wla:solver=cp-sat,window=50",
-    "wla:solver=cp-sat,window=50,tight=yes,age_limit=3600",
+    "wla:solver=cp-sat,window=50,tight=yes",
 )
 
 

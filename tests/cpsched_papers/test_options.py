@@ -22,8 +22,6 @@ from cpsched.errors import ConfigError
         ("aucsched3:nodesets=2", "no such option"),
         ("wla:solver=cp", "solver is 'cp', must be one of branch-and-bound, greedy, cp-sat"),
         ("wla:window=20", "window is 20, must be from 1 to 10 with solver branch-and-bound"),
-        ("wla:age_limit=0", "age_limit is 0, must be 1 or more, or 'none'"),
-        ("wla:held=outside", "held is 'outside', must be inside or aside"),
         ("compact:dispatcher=eazy", "no dispatcher is called 'eazy'"),
         ("dn-dbes:attempts=0", "attempts is 0, must be 1 or more"),
         ("dn-dbes:urgent=wait", "urgent is 'wait', must be one of shrink, suspend, kill"),
