@@ -95,7 +95,6 @@ def cp_sat(problem: Knapsack, limits: cpsat.Limits) -> tuple[list[int], dict[str
         for (slot, number), count in zip(counts, solved.values, strict=True):
             for _ in range(count):
                 best[next(waiting[number])] = slot
-        numbers[stats.IMPROVED] = 1
     return best, numbers
 
 
