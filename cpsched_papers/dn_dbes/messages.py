@@ -92,8 +92,6 @@ class RunningJob(NamedTuple):
         When it is expected to end if nothing changes.
     blocks
         The waiting job that depends on its end (a *dependency*, section 5.2.2), or None.
-    restartable
-        Whether it may be suspended.
     fixed
         Whether it stays as it is whatever comes: it is urgent itself, or changed in this second.
     """
@@ -109,7 +107,6 @@ class RunningJob(NamedTuple):
     resize_cost: int = 0
     resumes: int = 0
     blocks: int | None = None
-    restartable: bool = False
     fixed: bool = False
 
 
@@ -122,9 +119,9 @@ class JobStatus(NamedTuple):
     state
         One of the words below.
     units
-        Its current units; 0 once it has left its nodes.
+        Its current units.
     end
-        When it is expected to end, or ended.
+        When it is expected to end.
     """
 
     job: int
@@ -133,7 +130,7 @@ class JobStatus(NamedTuple):
     end: int
 
 
-STARTED, RESIZED, SUSPENDED, KILLED = "started", "resized", "suspended", "killed"
+STARTED, RESIZED = "started", "resized"
 
 
 class Machine(NamedTuple):
