@@ -11,9 +11,14 @@ from cpsched.api.errors import check_least
 from cpsched.api.model import MAX_TIME, Decision, JobType, PlannedStarts
 from cpsched.api.model import columns as c
 from cpsched_papers.dn_dbes.actions import Agreed
-from cpsched_papers.dn_dbes.messages import Machine, Offer, StatusReport, UrgentJobResponse
+from cpsched_papers.dn_dbes.messages import (
+    Machine,
+    NegotiationSettings,
+    Offer,
+    StatusReport,
+    UrgentJobResponse,
+)
 from cpsched_papers.dn_dbes.negotiation import Negotiation
-from cpsched_papers.dn_dbes.settings import NegotiationSettings
 from cpsched_papers.dn_dbes.tables import Tables
 
 if TYPE_CHECKING:

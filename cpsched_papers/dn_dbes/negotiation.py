@@ -11,8 +11,7 @@ from cpsched_papers.dn_dbes.runtime import RuntimeSide
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched_papers.dn_dbes.messages import Machine, Message, WaitingJob
-    from cpsched_papers.dn_dbes.settings import NegotiationSettings
+    from cpsched_papers.dn_dbes.messages import Machine, Message, NegotiationSettings, WaitingJob
 
 
 class Negotiation:

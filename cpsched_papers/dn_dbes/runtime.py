@@ -25,8 +25,12 @@ from cpsched_papers.dn_dbes.messages import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched_papers.dn_dbes.messages import ForwardedJob, OfferResponse, WaitingJob
-    from cpsched_papers.dn_dbes.settings import NegotiationSettings
+    from cpsched_papers.dn_dbes.messages import (
+        ForwardedJob,
+        NegotiationSettings,
+        OfferResponse,
+        WaitingJob,
+    )
 
 
 class RuntimeSide:

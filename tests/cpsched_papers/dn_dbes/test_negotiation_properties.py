@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from cpsched.base.types import MAX_TIME
 from cpsched_papers.dn_dbes.messages import (
     Machine,
+    NegotiationSettings,
     Offer,
     OfferResponse,
     RunningJob,
@@ -16,7 +17,6 @@ from cpsched_papers.dn_dbes.messages import (
     WaitingJob,
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
-from cpsched_papers.dn_dbes.settings import NegotiationSettings
 
 
 @st.composite

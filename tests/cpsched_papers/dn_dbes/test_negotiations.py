@@ -10,6 +10,7 @@ from cpsched_papers.dn_dbes.batch import BatchSide
 from cpsched_papers.dn_dbes.messages import (
     JobStatus,
     Machine,
+    NegotiationSettings,
     Offer,
     OfferResponse,
     RunningJob,
@@ -18,7 +19,6 @@ from cpsched_papers.dn_dbes.messages import (
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
 from cpsched_papers.dn_dbes.runtime import RuntimeSide
-from cpsched_papers.dn_dbes.settings import NegotiationSettings
 
 #: Running job A: 8 units, 2 to 8 of them, ends at 100.
 A = RunningJob(1, 8, 2, 8, preferred=8, end=100)
