@@ -13,7 +13,6 @@ from tiny import jobs, machine, starts
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.passes import fits_now
 from cpsched.kernels import arrays, ledger
-from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.jobstore import JobStore
 
@@ -98,18 +97,6 @@ def test_sort_by_is_stable_and_leaves_the_rest(keys, beyond):
     assert order.tolist() == [*expected, *range(count, len(keys))]
     assert key[:count].tolist() == sorted(keys[:count])
     assert key[count:].tolist() == keys[count:]
-
-
-@given(states=st.lists(st.sampled_from([c.WAITING, c.RUNNING, c.ENDED]), max_size=20))
-@some
-def test_keep_waiting_keeps_order(states):
-    """The rows that still wait come to the front in their order."""
-    columns = JobStore(("core",), capacity=len(states)).writable
-    columns[: len(states), c.STATE] = states
-    rows = np.arange(len(states), dtype=np.int64)[::-1].copy()
-    expected = [row for row in rows.tolist() if states[row] == c.WAITING]
-    kept = ledger.keep_waiting(rows, columns)
-    assert rows[:kept].tolist() == expected
 
 
 # --- the simulator's own steps -------------------------------------------------------------------
@@ -256,37 +243,3 @@ def test_running_jobs_stay_in_order_of_expected_end(ends, data):
             ledger.forget_end(columns, running, len(inside) + 1, gone)
         expected = sorted(inside, key=lambda row: (ends[row], row))
         assert running[: len(inside)].tolist() == expected
-
-
-@given(
-    taken=st.lists(
-        st.dictionaries(
-            st.integers(0, 7),
-            st.tuples(st.integers(1, 2), st.tuples(st.integers(0, 1), st.integers(0, 1))),
-            max_size=8,
-        ),
-        max_size=4,
-    )
-)
-@some
-def test_record_runs_round_trip(taken):
-    """Unfolded runs give back every node, units and amounts, and no two runs could be one."""
-    rows = np.zeros((40, 7), dtype=np.int64)
-    used = 0
-    expected = []
-    for job, by_node in enumerate(taken):
-        nodes = sorted(by_node)
-        node = np.array(nodes, dtype=np.int64)
-        units = np.array([by_node[n][0] for n in nodes], dtype=np.int64)
-        amount = np.array([by_node[n][1] for n in nodes], dtype=np.int64).reshape(len(nodes), 2)
-        used = ledger.record_runs(job, 10 + job, node, units, amount, rows, used)
-        expected += [(job, 10 + job, n, by_node[n][0], *by_node[n][1]) for n in nodes]
-    unfolded = [
-        (job, start, first + index, *rest)
-        for job, start, first, count, *rest in rows[:used].tolist()
-        for index in range(count)
-    ]
-    assert unfolded == expected
-    for before, after in zip(rows[: used - 1].tolist(), rows[1:used].tolist(), strict=False):
-        same = before[:2] == after[:2] and before[4:] == after[4:]
-        assert not (same and before[2] + before[3] == after[2])

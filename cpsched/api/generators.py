@@ -11,7 +11,6 @@ from cpsched.generators.contract import (
     heavy_sizes,
     log_normal,
     option,
-    persistent_normals,
     pick,
     stratified,
     streams,

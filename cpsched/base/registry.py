@@ -52,14 +52,9 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "pbs": "cpsched.traces.pbs:PBS",
         "table": "cpsched.traces.table:TABLE",
     },
-    "generators": {"site": "cpsched.generators.site:SITE"},
-    "runtime_models": {
-        **_classes(
-            "cpsched.simulation.runtime_models",
-            *("recorded", "linear-speedup", "amdahl", "gpu-scaling"),
-        ),
-        **_classes("cpsched.simulation.locality", "locality"),
-    },
+    "runtime_models": _classes(
+        "cpsched.simulation.runtime_models", "recorded", "linear-speedup", "amdahl"
+    ),
     "outages": {
         "none": "cpsched.simulation.outages:NoOutages",
         "drawn": "cpsched.simulation.outages:DrawnOutages",

@@ -301,16 +301,9 @@ class Cluster:
             self._refuse(handle, "said to have failed", "waiting or running")
         self._news = True
 
-    def resize(
-        self, handle: int, allocation: Allocation, now: int, *, latest: int | None = None
-    ) -> None:
+    def resize(self, handle: int, allocation: Allocation, now: int) -> None:
         """
         Report that a running job continues on other nodes.
-
-        Parameters
-        ----------
-        latest
-            The second at which it ends at the latest, however slow it is now, where there is one.
 
         Raises
         ------
@@ -322,30 +315,6 @@ class Cluster:
         ran = self.ran(handle, now)
         self.machine.resize(handle, allocation, now)
         self._ran_before[handle] = ran
-        end = self.machine.store.columns.item(handle, c.EXPECTED_END)
-        if latest is not None and end > latest:
-            self.machine.expect_end(handle, latest)
-        self._news = True
-
-    def set_bounds(self, handle: int, least: int, most: int, now: int) -> None:
-        """
-        Say how few and how many units a running malleable job may have from now on.
-
-        Raises
-        ------
-        DispatchError
-            If the job does not run.
-        ConfigError
-            If it is not malleable, or holds a number of units that it may not have then.
-        """
-        self._expect(handle, now, "given other bounds")
-        columns, name = self.machine.store.writable, self.machine.name(handle)
-        if columns[handle, c.JOB_TYPE] < JobType.MALLEABLE:
-            raise ConfigError(f"job {name} is given bounds on its units, but it is not malleable")
-        if not 1 <= least <= columns[handle, c.HELD_UNITS] <= most:
-            held = columns[handle, c.HELD_UNITS]
-            raise ConfigError(f"job {name} may have {least} to {most} units, it holds {held}")
-        columns[handle, c.UNITS_MIN], columns[handle, c.UNITS_MAX] = least, most
         self._news = True
 
     def ask(self, handle: int, units: int, now: int) -> None:

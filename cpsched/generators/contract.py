@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints, runtime_checkable
 
 import numpy as np
@@ -176,25 +175,6 @@ def heavy_sizes(
     if count:
         sizes[-1] -= ends[count - 1] - total
     return sizes
-
-
-def persistent_normals(rng: np.random.Generator, count: int, *, persistence: float) -> FloatArray:
-    """
-    Return a standard normal series with memory, its values the exact quantiles.
-
-    A first-order autoregression gives the order, the normal quantiles at ``(k + 1/2) / count``
-    the values: two seeds differ in when the extremes come, not in how extreme they are.
-    """
-    noise = rng.standard_normal(count)
-    series = np.empty(count)
-    level = 0.0
-    for step in range(count):
-        level = persistence * level + np.sqrt(1 - persistence**2) * noise[step]
-        series[step] = level
-    quantiles = np.array([NormalDist().inv_cdf((k + 0.5) / count) for k in range(count)])
-    values = np.empty(count)
-    values[np.argsort(series, kind="stable")] = quantiles
-    return values
 
 
 def gaussian_arrivals(

@@ -13,12 +13,13 @@ from cpsched.api.model import columns as c
 from cpsched_papers.dn_dbes.actions import Agreed
 from cpsched_papers.dn_dbes.messages import (
     Machine,
-    NegotiationSettings,
     Offer,
+    Queue,
     StatusReport,
     UrgentJobResponse,
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
+from cpsched_papers.dn_dbes.settings import NegotiationSettings, UrgentPolicy
 from cpsched_papers.dn_dbes.tables import Tables
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class DnDbes(Dispatcher):
         those that wait, and are expanded for their own good.
     mapped_share
         Share of the queue that has to have units at first for an offer to be accepted.
+    urgent
+        What is done to running jobs for urgent ones: ``shrink``, ``suspend`` or ``kill``.
     priority
         Order of the queue; the thesis has ``basic``.
     allocator
@@ -65,11 +68,14 @@ class DnDbes(Dispatcher):
         depth: int = 10,
         period: int = 300,
         mapped_share: float = 1 / 3,
+        urgent: str = UrgentPolicy.SHRINK,
         priority: str = "basic",
         allocator: str = "first-fit",
     ) -> None:
         check_least("period", period, 1)
-        settings = NegotiationSettings(attempts=attempts, depth=depth, mapped_share=mapped_share)
+        settings = NegotiationSettings(
+            attempts=attempts, depth=depth, mapped_share=mapped_share, urgent=urgent
+        )
         self.negotiation = Negotiation(settings)
         self._period = period
         self.priority_rule = make_priority(priority)
@@ -92,7 +98,7 @@ class DnDbes(Dispatcher):
         self.priority_rule.reset(system)
         self.allocator.reset(system)
         self._tables.reset(system)
-        self.negotiation.waits_for_request = True
+        self.negotiation.transaction, self.negotiation.waits_for_request = 0, True
         self._forget()
 
     def ranking(self, view: View) -> IntArray:
@@ -126,8 +132,9 @@ class DnDbes(Dispatcher):
             return Decision(again_at=self._again_at(view))
         rows = self.ranking(view)
         machine = self._machine(view, rows, changed=changed, stepping=stepping)
+        queue = Queue(self._tables.waiting(view, rows))
         self._step, self._retry = view.now // self._period, -1
-        messages = self.negotiation.transact(machine, self._tables.waiting(view, rows))
+        messages = self.negotiation.transact(machine, queue)
         answers = [one for one in messages if isinstance(one, StatusReport | UrgentJobResponse)]
         jobs = [status for answer in answers for status in answer.jobs]
         done = Agreed(view, rows, self.allocator, jobs)
@@ -164,7 +171,8 @@ class DnDbes(Dispatcher):
 
     def _note(self, view: View, waiting: set[int], running: set[int], done: Agreed) -> None:
         """Remember what waits and what runs, so that what happens until the next time is seen."""
-        self._waited, self._ran = waiting - done.started, running | done.started
+        self._waited = (waiting - done.started) | done.suspended
+        self._ran = (running | done.started) - done.suspended - done.killed
         self._slots = self._tables.slots(view)
         urgent = view.waiting.handle[view.waiting.urgent != 0].tolist()
         if set(urgent) - done.started and self._is_in_flux(view, done):
@@ -193,6 +201,7 @@ class DnDbes(Dispatcher):
             "slots": self._slots,
             "step": self._step,
             "retry": self._retry,
+            "transaction": self.negotiation.transaction,
             "waits_for_request": self.negotiation.waits_for_request,
         }
 
@@ -202,6 +211,7 @@ class DnDbes(Dispatcher):
         self._blocks = {int(running): int(job) for running, job in state["blocks"].tolist()}
         self._slots, self._step = int(state["slots"]), int(state["step"])
         self._retry = int(state["retry"])
+        self.negotiation.transaction = int(state["transaction"])
         self.negotiation.waits_for_request = bool(state["waits_for_request"])
 
 

@@ -1,6 +1,5 @@
 """
-What the two sides agree on and tell each other (Figure 4.2 of the thesis), and what the machine
-tells them.
+The messages between the two sides (Figure 4.2 of the thesis), and from the machine to them.
 
 All sizes are numbers of a job's identical units (the thesis' nodes). What a unit takes of the
 machine is counted in *slots*: one, where all units are alike. Times are seconds.
@@ -8,51 +7,11 @@ machine is counted in *slots*: one, where all units are alike. Times are seconds
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
-from cpsched.api.errors import check_least, check_range
 from cpsched.api.model import seconds_on
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NegotiationSettings:
-    """
-    Settings of a negotiation; none of them is published.
-
-    Attributes
-    ----------
-    attempts
-        ``MAX_NEGOTIATION_ATTEMPTS``: the answer to the last offer is accepted by both sides,
-        whatever it is.
-    depth, mapped_share
-        As for :class:`~cpsched_papers.dn_dbes.dispatcher.DnDbes`.
-
-    Raises
-    ------
-    ConfigError
-        If a value is invalid.
-    """
-
-    attempts: int = 6
-    depth: int = 10
-    mapped_share: float = 1 / 3
-
-    def __post_init__(self) -> None:
-        check_least("attempts", self.attempts, 1)
-        check_least("depth", self.depth, 1)
-        check_range("mapped_share", self.mapped_share, 0, 1)
-
-    def step(self, units: int, least: int) -> int:
-        """Return by how many units a job gives way at a time, at least one (section 5.2)."""
-        return max((units - least) // self.attempts, 1)
-
-    def is_early(self, attempt: int) -> bool:
-        """Return whether an attempt is in the first half, in which both sides are demanding."""
-        return 2 * attempt <= self.attempts
+# --- jobs ----------------------------------------------------------------------------------------
 
 
 class WaitingJob(NamedTuple):
@@ -132,6 +91,8 @@ class RunningJob(NamedTuple):
         When it is expected to end if nothing changes.
     blocks
         The waiting job that depends on its end (a *dependency*, section 5.2.2), or None.
+    restartable
+        Whether it may be suspended.
     fixed
         Whether it stays as it is whatever comes: it is urgent itself, or changed in this second.
     """
@@ -147,7 +108,17 @@ class RunningJob(NamedTuple):
     resize_cost: int = 0
     resumes: int = 0
     blocks: int | None = None
+    restartable: bool = False
     fixed: bool = False
+
+
+class JobReservation(NamedTuple):
+    """What an offer holds for a job: units from now on, or 0 units and a later start."""
+
+    job: int
+    units: int
+    start: int
+    end: int
 
 
 class JobStatus(NamedTuple):
@@ -159,9 +130,9 @@ class JobStatus(NamedTuple):
     state
         One of the words below.
     units
-        Its current units.
+        Its current units; 0 once it has left its nodes.
     end
-        When it is expected to end.
+        When it is expected to end, or ended.
     """
 
     job: int
@@ -170,7 +141,15 @@ class JobStatus(NamedTuple):
     end: int
 
 
-STARTED, RESIZED = "started", "resized"
+STARTED, RESIZED, SUSPENDED, KILLED = "started", "resized", "suspended", "killed"
+
+# --- from the machine ----------------------------------------------------------------------------
+
+
+class Queue(NamedTuple):
+    """To the batch side: the jobs that wait, in order of priority."""
+
+    jobs: tuple[WaitingJob, ...]
 
 
 class Machine(NamedTuple):
@@ -200,6 +179,15 @@ class Machine(NamedTuple):
     expands: bool = False
 
 
+# --- between the sides ---------------------------------------------------------------------------
+
+
+class RequestOffer(NamedTuple):
+    """Batch side to runtime side: jobs have arrived; make an offer, as good as you can for them."""
+
+    jobs: tuple[ForwardedJob, ...]
+
+
 class Offer(NamedTuple):
     """
     Runtime side to batch side.
@@ -207,31 +195,43 @@ class Offer(NamedTuple):
     Attributes
     ----------
     attempt
-        Counts the offers of a negotiation, from 1 on.
-    reserved
-        Units from now on for the jobs that were forwarded, by number; 0: none before later.
+        Counts the offers of a transaction, from 1 on.
+    reservations
+        For the jobs that were forwarded, in their order.
     idle
         Slots that are left beside these.
     """
 
     attempt: int
-    reserved: Mapping[int, int]
+    reservations: tuple[JobReservation, ...]
     idle: int
 
 
 class OfferResponse(NamedTuple):
-    """Batch side to runtime side: its jobs mapped to an offer, and whether that will do."""
+    """
+    Batch side to runtime side: its jobs mapped to an offer.
 
+    Attributes
+    ----------
+    attempt
+        That of the offer.
+    accepted
+        Whether the offer will do.
+    """
+
+    attempt: int
     accepted: bool
     jobs: tuple[ForwardedJob, ...]
 
 
 class StatusReport(NamedTuple):
     """
-    Runtime side to batch side: what it has done. It closes a negotiation.
+    Runtime side to batch side: what it has done. It closes a transaction.
 
     Attributes
     ----------
+    attempt
+        The attempt in which both accepted; 0 where there was no negotiation.
     jobs
         The jobs that have started or changed, shrunk ones first.
     dependencies
@@ -242,16 +242,36 @@ class StatusReport(NamedTuple):
         Slots left.
     """
 
+    attempt: int
     jobs: tuple[JobStatus, ...]
     dependencies: tuple[tuple[int, int], ...]
     planned: tuple[tuple[int, int], ...]
     idle: int
 
 
-class UrgentJobResponse(NamedTuple):
-    """Runtime side to batch side: those that made room for an urgent job, and the job; or none."""
+class UrgentJob(NamedTuple):
+    """Batch side to runtime side: start this job now."""
 
+    job: WaitingJob
+
+
+class UrgentJobResponse(NamedTuple):
+    """
+    Runtime side to batch side.
+
+    Attributes
+    ----------
+    units
+        What the job has been started with; 0: there is no room.
+    jobs
+        The job, and those that made room for it.
+    """
+
+    job: int
+    units: int
     jobs: tuple[JobStatus, ...]
 
 
-Message: TypeAlias = Offer | OfferResponse | StatusReport | UrgentJobResponse
+FromBatch: TypeAlias = RequestOffer | OfferResponse | UrgentJob
+FromRuntime: TypeAlias = Offer | StatusReport | UrgentJobResponse
+Message: TypeAlias = Machine | Queue | FromBatch | FromRuntime

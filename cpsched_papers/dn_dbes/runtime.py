@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 from cpsched_papers.dn_dbes.attempt import Attempt, end_on
 from cpsched_papers.dn_dbes.messages import (
+    KILLED,
     RESIZED,
     STARTED,
+    SUSPENDED,
     JobStatus,
     Machine,
     Offer,
@@ -21,16 +23,13 @@ from cpsched_papers.dn_dbes.messages import (
     StatusReport,
     UrgentJobResponse,
 )
+from cpsched_papers.dn_dbes.settings import UrgentPolicy
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
-    from cpsched_papers.dn_dbes.messages import (
-        ForwardedJob,
-        NegotiationSettings,
-        OfferResponse,
-        WaitingJob,
-    )
+    from cpsched_papers.dn_dbes.messages import ForwardedJob, OfferResponse, WaitingJob
+    from cpsched_papers.dn_dbes.settings import NegotiationSettings
 
 
 class RuntimeSide:
@@ -54,11 +53,13 @@ class RuntimeSide:
 
         Malleable jobs shrink, those first that have the most to give, until it has the units that
         it prefers; if they have less to give, it starts with what there is, but for its minimum.
-        Jobs that changed cannot change once more.
+        Only where that is more do others leave their nodes, as far as the policy goes: those first
+        that run the longest yet. Jobs that changed cannot change once more.
         """
         machine = self._machine
         now = machine.now
         wanted = min(max(job.preferred, job.units_min), job.units_max) * job.slots
+        needed = job.units_min * job.slots
         others = [one for one in machine.running if not one.fixed]
         idle, changed = machine.idle, dict[int, JobStatus]()
         for one in sorted(others, key=lambda one: (one.units_min - one.units, one.job)):
@@ -67,23 +68,34 @@ class RuntimeSide:
             units = max(one.units_min, one.units - -(-(wanted - idle) // one.slots))
             changed[one.job] = JobStatus(one.job, RESIZED, units, end_on(one, units, now))
             idle += (one.units - units) * one.slots
-        if idle < job.units_min * job.slots:
-            return UrgentJobResponse(())
+        for state, leaving in _leaving(others, self._settings.urgent):
+            for one in sorted(leaving, key=lambda one: (-one.end, one.job)):
+                if idle >= needed:
+                    break
+                if one.job not in changed or changed[one.job].state == RESIZED:
+                    shrunk = changed.pop(one.job, None)
+                    idle += (one.units if shrunk is None else shrunk.units) * one.slots
+                    changed[one.job] = JobStatus(one.job, state, 0, now)
+        if idle < needed:
+            return UrgentJobResponse(job.job, 0, ())
         units = min(wanted, idle) // job.slots
         end = now + job.seconds_on(units)
         started = JobStatus(job.job, STARTED, units, end)
-        own = RunningJob(
-            job.job, units, units, units, job.preferred, end, slots=job.slots, fixed=True
+        running = [_after(one, changed) for one in machine.running]
+        left = [one for one in running if one is not None]
+        left.append(
+            RunningJob(
+                job.job, units, units, units, job.preferred, end, slots=job.slots, fixed=True
+            )
         )
-        running = (*(_after(one, changed) for one in machine.running), own)
-        self._machine = machine._replace(idle=idle - units * job.slots, running=running)
-        return UrgentJobResponse((*changed.values(), started))
+        self._machine = machine._replace(idle=idle - units * job.slots, running=tuple(left))
+        return UrgentJobResponse(job.job, units, (*changed.values(), started))
 
     def expand(self) -> StatusReport:
         """Transform the running jobs for their own good."""
         attempt = self._try(1)
         attempt.favour_what_blocks()
-        return _done(attempt)
+        return self._done(attempt, 0)
 
     def offer(self, jobs: Sequence[ForwardedJob]) -> Offer:
         """Make the next offer."""
@@ -91,7 +103,7 @@ class RuntimeSide:
         attempt = self._try(self._attempt)
         if jobs:
             attempt.schedule(jobs)
-        return Offer(self._attempt, attempt.reserved(), attempt.idle)
+        return Offer(self._attempt, attempt.reservations(), attempt.idle)
 
     def answer(self, response: OfferResponse) -> Offer | StatusReport:
         """Do what the last offer was, if that suits both; else make the next one."""
@@ -100,7 +112,7 @@ class RuntimeSide:
             attempt = self._try(self._attempt)
             attempt.schedule(response.jobs)
             if self._suits(attempt, len(response.jobs)):
-                return _done(attempt)
+                return self._done(attempt, self._attempt)
         return self.offer(response.jobs)
 
     def _try(self, number: int) -> Attempt:
@@ -123,18 +135,29 @@ class RuntimeSide:
             return False
         return True
 
+    def _done(self, attempt: Attempt, number: int) -> StatusReport:
+        """Carry an attempt out; what is idle after it is shared among the running jobs."""
+        attempt.share_idle()
+        planned = tuple(attempt.planned.items())
+        return StatusReport(
+            number, attempt.changes(), attempt.dependencies(), planned, attempt.idle
+        )
 
-def _done(attempt: Attempt) -> StatusReport:
-    """Carry an attempt out; what is idle after it is shared among the running jobs."""
-    attempt.share_idle()
-    planned = tuple(attempt.planned.items())
-    return StatusReport(attempt.changes(), attempt.dependencies(), planned, attempt.idle)
+
+def _leaving(others: list[RunningJob], policy: str) -> Iterable[tuple[str, list[RunningJob]]]:
+    """Yield what may be done to which jobs, the mildest first."""
+    if policy != UrgentPolicy.SHRINK:
+        yield SUSPENDED, [one for one in others if one.restartable]
+    if policy == UrgentPolicy.KILL:
+        yield KILLED, others
 
 
-def _after(job: RunningJob, changed: dict[int, JobStatus]) -> RunningJob:
-    """Return a running job as it is after the change."""
+def _after(job: RunningJob, changed: dict[int, JobStatus]) -> RunningJob | None:
+    """Return a running job as it is after the change; None if it is off its nodes."""
     status = changed.get(job.job)
     if status is None:
         return job
+    if not status.units:
+        return None
     units = status.units
     return job._replace(units=units, units_min=units, units_max=units, end=status.end, fixed=True)

@@ -50,14 +50,7 @@ class Gres:
 
 
 def read_gres(value: Value) -> tuple[Gres, ...]:
-    """
-    Return what ``Gres=`` of a node lists.
-
-    Raises
-    ------
-    ConfigError
-        If an item is not of the form name:type:count.
-    """
+    """Return what ``Gres=`` of a node lists."""
     found = []
     for item in _BETWEEN.split(value.text):
         match = _GRES.fullmatch(item.strip())
@@ -72,14 +65,7 @@ def read_gres(value: Value) -> tuple[Gres, ...]:
 
 
 def read_gres_conf(path: Path) -> list[Entry]:
-    """
-    Return the lines of a ``gres.conf`` that name a resource.
-
-    Raises
-    ------
-    ConfigError
-        If it cannot be read, or a line is not of the form Name=value.
-    """
+    """Return the lines of a ``gres.conf`` that name a resource."""
     found: list[Entry] = []
     for line, content in logical_lines(read_text(path)):
         values = pairs(content, str(path), line)

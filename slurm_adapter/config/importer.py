@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -18,7 +17,7 @@ from slurm_adapter.config.lines import read_text
 from slurm_adapter.config.machine import Machine, read_machine, system_file
 from slurm_adapter.config.policy import Imported, policy_of
 from slurm_adapter.config.scontrol import read_scontrol
-from slurm_adapter.config.unmodelled import UNFOLLOWED, Gap, of_site
+from slurm_adapter.config.unmodelled import Gap, of_site
 from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.parameters import PARAMETERS
 
@@ -27,21 +26,6 @@ if TYPE_CHECKING:
     from slurm_adapter.config.conf import Conf
     from slurm_adapter.config.unmodelled import Job
     from slurm_adapter.dispatch.policy import Policy
-
-#: Parameters that change no schedule here: paths, permissions, communication between daemons.
-_NO_EFFECT = re.compile(
-    r"(?i)(slurm|accounting|auth|cred|job(comp|acct|container|fileappend|defaults)"
-    r"|acctgather|log|task|proctrack|switch|mpi|state|mail|launch|health|ext?sensors|power"
-    r"|control|backup|cluster|communication|cli|bcast|cpufreq|core|crypto|debug|disable|dynamic"
-    r"|eio|enforce|epilogmsg|firstjob|getenv|gpufreq|gres|group|hash|inactive|interactive"
-    r"|keepalive|kill|license|max(array|batch|dbd|job|mem|node|step|tasks)|memlimit|message"
-    r"|minjob|namespace|next|nodefeatures|nodeset|openmode|overtime|parameters|plug|preempt|priority"
-    r"|private|propagate|prolog|reboot|requeue|resume|resv|returnto|route|salloc|sbatch|sched"
-    r"|scron|select|srun|suspend|tcp|tmpfs|topology|track|tres|unkillable|usepam"
-    r"|usespecialpw|vsize|wait|x11|include|def(mem|cpu|ault)|job(requeue|submit|credential)"
-    r"|sicp|fastschedule|burstbuffer|federation|mcs|dependency|fairshare|complete|batchstart"
-    r"|allowspec|url|data|certmgr|tls|oversubscribe|boot|snap|multiple|check|sallocdefault|treewidth)"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,14 +115,11 @@ def read_site(files: Files, name: str | None = None) -> Site:
     imported = _policy(conf, files, notes)
     name = name or conf.text("ClusterName") or Path(conf.where).stem
     gaps = of_site(machine, imported)
-    notes += machine.notes
     notes += [
         f"{one} is not given: {PARAMETERS[one].default}; old versions have {former}"
         for one, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic"))
         if not conf.text(one)
     ]
-    if unknown := _unknown(conf, files):
-        notes.append(f"unknown keys, ignored: {', '.join(unknown)}")
 
     def made(topology: Path | None) -> Site:
         texts = _texts(machine, imported.policy, name, topology)
@@ -190,9 +171,8 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     plugin = conf.text("TopologyPlugin").lower()
     if plugin in ("", "topology/none", "topology/default", "topology/flat"):
         return None
-    for name in ("topology.yaml", "topology.conf"):
-        if found := _beside(files, name):
-            return found
+    if found := _beside(files, "topology.conf"):
+        return found
     gaps.append(
         Gap(
             f"TopologyPlugin={plugin}",
@@ -221,18 +201,6 @@ def _policy(conf: Conf, files: Files, notes: list[str]) -> Imported:
             "no associations (--assoc): shares are equal, and there are no limits by account"
         )
     return policy_of(conf, qos, associations)
-
-
-def _unknown(conf: Conf, files: Files) -> list[str]:
-    """Return unknown keys of slurm.conf: neither modelled nor known to have no effect."""
-    if files.conf is None:
-        return []
-    known = {name.lower() for name in (*PARAMETERS, *UNFOLLOWED)}
-    return [
-        value.key
-        for key, value in conf.parameters.items()
-        if key not in known and not _NO_EFFECT.match(key)
-    ]
 
 
 def _checked(name: str, texts: dict[str, str]) -> tuple[System, Policy]:

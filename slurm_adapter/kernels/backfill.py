@@ -89,14 +89,7 @@ def candidates(order, records, numbers, placed, num_placed):
 
 @inner
 def that_fit(jobs, given, profile):
-    """
-    Say of some jobs which could start now if none of the others did.
-
-    Returns
-    -------
-    fits, last
-        For each job; and the place of the last that could, -1 if none could.
-    """
+    """Say of some jobs which could start now if none of the others did."""
     records, rules, machine = given.records, given.rules, given.machine
     now = rules.numbers[r.NOW]
     known = filled(len(machine.shapes), NONE)
@@ -287,18 +280,7 @@ def _may_reserve(tallies, numbers, records, record, of_array):
 
 @inner
 def _first_window(asks, d, request, reserves, given, profile, low):
-    """
-    Return the first segment at which a job fits, -1 where that is too late for it.
-
-    Parameters
-    ----------
-    d
-        The job's request.
-    reserves
-        Whether it may start later than now.
-    low
-        Filled with what is free throughout the window.
-    """
+    """Return the first segment at which a job fits, -1 where that is too late for it."""
     machine, numbers = given.machine, given.rules.numbers
     shapes, num_nodes, now = machine.shapes, len(machine.capacity), profile.times[0]
     # Another job may begin so long after the end of one.

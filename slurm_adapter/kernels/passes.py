@@ -34,20 +34,10 @@ _SPARE_SEGMENTS = np.int64(34)
 @leaf
 def _coarse(ends, numbers):
     """
-    Let running jobs that end at about the same time end with the last of them.
+    Let running jobs that end at about the same time end with the last; return how many ends remain.
 
     As where Slurm looks for a job's start: it takes away the jobs that end within some seconds of
     the first, tries, and goes on with the next ones and more seconds.
-
-    Parameters
-    ----------
-    ends
-        In order; changed.
-
-    Returns
-    -------
-    int
-        No less than how many different ones there are.
     """
     within = numbers[r.ENDS_WITHIN]
     if within == 0:
@@ -68,14 +58,7 @@ def _coarse(ends, numbers):
 
 @inner
 def _passes(order, given, begins, held):
-    """
-    Run the main pass and the backfill pass, as far as they are due.
-
-    Returns
-    -------
-    log, used, jobs, started
-        What starts; the records that the backfill pass has looked at; those that start.
-    """
+    """Run the main pass and the backfill pass, as far as they are due."""
     records, rules = given.records, given.rules
     numbers = rules.numbers
     profile = grouped(numbers[r.NOW], begins, held.free, ONE, SPARE)
