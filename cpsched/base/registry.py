@@ -100,7 +100,6 @@ GROUPS = {
     "formats": "output format",
     "commands": "command",
     "observers": "observer",
-    "report_sections": "section of the report",
     "system_files": "kind of system file",
     "model_files": "kind of model file",
     "policy_files": "kind of policy file",

@@ -119,8 +119,7 @@ def make_section(
             own = {"place": place.name, "name": look.label, "color": look.colour, "day": day}
             schedules.append({**own, **shown})
         if result in place.charted:
-            pictures = of_schedule(look.name, run.schedule, day)
-            gantts += [one.file(place.name, forms) for one in pictures]
+            gantts.append(of_schedule(look.name, run.schedule, day).file(place.name, forms))
     assert first is not None
     tell(f"drawing {place.name}")
     about = _about(place, tables.results, finding)
@@ -136,7 +135,6 @@ def make_section(
     figures = {
         slot: [one.file(place.name, forms) for one in some] for slot, some in pictures_of.items()
     }
-    figures["places"] = [one for one in gantts if not one.title.startswith("nodes ")]
     content = {
         "id": slug(place.name),
         "name": place.name,

@@ -1,4 +1,4 @@
-"""Tables as files: CSV and Parquet for programs, Markdown and LaTeX for people."""
+"""Tables as files: CSV for programs, Markdown for people."""
 
 from __future__ import annotations
 
@@ -8,11 +8,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from cpsched.base import arrow
 from cpsched.base.atomic_files import write_all
 from cpsched.errors import RunError
 from cpsched.show.readable import Titled, readable
@@ -20,10 +15,7 @@ from cpsched.show.readable import Titled, readable
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.tables import Table
-    from cpsched.study.tables import Cell, Rows, Tables
-
-_TYPES = {int: np.int64, float: np.float64, bool: np.bool_}
+    from cpsched.study.tables import Rows, Tables
 
 
 def write_tables(tables: Tables, folder: str | Path) -> list[Path]:
@@ -41,10 +33,8 @@ def write_tables(tables: Tables, folder: str | Path) -> list[Path]:
     files: dict[str, bytes] = {}
     for name, rows in tables.named().items():
         files[f"{name}.csv"] = as_csv(rows).encode()
-        files[f"{name}.parquet"] = as_parquet(rows)
     for name, titled in readable(tables).items():
         files[f"{name}.md"] = as_markdown(tables.results.title, titled).encode()
-        files[f"{name}.tex"] = as_latex(titled).encode()
     try:
         target.mkdir(parents=True, exist_ok=True)
         return write_all(target, files)
@@ -59,14 +49,6 @@ def as_csv(rows: Rows) -> str:
     writer.writerow(rows.columns)
     for row in zip(*rows.columns.values(), strict=True):
         writer.writerow([str(cell).lower() if isinstance(cell, bool) else cell for cell in row])
-    return out.getvalue()
-
-
-def as_parquet(rows: Rows) -> bytes:
-    """Return a table as a Parquet file's content."""
-    arrays = [_array(values, rows.kinds[name]) for name, values in rows.columns.items()]
-    out = io.BytesIO()
-    pq.write_table(pa.Table.from_arrays(arrays, names=list(rows.columns)), out, compression="zstd")
     return out.getvalue()
 
 
@@ -85,68 +67,3 @@ def as_markdown(title: str, tables: Sequence[Titled]) -> str:
 def _heading(text: str) -> str:
     """Return a text escaped for Markdown."""
     return re.sub(r"([\\`*_{}\[\]<>#|!~&$])", r"\\\1", " ".join(text.split()))
-
-
-def as_latex(tables: Sequence[Titled]) -> str:
-    """Return tables as LaTeX, one ``table`` environment each."""
-    head = "% Needs \\usepackage{booktabs}."
-    parts = (latex(t.table, caption=f"{t.place}: {t.title}", label=t.label) for t in tables)
-    return "\n\n".join([head, *parts]) + "\n"
-
-
-def _array(values: Sequence[Cell], kind: type) -> pa.Array:
-    if kind is str:
-        return arrow.strings(values)  # type: ignore[arg-type]
-    known = np.array([value is not None for value in values], dtype=np.bool_)
-    filled = [kind() if value is None else value for value in values]
-    return arrow.numbers(np.array(filled, dtype=_TYPES[kind]), known)
-
-
-_ESCAPES = {
-    "\\": r"\textbackslash{}",
-    "~": r"\textasciitilde{}",
-    "^": r"\textasciicircum{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    **{char: f"\\{char}" for char in "&%$#_{}"},
-}
-
-
-def escaped(text: str) -> str:
-    """Return text in which nothing is a command."""
-    return "".join(_ESCAPES.get(char, char) for char in " ".join(text.split()))
-
-
-def latex(table: Table, *, caption: str, label: str) -> str:
-    r"""
-    Return a table as a ``table`` environment; the document needs ``\usepackage{booktabs}``.
-
-    Parameters
-    ----------
-    table
-        Its own caption becomes part of the caption.
-    label
-        For ``\ref``: letters, digits, ``+`` and hyphens.
-    """
-    heads = [
-        escaped(f"{column.header} [{column.unit}]" if column.unit else column.header)
-        for column in table.columns
-    ]
-    layout = "".join("l" if column.is_text else "r" for column in table.columns)
-    cells = zip(*(column.cells() for column in table.columns), strict=True)
-    rows = [[r"--" if cell == "-" else escaped(cell) for cell in row] for row in cells]
-    text = ". ".join(part for part in (caption, table.caption) if part)
-    lines = [
-        r"\begin{table}",
-        rf"\caption{{{escaped(text)}.}}",
-        rf"\label{{tab:{label}}}",
-        rf"\begin{{tabular}}{{{layout}}}",
-        r"\toprule",
-        *(" & ".join(row) + r" \\" for row in [heads]),
-        r"\midrule",
-        *(" & ".join(row) + r" \\" for row in rows),
-        r"\bottomrule",
-        r"\end{tabular}",
-        r"\end{table}",
-    ]
-    return "\n".join(lines)
