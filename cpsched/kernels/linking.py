@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from typing import Any
 
+from llvmlite.binding import Linkage
 from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
@@ -49,6 +50,17 @@ class _Part(_Library):
             self._reload_init.update(library._reload_init)
         self._finalize_dynamic_globals()
         self._finalized = True
+
+    def _optimize_functions(self, ll_module: Any) -> None:
+        """Left to the kernels, too."""
+        ll_module.data_layout = self._codegen._data_layout
+
+    def _get_module_for_linking(self) -> Any:
+        """Return the code itself, which is not used otherwise; numba copies it."""
+        for function in self._final_module.functions:
+            if not function.is_declaration and function.linkage == Linkage.external:
+                function.linkage = "linkonce_odr"
+        return self._final_module
 
 
 def _callers_first(library: Any) -> list[Any]:
