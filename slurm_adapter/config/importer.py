@@ -78,14 +78,7 @@ class Site:
     notes: list[str] = field(default_factory=list)
 
     def write(self, folder: Path, *, overwrite: bool) -> list[Path]:
-        """
-        Write the files; return their paths.
-
-        Raises
-        ------
-        ConfigError
-            If the folder cannot be made, or a file exists already.
-        """
+        """Write the files; return their paths."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:

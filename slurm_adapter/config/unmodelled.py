@@ -98,21 +98,7 @@ class Touched:
 
 
 def count(log: Path, gaps: Iterable[Gap], hidden: Iterable[Gap]) -> Touched:
-    """
-    Count the jobs of an accounting log that gaps touch.
-
-    Parameters
-    ----------
-    gaps
-        Listed in any case.
-    hidden
-        Listed if they touch a job.
-
-    Raises
-    ------
-    TraceError
-        If the file cannot be read, or does not say what its columns are.
-    """
+    """Count the jobs of a log that gaps touch; hidden gaps are listed if they touch any."""
     found = Touched()
 
     def bad(_: TraceError) -> None:

@@ -17,16 +17,7 @@ if TYPE_CHECKING:
 
 
 class Accounts:
-    """
-    A policy's associations, parents before children; the root is at position 0.
-
-    Attributes
-    ----------
-    associations
-        In this order.
-    tree
-        Their shares.
-    """
+    """A policy's associations, parents before children; the root is at position 0."""
 
     def __init__(self, policy: Policy) -> None:
         root = next((one for one in policy.associations if not (one.user or one.parent)), None)

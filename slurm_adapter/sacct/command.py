@@ -39,17 +39,7 @@ def options(command: str, component: int = 0) -> Mapping[str, str]:
     """
     Return the options of a command by their long names; the last one of a name counts.
 
-    Parameters
-    ----------
-    command
-        ``SubmitLine`` of sacct; may be empty.
-    component
-        Number of the component of a heterogeneous job, whose options stand between colons.
-
-    Returns
-    -------
-    mapping
-        Values as text, ``""`` for an option without one.
+    Options of the components of a heterogeneous job stand between colons.
     """
     found: dict[str, str] = {}
     words = iter(command.split())

@@ -83,14 +83,7 @@ class Layout:
     delimiter: str
 
     def divided(self, cells: list[str], place: Place) -> list[str]:
-        """
-        Return the columns of a row from what stands between its delimiters.
-
-        Raises
-        ------
-        TraceError
-            If those are too few, or too many and none of the columns can be a text.
-        """
+        """Return the columns of a row from what stands between its delimiters."""
         surplus = len(cells) - len(self.names)
         if surplus == 0:
             return cells
@@ -148,32 +141,14 @@ def _takes(name: str, cell: str) -> bool:
 
 @dataclass(slots=True)
 class Lines:
-    """
-    The rows of a file.
-
-    Attributes
-    ----------
-    path
-        The file.
-    bad
-        Told of every line that cannot be read.
-    notes
-        What was mended, by what it was, and on how many lines.
-    """
+    """The rows of a file."""
 
     path: Path
     bad: Callable[[TraceError], None]
     notes: Counter[str] = field(default_factory=Counter)
 
     def rows(self) -> Iterator[Row]:
-        """
-        Yield the rows after the header.
-
-        Raises
-        ------
-        TraceError
-            If the file cannot be read, or does not say what its columns are.
-        """
+        """Yield the rows after the header."""
         layout: Layout | None = None
         header = ""
         cells: list[str] = []

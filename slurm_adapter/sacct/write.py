@@ -67,17 +67,11 @@ def write(workload: Workload, path: Path) -> list[str]:
 
 
 class _Text:
-    """
-    The columns of a workload as text.
-
-    Attributes
-    ----------
-    lost
-        What is lost, by what it is, and of how many jobs; 0: of the log as a whole.
-    """
+    """The columns of a workload as text."""
 
     def __init__(self, jobs: Workload) -> None:
         self.jobs = jobs
+        #: What is lost, and of how many jobs; 0: of the log as a whole.
         self.lost: Counter[str] = Counter()
         self.started: BoolArray = (jobs.recorded_start != MISSING) | (jobs.cancel == MISSING)
         self.start = np.where(

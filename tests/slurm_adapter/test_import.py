@@ -6,6 +6,8 @@ from cpsched import systems
 from cpsched.errors import ConfigError
 from cpsched.model.system import MemoryMapping, Preempt
 from slurm_adapter.config.importer import Files, read_site
+from slurm_adapter.config.lines import Value
+from slurm_adapter.config.machine import Gres, read_gres
 from slurm_adapter.config.unmodelled import count, of_jobs
 from slurm_adapter.dispatch import policy_file
 
@@ -293,3 +295,17 @@ def test_topology_that_lacks_nodes_is_left_out(tmp_path):
 def test_cpus_that_contradict_sockets_are_their_product_as_in_slurm(tmp_path, line, cores):
     found = site(tmp_path, f"NodeName=n[1-2] {line}\nPartitionName=p Nodes=ALL\n")
     assert row(found.system, "n1")["core"] == cores
+
+
+def gres(text):
+    return read_gres(Value(text, "Gres", "slurm.conf", 3))
+
+
+def test_what_slurm_conf_lists():
+    assert gres("gpu:a100:4(S:0-1),nvme,bandwidth:lustre:no_consume:4G,x:no_consume:2") == (
+        Gres("gpu", "a100", 4),
+        Gres("nvme", "", 1),
+        Gres("bandwidth", "lustre", 4 * 2**30, consumed=False),
+        Gres("x", "", 2, consumed=False),
+    )
+    assert gres("gpu:2(S:0,1),mps:100K") == (Gres("gpu", "", 2), Gres("mps", "", 102400))
