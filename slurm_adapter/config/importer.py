@@ -23,7 +23,6 @@ from slurm_adapter.dispatch.parameters import PARAMETERS
 if TYPE_CHECKING:
     from cpsched.api.model import System
     from slurm_adapter.config.conf import Conf
-    from slurm_adapter.config.unmodelled import Job
     from slurm_adapter.dispatch.policy import Policy
 
 
@@ -131,7 +130,7 @@ def read_site(files: Files, name: str | None = None) -> Site:
         # Slurm accepts files that lack nodes, or that name nodes that do not exist yet.
         if topology is None or files.topology or not str(error).startswith(topology.name):
             raise
-        gaps.append(Gap(str(error), "no topology", _is_wide))
+        gaps.append(Gap(str(error), "no topology"))
         return made(None)
 
 
@@ -147,10 +146,6 @@ def _texts(machine: Machine, policy: Policy, name: str, topology: Path | None) -
     }
 
 
-def _is_wide(job: Job) -> bool:
-    return job.text("nnodes") not in ("", "0", "1")
-
-
 def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     plugin = conf.text("TopologyPlugin").lower()
     if plugin in ("", "topology/none", "topology/default", "topology/flat"):
@@ -159,7 +154,7 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     if path is not None and path.is_file():
         return path
     instead = "no topology: no topology.conf was found (--topology)"
-    gaps.append(Gap(f"TopologyPlugin={plugin}", instead, _is_wide))
+    gaps.append(Gap(f"TopologyPlugin={plugin}", instead))
     return None
 
 
