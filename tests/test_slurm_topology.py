@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from cpsched import systems
@@ -10,7 +9,6 @@ from cpsched.base.node_lists import compress, expand, natural
 from cpsched.errors import ConfigError
 from cpsched.model.system import System
 from cpsched.model.topology import Topology, TopologyKind
-from slurm_adapter.config.topology import TOPOLOGY_FILES
 
 #: Nodes n01 to n08, the odd ones thin.
 SYSTEM = """
@@ -151,7 +149,8 @@ def test_names_are_compressed():
     assert compress(["c08", "c09", "c10", "c12", "g9", "g10", "login"]) == (
         "c[08-10,12],g[9-10],login"
     )
-    assert compress(["a1-ib", "a2-ib"]) == "a[1-2]-ib"
+    assert compress(["a1-ib", "a2-ib", "n9.site", "n10.site"]) == "a[1-2]-ib,n[9-10].site"
+    assert compress([]) == ""
 
 
 def test_nodes_are_ordered_by_number():
@@ -164,15 +163,3 @@ def test_nodes_are_ordered_by_number():
 def test_lists_of_hosts_that_are_none(text):
     with pytest.raises(ValueError, match=r"is not a list of hosts|in brackets"):
         expand(text, 9)
-
-
-def test_a_large_tree_is_read_in_no_time(tmp_path):
-    lines = ["SwitchName=root Switches=m[1-16]"]
-    lines += [f"SwitchName=m{m} Switches=s{m}x[1-16]" for m in range(1, 17)]
-    lines += [f"SwitchName=s{m}x{s} Nodes=n{m}x{s}x[1-16]"
-              for m in range(1, 17) for s in range(1, 17)]  # fmt: skip
-    (path := tmp_path / "topology.conf").write_text("\n".join(lines[::-1]))
-    names = [f"n{m}x{s}x{n}" for m in range(1, 17) for s in range(1, 17) for n in range(1, 17)]
-    order, topology = TOPOLOGY_FILES.read(path, names)
-    assert np.array_equal(order, np.arange(4096))
-    assert topology == Topology(4096, group_sizes=((16,) * 256, (256,) * 16))

@@ -10,9 +10,9 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
-from cpsched.api.dispatchers import Profile
 from cpsched.api.model import MAX_AMOUNT, MAX_TIME, parts_per_second
-from cpsched_papers.dn_dbes.messages import RESIZED, STARTED, JobStatus
+from cpsched_papers.dn_dbes.messages import RESIZED, STARTED, JobReservation, JobStatus
+from cpsched_papers.profile import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -324,9 +324,15 @@ class Attempt:
 
     # --- what has come of it ---------------------------------------------------------------------
 
-    def reserved(self) -> dict[int, int]:
+    def reservations(self) -> tuple[JobReservation, ...]:
         """Return what an offer says of the forwarded jobs."""
-        return {number: self.starts.get(number, 0) for number in self._requests}
+        found = []
+        for number, request in self._requests.items():
+            units = self.starts.get(number, 0)
+            start = self._now if units else self.planned[number]
+            seconds = request.details.seconds_on(units or request.least)
+            found.append(JobReservation(number, units, start, min(start + seconds, MAX_TIME)))
+        return tuple(found)
 
     def changes(self) -> tuple[JobStatus, ...]:
         """Return what changes: jobs that shrink, that start, and that grow."""

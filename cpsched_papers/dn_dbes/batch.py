@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched_papers.dn_dbes.messages import ForwardedJob, OfferResponse
+from cpsched_papers.dn_dbes.messages import ForwardedJob, OfferResponse, RequestOffer
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,16 +44,17 @@ class BatchSide:
             for job in self.queue
         }
 
-    def request(self) -> list[ForwardedJob]:
-        """Return the first jobs, for which it asks for an offer."""
-        return [self._forwarded(job, 0) for job in self.queue[: self._settings.depth]]
+    def request(self) -> RequestOffer:
+        """Ask for an offer for the first jobs."""
+        jobs = self.queue[: self._settings.depth]
+        return RequestOffer(tuple(self._forwarded(job, 0) for job in jobs))
 
     def answer(self, offer: Offer) -> OfferResponse:
         """Map the queue to an offer, and accept it or not."""
         units = self._mapped(offer)
         accepted = self._decide(offer.attempt, units)
         jobs = tuple(self._forwarded(job, units[job.job]) for job in self.queue if job.job in units)
-        return OfferResponse(accepted, jobs)
+        return OfferResponse(offer.attempt, accepted, jobs)
 
     def _forwarded(self, job: WaitingJob, units: int) -> ForwardedJob:
         return ForwardedJob(job, units, self._least[job.job], job.units_max)
@@ -67,12 +68,13 @@ class BatchSide:
         Algorithm 1: what is reserved for now is taken as it is, other jobs are tried on what is
         idle. Of those that find nothing, as many are forwarded as the depth allows.
         """
+        reserved = {one.job: one.units for one in offer.reservations}
         units: dict[int, int] = {}
         idle, without = offer.idle, 0
         for job in self.queue:
-            number = offer.reserved.get(job.job, 0)
+            number = reserved.get(job.job, 0)
             if not number:
-                if job.job in offer.reserved:
+                if job.job in reserved:
                     self._relax(job)
                 number = self._fitting(job, idle)
                 idle -= number * job.slots

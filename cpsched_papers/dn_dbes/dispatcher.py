@@ -11,7 +11,13 @@ from cpsched.api.errors import check_least
 from cpsched.api.model import MAX_TIME, Decision, JobType, PlannedStarts
 from cpsched.api.model import columns as c
 from cpsched_papers.dn_dbes.actions import Agreed
-from cpsched_papers.dn_dbes.messages import Machine, Offer, StatusReport, UrgentJobResponse
+from cpsched_papers.dn_dbes.messages import (
+    Machine,
+    Offer,
+    Queue,
+    StatusReport,
+    UrgentJobResponse,
+)
 from cpsched_papers.dn_dbes.negotiation import Negotiation
 from cpsched_papers.dn_dbes.settings import NegotiationSettings, UrgentPolicy
 from cpsched_papers.dn_dbes.tables import Tables
@@ -92,7 +98,7 @@ class DnDbes(Dispatcher):
         self.priority_rule.reset(system)
         self.allocator.reset(system)
         self._tables.reset(system)
-        self.negotiation.waits_for_request = True
+        self.negotiation.transaction, self.negotiation.waits_for_request = 0, True
         self._forget()
 
     def ranking(self, view: View) -> IntArray:
@@ -126,8 +132,9 @@ class DnDbes(Dispatcher):
             return Decision(again_at=self._again_at(view))
         rows = self.ranking(view)
         machine = self._machine(view, rows, changed=changed, stepping=stepping)
+        queue = Queue(self._tables.waiting(view, rows))
         self._step, self._retry = view.now // self._period, -1
-        messages = self.negotiation.transact(machine, self._tables.waiting(view, rows))
+        messages = self.negotiation.transact(machine, queue)
         answers = [one for one in messages if isinstance(one, StatusReport | UrgentJobResponse)]
         jobs = [status for answer in answers for status in answer.jobs]
         done = Agreed(view, rows, self.allocator, jobs)
@@ -194,6 +201,7 @@ class DnDbes(Dispatcher):
             "slots": self._slots,
             "step": self._step,
             "retry": self._retry,
+            "transaction": self.negotiation.transaction,
             "waits_for_request": self.negotiation.waits_for_request,
         }
 
@@ -203,6 +211,7 @@ class DnDbes(Dispatcher):
         self._blocks = {int(running): int(job) for running, job in state["blocks"].tolist()}
         self._slots, self._step = int(state["slots"]), int(state["step"])
         self._retry = int(state["retry"])
+        self.negotiation.transaction = int(state["transaction"])
         self.negotiation.waits_for_request = bool(state["waits_for_request"])
 
 

@@ -1,5 +1,5 @@
 """
-What the two sides tell each other (Figure 4.2 of the thesis), and what the machine tells them.
+The messages between the two sides (Figure 4.2 of the thesis), and from the machine to them.
 
 All sizes are numbers of a job's identical units (the thesis' nodes). What a unit takes of the
 machine is counted in *slots*: one, where all units are alike. Times are seconds.
@@ -7,12 +7,11 @@ machine is counted in *slots*: one, where all units are alike. Times are seconds
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from cpsched.api.model import seconds_on
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+# --- jobs ----------------------------------------------------------------------------------------
 
 
 class WaitingJob(NamedTuple):
@@ -113,6 +112,15 @@ class RunningJob(NamedTuple):
     fixed: bool = False
 
 
+class JobReservation(NamedTuple):
+    """What an offer holds for a job: units from now on, or 0 units and a later start."""
+
+    job: int
+    units: int
+    start: int
+    end: int
+
+
 class JobStatus(NamedTuple):
     """
     The outcome of a job.
@@ -134,6 +142,14 @@ class JobStatus(NamedTuple):
 
 
 STARTED, RESIZED, SUSPENDED, KILLED = "started", "resized", "suspended", "killed"
+
+# --- from the machine ----------------------------------------------------------------------------
+
+
+class Queue(NamedTuple):
+    """To the batch side: the jobs that wait, in order of priority."""
+
+    jobs: tuple[WaitingJob, ...]
 
 
 class Machine(NamedTuple):
@@ -163,6 +179,15 @@ class Machine(NamedTuple):
     expands: bool = False
 
 
+# --- between the sides ---------------------------------------------------------------------------
+
+
+class RequestOffer(NamedTuple):
+    """Batch side to runtime side: jobs have arrived; make an offer, as good as you can for them."""
+
+    jobs: tuple[ForwardedJob, ...]
+
+
 class Offer(NamedTuple):
     """
     Runtime side to batch side.
@@ -170,31 +195,43 @@ class Offer(NamedTuple):
     Attributes
     ----------
     attempt
-        Counts the offers of a negotiation, from 1 on.
-    reserved
-        Units from now on for the jobs that were forwarded, by number; 0: none before later.
+        Counts the offers of a transaction, from 1 on.
+    reservations
+        For the jobs that were forwarded, in their order.
     idle
         Slots that are left beside these.
     """
 
     attempt: int
-    reserved: Mapping[int, int]
+    reservations: tuple[JobReservation, ...]
     idle: int
 
 
 class OfferResponse(NamedTuple):
-    """Batch side to runtime side: its jobs mapped to an offer, and whether that will do."""
+    """
+    Batch side to runtime side: its jobs mapped to an offer.
 
+    Attributes
+    ----------
+    attempt
+        That of the offer.
+    accepted
+        Whether the offer will do.
+    """
+
+    attempt: int
     accepted: bool
     jobs: tuple[ForwardedJob, ...]
 
 
 class StatusReport(NamedTuple):
     """
-    Runtime side to batch side: what it has done. It closes a negotiation.
+    Runtime side to batch side: what it has done. It closes a transaction.
 
     Attributes
     ----------
+    attempt
+        The attempt in which both accepted; 0 where there was no negotiation.
     jobs
         The jobs that have started or changed, shrunk ones first.
     dependencies
@@ -205,16 +242,36 @@ class StatusReport(NamedTuple):
         Slots left.
     """
 
+    attempt: int
     jobs: tuple[JobStatus, ...]
     dependencies: tuple[tuple[int, int], ...]
     planned: tuple[tuple[int, int], ...]
     idle: int
 
 
-class UrgentJobResponse(NamedTuple):
-    """Runtime side to batch side: those that made room for an urgent job, and the job; or none."""
+class UrgentJob(NamedTuple):
+    """Batch side to runtime side: start this job now."""
 
+    job: WaitingJob
+
+
+class UrgentJobResponse(NamedTuple):
+    """
+    Runtime side to batch side.
+
+    Attributes
+    ----------
+    units
+        What the job has been started with; 0: there is no room.
+    jobs
+        The job, and those that made room for it.
+    """
+
+    job: int
+    units: int
     jobs: tuple[JobStatus, ...]
 
 
-Message: TypeAlias = Offer | OfferResponse | StatusReport | UrgentJobResponse
+FromBatch: TypeAlias = RequestOffer | OfferResponse | UrgentJob
+FromRuntime: TypeAlias = Offer | StatusReport | UrgentJobResponse
+Message: TypeAlias = Machine | Queue | FromBatch | FromRuntime

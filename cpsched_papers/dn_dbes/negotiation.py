@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from cpsched_papers.dn_dbes.batch import BatchSide
-from cpsched_papers.dn_dbes.messages import Offer, StatusReport
+from cpsched_papers.dn_dbes.messages import Machine, Message, Offer, Queue, UrgentJob
 from cpsched_papers.dn_dbes.runtime import RuntimeSide
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from cpsched_papers.dn_dbes.messages import Machine, Message, WaitingJob
+    from cpsched_papers.dn_dbes.messages import StatusReport
     from cpsched_papers.dn_dbes.settings import NegotiationSettings
+
+#: Is told a second, the number of a transaction, and all its messages.
+Listener = Callable[[int, int, list[Message]], object]
 
 
 class Negotiation:
@@ -21,35 +23,52 @@ class Negotiation:
 
     Attributes
     ----------
+    settings
+        Of all negotiations.
+    listener
+        Is told every transaction; None: nobody.
+    transaction
+        The number of the last one.
     waits_for_request
         Whether the queue was empty when the runtime side made its last offer: until the batch
         side asks for one, it makes no others.
     """
 
     def __init__(self, settings: NegotiationSettings) -> None:
+        self.settings = settings
+        self.listener: Listener | None = None
+        self.transaction = 0
         self.waits_for_request = True
         self._batch, self._runtime = BatchSide(settings), RuntimeSide(settings)
 
-    def transact(self, machine: Machine, queue: Sequence[WaitingJob]) -> list[Message]:
-        """Return all that both sides say; the jobs are in order of priority."""
+    def transact(self, machine: Machine, queue: Queue) -> list[Message]:
+        """Carry out a transaction, and return all messages of it in order."""
+        self.transaction += 1
+        messages: list[Message] = [machine, queue]
         self._runtime.begin(machine)
-        self._batch.begin(job for job in queue if not job.urgent)
-        if machine.offers:
-            return self._agreed(self._runtime.offer(()))
-        if machine.expands:
-            return [self._runtime.expand()]
-        messages: list[Message] = [self._runtime.start_urgent(job) for job in queue if job.urgent]
-        if self._batch.queue:
-            messages += self._agreed(self._runtime.offer(self._batch.request()))
+        self._batch.begin(job for job in queue.jobs if not job.urgent)
+        if machine.expands and not machine.offers:
+            messages.append(self._runtime.expand())
+        elif machine.offers:
+            self._agree(self._runtime.offer(()), messages)
+        else:
+            for job in queue.jobs:
+                if job.urgent:
+                    messages += [UrgentJob(job), self._runtime.start_urgent(job)]
+            if self._batch.queue:
+                request = self._batch.request()
+                messages.append(request)
+                self._agree(self._runtime.offer(request.jobs), messages)
+        if self.listener is not None:
+            self.listener(machine.now, self.transaction, messages)
         return messages
 
-    def _agreed(self, offer: Offer) -> list[Message]:
+    def _agree(self, offer: Offer, messages: list[Message]) -> None:
         """Let both sides answer each other until what was offered is done."""
         said: Offer | StatusReport = offer
-        messages: list[Message] = [said]
+        messages.append(said)
         while isinstance(said, Offer):
             answer = self._batch.answer(said)
             said = self._runtime.answer(answer)
             messages += [answer, said]
             self.waits_for_request = not answer.jobs
-        return messages

@@ -77,7 +77,7 @@ class RuntimeSide:
                     idle += (one.units if shrunk is None else shrunk.units) * one.slots
                     changed[one.job] = JobStatus(one.job, state, 0, now)
         if idle < needed:
-            return UrgentJobResponse(())
+            return UrgentJobResponse(job.job, 0, ())
         units = min(wanted, idle) // job.slots
         end = now + job.seconds_on(units)
         started = JobStatus(job.job, STARTED, units, end)
@@ -89,13 +89,13 @@ class RuntimeSide:
             )
         )
         self._machine = machine._replace(idle=idle - units * job.slots, running=tuple(left))
-        return UrgentJobResponse((*changed.values(), started))
+        return UrgentJobResponse(job.job, units, (*changed.values(), started))
 
     def expand(self) -> StatusReport:
         """Transform the running jobs for their own good."""
         attempt = self._try(1)
         attempt.favour_what_blocks()
-        return _done(attempt)
+        return self._done(attempt, 0)
 
     def offer(self, jobs: Sequence[ForwardedJob]) -> Offer:
         """Make the next offer."""
@@ -103,7 +103,7 @@ class RuntimeSide:
         attempt = self._try(self._attempt)
         if jobs:
             attempt.schedule(jobs)
-        return Offer(self._attempt, attempt.reserved(), attempt.idle)
+        return Offer(self._attempt, attempt.reservations(), attempt.idle)
 
     def answer(self, response: OfferResponse) -> Offer | StatusReport:
         """Do what the last offer was, if that suits both; else make the next one."""
@@ -112,7 +112,7 @@ class RuntimeSide:
             attempt = self._try(self._attempt)
             attempt.schedule(response.jobs)
             if self._suits(attempt, len(response.jobs)):
-                return _done(attempt)
+                return self._done(attempt, self._attempt)
         return self.offer(response.jobs)
 
     def _try(self, number: int) -> Attempt:
@@ -135,12 +135,13 @@ class RuntimeSide:
             return False
         return True
 
-
-def _done(attempt: Attempt) -> StatusReport:
-    """Carry an attempt out; what is idle after it is shared among the running jobs."""
-    attempt.share_idle()
-    planned = tuple(attempt.planned.items())
-    return StatusReport(attempt.changes(), attempt.dependencies(), planned, attempt.idle)
+    def _done(self, attempt: Attempt, number: int) -> StatusReport:
+        """Carry an attempt out; what is idle after it is shared among the running jobs."""
+        attempt.share_idle()
+        planned = tuple(attempt.planned.items())
+        return StatusReport(
+            number, attempt.changes(), attempt.dependencies(), planned, attempt.idle
+        )
 
 
 def _leaving(others: list[RunningJob], policy: str) -> Iterable[tuple[str, list[RunningJob]]]:

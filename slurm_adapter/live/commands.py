@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -128,7 +127,6 @@ def run_command(
         ),
     ] = 2,
     seed: Seed = 0,
-    as_json: AsJson = False,
 ) -> None:
     """Schedule the held jobs of a live Slurm that are marked for it, until SIGTERM or Ctrl-C."""
     from slurm_adapter.live.engine import Engine, Filter, Limits
@@ -139,7 +137,7 @@ def run_command(
 
     def say(line: str) -> None:
         """Print a line with the time, unbuffered, because the output may be a pipe."""
-        echo(f"{time.strftime('%H:%M:%S')} {escaped(line)}", err=as_json)
+        echo(f"{time.strftime('%H:%M:%S')} {escaped(line)}")
         sys.stdout.flush()
 
     engine = Engine(
@@ -158,8 +156,6 @@ def run_command(
                 engine.run(stop)
         finally:
             say(_summary(engine.counts))
-            if as_json:
-                print_json("slurm.run", _as_data(engine.counts))
 
 
 @contextmanager
@@ -175,16 +171,9 @@ def stopped_by_signals() -> Iterator[threading.Event]:
             signal.signal(sign, handler)
 
 
-def _as_data(counts: Counts) -> dict[str, Any]:
-    """Return what a loop has done as plain JSON types."""
-    told = {"schema": "cpsched.slurm.run/2", **asdict(counts)}
-    latencies = sorted(told.pop("latencies"))
-    return {**told, "median_s_to_run": latencies[len(latencies) // 2] if latencies else None}
-
-
 def _summary(counts: Counts) -> str:
-    median = _as_data(counts)["median_s_to_run"]
-    shown = "" if median is None else f", median {median:.1f} s to run"
+    took = sorted(counts.latencies)
+    shown = f", median {took[len(took) // 2]:.1f} s to run" if took else ""
     return (
         f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} ordered to start,"
         f" {counts.ran} seen running{shown}, {counts.wrong} on wrong nodes,"

@@ -1,8 +1,8 @@
 r"""
-Slurm's accounting: ``sacct --parsable2`` (or ``--parsable``), plain or gzip.
+Slurm's accounting: ``sacct --parsable2`` (or ``--parsable``, ``--json``), plain or gzip.
 
 ``docs/reference/slurm-logs.md`` says what becomes of each column; the forms in which it may come
-are those of :mod:`slurm_adapter.sacct.lines`.
+are those of :mod:`slurm_adapter.sacct.lines` and :mod:`slurm_adapter.sacct.as_json`.
 
 Tasks of arrays (``123_4``) and components of heterogeneous jobs (``123+0``) are jobs of their own;
 ``123_[5-9]``, tasks that never started, is as many. Further attempts of a job that was queued again
@@ -34,6 +34,7 @@ from typing import TYPE_CHECKING
 from cpsched.api.errors import TraceError
 from cpsched.api.logs import Jobs, LogTooLargeError, NotAJobError
 from cpsched.api.model import MISSING
+from slurm_adapter.sacct.as_json import is_json, json_rows
 from slurm_adapter.sacct.job import job_of
 from slurm_adapter.sacct.lines import JOB_ID, Lines, is_first_line
 from slurm_adapter.sacct.request import Shapes
@@ -58,13 +59,13 @@ class Sacct:
     """Output of Slurm's ``sacct``; see the module for what a line becomes."""
 
     name = "sacct"
-    summary = "Slurm accounting: sacct --parsable2, plain or gzip"
+    summary = "Slurm accounting: sacct --parsable2 or --json, plain or gzip"
     suffixes = (".sacct",)
     write = staticmethod(write)
 
     def matches(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
         """Tell whether a file starts as sacct's output does, with its header or without."""
-        return is_first_line(head)
+        return is_json(head) or is_first_line(head)
 
     def read(self, path: Path, *, skip_bad_lines: bool = False) -> Workload:
         """
@@ -102,7 +103,7 @@ class _Reading:
         """Read the file."""
         lines = Lines(self.path, self.jobs.bad)
         # sacct prints the steps of a job right after it.
-        for _, group in groupby(lines.rows(), key=_without_step):
+        for _, group in groupby(json_rows(self.path) or lines.rows(), key=_without_step):
             found = list(group)
             steps = [row for row in found if row.is_step]
             if len(steps) == len(found):

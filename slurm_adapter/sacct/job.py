@@ -208,6 +208,7 @@ def _array_limit(row: Row, asked: Mapping[str, str]) -> int:
     """Return how many tasks of an array may run at once, 0 for any number."""
     match = _TASKS_AT_ONCE.search(row.job_id)
     text = match[1] if match else asked.get("array", "").partition("%")[2]
+    text = row.values.get("arraytasklimit") or text
     return row.place.parse(whole, "SubmitLine --array", text) if text else 0
 
 

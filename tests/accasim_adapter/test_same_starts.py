@@ -20,13 +20,7 @@ from cpsched.model.workload import Workload
 pytestmark = [needs_accasim, pytest.mark.slow]
 
 DISPATCHERS = (
-    "fifo",
-    "sjf",
-    "prb",
-    "easy",
-    "conservative",
-    "cph:limit=0.0002",
-    "rollout",
+    *("fifo", "sjf", "prb", "easy", "conservative", "cph:limit=0.0002", "rollout"),
     "easy:priority=urgency",
 )
 HISTORY, LAST = "user-history", "last:count=2"
@@ -38,29 +32,15 @@ def test_every_job_of_a_small_log_starts_at_the_same_second(small, machine_file,
 
     With predictors inside our dispatcher, as additional data beside it, and beside AccaSim's SJF.
     """
-    log = small(generated())
+    log = small(generated(120))
     system = {"system": str(machine_file), "again": True}
+    backfill, theirs = "easy:backfill=sjf", "accasim:ShortestJobFirst"
     cases = [
         *(({"name": name, **system}, (name,)) for name in DISPATCHERS),
-        *(
-            ({"name": name, **more}, (here, predictor))
-            for name, more, here, predictor in (
-                (
-                    "easy:backfill=sjf",
-                    {**system, "predictor": HISTORY},
-                    "easy:backfill=sjf",
-                    HISTORY,
-                ),
-                (
-                    "easy:backfill=sjf",
-                    {**system, "additional": HISTORY},
-                    "easy:backfill=sjf",
-                    HISTORY,
-                ),
-                ("rollout", {**system, "additional": LAST}, "rollout", LAST),
-                ("accasim:ShortestJobFirst", {"again": True, "additional": LAST}, "sjf", LAST),
-            )
-        ),
+        ({"name": backfill, **system, "predictor": HISTORY}, (backfill, HISTORY)),
+        ({"name": backfill, **system, "additional": HISTORY}, (backfill, HISTORY)),
+        ({"name": "rollout", **system, "additional": LAST}, ("rollout", LAST)),
+        ({"name": theirs, "again": True, "additional": LAST}, ("sjf", LAST)),
     ]
     # Two jobs want the whole machine at second 5; the first takes no time. The next event is at 90.
     no_time = small(
@@ -105,8 +85,8 @@ def test_every_job_of_real_logs_starts_at_the_same_second(shared, tmp_path):
     ]
     hpc2n = [{"name": name} for name in ("prb", "easy", "conservative", "rollout")]
     tasks = [
-        (shared / "traces" / "eurora-2014.ext.csv.gz", "eurora", 1200, eurora),
-        (shared / "traces" / "HPC2N-2002-2.2-cln.swf.gz", machine, 1500, hpc2n),
+        (shared / "traces" / "eurora-2014.ext.csv.gz", "eurora", 600, eurora),
+        (shared / "traces" / "HPC2N-2002-2.2-cln.swf.gz", machine, 800, hpc2n),
     ]
     found = accasim_starts(tasks, tmp_path / "out")
     for (log, system, first, dispatchers), by_dispatcher in zip(tasks, found, strict=True):

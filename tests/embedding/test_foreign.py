@@ -142,9 +142,8 @@ def stranger(tmp_path_factory):
 def test_it_passes_the_check_suite(stranger):
     """All that it registers, with one call."""
     check = "from cpsched.checks.plug_ins import check_plug_ins; check_plug_ins('stranger')"
-    assert stranger("-c", check) == ""
-    check = "from predictors.checks import check_predictor; check_predictor(Half)"
-    assert stranger("-c", f"from stranger import Half; {check}") == ""
+    own = "from predictors.checks import check_predictor; from stranger import Half"
+    assert stranger("-c", f"{check}; {own}; check_predictor(Half)") == ""
 
 
 def test_its_command_stands_among_the_others(stranger):

@@ -277,18 +277,6 @@ def test_a_study_file_can_say_the_same(folder):
     assert carry_out(own, folder / "out").kept == 2
 
 
-def test_a_baseline_may_be_of_another_system(folder):
-    (folder / "more.toml").write_text(SYSTEM.replace("count = 2", "count = 4"))
-    wanted = study(
-        folder,
-        systems=["site.toml", "more.toml"],
-        baseline={"dispatcher": "easy", "system": "site"},
-    )
-    carry_out(wanted, folder / "out")
-    rows = make_tables(folder / "out").differences.rows()
-    assert {(row["system"], row["base_system"]) for row in rows} == {("more", "site")}
-
-
 def test_two_scenarios_of_one_name_are_refused(folder):
     two = [scenario("x: drop user=u1"), scenario("x: drop user=u2")]
     with pytest.raises(ConfigError, match="two scenarios have this name"):

@@ -25,13 +25,13 @@ GOOD = {
 }
 
 
-def lines(*rows, end=""):
+def lines(*rows):
     """Return sacct output with the columns of ``GOOD``; each row says what differs."""
     names = list(GOOD)
     for row in rows:
         names += [name for name in row if name not in names]
     table = [names, *([{**GOOD, **row}.get(name, "") for name in names] for row in rows)]
-    return "".join("|".join(cells) + end + "\n" for cells in table)
+    return "".join("|".join(cells) + "\n" for cells in table)
 
 
 def test_a_job_is_its_cores_on_its_nodes(logs):
@@ -97,12 +97,6 @@ def test_columns_of_older_slurms_are_read(logs):
     done, again, failed = Status.COMPLETED, Status.PREEMPTED, Status.FAILED
     assert workload.status.tolist() == [done, done, done, again, failed]
     assert workload.set_aside == (("step without its job", 1),)
-
-
-def test_both_kinds_of_parsable_output_are_read(log, differences):
-    plain, closed = log("a.sacct", lines({}, {"JobID": "8"})), log("b.sacct", "")
-    closed.write_text(lines({}, {"JobID": "8"}, end="|"))
-    assert differences(traces.read(plain), traces.read(closed)) == ["title"]
 
 
 def request(**row):
@@ -414,3 +408,68 @@ def test_preemption_in_a_real_slurm_is_read(logs):
 def test_a_job_has_the_gpus_that_it_asked_for(row, gpus):
     found = request(**row, AllocTRES="cpu=16,gres/gpu=4,node=1")
     assert found.per_node == ({"gpu": gpus} if gpus else {})
+
+
+def test_its_json_tells_the_same(logs):
+    """What JSON of 22.05 lacks is the command, so that some is known from Eligible alone."""
+    told = traces.read(logs / "slurm-22.05.8.json")
+    text = traces.read(logs / "slurm-22.05.8.sacct")
+    rows = [text.job_id.tolist().index(name) for name in told.job_id.tolist()]
+    assert len(rows) == 19
+    for column in ("runtime", "requested_time", "units", "nodes_min", "status", "cancel"):
+        assert getattr(told, column).tolist() == getattr(text, column)[rows].tolist(), column
+    for column in ("user", "group", "partition", "name", "qos", "licenses", "array"):
+        known = getattr(text, column).decode()
+        assert getattr(told, column).decode() == [known[row] for row in rows], column
+    assert told.set_aside == (("still waiting", 1),)
+
+
+def test_json_of_later_releases_is_read(log):
+    """Numbers are objects, states lists, and the command is there."""
+    text = """{"jobs": [{
+      "account": "phys", "allocation_nodes": 2,
+      "array": {"job_id": 7, "limits": {"max": {"running": {"tasks": 3}}}, "task": "",
+                "task_id": {"set": true, "infinite": false, "number": 4}},
+      "association": {"account": "phys", "user": "ann"}, "constraints": "ib",
+      "time": {"elapsed": 60, "eligible": 1709287200, "end": 1709287270, "start": 1709287210,
+               "submission": 1709287200, "limit": {"set": true, "infinite": false, "number": 30}},
+      "flags": ["STARTED_ON_BACKFILL"], "het": {"job_id": 0, "job_offset": {"set": false}},
+      "job_id": 12, "name": "mpi", "partition": "cpu", "qos": "high", "licenses": "matlab:2",
+      "reservation": {"id": 0, "name": ""}, "state": {"current": ["COMPLETED"], "reason": "None"},
+      "submit_line": "sbatch --nice=7 -p cpu,gpu job.sh",
+      "tres": {"allocated": [{"type": "cpu", "name": "", "count": 8}, {"type": "mem", "count": 8000},
+                             {"type": "node", "count": 2},
+                             {"type": "gres", "name": "gpu:a100", "count": 4}], "requested": []}
+    }, {"job_id": 13, "het": {"job_id": 13, "job_offset": {"set": true, "number": 1}},
+      "time": {"elapsed": 0, "end": 1709287290, "start": 0, "submission": 1709287200,
+               "eligible": 1709287200, "limit": {"set": false, "infinite": true, "number": 0}},
+      "state": {"current": ["CANCELLED"]}, "user": "bob", "required": {"CPUs": 1},
+      "tres": {"requested": [{"type": "cpu", "count": 1}, {"type": "node", "count": 1}]}}],
+      "meta": {"slurm": {"release": "24.05"}}}"""
+    workload = traces.read(log("a.json", text))
+    assert workload.job_id.tolist() == ["7_4", "13+1"]
+    assert workload.units.tolist() == [8, 1]
+    assert workload.requested_time.tolist() == [1800, MISSING]
+    assert (workload.resources, workload.per_node[0].tolist()) == (
+        *(("core", "gpu", "mem"), [0, 2, 4_096_000]),
+    )
+    assert (workload.array_limit.tolist(), workload.nice.tolist()) == ([3, 0], [7, 0])
+    assert workload.queue.decode() == ["cpu,gpu", None]
+    assert (workload.user.decode(), workload.qos.decode()) == (["ann", "bob"], ["high", None])
+    assert workload.cancel.tolist() == [MISSING, 90]
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"jobs": [', "is not JSON: it ends or breaks after 0 jobs"),
+        ('{"jobs": [{"job_id": 5, "time"', r"is not JSON \(.*\(jobs\[0\]\)"),
+        ('{"jobs": [' + '{"time":' * 100_000, "is not JSON"),
+        ('{"jobs": 5}', "has no list of jobs"),
+        ('{"jobs": [{"job_id": 5}]}', "use sacct --json"),
+        ('{"jobs": [{"job_id": 5, "time": {}, "state": "DANCING"}]}', r"Slurm job \(jobs\[0\]\)"),
+    ],
+)
+def test_json_that_is_something_else_is_one_line(log, text, message):
+    with pytest.raises(TraceError, match=message):
+        traces.read(log("a.json", text))

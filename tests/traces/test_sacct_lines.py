@@ -93,10 +93,9 @@ def test_headers_of_joined_exports_are_read_once(log):
     assert ("Set aside", "repeated line: 0.1 core-hours; 7") in workload.header
 
 
-@pytest.mark.parametrize("text", [f"{ROW}\n", '{"jobs": []}'])
-def test_a_header_is_needed(log, text):
+def test_a_header_is_needed(log):
     with pytest.raises(TraceError, match="is not a header of sacct --parsable2"):
-        traces.read(log("a.txt", text), format="sacct")
+        traces.read(log("a.txt", f"{ROW}\n"), format="sacct")
 
 
 def test_comments_before_the_header_are_passed_over(log, differences):

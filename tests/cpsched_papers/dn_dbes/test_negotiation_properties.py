@@ -10,6 +10,7 @@ from cpsched_papers.dn_dbes.messages import (
     Machine,
     Offer,
     OfferResponse,
+    Queue,
     RunningJob,
     StatusReport,
     UrgentJobResponse,
@@ -86,7 +87,7 @@ def transactions(draw):
         urgent=draw(st.sampled_from([*UrgentPolicy])),
     )
     machine = Machine(0, idle + used, idle, running, offers, shrinks, expands)
-    return settings, machine, jobs
+    return settings, machine, Queue(jobs)
 
 
 def outcome(settings, machine, queue):
@@ -112,7 +113,7 @@ def test_sizes_keep_their_bounds_and_fit(drawn):
     messages, statuses = outcome(settings, machine, queue)
     assert len({status.job for status in statuses}) == len(statuses)
     running = {job.job: job for job in machine.running}
-    waiting = {job.job: job for job in queue}
+    waiting = {job.job: job for job in queue.jobs}
     used = {job.job: job.units * job.slots for job in machine.running}
     for status in statuses:
         job = running.get(status.job) or waiting[status.job]
@@ -134,11 +135,11 @@ def test_agreement_within_the_limit(drawn):
     settings, machine, queue = drawn
     messages, _ = outcome(settings, machine, queue)
     offers = [one.attempt for one in messages if isinstance(one, Offer)]
-    answers = [one for one in messages if isinstance(one, OfferResponse)]
-    assert offers == list(range(1, len(answers) + 1))
+    answers = [one.attempt for one in messages if isinstance(one, OfferResponse)]
+    assert offers == answers == list(range(1, len(offers) + 1))
     assert len(offers) <= settings.attempts
     reports = [one for one in messages if isinstance(one, StatusReport)]
-    asked = machine.offers or machine.expands or any(not job.urgent for job in queue)
+    asked = machine.offers or machine.expands or any(not job.urgent for job in queue.jobs)
     assert len(reports) == int(asked)
 
 
@@ -147,7 +148,7 @@ def test_an_urgent_job_starts_whenever_room_can_be_made(drawn):
     """By shrinking alone, or as far as the policy goes: the first one, with at least its minimum."""
     settings, machine, queue = drawn
     messages, _ = outcome(settings, machine, queue)
-    job = next((job for job in queue if job.urgent), None)
+    job = next((job for job in queue.jobs if job.urgent), None)
     if job is None:
         return
     room = machine.idle
@@ -159,10 +160,9 @@ def test_an_urgent_job_starts_whenever_room_can_be_made(drawn):
         )
         room += (other.units - (0 if leaves else other.units_min)) * other.slots
     response = next(one for one in messages if isinstance(one, UrgentJobResponse))
-    assert bool(response.jobs) == (room >= job.units_min * job.slots)
-    if response.jobs:
-        assert response.jobs[-1].job == job.job
-        assert response.jobs[-1].units <= max(job.preferred, job.units_min)
+    assert response.job == job.job
+    assert bool(response.units) == (room >= job.units_min * job.slots)
+    assert response.units <= max(job.preferred, job.units_min)
 
 
 @given(transactions())
@@ -177,12 +177,12 @@ def test_equal_transactions_are_equal(drawn):
 def test_the_first_job_is_not_delayed(drawn):
     """By those that start, on what is idle or what others give: running jobs end, then it starts."""
     settings, machine, queue = drawn
-    jobs = tuple(job for job in queue if not job.urgent)
+    jobs = tuple(job for job in queue.jobs if not job.urgent)
     if not jobs or machine.shrinks or machine.expands:
         return
     # With one attempt, so that it asks for its minimum at once.
     settings, machine = replace(settings, attempts=1), machine._replace(offers=False)
-    messages, _ = outcome(settings, machine, jobs)
+    messages, _ = outcome(settings, machine, Queue(jobs))
     needed, free = jobs[0].units_min * jobs[0].slots, machine.idle
     due = 0 if free >= needed else MAX_TIME
     for job in sorted(machine.running, key=lambda job: job.end):
