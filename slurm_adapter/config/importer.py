@@ -69,7 +69,6 @@ class Site:
     """
 
     name: str
-    machine: Machine
     system: System
     policy: Policy
     texts: dict[str, str]
@@ -109,29 +108,18 @@ def read_site(files: Files, name: str | None = None) -> Site:
         for one, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic"))
         if not conf.text(one)
     ]
-
-    def made(topology: Path | None) -> Site:
-        texts = _texts(machine, imported.policy, name, topology)
-        system, policy = _checked(name, texts)
-        return Site(
-            name=name,
-            machine=machine,
-            system=system,
-            policy=policy,
-            texts=texts,
-            gaps=gaps,
-            notes=notes,
-        )
-
     topology = files.topology or _topology(conf, files, gaps)
+    texts = _texts(machine, imported.policy, name, topology)
     try:
-        return made(topology)
+        system, policy = _checked(name, texts)
     except ConfigError as error:
         # Slurm accepts files that lack nodes, or that name nodes that do not exist yet.
         if topology is None or files.topology or not str(error).startswith(topology.name):
             raise
         gaps.append(Gap(str(error), "no topology"))
-        return made(None)
+        texts = _texts(machine, imported.policy, name, None)
+        system, policy = _checked(name, texts)
+    return Site(name=name, system=system, policy=policy, texts=texts, gaps=gaps, notes=notes)
 
 
 def _texts(machine: Machine, policy: Policy, name: str, topology: Path | None) -> dict[str, str]:

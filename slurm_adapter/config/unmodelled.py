@@ -38,11 +38,9 @@ def of_site(machine: Machine, imported: Imported) -> list[Gap]:
     """Return what of a configuration is not modelled."""
     conf = machine.conf
     gaps = [*_of_parameters(conf, imported), *_of_partitions(conf), *_of_nodes(machine)]
-    for what, names in imported.undescribed.items():
-        instead = "counted here; others that use the server are not seen"
-        if what == "QOS":
-            instead = "without limits and priority: they are named, but not described (--qos)"
-        gaps.append(Gap(f"{what} {_few(names)}", instead))
+    if imported.undescribed:
+        instead = "without limits and priority: they are named, but not described (--qos)"
+        gaps.append(Gap(f"QOS {_few(imported.undescribed)}", instead))
     return gaps
 
 

@@ -227,24 +227,20 @@ def _layout(first: str, place: Place) -> Layout:
     """Return how the columns that a header names are on a line."""
     found = _header(first)
     if found is None:
-        raise place.error(
-            "is not a header of sacct --parsable2 (JobID|JobName|...; neither --noheader nor"
-            " --json is read)"
-        )
+        raise place.error("is not a header of sacct --parsable2, such as JobID|JobName|...")
     if found[1] == ",":
         raise place.error("has commas between columns, as within them: use sacct --parsable2")
-    layout = Layout(*found)
-    check_header(layout.names, place)
+    check_header(found[0], place)
     missing = [
         needed
         for needed in _NEEDED
-        if not any(name in layout.names for name in needed.lower().split(" or "))
+        if not any(name in found[0] for name in needed.lower().split(" or "))
     ]
     if missing:
-        hint = did_you_mean(missing[0].lower(), layout.names) if len(missing) == 1 else ""
+        hint = did_you_mean(missing[0].lower(), found[0]) if len(missing) == 1 else ""
         raise place.error(
             f"the header has no column {', and no '.join(missing)};"
             f" docs/guides/slurm-logs.md has the command{hint and '.'}"
             f"{hint.replace('Did you mean', 'Is it called')}"
         )
-    return layout
+    return Layout(*found)

@@ -125,7 +125,6 @@ def test_what_is_not_modelled_is_named(campus):
         "OverSubscribe=FORCE of teach",
         "1 node down or drained: cn040",
         "resources that are not used up (no_consume): nvme",
-        "licences comsol@lic1",
     ]
     assert campus.notes == []
 
