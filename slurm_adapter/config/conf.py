@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError
 from cpsched.api.tools import node_lists
-from slurm_adapter.config.lines import Entry, Value, logical_lines, pairs, read_text, said
+from slurm_adapter.config.lines import Entry, Value, logical_lines, pairs, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -52,7 +52,8 @@ class Conf:
 
     def text(self, name: str, default: str = "") -> str:
         """Return a parameter, or the default if it is missing or ``(null)``."""
-        return said(self.parameters, name, default)
+        value = self.parameters.get(name.lower())
+        return default if value is None or value.text in Entry.nothing else value.text
 
     def words(self, name: str) -> list[str]:
         """Return the comma-separated words of a parameter."""

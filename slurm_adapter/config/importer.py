@@ -23,7 +23,6 @@ from slurm_adapter.dispatch.parameters import PARAMETERS
 if TYPE_CHECKING:
     from cpsched.api.model import System
     from slurm_adapter.config.conf import Conf
-    from slurm_adapter.config.unmodelled import Job
     from slurm_adapter.dispatch.policy import Policy
 
 
@@ -70,7 +69,6 @@ class Site:
     """
 
     name: str
-    machine: Machine
     system: System
     policy: Policy
     texts: dict[str, str]
@@ -78,14 +76,7 @@ class Site:
     notes: list[str] = field(default_factory=list)
 
     def write(self, folder: Path, *, overwrite: bool) -> list[Path]:
-        """
-        Write the files; return their paths.
-
-        Raises
-        ------
-        ConfigError
-            If the folder cannot be made, or a file exists already.
-        """
+        """Write the files; return their paths."""
         try:
             folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -117,29 +108,18 @@ def read_site(files: Files, name: str | None = None) -> Site:
         for one, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic"))
         if not conf.text(one)
     ]
-
-    def made(topology: Path | None) -> Site:
-        texts = _texts(machine, imported.policy, name, topology)
-        system, policy = _checked(name, texts)
-        return Site(
-            name=name,
-            machine=machine,
-            system=system,
-            policy=policy,
-            texts=texts,
-            gaps=gaps,
-            notes=notes,
-        )
-
     topology = files.topology or _topology(conf, files, gaps)
+    texts = _texts(machine, imported.policy, name, topology)
     try:
-        return made(topology)
+        system, policy = _checked(name, texts)
     except ConfigError as error:
         # Slurm accepts files that lack nodes, or that name nodes that do not exist yet.
         if topology is None or files.topology or not str(error).startswith(topology.name):
             raise
-        gaps.append(Gap(str(error), "no topology", _is_wide))
-        return made(None)
+        gaps.append(Gap(str(error), "no topology"))
+        texts = _texts(machine, imported.policy, name, None)
+        system, policy = _checked(name, texts)
+    return Site(name=name, system=system, policy=policy, texts=texts, gaps=gaps, notes=notes)
 
 
 def _texts(machine: Machine, policy: Policy, name: str, topology: Path | None) -> dict[str, str]:
@@ -154,10 +134,6 @@ def _texts(machine: Machine, policy: Policy, name: str, topology: Path | None) -
     }
 
 
-def _is_wide(job: Job) -> bool:
-    return job.text("nnodes") not in ("", "0", "1")
-
-
 def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     plugin = conf.text("TopologyPlugin").lower()
     if plugin in ("", "topology/none", "topology/default", "topology/flat"):
@@ -166,7 +142,7 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     if path is not None and path.is_file():
         return path
     instead = "no topology: no topology.conf was found (--topology)"
-    gaps.append(Gap(f"TopologyPlugin={plugin}", instead, _is_wide))
+    gaps.append(Gap(f"TopologyPlugin={plugin}", instead))
     return None
 
 

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from slurm_adapter.dispatch.policy import Key
 
 T = TypeVar("T")
-_NOTHING = ("(null)", "N/A", "")
 #: Slurm's units of counts.
 UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _PAIR = re.compile(r'([A-Za-z_][\w./-]*?)\s*[-+*/]?=[ \t]*(?:"([^"]*)"|(\S*))(?=\s|$)')
@@ -72,11 +71,12 @@ class Entry:
     name: Value
     values: Mapping[str, Value] = field(default_factory=dict)
     #: Texts that say nothing.
-    nothing: ClassVar[tuple[str, ...]] = _NOTHING
+    nothing: ClassVar[tuple[str, ...]] = ("(null)", "N/A", "")
 
     def text(self, key: str, default: str = "") -> str:
         """Return a value, or the default if it is missing or ``(null)``."""
-        return said(self.values, key, default, self.nothing)
+        value = self.values.get(key.lower())
+        return default if value is None or value.text in self.nothing else value.text
 
     def number(self, key: str, default: int) -> int:
         """Return a whole number from 0 on; Slurm allows units of 1024 (``K``, ``M``, ``G``)."""
@@ -98,17 +98,6 @@ class Entry:
     def hosts(self, key: str | None = None) -> tuple[str, ...]:
         """Return the names that a list of hosts stands for."""
         return hosts(self.name if key is None else self.values[key.lower()])
-
-
-def said(
-    values: Mapping[str, Value],
-    key: str,
-    default: str = "",
-    nothing: tuple[str, ...] = _NOTHING,
-) -> str:
-    """Return the text of a key, or the default if it is missing or says nothing."""
-    value = values.get(key.lower())
-    return default if value is None or value.text in nothing else value.text
 
 
 def hosts(value: Value) -> tuple[str, ...]:

@@ -12,21 +12,48 @@ from cpsched.api.errors import ConfigError
 from cpsched.api.fields import minutes
 from cpsched.api.machines import compress, natural
 from slurm_adapter.config.conf import partition_nodes
-from slurm_adapter.config.gres import read_gres
+from slurm_adapter.config.lines import UNITS
 from slurm_adapter.dispatch.values import clock, toml_table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from slurm_adapter.config.conf import Conf
-    from slurm_adapter.config.gres import Gres
-    from slurm_adapter.config.lines import Entry
+    from slurm_adapter.config.lines import Entry, Value
 
 #: What slurm.conf means by no limit of time, in seconds: backfill plans with a year.
 _YEAR = 365 * 86400
 _NO_LIMIT = ("UNLIMITED", "INFINITE", "NONE", "-1", "4294967295")
 #: States in slurm.conf of nodes that are not there yet.
 _FUTURE = "FUTURE"
+#: ``gpu``, ``gpu:4``, ``gpu:a100:4(S:0-1)``, ``bandwidth:lustre:no_consume:4G``.
+_GRES = re.compile(
+    r"([A-Za-z][\w.+/-]*)(?::([A-Za-z][\w.+/-]*))?(:no_consume)?(?::([0-9]+)([KMGT]?))?(?:\([^)]*\))?",
+    re.IGNORECASE,
+)
+#: A file or files in a row.
+_BETWEEN = re.compile(r",(?![^(\[]*[)\]])")
+
+
+@dataclass(frozen=True, slots=True)
+class Gres:
+    """
+    Some of a node's resources.
+
+    Attributes
+    ----------
+    name, type
+        ``gpu`` and ``a100``; ``type`` is '' if none is given.
+    count
+        How many.
+    consumed
+        Whether jobs use them up (not ``no_consume``).
+    """
+
+    name: str
+    type: str
+    count: int
+    consumed: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +188,21 @@ def _node(entry: Entry, name: str, counts: _Counts) -> Node:
         weight=entry.number("Weight", 1),
         state=entry.text("State").upper(),
     )
+
+
+def read_gres(value: Value) -> tuple[Gres, ...]:
+    """Return what ``Gres=`` of a node lists."""
+    found = []
+    for item in _BETWEEN.split(value.text):
+        match = _GRES.fullmatch(item.strip())
+        if match is None:
+            raise value.error(f"has {item.strip()!r}, which is not of the form gpu:a100:4")
+        name, kind, free, count, unit = match.groups()
+        if kind and kind.lower() == "no_consume":
+            kind, free = None, kind
+        number = int(count or 1) * UNITS[(unit or "").lower()]
+        found.append(Gres(name, kind or "", number, consumed=not free))
+    return tuple(found)
 
 
 def system_file(machine: Machine, name: str, *, source: str, topology: str | None = None) -> str:

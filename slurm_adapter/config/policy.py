@@ -46,12 +46,12 @@ class Imported:
     words
         Values of parameters that are not modelled, by the parameter.
     undescribed
-        QOS and licences that something names and nothing describes, by what names them.
+        QOS that something names and nothing describes, with what names them.
     """
 
     policy: Policy
     words: dict[str, list[str]] = field(default_factory=dict)
-    undescribed: dict[str, list[str]] = field(default_factory=dict)
+    undescribed: list[str] = field(default_factory=list)
 
 
 def policy_of(conf: Conf, qos: Mapping[str, Qos], associations: Sequence[Association]) -> Imported:
@@ -71,7 +71,7 @@ def policy_of(conf: Conf, qos: Mapping[str, Qos], associations: Sequence[Associa
         qos=qos,
         associations=_rooted(associations),
         reservations={one.name: one for one in map(_reservation, conf.reservations) if one},
-        licenses=_licenses(conf, found),
+        licenses=_licenses(conf),
     )
     return found
 
@@ -150,7 +150,7 @@ def _described(
     for name, where in named.items():
         if name and name not in described:
             described[name] = Qos(name=name)
-            found.undescribed.setdefault("QOS", []).append(f"{name} ({where})")
+            found.undescribed.append(f"{name} ({where})")
     return described
 
 
@@ -178,7 +178,7 @@ def _reservation(entry: Entry) -> Reservation | None:
     return found
 
 
-def _licenses(conf: Conf, found: Imported) -> dict[str, int]:
+def _licenses(conf: Conf) -> dict[str, int]:
     licenses: dict[str, int] = {}
     for item in conf.words("Licenses"):
         match = _LICENSE.fullmatch(item)
@@ -186,6 +186,4 @@ def _licenses(conf: Conf, found: Imported) -> dict[str, int]:
             raise conf.parameters["licenses"].error(f"has {item!r}, not of the form matlab:4")
         if count := int(match[2] or 1):
             licenses[match[1].strip()] = count
-    if any("@" in name for name in licenses):
-        found.undescribed["licences"] = [name for name in licenses if "@" in name]
     return licenses

@@ -7,18 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from cpsched.api.studies import PolicyFiles
-from cpsched.api.tools import brief, build, counted
+from cpsched.api.tools import brief, build
 from slurm_adapter.dispatch import policy_edit, policy_file
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
     from pathlib import Path
 
-    from cpsched.api.logs import Labels, Workload
-    from cpsched.api.model import BoolArray, System
+    from cpsched.api.logs import Workload
+    from cpsched.api.model import System
     from slurm_adapter.dispatch.policy import Policy
 
 
@@ -39,8 +37,6 @@ class SlurmPolicyFiles(PolicyFiles):
 POLICY_FILES = SlurmPolicyFiles()
 
 
-#: Names of each kind that are listed.
-_MOST = 3
 #: Preemption modes after which a job continues or restarts later.
 _AGAIN = ("REQUEUE", "SUSPEND")
 
@@ -52,51 +48,30 @@ def remarks(policy: Policy, system: System, workload: Workload) -> list[str]:
 
 def _unknown(policy: Policy, system: System, workload: Workload) -> Iterator[str]:
     """Name the users, QOS and partitions that the policy or the machine does not have."""
-    found = []
-    pairs = {(one.account, one.user) for one in policy.associations if one.user}
-    if pairs:
-        found.append(_of_users(pairs, workload))
-    if policy.qos:
-        found.append(_of_names("QOS", policy.qos, workload.qos))
-    if system.queues:
-        found.append(_of_names("partitions", system.queues, workload.partition))
-    if told := [text for text in found if text]:
+    strange: dict[str, Collection[str]] = {}
+    if pairs := {(one.account, one.user) for one in policy.associations if one.user}:
+        used = set(zip(workload.group.decode(), workload.user.decode(), strict=True))
+        strange["users with their accounts"] = {
+            user for account, user in used if user and (account or "", user) not in pairs
+        }
+    # A job may name several partitions.
+    for what, known, column in (
+        ("QOS", policy.qos, workload.qos),
+        ("partitions", system.queues, workload.partition),
+    ):
+        named = filter(None, set(column.decode()) if known else ())
+        strange[what] = [name for name in named if known.keys().isdisjoint(name.split(","))]
+    told = [
+        f"{what} ({brief(', '.join(sorted(names)), 60)})"
+        for what, names in strange.items()
+        if names
+    ]
+    if told:
         yield (
             f"Not in the policy or system file: {'; '.join(told)}."
-            " These jobs have no shares and no limits of their own. Is this the log of another"
+            " Their jobs have no shares and no limits of their own. Is this the log of another"
             " site?"
         )
-
-
-def _of_users(pairs: Collection[tuple[str, str]], workload: Workload) -> str:
-    accounts, users = workload.group.decode(), workload.user.decode()
-    lacks = np.array(
-        [
-            user is not None and (account or "", user) not in pairs
-            for account, user in zip(accounts, users, strict=True)
-        ],
-        dtype=np.bool_,
-    )
-    return _told("users with their accounts", workload.user, lacks)
-
-
-def _of_names(what: str, known: Collection[str], column: Labels) -> str:
-    # A job may name several partitions.
-    strange = [not any(one in known for one in name.split(",")) for name in column.values]
-    return _told(what, column, np.array([*strange, False], dtype=np.bool_)[column.codes])
-
-
-def _told(what: str, column: Labels, lacks: BoolArray) -> str:
-    """Return how many jobs have an unknown value, and which values."""
-    number = int(lacks.sum())
-    if not number:
-        return ""
-    names = [column.values[code] for code in np.unique(column.codes[lacks]).tolist()]
-    more = ", ..." if len(names) > _MOST else ""
-    return (
-        f"{what} of {number:,} of {counted(len(lacks), 'job')}"
-        f" ({', '.join(brief(name, 30) for name in names[:_MOST])}{more})"
-    )
 
 
 def _preemption(policy: Policy, system: System, workload: Workload) -> Iterator[str]:

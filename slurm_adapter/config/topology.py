@@ -59,18 +59,7 @@ class SlurmTopologyFiles:
         """
         Return the order of nodes along a topology, and the topology.
 
-        Parameters
-        ----------
-        file
-            A ``topology.conf``.
-        node_names
-            The machine's nodes, each of which must be in the file, as every node of the file must
-            be on the machine.
 
-        Returns
-        -------
-        order, topology
-            Positions in ``node_names`` in the order of the topology, shape ``(N,)``.
 
         Raises
         ------

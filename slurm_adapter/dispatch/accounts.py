@@ -10,30 +10,17 @@ from slurm_adapter.dispatch.fair_share import PARENT, ShareTree
 from slurm_adapter.dispatch.policy import Association
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from cpsched.api.model import FloatArray
     from slurm_adapter.dispatch.policy import Policy
 
 
 class Accounts:
-    """
-    A policy's associations, parents before children; the root is at position 0.
-
-    Attributes
-    ----------
-    associations
-        In this order.
-    tree
-        Their shares.
-    """
+    """A policy's associations, parents before children; the root is at position 0."""
 
     def __init__(self, policy: Policy) -> None:
-        root = next((one for one in policy.associations if not (one.user or one.parent)), None)
         roots = [one for one in policy.associations if not (one.user or one.parent)]
-        #: Without an account that all others are below there is one that is not written down.
-        invented = root is None or len(roots) > 1
-        top = Association(account="root") if invented or root is None else root
+        # Without an account that all others are below there is one that is not written down.
+        top = roots[0] if len(roots) == 1 else Association(account="root")
         children: dict[str, list[Association]] = {}
         for one in policy.associations:
             if one is not top:
@@ -69,27 +56,20 @@ class Accounts:
         """
         if account is None:
             return self._of_user.get(user or "", -1)
-        for key in (
-            (account, user or "", partition),
-            (account, user or "", ""),
-            (account, "", ""),
-        ):
-            if key in self._place:
-                return self._place[key]
-        return -1
+        keys = (account, user or "", partition), (account, user or "", ""), (account, "", "")
+        return next((self._place[key] for key in keys if key in self._place), -1)
 
     def path(self, at: int) -> tuple[int, ...]:
         """Return an association and all above it."""
-        return tuple(self._upwards(at))
-
-    def _upwards(self, at: int) -> Iterator[int]:
+        found = []
         while at >= 0:
-            yield at
+            found.append(at)
             at = self._parent[at]
+        return tuple(found)
 
     def default_qos(self, at: int) -> str:
         """Return the QOS of jobs that ask for none; '' if none is set."""
-        names = (self.associations[one].default_qos for one in self._upwards(at))
+        names = (self.associations[one].default_qos for one in self.path(at))
         return next(filter(None, names), "")
 
     def usage(self) -> FloatArray:

@@ -16,7 +16,7 @@ from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.dispatch.passes import Passes
 from slurm_adapter.dispatch.policy import Policy
-from slurm_adapter.dispatch.preemption import make_rules
+from slurm_adapter.dispatch.preemption import PartitionRules, QosRules
 
 if TYPE_CHECKING:
     from cpsched.api.dispatchers import PreemptionRules
@@ -79,7 +79,9 @@ class Slurm(Preemption):
 
     def rules_on(self, system: System) -> PreemptionRules:
         """Return which jobs may preempt which under the policy."""
-        return make_rules(self.policy, system, self.passes.qos_of)
+        if self.policy["PreemptType"] == "preempt/qos":
+            return QosRules(self.policy, self.passes.qos_of)
+        return PartitionRules(self.policy, system)
 
     def decide(self, view: View) -> Decision:
         """Run the passes that are due, and let jobs of high standing preempt others."""

@@ -25,15 +25,6 @@ class ShareTree:
     """
     The tree of associations and their shares; A associations, the root first.
 
-    Parameters
-    ----------
-    parent
-        Position of each association's parent, which comes before it; -1 for the root.
-    shares
-        Raw shares, :data:`PARENT` where the parent's are used.
-    is_user
-        Whether an association is a user's; otherwise it is an account's.
-
     Attributes
     ----------
     level_share

@@ -11,8 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
+
 from cpsched.api.tools import amount
-from slurm_adapter.dispatch.rows import Rows
 from slurm_adapter.kernels.records import MOST, USED, Limits
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from cpsched.api.model import AnyArray
     from slurm_adapter.dispatch.policy import Association, Policy, Qos
 
+_FEWEST = 256
 #: How reasons call a TRES in each kind of limit; {} is "Cpu" and so on.
 _GROUP = {"cpu": "CpuLimit", "mem": "MemLimit", "node": "NodeLimit", "billing": "Billing"}
 _PER_JOB = {"cpu": "CpuPerJobLimit", "mem": "MemoryPerJob", "node": "NodePerJobLimit"}
@@ -33,6 +35,22 @@ _OF_A_JOB = ("MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall", "MinTRES")
 _ARRAY, _QOS_JOBS, _QOS_TIME, _JOBS, _TIME, _LICENSES, _QOS, _ASSOCIATION = range(8)
 #: Flag of a QOS whose limits come before those of the partition's QOS.
 _OVER_PARTITION = "overpartqos"
+
+
+class Rows:
+    """An array that grows at its end."""
+
+    def __init__(self, *width: int, kind: type = np.int64) -> None:
+        self.array: AnyArray = np.zeros((_FEWEST, *width), dtype=kind)
+        self.size = 0
+
+    def append(self, row: Any) -> int:
+        """Put a row at the end, and return its number."""
+        if self.size == len(self.array):
+            self.array = np.concatenate([self.array, np.zeros_like(self.array)])
+        self.array[self.size] = row
+        self.size += 1
+        return self.size - 1
 
 
 class Who(NamedTuple):
@@ -91,16 +109,6 @@ class Job(NamedTuple):
 class LimitBook:
     """
     Counters of a policy, and templates of jobs.
-
-    Parameters
-    ----------
-    policy
-        With the limits.
-    associations
-        The policy's associations in the order in which jobs name them.
-    kinds
-        The TRES that are counted, in the order of jobs' amounts; the first amount is always 1 and
-        counts jobs.
 
     Attributes
     ----------
@@ -169,14 +177,7 @@ class LimitBook:
         )
 
     def told(self, counter: int, template: int, amounts: AnyArray) -> str:
-        """
-        Describe the limit of a counter: its owner, its value, the use and the request.
-
-        Parameters
-        ----------
-        template, amounts
-            Of the job, with the leading 1. '' if it does not count there.
-        """
+        """Describe a counter's limit, its use and a job's request; '' if that does not count."""
         limit, *scope = self._keys[counter]
         own = {entry[0]: entry for entry in self._of(template)}
         if counter not in own:
@@ -238,62 +239,55 @@ class LimitBook:
         """Let a template count in the limits of QOS and associations."""
         said: set[object] = set()
         for name, qos in self._levels(job):
+            own = ("qos", name)
+            user, account = (*own, job.who.user), (*own, job.who.account)
             for limit, scope, reasons, prefix in (
-                ("GrpTRES", (), _GROUP, "QOSGrp"),
-                ("MaxTRESPU", (job.who.user,), _PER_USER, "QOSMax"),
-                ("MaxTRESPA", (job.who.account,), _PER_ACCOUNT, "Max"),
+                ("GrpTRES", own, _GROUP, "QOSGrp"),
+                ("MaxTRESPU", user, _PER_USER, "QOSMax"),
+                ("MaxTRESPA", account, _PER_ACCOUNT, "Max"),
+                ("GrpJobs", own, {"": "JobsLimit"}, "QOSGrp"),
+                ("MaxJobsPU", user, {"": "JobsPerUserLimit"}, "QOSMax"),
+                ("MaxJobsPA", account, {"": "JobsPerAccount"}, "Max"),
             ):
-                self._charge_tres(qos.limits, limit, ("qos", name, *scope), reasons, prefix, said)
-            for limit, scope, reason in (
-                ("GrpJobs", (), "QOSGrpJobsLimit"),
-                ("MaxJobsPU", (job.who.user,), "QOSMaxJobsPerUserLimit"),
-                ("MaxJobsPA", (job.who.account,), "MaxJobsPerAccount"),
-            ):
-                self._charge_jobs(qos.limits, limit, ("qos", name, *scope), reason, said)
-        if {"MaxJobsPU", "MaxJobsPA"} & said:
-            said.add("MaxJobs")
+                self._charge_to(qos.limits, limit, scope, (reasons, prefix), said)
+        if {("MaxJobsPU", ""), ("MaxJobsPA", "")} & said:
+            said.add(("MaxJobs", ""))
         by_qos = frozenset(said)
         for at in job.who.path:
             limits = self._associations[at].limits
             # What a QOS says goes; all associations up the tree count beside each other.
-            own = set(by_qos)
-            self._charge_tres(limits, "GrpTRES", ("assoc", at), _GROUP, "AssocGrp", own)
-            self._charge_jobs(limits, "GrpJobs", ("assoc", at), "AssocGrpJobsLimit", own)
+            beside = set(by_qos)
+            scope = ("assoc", at)
+            self._charge_to(limits, "GrpTRES", scope, (_GROUP, "AssocGrp"), beside)
+            self._charge_to(limits, "GrpJobs", scope, ({"": "JobsLimit"}, "AssocGrp"), beside)
             if at == job.who.path[0]:
                 inherited = self._inherited(job, "MaxJobs")
-                self._charge_jobs(inherited, "MaxJobs", ("assoc", at), "AssocMaxJobsLimit", said)
+                named = {"": "JobsLimit"}, "AssocMax"
+                self._charge_to(inherited, "MaxJobs", scope, named, said)
 
-    def _charge_tres(
+    def _charge_to(
         self,
         limits: Mapping[str, Any],
         limit: str,
         scope: tuple[object, ...],
-        reasons: Mapping[str, str],
-        prefix: str,
+        named: tuple[Mapping[str, str], str],
         said: set[object],
     ) -> None:
-        for tres, most in limits.get(limit, {}).items():
-            if tres in self._kind:
-                reason = prefix + _named(tres, reasons)
-                checked = (limit, tres) not in said
-                rank = _QOS if scope[0] == "qos" else _ASSOCIATION
-                key = limit, tres, *scope
-                self._add(rank, key, most, reason, self._kind[tres], checked=checked)
-                said.add((limit, tres))
-
-    def _charge_jobs(
-        self,
-        limits: Mapping[str, Any],
-        limit: str,
-        scope: tuple[object, ...],
-        reason: str,
-        said: set[object],
-    ) -> None:
-        if limit in limits:
-            checked = limit not in said
-            rank = _QOS_JOBS if scope[0] == "qos" else _JOBS
-            self._add(rank, (limit, *scope), limits[limit], reason, 0, checked=checked)
-            said.add(limit)
+        """Let it count in a limit, of jobs or of each TRES, which are named by ends and prefix."""
+        value = limits.get(limit, {})
+        is_qos = scope[0] == "qos"
+        reasons, prefix = named
+        for tres, most in (value if isinstance(value, dict) else {"": value}).items():
+            if tres and tres not in self._kind:
+                continue
+            kind = self._kind.get(tres, 0)
+            rank = _ASSOCIATION if kind else _JOBS
+            if is_qos:
+                rank = _QOS if kind else _QOS_JOBS
+            key = (limit, tres, *scope) if tres else (limit, *scope)
+            checked = (limit, tres) not in said
+            self._add(rank, key, most, prefix + _named(tres, reasons), kind, checked=checked)
+            said.add((limit, tres))
 
     def _charge_licenses(self, job: Job) -> None:
         for text in filter(None, job.who.licenses.split(",")):

@@ -19,13 +19,6 @@ def make_nodes(system: System, *, tree: bool, weights: IntArray) -> Nodes:
     """
     Return the nodes of a machine, for jobs that ask for nothing yet.
 
-    Parameters
-    ----------
-    tree
-        Whether nodes are chosen under the lowest switch, or along a line.
-    weights
-        Of each node: jobs get nodes of a lower weight first. Empty where all are equal.
-
     Raises
     ------
     ConfigError
@@ -48,14 +41,7 @@ def make_nodes(system: System, *, tree: bool, weights: IntArray) -> Nodes:
 def run_passes(
     view: View, queue: tuple[IntArray, IntArray], rules: Rules, limits: Limits, nodes: Nodes
 ) -> tuple[AnyArray, IntArray, IntArray]:
-    """
-    Run the passes that are due; as :func:`slurm_adapter.kernels.passes.slurm_pass`.
-
-    Parameters
-    ----------
-    queue
-        The order of the queue, and the records.
-    """
+    """Run the passes that are due; as :func:`slurm_adapter.kernels.passes.slurm_pass`."""
     running = view.running
     held = Held(view.free, running.rows, running.arena.node, running.arena.amount)
     found: tuple[AnyArray, IntArray, IntArray] = slurm.slurm_pass(

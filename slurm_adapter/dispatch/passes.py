@@ -49,18 +49,7 @@ _NOTHING: IntArray = np.zeros(0, dtype=np.int64)
 
 
 class Passes(Dispatcher):
-    """
-    Slurm's main scheduler and backfill plug-in, without preemption.
-
-    Parameters
-    ----------
-    policy
-        The rules.
-    tree
-        Whether nodes are chosen under the lowest switch, or along a line.
-    lag
-        As of :class:`~slurm_adapter.dispatch.dispatcher.Slurm`.
-    """
+    """Slurm's main scheduler and backfill plug-in, without preemption."""
 
     name = "slurm"
 
@@ -181,14 +170,7 @@ class Passes(Dispatcher):
             self._timing.changed()
 
     def _run(self, view: View, order: IntArray, depth: int, *, backfill: bool) -> Decision:
-        """
-        Run passes over some records.
-
-        Parameters
-        ----------
-        depth
-            How many jobs the main pass considers; 0: no main pass.
-        """
+        """Run passes over some records; the main one over ``depth`` jobs, 0: there is none."""
         records, now = self._records, view.now
         shapes, eligible = records.shapes(view)
         numbers = self._numbers

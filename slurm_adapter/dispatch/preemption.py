@@ -25,15 +25,6 @@ _MODES = {
 }
 
 
-def make_rules(
-    policy: Policy, system: System, qos_of: Callable[[IntArray], IntArray]
-) -> PreemptionRules:
-    """Return the rules of a policy."""
-    if policy["PreemptType"] == "preempt/qos":
-        return QosRules(policy, qos_of)
-    return PartitionRules(policy, system)
-
-
 def _order(jobs: RunningTable, rank: IntArray, *, youngest: bool) -> IntArray:
     """Return jobs, as positions, in the order in which Slurm preempts them; small ones early."""
     if youngest:

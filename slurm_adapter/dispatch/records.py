@@ -14,10 +14,9 @@ from cpsched.api.kernels import FAR
 from cpsched.api.model import JobTable, immutable
 from cpsched.api.model import columns as c
 from slurm_adapter.dispatch.accounts import Accounts
-from slurm_adapter.dispatch.limits import Job, LimitBook, Who, limited_tres
+from slurm_adapter.dispatch.limits import Job, LimitBook, Rows, Who, limited_tres
 from slurm_adapter.dispatch.partitions import Partitions, Reservations
 from slurm_adapter.dispatch.priority import MOST, Multifactor, normalized
-from slurm_adapter.dispatch.rows import Rows
 from slurm_adapter.dispatch.tres import Tres
 from slurm_adapter.kernels import records as r
 
@@ -39,13 +38,6 @@ _WHO = {
 class Records:
     """
     The records of all jobs so far; M of them.
-
-    Parameters
-    ----------
-    system, policy
-        The machine, and the rules.
-    epoch
-        Unix time of second 0.
 
     Attributes
     ----------

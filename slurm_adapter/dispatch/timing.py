@@ -84,15 +84,7 @@ class Timing:
                 self._backfill = min(self._backfill, due)
 
     def due(self, now: int, num_waiting: int) -> tuple[int, bool]:
-        """
-        Return the passes that are due, assuming that they are run.
-
-        Returns
-        -------
-        depth, backfill
-            How many jobs the main pass considers, 0 if there is none; whether there is a backfill
-            pass.
-        """
+        """Return how many jobs a main pass considers, 0: none is due, and if backfill is due."""
         depth = 0
         if self._full <= now:
             depth = _FAR

@@ -35,16 +35,7 @@ def resources_of(name: str, resources: Sequence[str]) -> list[int]:
 
 
 class Tres:
-    """
-    Counts what jobs take in a system's terms of trackable resources.
-
-    Parameters
-    ----------
-    system
-        The machine.
-    names
-        Those that matter, in lower case.
-    """
+    """Counts what jobs take in a system's terms of trackable resources."""
 
     def __init__(self, system: System, names: Sequence[str]) -> None:
         self.names = tuple(names)

@@ -30,15 +30,6 @@ class Usage:
     they have run since the last time, and ended ones at once. What is charged for some seconds
     decays for as long.
 
-    Parameters
-    ----------
-    tree, policy
-        The associations, and the rules.
-    used
-        What each of them has used before, with all below it.
-    epoch
-        Unix time of second 0, from which days, weeks and months are counted.
-
     Attributes
     ----------
     raw

@@ -47,16 +47,7 @@ _TAKEN_BETWEEN = 4
 
 
 class Tallies(NamedTuple):
-    """
-    Counts of the jobs that a pass considers; each has length 0 if there is no limit.
-
-    Attributes
-    ----------
-    users, partitions, both, associations
-        Jobs looked at, of each.
-    reserved
-        Jobs of each partition that got a reservation.
-    """
+    """Counts of the jobs that a pass considers; each has length 0 if there is no limit."""
 
     users: IntArray
     partitions: IntArray
@@ -131,15 +122,6 @@ def _last_that_may_start(
     Return the last place, from ``i`` to ``last``, of a job that may still start now; -1 if none.
 
     A pass only takes nodes and counts up, so what may not start now may not later in it, either.
-
-    Parameters
-    ----------
-    fits
-        Whether a job might; what cannot any more is noted here.
-    failed
-        Of each request units and duration with which it did not fit.
-    low
-        Room to work in.
     """
     records, numbers, limits, cols = given.records, given.rules.numbers, given.limits, given.cols
     machine = given.machine

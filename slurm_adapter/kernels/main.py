@@ -94,11 +94,7 @@ def main_pass(order, given, profile):
     """
     Start jobs in order until one of their partition does not fit, on a profile of one segment.
 
-    Returns
-    -------
-    profile, log, used, placed, num_placed
-        The profile with what started taken off; the log of starts (``note_start``) with its
-        length; records and placements of what started (:func:`append`) with their length.
+    What started is returned as the log of ``note_start`` and as placements of :func:`append`.
     """
     records, rules, limits, machine = given.records, given.rules, given.limits, given.machine
     numbers = rules.numbers

@@ -133,12 +133,7 @@ def choose_as_slurm(machine, level, groups, request, tight):
     """
     Place a job on what is free on groups as Slurm does; see :mod:`slurm_adapter.dispatch.plain`.
 
-    Parameters
-    ----------
-    machine
-        Its policy is ``LOWEST_SWITCH``, or ``CONTIGUOUS`` where the nodes are a line.
-    tight
-        Whether a job that one node of the best part holds gets the one with the least room.
+    If ``tight``, a job that one node of the best part holds gets the one with the least room.
 
     Returns
     -------

@@ -210,14 +210,7 @@ def holds_up(records, record, numbers):
 
 
 def group_begins(*alike: AnyArray) -> IntArray:
-    """
-    Return, as bits, the nodes that differ from the one before them.
-
-    Parameters
-    ----------
-    alike
-        What is compared, shape ``(N, ...)``.
-    """
+    """Return, as bits, the nodes that differ from the one before them."""
     differs = np.ones(len(alike[0]), dtype=np.bool_)
     differs[1:] = False
     for values in alike:

@@ -20,7 +20,7 @@ from slurm_adapter.sacct.lines import Row
 from slurm_adapter.sacct.request import Shapes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Mapping
     from pathlib import Path
 
     from cpsched.api.logs import Workload
@@ -91,30 +91,18 @@ def _options(path: Path) -> Mapping[str, str]:
         raise TraceError(f"cannot be read: {error.strerror or error}", file=path) from None
     if not lines or not lines[0].startswith("#!"):
         raise TraceError("must begin with #! and an interpreter, as sbatch requires", file=path)
-    words = [
-        word for number, line in _before_commands(lines) for word in _words(line, number, path)
-    ]
-    return options(" ".join(["sbatch", *words]))
-
-
-def _words(line: str, number: int, path: Path) -> list[str]:
-    """Return the words of a line that is for sbatch, without its comment."""
-    if not line.startswith(_MARK):
-        return []
-    try:
-        words = shlex.split(line[len(_MARK) :], comments=True)
-    except ValueError as error:
-        raise TraceError(f"{error}", file=path, line=number, value=line) from None
-    # Of a job's name no more is used than that it is one.
-    return ["_".join(word.split()) for word in words]
-
-
-def _before_commands(lines: list[str]) -> Iterator[tuple[int, str]]:
-    """Return the lines that sbatch reads, with their numbers."""
+    words = ["sbatch"]
     for number, line in enumerate(lines, 1):
         if line.strip() and not line.startswith("#"):
-            return
-        yield number, line
+            break  # sbatch reads up to the first command
+        if line.startswith(_MARK):
+            try:
+                found = shlex.split(line[len(_MARK) :], comments=True)
+            except ValueError as error:
+                raise TraceError(f"{error}", file=path, line=number, value=line) from None
+            # Of a job's name no more is used than that it is one.
+            words += ["_".join(word.split()) for word in found]
+    return options(" ".join(words))
 
 
 def _number(asked: Mapping[str, str], name: str, place: Place) -> int | None:

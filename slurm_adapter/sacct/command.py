@@ -39,17 +39,7 @@ def options(command: str, component: int = 0) -> Mapping[str, str]:
     """
     Return the options of a command by their long names; the last one of a name counts.
 
-    Parameters
-    ----------
-    command
-        ``SubmitLine`` of sacct; may be empty.
-    component
-        Number of the component of a heterogeneous job, whose options stand between colons.
-
-    Returns
-    -------
-    mapping
-        Values as text, ``""`` for an option without one.
+    Options of the components of a heterogeneous job stand between colons.
     """
     found: dict[str, str] = {}
     words = iter(command.split())
@@ -72,11 +62,7 @@ def options(command: str, component: int = 0) -> Mapping[str, str]:
 
 
 def may_be_requeued(command: str, asked: Mapping[str, str]) -> bool:
-    """
-    Say whether Slurm may queue a job again: a batch job without ``--no-requeue``.
-
-    That is so under ``JobRequeue=1``, Slurm's default.
-    """
+    """Say whether Slurm may queue a job again under ``JobRequeue=1``, its default."""
     program = command.partition(" ")[0].rpartition("/")[2]
     # Of both options the last one counts.
     last = next(

@@ -83,14 +83,7 @@ class Layout:
     delimiter: str
 
     def divided(self, cells: list[str], place: Place) -> list[str]:
-        """
-        Return the columns of a row from what stands between its delimiters.
-
-        Raises
-        ------
-        TraceError
-            If those are too few, or too many and none of the columns can be a text.
-        """
+        """Return the columns of a row from what stands between its delimiters."""
         surplus = len(cells) - len(self.names)
         if surplus == 0:
             return cells
@@ -148,32 +141,14 @@ def _takes(name: str, cell: str) -> bool:
 
 @dataclass(slots=True)
 class Lines:
-    """
-    The rows of a file.
-
-    Attributes
-    ----------
-    path
-        The file.
-    bad
-        Told of every line that cannot be read.
-    notes
-        What was mended, by what it was, and on how many lines.
-    """
+    """The rows of a file."""
 
     path: Path
     bad: Callable[[TraceError], None]
     notes: Counter[str] = field(default_factory=Counter)
 
     def rows(self) -> Iterator[Row]:
-        """
-        Yield the rows after the header.
-
-        Raises
-        ------
-        TraceError
-            If the file cannot be read, or does not say what its columns are.
-        """
+        """Yield the rows after the header."""
         layout: Layout | None = None
         header = ""
         cells: list[str] = []
@@ -252,24 +227,20 @@ def _layout(first: str, place: Place) -> Layout:
     """Return how the columns that a header names are on a line."""
     found = _header(first)
     if found is None:
-        raise place.error(
-            "is not a header of sacct --parsable2 (JobID|JobName|...; neither --noheader nor"
-            " --json is read)"
-        )
+        raise place.error("is not a header of sacct --parsable2, such as JobID|JobName|...")
     if found[1] == ",":
         raise place.error("has commas between columns, as within them: use sacct --parsable2")
-    layout = Layout(*found)
-    check_header(layout.names, place)
+    check_header(found[0], place)
     missing = [
         needed
         for needed in _NEEDED
-        if not any(name in layout.names for name in needed.lower().split(" or "))
+        if not any(name in found[0] for name in needed.lower().split(" or "))
     ]
     if missing:
-        hint = did_you_mean(missing[0].lower(), layout.names) if len(missing) == 1 else ""
+        hint = did_you_mean(missing[0].lower(), found[0]) if len(missing) == 1 else ""
         raise place.error(
             f"the header has no column {', and no '.join(missing)};"
             f" docs/guides/slurm-logs.md has the command{hint and '.'}"
             f"{hint.replace('Did you mean', 'Is it called')}"
         )
-    return layout
+    return Layout(*found)

@@ -224,11 +224,6 @@ def _count(text: str) -> int:
 def tres(text: str, column: str, place: Place) -> Tres:
     """
     Read ``cpu=4,gres/gpu=2,gres/gpu:v100=2,mem=16G,node=1``; what is not modelled is passed over.
-
-    Raises
-    ------
-    TraceError
-        If it is not of that form, or names something twice.
     """
     values: dict[str, str] = {}
     for item in text.split(",") if text not in _NOTHING else ():

@@ -48,14 +48,7 @@ class _Waiting(NamedTuple):
 
 @dataclass(slots=True)
 class Waits:
-    """
-    The jobs of a log that waited for other jobs; those are looked up when all have been read.
-
-    Attributes
-    ----------
-    unknown
-        How many of them waited for nothing that is in the log.
-    """
+    """The jobs of a log that waited for other jobs; those are looked up when all have been read."""
 
     unknown: int = 0
     _attempts: list[tuple[int, int]] = field(default_factory=list)

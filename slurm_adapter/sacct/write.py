@@ -18,6 +18,7 @@ import numpy as np
 from cpsched.api.errors import TraceError
 from cpsched.api.logs import Labels, Workload, written
 from cpsched.api.model import MISSING, UNBOUNDED, DependencyType, Status, distinct
+from cpsched.api.simulation import JobOutcome
 from slurm_adapter.dispatch.values import clock
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.api.model import BoolArray, IntArray
+    from cpsched.api.simulation import Run, Schedule
 
 HEADER = (
     "JobID|JobIDRaw|JobName|User|Account|Partition|QOS|State|Submit|Eligible|Start|End|ElapsedRaw"
@@ -66,18 +68,45 @@ def write(workload: Workload, path: Path) -> list[str]:
     return [f"{count} {what}" if count else what for what, count in text.lost.items()]
 
 
-class _Text:
+def write_run(run: Run, folder: Path, log: str) -> None:
     """
-    The columns of a workload as text.
+    Write the schedule of a run as ``LOG.sacct``: output format ``slurm`` of ``cpsched simulate``.
 
-    Attributes
-    ----------
-    lost
-        What is lost, by what it is, and of how many jobs; 0: of the log as a whole.
+    Raises
+    ------
+    TraceError
+        If it cannot be written.
     """
+    write(as_recorded(run.schedule), folder / f"{log.partition('.')[0]}.sacct")
+
+
+def as_recorded(schedule: Schedule) -> Workload:
+    """
+    Return the workload as if the simulated schedule had been recorded.
+
+    Jobs that were rejected or have not ended are left out; killed jobs count as cancelled.
+    """
+    outcome, jobs = schedule.outcome, schedule.workload
+    rows = np.flatnonzero(~np.isin(outcome, [JobOutcome.REJECTED, JobOutcome.NOT_ENDED]))
+    outcome, start, end = outcome[rows], schedule.start[rows], schedule.end[rows]
+    cancelled = outcome == JobOutcome.CANCELLED
+    gone = cancelled | (outcome == JobOutcome.KILLED)
+    jobs = jobs.take(rows)
+    status = np.where(outcome == JobOutcome.TIMEOUT, Status.TIMEOUT, jobs.status)
+    return jobs.with_columns(
+        recorded_start=start,
+        runtime=np.where(cancelled, jobs.requested_time, end - start),
+        status=np.where(gone, Status.CANCELLED, status),
+        cancel=np.where(cancelled, end, MISSING),
+    )
+
+
+class _Text:
+    """The columns of a workload as text."""
 
     def __init__(self, jobs: Workload) -> None:
         self.jobs = jobs
+        #: What is lost, and of how many jobs; 0: of the log as a whole.
         self.lost: Counter[str] = Counter()
         self.started: BoolArray = (jobs.recorded_start != MISSING) | (jobs.cancel == MISSING)
         self.start = np.where(

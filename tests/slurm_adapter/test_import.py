@@ -6,7 +6,8 @@ from cpsched import systems
 from cpsched.errors import ConfigError
 from cpsched.model.system import MemoryMapping, Preempt
 from slurm_adapter.config.importer import Files, read_site
-from slurm_adapter.config.unmodelled import count, of_jobs
+from slurm_adapter.config.lines import Value
+from slurm_adapter.config.machine import Gres, read_gres
 from slurm_adapter.dispatch import policy_file
 
 MB = 1024
@@ -124,7 +125,6 @@ def test_what_is_not_modelled_is_named(campus):
         "OverSubscribe=FORCE of teach",
         "1 node down or drained: cn040",
         "resources that are not used up (no_consume): nvme",
-        "licences comsol@lic1",
     ]
     assert campus.notes == []
 
@@ -189,46 +189,16 @@ def test_bad_values_are_named(tmp_path, text, message):
     assert "\n" not in str(caught.value)
 
 
-def test_jobs_that_are_touched_are_counted(data, tmp_path, campus):
-    log = tmp_path / "log.txt"
-    log.write_text(
-        "JobID|Submit|Start|User|Account|QOS|Partition|ElapsedRaw|AllocTRES|ReqTRES|NodeList|"
-        "Constraints|SubmitLine\n"
-        "1|x|y|ada|chem|high|gpu|3600|cpu=8|cpu=8,gres/gpu:l4=1|gpu09||sbatch x\n"
-        "1.batch|x|y|||||3600|cpu=8||gpu09||\n"
-        "2|x|y|ada|chem|high|teach,main|3600|cpu=2||old7||sbatch -x old8 x\n"
-        "3+0|x|y|eve|chem|odd|lost|3600|cpu=30||n1|[a*2&b*1]|srun x\n"
-    )
-    touched = count(log, campus.gaps, of_jobs(campus.machine))
-    assert (touched.jobs, touched.core_seconds) == (3, 40 * 3600)
-    found = {gap.name: (gap.jobs, gap.core_seconds // 3600) for gap in touched.gaps if gap.touches}
-    assert found == {
-        "MaxCPUsPerNode=60 of gpu": (1, 8),
-        "OverSubscribe=FORCE of teach": (1, 2),
-        "heterogeneous jobs": (1, 30),
-        "features with counts ([a*2&b*4])": (1, 30),
-        "types of gpu": (1, 8),
-        "--exclude": (1, 2),
-    }
-
-
 def test_command_writes_files_that_are_read_back(data, tmp_path, cpsched):
     folder, out = data / "slurm" / "university", tmp_path / "site"
-    log = tmp_path / "log.txt"
-    log.write_text(
-        "JobID|Submit|Start|User|Account|Partition|ElapsedRaw|NCPUS\n"
-        "1|x|y|ada|chem|teach|3600|8\n"
-        "2|x|y|ada|chem|main|3600|24\n"
-    )
     code, printed, _ = cpsched(
         *("slurm", "import", "--conf", str(folder / "slurm.conf"), "--name", "campus"),
         *("--assoc", str(folder / "assoc.txt"), "--qos", str(folder / "qos.txt")),
-        *("--out", str(out), "--log", str(log)),
+        *("--out", str(out)),
     )
     assert code == 0
     assert "campus: 61 nodes in 7 groups (6,476 core, 48 gpu), 6 partitions" in printed
-    (line,) = (line for line in printed.splitlines() if "OverSubscribe=FORCE" in line)
-    assert line.split()[-2:] == ["50.0", "25.0"]
+    assert "OverSubscribe=FORCE of teach" in printed
     system = systems.load(str(out / "campus.system.toml"))
     assert system.num_nodes == 61
     policy = policy_file.load(out / "campus.policy.toml")
@@ -293,3 +263,17 @@ def test_topology_that_lacks_nodes_is_left_out(tmp_path):
 def test_cpus_that_contradict_sockets_are_their_product_as_in_slurm(tmp_path, line, cores):
     found = site(tmp_path, f"NodeName=n[1-2] {line}\nPartitionName=p Nodes=ALL\n")
     assert row(found.system, "n1")["core"] == cores
+
+
+def gres(text):
+    return read_gres(Value(text, "Gres", "slurm.conf", 3))
+
+
+def test_what_slurm_conf_lists():
+    assert gres("gpu:a100:4(S:0-1),nvme,bandwidth:lustre:no_consume:4G,x:no_consume:2") == (
+        Gres("gpu", "a100", 4),
+        Gres("nvme", "", 1),
+        Gres("bandwidth", "lustre", 4 * 2**30, consumed=False),
+        Gres("x", "", 2, consumed=False),
+    )
+    assert gres("gpu:2(S:0,1),mps:100K") == (Gres("gpu", "", 2), Gres("mps", "", 102400))

@@ -11,7 +11,7 @@ from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
 from slurm_adapter import site_tables as known
 from slurm_adapter.dispatch import policy_file
-from slurm_adapter.sacct.schedule import as_recorded
+from slurm_adapter.sacct.write import as_recorded
 from slurm_adapter.site import SITE, SiteOptions
 
 

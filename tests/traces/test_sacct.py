@@ -207,7 +207,7 @@ def test_a_line_that_cannot_be_true_is_named_or_counted(log, name):
         ("JobID|Elapsed", "the header has no column Submit, and no Start;"),
         ("JobID|Submitted|Start|Elapsed", "has the command. Is it called 'submitted'?"),
         ("JobID|Submit|Start", "the header has no column ElapsedRaw or Elapsed or End"),
-        ("JobName|Submit|Start|End", "is not a header of sacct --parsable2 (JobID|JobName|...;"),
+        ("JobName|Submit|Start|End", "is not a header of sacct --parsable2"),
         ("JobID|Submit|Start|End|End", "field end: the header has this column twice"),
     ],
 )
