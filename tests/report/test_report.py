@@ -121,9 +121,7 @@ def test_it_is_the_same_again(study, report, tmp_path):
     schedules = [file.relative_to(study) for file in study.rglob("jobs.parquet")]
     assert len(schedules) == 8
     figures = [figure.relative_to(study) for figure in report.figures]
-    untimed = [figure for figure in figures if "cost-of-decisions" not in figure.name]
-    assert len(untimed) == len(figures) - 1
-    for file in (*schedules, *untimed):
+    for file in (*schedules, *figures):
         assert (study / file).read_bytes() == (tmp_path / file).read_bytes(), file
     assert [figure.name for figure in report.figures] == [figure.name for figure in second.figures]
 
