@@ -31,7 +31,7 @@ COMPARE = (
     " -d rollout --seeds 3 --out study"
 )
 INSTEAD = {
-    "make demo": "cpsched compare demo --first 30 --out demo-out",
+    "make demo": "cpsched compare demo --first 30 --out demo-out --no-report",
     COMPARE: f"{COMPARE} --first 60",
 }
 #: Commands of the README that the Slurm tutorial has with what they print: here on a few jobs.

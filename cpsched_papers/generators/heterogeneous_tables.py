@@ -89,8 +89,8 @@ _table_8_4 = partial(
 _table_8_5 = partial(Preset, machine=TREE_1024, max_cores=512, cores_per_gpu=(3, 4))
 _table_8_6 = partial(Preset, machine=TSUBAME, max_cores=516, cores_per_gpu=(2, 4))
 
-#: By name: T Table 7.2 (hours from Table A.2), then tables 8.4, 8.5 and 8.6 as TABLE-ID; 5r and 6r
-#: are 5' and 6'.
+#: By name: T Table 7.2 (hours from Table A.2), then tables 8.4, 8.5 and 8.6 as TABLE-ID; with r
+#: GPUs are ranges (8.5-5r and 8.5-6r are 5' and 6').
 PRESETS: dict[str, Preset] = {
     "I": _table_7_2(hours=4.00, shares=(100, 0, 0, 0, 0.0)),
     "II": _table_7_2(hours=4.06, shares=(0, 100, 0, 0, 0.0)),
@@ -109,6 +109,12 @@ PRESETS: dict[str, Preset] = {
     "8.4-10": _table_8_4(hours=10.90, shares=_ALL),
     "8.4-11": _table_8_4(hours=10.63, contiguous=0.5, shares=_ALL),
     "8.4-12": _table_8_4(hours=10.89, contiguous=1.0, shares=_ALL),
+    "8.4-7r": _table_8_4(hours=5.43, shares=_ALL, ranges=True),
+    "8.4-8r": _table_8_4(hours=5.42, contiguous=0.5, shares=_ALL, ranges=True),
+    "8.4-9r": _table_8_4(hours=5.50, contiguous=1.0, shares=_ALL, ranges=True),
+    "8.4-10r": _table_8_4(hours=10.90, shares=_ALL, ranges=True),
+    "8.4-11r": _table_8_4(hours=10.63, contiguous=0.5, shares=_ALL, ranges=True),
+    "8.4-12r": _table_8_4(hours=10.89, contiguous=1.0, shares=_ALL, ranges=True),
     "8.5-1": _table_8_5(jobs=350, shares=_ONLY_A),
     "8.5-2": _table_8_5(jobs=2095, shares=_ONLY_A),
     "8.5-3": _table_8_5(jobs=350, shares=_ONLY_B),

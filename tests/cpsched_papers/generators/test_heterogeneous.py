@@ -22,9 +22,9 @@ def hours(workload, cores):
 
 
 def test_the_workloads_of_the_thesis_are_there():
-    """Five of Table 7.2, twelve of 8.4, eight of 8.5 and nine of 8.6."""
+    """Five of Table 7.2, twelve of 8.4 and six of these again, eight of 8.5 and nine of 8.6."""
     tables = [name.partition("-")[0] for name in PRESETS]
-    assert [tables.count(table) for table in ("8.4", "8.5", "8.6")] == [12, 8, 9]
+    assert [tables.count(table) for table in ("8.4", "8.5", "8.6")] == [12 + 6, 8, 9]
     assert list(PRESETS)[:5] == ["I", "II", "III", "IV", "V"]
 
 
