@@ -14,7 +14,7 @@ from cpsched.study.comparisons import EQUAL, UNKNOWN, key_of
 from cpsched.study.results import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cpsched.study.comparisons import Difference
     from cpsched.study.tables import Cell, Tables
@@ -112,17 +112,8 @@ class LeadingRows:
             if any(row.figures[at].value is not None for row in self.rows)
         ]
 
-    def table(self, form: Callable[[Sequence[Measured]], Sequence[str]], first: str) -> Table:
-        """
-        Return a table of the figures that some run has.
-
-        Parameters
-        ----------
-        form
-            Makes the cells of a figure's column.
-        first
-            What the rows are: ``dispatcher`` or ``scenario``.
-        """
+    def table(self, first: str) -> Table:
+        """Return a table of the figures that some run has; rows are dispatchers or scenarios."""
         columns = [Column(first, "", tuple(escaped(row.dispatcher) for row in self.rows))]
         estimates = tuple(escaped(estimate(row.predictor)) for row in self.rows)
         if len({row.predictor for row in self.rows}) > 1:
@@ -137,7 +128,7 @@ class LeadingRows:
                 Column(
                     f"{chr(160).join(most)} {last}",
                     "",
-                    tuple(form(figures)),
+                    tuple(_with_ratios(figures)),
                     sorted_by=tuple(one.value for one in figures),
                     better=LEADING[at].better,
                 )
@@ -257,20 +248,9 @@ def leading_text(found: LeadingRows, width: int, *, scenarios: bool) -> str:
     scenarios
         Whether rows are scenarios, and not dispatchers.
     """
-    table = found.table(_with_ratios, "scenario" if scenarios else "dispatcher")
+    table = found.table("scenario" if scenarios else "dispatcher")
     legend = [line for text in _legend(found) for line in wrap(text, width, break_on_hyphens=False)]
     return "\n".join([*legend, "", table.text(width)])
-
-
-def leading_html(found: LeadingRows) -> str:
-    """Return the leading figures of runs as HTML for notebooks, each with its ratio."""
-    said = [found.place]
-    if len({row.predictor for row in found.rows}) == 1:
-        said.append(f"runtime estimate: {estimate(found.rows[0].predictor)}")
-    if found.against:
-        said.append(f"in brackets the ratio to {found.against}")
-    table = found.table(_in_brackets, "dispatcher")
-    return replace(table, caption="; ".join(said)).html()
 
 
 def _legend(found: LeadingRows) -> Iterator[str]:
@@ -323,7 +303,3 @@ def _with_ratios(column: Sequence[Measured]) -> list[str]:
     return [
         f"{cell}\n{part[2]} " if part[2] else cell for cell, part in zip(cells, parts, strict=True)
     ]
-
-
-def _in_brackets(column: Sequence[Measured]) -> list[str]:
-    return [f"{one.shown} ({one.times})" if one.ratio else one.shown for one in column]
