@@ -154,7 +154,6 @@ def of_scenarios(**values):
             "kind": "all", "group": "all", "wait_mean_s": value, "base_wait_mean_s": 1000.0,
             "difference": value - 1000.0, "difference_low": None, "difference_high": None,
             "shorter": 0.1, "longer": 0.1, "hours": 0, "jobs": 10,
-            "base_held_by_jobs_s": 0.0,
         }
         for name, value in values.items()
     ]  # fmt: skip
