@@ -57,8 +57,6 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
     job_check
         What AccaSim checks before it passes a job on, see its ``JobVerification``. Jobs that can
         never run are rejected here too.
-    options
-        More options of the dispatcher: ``CpschedDispatcher("rollout", scenarios=20)``.
 
     Raises
     ------
@@ -80,17 +78,22 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         seed: int = 0,
         epoch: int | None = None,
         job_check: Any = None,
-        **options: object,
     ) -> None:
         checks = JobVerification.CHECK_REQUEST if job_check is None else job_check
         SchedulerBase.__init__(self, seed, allocator=None, job_check=checks)
         # All errors must be found here: after a failed construction, AccaSim makes no second
         # simulator in the process.
-        self._dispatcher, self._spec = _built(dispatcher, options)
+        if isinstance(dispatcher, str):
+            spec = Spec.parse(dispatcher)
+            self._dispatcher, said = build("dispatchers", spec), str(spec)
+        elif isinstance(dispatcher, Dispatcher):
+            self._dispatcher, said = dispatcher, dispatcher.name
+        else:
+            raise TypeError(f"dispatcher is {dispatcher!r}, must be a name or a Dispatcher")
         self._predictor: RuntimePredictor = (
             build("predictors", predictor) if isinstance(predictor, str) else predictor
         )
-        self.name = f"{type(self).name}-{self._spec}"
+        self.name = f"{type(self).name}-{said}"
         self._correction = one_of(Correction, correction, "correction")
         self._seed = seed
         self._epoch = epoch
@@ -152,17 +155,3 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         answers = mirror.decide(cur_time) if mirror.is_news(cur_time) else mirror.postponed()
         mirror.check_not_stuck(len(es_dict) - len(rejected))
         return answers, [*rejected]
-
-
-def _built(dispatcher: str | Dispatcher, options: Mapping[str, object]) -> tuple[Dispatcher, str]:
-    """Return a dispatcher, and its specification in canonical form."""
-    if not isinstance(dispatcher, str):
-        if not isinstance(dispatcher, Dispatcher):
-            raise TypeError(f"dispatcher is {dispatcher!r}, must be a name or a Dispatcher")
-        if options:
-            raise TypeError(f"options ({', '.join(options)}) are for dispatchers given by name")
-        return dispatcher, dispatcher.name
-    spec = Spec.parse(dispatcher)
-    more = ",".join(f"{key}={value}" for key, value in [*spec.options, *options.items()])
-    spec = Spec.parse(f"{spec.name}:{more}")
-    return build("dispatchers", spec), str(spec)

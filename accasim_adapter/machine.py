@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.api.errors import ConfigError
+from cpsched.api.errors import ConfigError, check_least
 from cpsched.api.machines import systems
-from cpsched.api.model import MAX_TIME, System, Topology
+from cpsched.api.model import System, Topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -39,12 +39,7 @@ class Beside(NamedTuple):
     @classmethod
     def checked(cls, system: System | str | None, default_time: int | None) -> Beside:
         """Return what a user says; a ConfigError if the system is unknown, or the time invalid."""
-        if default_time is not None and not (
-            type(default_time) is int and 1 <= default_time <= MAX_TIME
-        ):
-            raise ConfigError(
-                f"is {default_time!r}, must be seconds, 1 to {MAX_TIME}", key="default_time"
-            )
+        check_least("default_time", default_time, 1)
         return cls(systems.load(system) if isinstance(system, str) else system, default_time)
 
     def system_of(self, manager: Any) -> System:

@@ -31,13 +31,14 @@ class ScaleLoad(Change):
     """
     More jobs, or fewer.
 
-    Randomly drawn jobs are submitted a second time, on another day of the same kind, which keeps
-    the daily and weekly pattern; with a factor below 1 some are left out.
-
     Parameters
     ----------
     factor
         Multiple of the number of jobs.
+    how
+        ``copies``: randomly drawn jobs are submitted a second time, on another day of the same
+        kind, which keeps the daily and weekly pattern; with a factor below 1 some are left out.
+        ``times``: all jobs, with submits closer together by the factor.
     seed
         Of the draw.
     """
@@ -50,12 +51,16 @@ class ScaleLoad(Change):
         factor, comma, more = text.partition(",")
         return text if "=" in factor else f"factor={factor}{comma}{more}"
 
-    def __init__(self, factor: float, seed: int = 0) -> None:
+    def __init__(self, factor: float, how: str = "copies", seed: int = 0) -> None:
         check_range("factor", factor, 0.01, _MOST_LOAD)
-        self.factor, self.seed = factor, seed
+        if how not in ("copies", "times"):
+            raise ConfigError(f"is {how!r}, must be one of: copies, times", key="how")
+        self.factor, self.how, self.seed = factor, how, seed
 
     def of_workload(self, workload: Workload, system: System) -> Workload:  # noqa: ARG002
         """Return them."""
+        if self.how == "times":
+            return self._closer(workload)
         rng = np.random.default_rng(self.seed)
         num = len(workload)
         wanted = round(self.factor * num)
@@ -64,6 +69,16 @@ class ScaleLoad(Change):
         times, rest = divmod(wanted - num, num)
         rows = [*[np.arange(num)] * times, np.sort(rng.permutation(num)[:rest])]
         return _with_copies(workload, rows, rng)
+
+    def _closer(self, workload: Workload) -> Workload:
+        """Return all jobs, their submits closer together."""
+        first = workload.submit.min(initial=0)
+        submit = first + np.rint((workload.submit - first) / self.factor).astype(np.int64)
+        columns: dict[str, Any] = {
+            name: _shifted(getattr(workload, name), submit - workload.submit) for name in _MOMENTS
+        }
+        nowhere = np.full(len(workload), MISSING)
+        return workload.with_columns(submit=submit, recorded_start=nowhere, **columns)
 
 
 class CapRequest(Change):

@@ -252,14 +252,12 @@ def test_a_dispatcher_is_asked_only_where_something_happened(again_at):
 
 
 def test_options_are_the_dispatchers_own():
-    """In the specification or as keywords; the id is fit for a folder's name."""
-    made = World("easy:backfill=sjf", allocator="best-fit").made
+    """In the specification; the id is fit for a folder's name."""
+    made = World("easy:backfill=sjf,allocator=best-fit").made
     assert len(made.cluster.dispatcher.queues) == 2
     assert made.get_id() == "cpsched-easy_allocator=best-fit_backfill=sjf"
     with pytest.raises(ConfigError, match="no such option; 'easy' takes"):
-        World("easy", depth=3)
-    with pytest.raises(TypeError, match="options .depth. are for dispatchers given by name"):
-        World(Lazy(), depth=3)
+        World("easy:depth=3")
 
 
 @pytest.mark.parametrize(
@@ -269,7 +267,7 @@ def test_options_are_the_dispatchers_own():
         ({"predictor": "nope"}, "no predictor is called 'nope'"),
         ({"system": "nope"}, "no system is called 'nope'"),
         ({"correction": "nope"}, "correction: is 'nope', must be one of: requested, double"),
-        ({"default_time": -1}, "default_time: is -1, must be seconds"),
+        ({"default_time": -1}, "default_time is -1, must be 1 or more"),
     ],
 )
 def test_what_is_wrong_is_said_before_accasim_makes_its_simulator(options, message):

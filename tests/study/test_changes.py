@@ -159,6 +159,11 @@ def test_load_is_scaled_by_copies_that_keep_the_rhythm(factor, num, weeks):
     assert again.digest() == changed.digest()
 
 
+def test_load_is_scaled_by_submits_closer_together():
+    changed = changed_workload(log(3), site(), ["scale-load:factor=2,how=times"])
+    assert changed.submit.tolist() == [0, 1800, 3600]
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -178,6 +183,7 @@ def test_load_is_scaled_by_copies_that_keep_the_rhythm(factor, num, weeks):
         ("cap-request", "needs either time or factor"),
         ("cap-request:factor=0.5", "must be from 1"),
         ("scale-load:factor=0", "must be from 0.01"),
+        ("scale-load:factor=2,how=dice", "must be one of: copies, times"),
         ("move-nodes:count=1", "move-nodes"),
     ],
 )
