@@ -242,7 +242,7 @@ BAD_TABLES = {
     "[topology]\nlevel_sizes = 16": r"topology\.level_sizes: is 16, must be a list of whole",
     "[topology]\nlevels = [16]": r"topology\.levels: .*Did you mean 'level_sizes'\?",
     "[topology]\nsides = [2, 2]": r"topology\.sides: sides 2 x 2 are 4 nodes, there are 2",
-    '[topology]\norder = "snake"': r"topology\.order: goes with sides, which is not given",
+    "[topology]\ngroup_size = 2": r"topology\.group_size: goes with router_size, which is not given",
     "[topology]\nblock_size = 2\nsides = [1, 2]": r"topology\.sides: describes another topology",
     "[topology]\nswitches = [2]": r"topology\.switches: is \[2\], must be lists of whole numbers",
     "[topology]\nswitches = [[1]]": r"topology\.switches: the groups of level 0 hold 1 nodes",
@@ -389,7 +389,6 @@ TOPOLOGIES = {
     "block_sizes = [2, 4]": Topology(2, (2, 4), kind=TopologyKind.BLOCK),
     "router_size = 2\ngroup_size = 4": Topology(2, (2, 4), kind=TopologyKind.DRAGONFLY),
     "sides = [1, 2]": Topology(2, sides=(1, 2)),
-    'sides = [2, 1]\norder = "snake"': Topology(2, sides=(2, 1), curve="snake"),
 }
 
 

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from cpsched.model.curves import CURVES, along_curve, hilbert
+from cpsched.model.curves import along_curve, hilbert
 from cpsched.model.node_sets import NodeSets
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.model.workload import Workload
@@ -15,16 +15,15 @@ BLOCKS = Topology(51, (17,), kind=TopologyKind.BLOCK)
 DRAGONFLY = Topology(24, (4, 12), kind=TopologyKind.DRAGONFLY)
 TORUS = Topology(64, sides=(4, 4, 4))
 ALL = (Topology(20), Topology(20, (4, 8)), TREE, BLOCKS, DRAGONFLY, TORUS,
-       Topology(60, sides=(3, 4, 5)), Topology(24, sides=(4, 6), curve="snake"))  # fmt: skip
+       Topology(60, sides=(3, 4, 5)), Topology(24, sides=(4, 6)))  # fmt: skip
 
 SIDES = [(4, 4), (8, 8, 8), (2, 2, 2, 2, 2), (4, 4, 4, 8, 2), (6, 4), (3, 5), (8, 16), (16, 8),
          (8, 24, 8), (4, 6, 10), (40, 32, 32), (1, 4), (5, 7, 3)]  # fmt: skip
 
 
-@pytest.mark.parametrize("curve", CURVES)
 @pytest.mark.parametrize("sides", SIDES)
-def test_a_curve_visits_every_cell_once_and_steps_to_a_neighbour(sides, curve):
-    cells = along_curve(sides, curve)
+def test_a_curve_visits_every_cell_once_and_steps_to_a_neighbour(sides):
+    cells = along_curve(sides)
     assert np.array_equal(np.sort(np.ravel_multi_index(cells.T, sides)), np.arange(np.prod(sides)))
     assert (np.abs(np.diff(cells, axis=0)).sum(axis=1) == 1).all()
 
@@ -39,7 +38,7 @@ def test_hilbert_of_the_smallest_squares():
 
 @pytest.mark.parametrize(("bits", "dimensions"), [(3, 2), (3, 3), (2, 4), (1, 5), (2, 5)])
 def test_every_part_of_a_hilbert_curve_fills_a_cube(bits, dimensions):
-    """This is what the snake order lacks: 2^(kD) cells from a multiple of that on are a cube."""
+    """2^(kD) cells from a multiple of that on are a cube."""
     cells = hilbert(bits, dimensions)
     for level in range(bits + 1):
         cubes = cells.reshape(-1, 1 << level * dimensions, dimensions)
@@ -140,7 +139,6 @@ def test_what_lines_and_equal_trees_are_written_as_has_not_changed():
         ({"level_sizes": (4,), "group_sizes": ((12,),)}, "not both"),
         ({"sides": (3, 5)}, "sides 3 x 5 are 15 nodes, there are 12"),
         ({"sides": (12,)}, "a torus has 2 to 5 sides"),
-        ({"sides": (3, 4), "curve": "peano"}, "order is 'peano', must be one of: hilbert, snake"),
         ({"sides": (3, 4), "level_sizes": (3,)}, "only a torus has any"),
         ({"kind": TopologyKind.TORUS}, "a torus needs sides"),
         ({"kind": TopologyKind.DRAGONFLY, "level_sizes": (4,)}, "a dragonfly has two levels"),

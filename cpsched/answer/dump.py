@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cpsched.answer.explanation import JobState
 from cpsched.dispatch.contract import BuildsModel
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.answer.explanation import Explanation
-    from cpsched.dispatch.contract import DecisionModel, Dispatcher
+    from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.view import View
 
 _SUFFIXES = (".pb", ".pb.txt")
@@ -27,7 +27,7 @@ class ModelDump:
     """
 
     def __init__(self) -> None:
-        self._model: DecisionModel | None = None
+        self._model: Any = None
 
     def check(self, dispatcher: Dispatcher, path: Path) -> None:
         """

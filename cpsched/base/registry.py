@@ -51,9 +51,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "pbs": "cpsched.traces.pbs:PBS",
         "table": "cpsched.traces.table:TABLE",
     },
-    "runtime_models": _classes(
-        "cpsched.simulation.runtime_models", "recorded", "linear-speedup", "amdahl"
-    ),
+    "runtime_models": _classes("cpsched.simulation.runtime_models", "recorded", "amdahl"),
     "outages": {
         "none": "cpsched.simulation.outages:NoOutages",
         "drawn": "cpsched.simulation.outages:DrawnOutages",

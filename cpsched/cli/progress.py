@@ -173,12 +173,10 @@ def working(words: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def reading(path: str | Path) -> Iterator[None]:
-    """Say on a terminal how far reading a log is."""
+    """Say on a terminal that a log is read."""
     from pathlib import Path
 
-    from cpsched.traces.text import heard
-
-    with working(f"reading {Path(path).name}") as told, heard(told):
+    with working(f"reading {Path(path).name}"):
         yield
 
 

@@ -19,7 +19,6 @@ from cpsched.base.spec import RemembersArguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
@@ -190,18 +189,14 @@ class Dispatcher(RemembersArguments, ABC):
         """Receive the Unix time of second 0, if known; called before :meth:`reset`."""
 
 
-class DecisionModel(Protocol):
-    """The solver model of one decision."""
-
-    def dump(self, path: Path | str) -> None:
-        """Write the model as a CP-SAT proto."""
-        ...
-
-
 @runtime_checkable
 class BuildsModel(Protocol):
     """A dispatcher that solves a model and can show it."""
 
-    def build(self, view: View) -> DecisionModel | None:
-        """Return the model of a decision; None if there is nothing to decide."""
+    def build(self, view: View) -> Any:
+        """
+        Return the model of a decision, whose method ``dump`` writes it as a CP-SAT proto to a path.
+
+        None if there is nothing to decide.
+        """
         ...

@@ -176,14 +176,7 @@ class Preemption(Wrapper):
         return candidates
 
     def _keep_promises(self, view: View, candidates: Candidates) -> tuple[IntArray, list[Action]]:
-        """
-        Start jobs for which room was made, or let the jobs leave whose time has come.
-
-        Returns
-        -------
-        free, actions
-            What each node has for all others, and what is done.
-        """
+        """Return what nodes have for all others, and who starts or leaves as was promised."""
         row_of = _rows(view)
         self._claims = {handle: one for handle, one in self._claims.items() if handle in row_of}
         free, kept = self._without_kept(view, candidates)
@@ -210,18 +203,7 @@ class Preemption(Wrapper):
         free: IntArray,
         most: int | None = None,
     ) -> list[Action]:
-        """
-        Make room for jobs in order; return what is done at once.
-
-        Parameters
-        ----------
-        asking
-            Their rows of the store.
-        free
-            What each node has for them; brought up to date.
-        most
-            For how many of them; None: for all.
-        """
+        """Make room for jobs (rows), ``most`` at most, in order; return what is done at once."""
         now = view.now
         actions: list[Action] = []
         num_served = 0
@@ -291,10 +273,7 @@ class Preemption(Wrapper):
     def _without_kept(
         self, view: View, candidates: Candidates
     ) -> tuple[IntArray, dict[int, IntArray]]:
-        """
-        Return the free capacity of each node without reserved room, and what is reserved for each
-        job.
-        """
+        """Return what each node has for others, and what is reserved for each job."""
         row_of = _rows(view)
         free: IntArray = np.array(view.free)
         kept = {}

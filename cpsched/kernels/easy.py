@@ -71,14 +71,7 @@ def _excess(rule, level, high, low, groups, num_kinds):
 
 @inner
 def _first_place(rule, machine, state, request, ends, until):
-    """
-    Find the first second before another at which a job can be placed, and where.
-
-    Returns
-    -------
-    second, pieces, profile
-        No pieces where there is none; and what is free now and then.
-    """
+    """Return the first second before another at which a job fits, its pieces, and the profile."""
     num_kinds = len(machine.scarce)
     profile, places = profile_now(state, ends, _SEGMENTS)
     copy_row(profile, NOW, THEN)
@@ -106,18 +99,9 @@ def _first_place(rule, machine, state, request, ends, until):
 
 @inner
 def _reserve(rule, machine, state, request, now, running, arena_node, arena_amount, log):
-    """
-    Find the first second at which a job can be placed, and where.
-
-    Most often that is when the first few have ended. So only these are looked at first, and make
-    groups; more if they are not enough.
-
-    Returns
-    -------
-    second, pieces, profile
-        No pieces where the job cannot be placed even when all have ended (nodes are down). The
-        profile has two segments, now and then.
-    """
+    """Return the first second at which a job fits, its pieces (none: never), and the profile."""
+    # Most often that is when the first few have ended. So only these are looked at first, and make
+    # groups; more if they are not enough.
     count = _FIRST_ENDS
     while True:
         some = running[: min(count, len(running))]

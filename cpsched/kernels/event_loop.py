@@ -189,16 +189,7 @@ def _twice(seconds):
 
 @leaf
 def _carry_out(count, packed, amount_of, log, tables, lists, record):
-    """
-    Start what a pass says; return -1, or why it cannot be done.
-
-    Parameters
-    ----------
-    packed
-        As of :func:`cpsched.kernels.start_log.packed`.
-    amount_of
-        The amounts in it, a row for each node.
-    """
+    """Start what a pass says (``packed``); return -1, or why it cannot be done."""
     num, total = packed[0], packed[1]
     queue = lists.queue
     if max(count.arena_used + total - len(lists.arena_node),

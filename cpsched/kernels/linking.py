@@ -21,6 +21,11 @@ _LEVEL = 1
 class _Library(JITCodeLibrary):
     """Code that is optimised no more than is worth its time."""
 
+    def finalize(self) -> None:
+        """Link all parts at once: those of parts are left to the kernel."""
+        self._linking_libraries = _callers_first(self)[1:]
+        super().finalize()
+
     def _optimize_functions(self, ll_module: Any) -> None:
         ll_module.data_layout = self._codegen._data_layout
         passes, builder = self._codegen._function_pass_manager(opt=_LEVEL)
@@ -36,15 +41,28 @@ class _Library(JITCodeLibrary):
 
 
 class _Part(_Library):
-    """The code of a function to be linked into its callers, and nowhere else."""
+    """The code of a function to be linked into the kernels that call it, and nowhere else."""
 
-    def _optimize_final_module(self) -> None:
-        """Skipped: callers inline the code and optimise the whole."""
-
-    def _finalize_final_module(self) -> None:
+    def finalize(self) -> None:
+        """Leave linking and optimising to the kernels."""
+        for library in self._linking_libraries:
+            self._reload_init.update(library._reload_init)
         self._finalize_dynamic_globals()
-        self._verify_declare_only_symbols()
         self._finalized = True
+
+
+def _callers_first(library: Any) -> list[Any]:
+    """Return a library and all that it needs; the linker drops what nothing before it calls."""
+    found: dict[Any, None] = {}
+
+    def visit(one: Any) -> None:
+        if one not in found:
+            for other in one._linking_libraries if isinstance(one, _Part) or one is library else ():
+                visit(other)
+            found[one] = None
+
+    visit(library)
+    return list(found)[::-1]
 
 
 @register_pass(mutates_CFG=True, analysis_only=False)

@@ -121,11 +121,7 @@ def best_part(num, units, nodes, weight, used, left, owed):
 
 @leaf
 def _lowest_switch(levels, groups, request, order, num, begin, units, nodes):
-    """
-    Return the lowest level with a group that can hold a job, and that group.
-
-    Of several on one level the one with the fewest nodes to give.
-    """
+    """Return the lowest level with a group that can hold a job, and the fullest such group."""
     first = groups.first
     for level in range(len(levels)):
         best, fewest = -1, FAR

@@ -275,15 +275,7 @@ def _num_splits(profile, pieces):
 
 @leaf
 def _split_pieces(profile, pieces):
-    """
-    Split the groups that a placement uses in part, and say what it has on each.
-
-    Parameters
-    ----------
-    pieces
-        Rows of (group, nodes, units on each); those of a group follow each other, from its first
-        node on. Changed: the groups become those that have exactly these nodes.
-    """
+    """Split the groups that a placement uses in part; its pieces then name whole groups."""
     before = -1
     rest = -1
     for i in range(len(pieces)):

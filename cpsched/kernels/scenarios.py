@@ -197,11 +197,7 @@ def _held_by(slot, r, jobs, running):
 
 @leaf
 def _shadow_of(time, job, jobs, running, pool):
-    """
-    Return from when on a job that does not fit has room, as reservations take it.
-
-    Fills what is free beside it then; what should have ended is expected to end next second.
-    """
+    """Return from when on a job has room, as reservations take it; fills what is free beside it."""
     beside = pool.beside
     for r in range(len(beside)):
         beside[r] = pool.room[r] - jobs.demand[job, r]

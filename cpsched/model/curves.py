@@ -1,11 +1,10 @@
 """
-Orders of the cells of a grid in which consecutive cells are neighbours.
+An order of the cells of a grid in which consecutive cells are neighbours.
 
-``hilbert`` is the Hilbert curve where all sides are equal powers of two. Elsewhere the grid is cut
-into cubes, whose side is the largest power of two that divides every side; a Hilbert curve fills
-each cube, and the cubes follow each other in snake order, each curve turned such that it ends next
-to where the next begins. Where a side is odd the cubes are single cells, and what is left is
-``snake``: row by row along the last side, every other row backwards.
+It is the Hilbert curve where all sides are equal powers of two. Elsewhere the grid is cut into
+cubes, whose side is the largest power of two that divides every side; a Hilbert curve fills each
+cube, and the cubes follow each other row by row, every other row backwards, each curve turned such
+that it ends next to where the next begins. Where a side is odd the cubes are single cells.
 """
 
 from __future__ import annotations
@@ -19,14 +18,11 @@ if TYPE_CHECKING:
 
     from cpsched.base.types import IntArray
 
-#: The orders there are; the first is the default.
-CURVES = ("hilbert", "snake")
 
-
-def along_curve(sides: Sequence[int], curve: str) -> IntArray:
-    """Return the coordinates of a grid's cells in the order of a curve, shape ``(N, D)``."""
+def along_curve(sides: Sequence[int]) -> IntArray:
+    """Return the coordinates of a grid's cells in order, shape ``(N, D)``."""
     bits = 0
-    while curve == "hilbert" and all(side % (2 << bits) == 0 for side in sides):
+    while all(side % (2 << bits) == 0 for side in sides):
         bits += 1
     coarse = _snake([side >> bits for side in sides])
     return coarse if bits == 0 else _filled(coarse, hilbert(bits, len(sides)), 1 << bits)

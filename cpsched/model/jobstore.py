@@ -17,7 +17,7 @@ import numpy as np
 from cpsched.base.types import MISSING, UNBOUNDED
 from cpsched.model import columns as c
 from cpsched.model.arrays import shared
-from cpsched.model.distinct import by_appearance
+from cpsched.model.distinct import by_appearance, distinct
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -259,8 +259,5 @@ def distinct_shapes(
         The distinct rows as in :attr:`JobStore.shapes`, and each job's row of it.
     """
     full = np.ascontiguousarray(np.concatenate([flags, request, per_node, per_node_max], axis=1))
-    if not len(full):
-        return full, np.zeros(0, dtype=np.int64)
-    raw = full.view(np.dtype((np.void, full.dtype.itemsize * full.shape[1]))).ravel()
-    code, first = by_appearance(raw)
+    code, first = by_appearance(distinct(full.T, len(full))[0])
     return full[first], code

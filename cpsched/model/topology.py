@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.model.arrays import immutable
-from cpsched.model.curves import CURVES, along_curve
+from cpsched.model.curves import along_curve
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -65,9 +65,8 @@ class Topology:
         The same for groups of unequal sizes: for each level, lowest first, the sizes of its groups
         along the line. Instead of ``level_sizes``.
     sides
-        Of a torus: nodes along each of its 2 to 5 dimensions; their product is N.
-    curve
-        Of a torus: the order of its nodes, ``hilbert`` or ``snake`` (:mod:`cpsched.model.curves`).
+        Of a torus: nodes along each of its 2 to 5 dimensions; their product is N. Nodes
+        are in the order of :mod:`cpsched.model.curves`.
     """
 
     num_nodes: int
@@ -75,7 +74,6 @@ class Topology:
     kind: TopologyKind = TopologyKind.LINE
     group_sizes: tuple[tuple[int, ...], ...] = ()
     sides: tuple[int, ...] = ()
-    curve: str = CURVES[0]
 
     def __post_init__(self) -> None:
         if self.kind is TopologyKind.LINE and (self.level_sizes or self.group_sizes):
@@ -89,7 +87,7 @@ class Topology:
         if (self.kind is TopologyKind.TORUS) != bool(self.sides):
             raise ValueError("a torus needs sides, and only a torus has any")
         if self.sides:
-            _check_torus(self.sides, self.num_nodes, self.curve)
+            _check_torus(self.sides, self.num_nodes)
             if self.level_sizes or self.group_sizes:
                 raise ValueError("a torus has no levels of groups")
         if self.kind is TopologyKind.DRAGONFLY and self.num_levels != len(_DRAGONFLY_HOPS):
@@ -112,7 +110,7 @@ class Topology:
         """Coordinates of each node of a torus, shape ``(N, D)``; elsewhere ``(N, 0)``."""
         if not self.sides:
             return np.zeros((self.num_nodes, 0), dtype=np.int64)
-        cells: IntArray = immutable(along_curve(self.sides, self.curve))
+        cells: IntArray = immutable(along_curve(self.sides))
         return cells
 
     @property
@@ -288,7 +286,8 @@ class Topology:
         if self.group_sizes:
             found["topology"]["group_sizes"] = [list(sizes) for sizes in self.group_sizes]
         if self.sides:
-            found["topology"] |= {"sides": list(self.sides), "curve": self.curve}
+            # The curve as in systems written when there were others: digests stay what they were.
+            found["topology"] |= {"sides": list(self.sides), "curve": "hilbert"}
         return found
 
     @classmethod
@@ -301,7 +300,6 @@ class Topology:
             kind=TopologyKind(rest.get("kind", TopologyKind.LINE)),
             group_sizes=tuple(tuple(sizes) for sizes in rest.get("group_sizes", ())),
             sides=tuple(rest.get("sides", ())),
-            curve=rest.get("curve", CURVES[0]),
         )
 
 
@@ -352,11 +350,9 @@ def _check_group_sizes(levels: Sequence[Sequence[int]], num_nodes: int) -> None:
         below = ends
 
 
-def _check_torus(sides: Sequence[int], num_nodes: int, curve: str) -> None:
+def _check_torus(sides: Sequence[int], num_nodes: int) -> None:
     if not 2 <= len(sides) <= MAX_SIDES or not all(1 <= side <= MAX_SIDE for side in sides):
         raise ValueError(f"a torus has 2 to {MAX_SIDES} sides, each from 1 to {MAX_SIDE}")
     if prod(sides) != num_nodes:
         shown = " x ".join(map(str, sides))
         raise ValueError(f"sides {shown} are {prod(sides)} nodes, there are {num_nodes}")
-    if curve not in CURVES:
-        raise ValueError(f"order is {curve!r}, must be one of: {', '.join(CURVES)}")

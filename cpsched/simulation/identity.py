@@ -97,11 +97,7 @@ def versions_here() -> dict[str, str]:
 
 @cache
 def source_digest(package: str) -> str:
-    """
-    Return a digest of a package's source, 16 hexadecimal digits.
-
-    Of cpsched without the parts that only read runs.
-    """
+    """Return a digest of a package's source, 16 digits; of cpsched without readers of runs."""
     found = find_spec(package)
     if found is None:
         return ""

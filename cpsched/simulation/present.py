@@ -386,11 +386,8 @@ def _shorter(machine: Mapping[str, Any], row: int, before: int, limit: int) -> d
 
 
 def _known_by(outages: Outages, now: int) -> Outages:
-    """
-    Return the outages that are known by a second.
-
-    When one that was not announced will be over is not known: it is taken to last as long again.
-    """
+    """Return the outages that are known by a second."""
+    # When one that was not announced will be over is not known: it is taken to last as long again.
     keep = outages.known <= now
     node, start, end, known = (
         getattr(outages, name)[keep] for name in ("node", "start", "end", "known")

@@ -103,15 +103,6 @@ class Recorded:
         return parts_of_second(*self._sizes[job])
 
 
-class LinearSpeedup(Recorded):
-    """As ``recorded``, but all work is shared, whatever the column ``serial`` says."""
-
-    name: ClassVar[str] = "linear-speedup"
-
-    def _serial(self, arrivals: Arrivals) -> IntArray:
-        return np.zeros_like(arrivals.serial)
-
-
 class Amdahl(Recorded):
     """
     As ``recorded``, but the same share of every job's work is not shared.
@@ -121,7 +112,7 @@ class Amdahl(Recorded):
     Parameters
     ----------
     serial
-        That share, 0 to 1.
+        That share, 0 to 1; with 0 all work is shared, and speedup linear.
     """
 
     name: ClassVar[str] = "amdahl"
@@ -146,5 +137,5 @@ def refuse_other_sizes(arrivals: Arrivals, name: str) -> None:
     for job in np.flatnonzero(arrivals.job_type != JobType.RIGID)[:1].tolist():
         raise ConfigError(
             f"job {arrivals.job_id(job)} may run at other sizes than requested: runtime model"
-            f" {name} is for rigid jobs only; use recorded, linear-speedup or amdahl"
+            f" {name} is for rigid jobs only; use recorded or amdahl"
         )

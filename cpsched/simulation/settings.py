@@ -137,7 +137,8 @@ class Settings:
     runtime_model: str = _setting(
         "recorded",
         group="runtime_models",
-        help="How long jobs run: recorded (as in the log) or gpu-scaling; NAME:KEY=VALUE,...",
+        help="How long jobs run: recorded (as in the log) or another (cpsched list"
+        " runtime_models); NAME:KEY=VALUE,...",
     )
     outages: str = _setting(
         "none",

@@ -559,12 +559,7 @@ class Simulator:
     # --- dispatch --------------------------------------------------------------------------------
 
     def _maybe_dispatch(self, now: int) -> bool:
-        """
-        Call the dispatcher, if something happened and this instant is on the grid.
-
-        Return whether it has to be called again at this instant: running jobs were changed, or it
-        asked for it.
-        """
+        """Ask the dispatcher if it is due; return whether to ask again at this instant."""
         cluster = self.cluster
         if not cluster.is_due(now):
             return False

@@ -10,7 +10,6 @@ import numpy as np
 from cpsched.base import registry
 from cpsched.base.section import Section
 from cpsched.errors import instead_of
-from cpsched.model.curves import CURVES
 from cpsched.model.system import LogMapping, MemoryMapping, Preempt, ProcessorMapping, Queue, System
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems.nodes import ENTRY_KEYS, Nodes, read_nodes
@@ -169,7 +168,7 @@ _KINDS = {
     "block_size": (),
     "block_sizes": (),
     "router_size": ("group_size",),
-    "sides": ("order",),
+    "sides": (),
 }
 
 
@@ -227,5 +226,4 @@ def _arguments(section: Section, main: str) -> dict[str, Any]:
     if main == "router_size":
         sizes = (section.needed_count(main), section.needed_count("group_size"))
         return {"kind": TopologyKind.DRAGONFLY, "level_sizes": sizes}
-    order = section.choice("order", CURVES, CURVES[0]) or CURVES[0]
-    return {"kind": TopologyKind.TORUS, "sides": section.counts(main), "curve": order}
+    return {"kind": TopologyKind.TORUS, "sides": section.counts(main)}

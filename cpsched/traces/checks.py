@@ -54,7 +54,9 @@ class RowChecks:
         row = int(rows[0])
         if self._first is None or row < self._first[0]:
             value = None if values is None else values[row]
-            self._first = row, field, getattr(value, "item", lambda: value)(), message
+            # NumPy's numbers and Arrow's cells as Python's.
+            plain = getattr(value, "item", None) or getattr(value, "as_py", lambda: value)
+            self._first = row, field, plain(), message
 
     def fail_totals(self, units: IntArray, request: IntArray, field: str) -> None:
         """Mark rows whose units ``(rows,)`` times request ``(rows, R)`` exceed any machine."""

@@ -36,8 +36,10 @@ SIZES: Mapping[str, int] = {
     "gb": 2**30, "gw": 2**33, "tb": 2**40, "tw": 2**43, "pb": 2**50, "pw": 2**53,
 }  # fmt: skip
 
-_COUNTED = {"ncpus": "core", "ngpus": "gpu", "nmics": "mic"}
-_COUNTED_TORQUE = {"ppn": "core", "gpus": "gpu", "mics": "mic"}
+_COUNTED = {
+    "select": {"ncpus": "core", "ngpus": "gpu", "nmics": "mic"},
+    "nodes": {"ppn": "core", "gpus": "gpu", "mics": "mic"},
+}
 #: How processes are started inside a chunk, and GPU modes: nothing the job takes or needs.
 _IGNORED = {"mpiprocs", "ompthreads", "default", "shared", "reseterr"}
 _IGNORED |= {"exclusive", "exclusive_process", "exclusive_thread"}
@@ -76,11 +78,11 @@ def shape(resources: Mapping[str, str], place: Place) -> Shape:
     """
     exclusive = False
     if "select" in resources:
-        chunk = _merged([_select_chunk(term, place) for term in resources["select"].split("+")])
+        chunk = _merged([_chunk("select", term, place) for term in resources["select"].split("+")])
     elif "nodes" in resources:
         spec, *modifiers = resources["nodes"].split("#")
         exclusive = any(word.startswith("excl") for word in modifiers)
-        chunk = _merged([_nodes_chunk(term, place) for term in spec.split("+")])
+        chunk = _merged([_chunk("nodes", term, place) for term in spec.split("+")])
     elif "procs" in resources:
         chunk = _Chunk(_count("procs", resources["procs"], place), {"core": 1})
     elif "ncpus" in resources:
@@ -105,34 +107,20 @@ def kilobytes(value: str) -> int:
     return amount(value, SIZES, per=1024)
 
 
-def _select_chunk(term: str, place: Place) -> _Chunk:
-    chunk = _Chunk()
+def _chunk(key: str, term: str, place: Place) -> _Chunk:
+    """Read one term of ``select``, or of Torque's ``nodes``: ``4:ppn=8:gpus=1:property``."""
+    chunk, selects = _Chunk(), key == "select"
     for position, part in enumerate(term.split(":")):
         name, equals, value = part.partition("=")
-        if position == 0 and not equals:
-            chunk.count = _count("select", part, place)
-        elif not equals or not name:
-            raise place.error("chunks are written N:resource=value:...", "select", term)
-        elif name in _COUNTED:
-            chunk.set(_COUNTED[name], place.parse(_amount, f"select {name}", value))
-        elif name == "mem":
+        if position == 0 and not equals and (selects or _LEADING_COUNT.fullmatch(part)):
+            chunk.count = _count(key, part, place)
+        elif not name or (selects and not equals):
+            form = "chunks are written N:resource=value" if selects else "terms are written N:ppn=M"
+            raise place.error(f"{form}:...", key, term)
+        elif equals and name in _COUNTED[key]:
+            chunk.set(_COUNTED[key][name], place.parse(_amount, f"{key} {name}", value))
+        elif selects and name == "mem":
             chunk.set("mem", place.parse(kilobytes, "select mem", value))
-        elif name not in _IGNORED:
-            chunk.constraint.append(part)
-    return chunk
-
-
-def _nodes_chunk(term: str, place: Place) -> _Chunk:
-    """Read one term of Torque's ``nodes``: a count or a host, then ``ppn=4`` and properties."""
-    chunk = _Chunk()
-    for position, part in enumerate(term.split(":")):
-        name, equals, value = part.partition("=")
-        if not part:
-            raise place.error("terms are written N:ppn=M:property...", "nodes", term)
-        if position == 0 and _LEADING_COUNT.fullmatch(part):
-            chunk.count = _count("nodes", part, place)
-        elif equals and name in _COUNTED_TORQUE:
-            chunk.set(_COUNTED_TORQUE[name], place.parse(_amount, f"nodes {name}", value))
         elif name not in _IGNORED:
             chunk.constraint.append(part)
     return chunk

@@ -95,19 +95,7 @@ def read_lines(path: Path, *, skip_bad_lines: bool = False, bulk: bool = True) -
 
 
 def parse_line(text: str, place: Place, width: int = len(FIELDS)) -> list[int]:
-    """
-    Read one job line; fractions are allowed, and dropped, in the two measured fields.
-
-    Parameters
-    ----------
-    width
-        Fields of the file's lines, at least 18; the ones behind the 18th are not read.
-
-    Raises
-    ------
-    TraceError
-        If it is not a possible line.
-    """
+    """Read one line of ``width`` fields; fractions of the measured ones are dropped."""
     values = text.split()
     if len(values) != width:
         raise place.error(f"{width} fields are expected, here are {len(values)}")

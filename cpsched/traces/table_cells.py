@@ -131,7 +131,7 @@ class Cells:
 
     def _fail(self, wrong: BoolArray, message: str, column: str) -> None:
         values = self._table.columns.get(column)
-        self._checks.fail(wrong, message, column, None if values is None else _Shown(values))
+        self._checks.fail(wrong, message, column, values)
 
     def _coded(self, column: str, codes: Mapping[str, int], blank: int, wrong: str) -> IntArray:
         """Return the numbers that words stand for."""
@@ -196,16 +196,6 @@ def check_columns(
     for name in required:
         if name not in table.columns:
             raise table.wrong_column(name, f"{what} needs this column")
-
-
-class _Shown:
-    """A column to take single values from, for messages."""
-
-    def __init__(self, values: pa.ChunkedArray) -> None:
-        self._values = values
-
-    def __getitem__(self, row: int) -> Any:
-        return self._values[row].as_py()
 
 
 def _from_text(text: pa.Array) -> tuple[IntArray, BoolArray, BoolArray]:

@@ -205,14 +205,7 @@ def _problem(text: str) -> str | None:
 def _records(
     source: _Source, lines: Iterator[str], above: int
 ) -> Iterator[tuple[int, list[str], str | None]]:
-    """
-    Yield every record that is not blank: the line it starts on, its cells, what is wrong.
-
-    Parameters
-    ----------
-    above
-        Lines of the file before ``lines``.
-    """
+    """Yield each record that is not blank: the line it starts on, its cells, what is wrong."""
     reader = csv.reader(lines, strict=True)
     while True:
         line = above + reader.line_num + 1

@@ -76,31 +76,19 @@ def _error(table: Table, key: str, message: str) -> TraceError:
     return TraceError(message, file=table.path, field=f"metadata {key}", value=value)
 
 
-def _is_pairs(pairs: Any, second: Any) -> bool:
-    return isinstance(pairs, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) and second(pair[1])
-        for pair in pairs
-    )
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def _is_count(value: Any) -> bool:
-    return _is_whole(value) and 0 <= value <= 2**53
-
-
 def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, list) and all(map(_is_text, value))
+def _is_whole(value: Any, least: int, most: int) -> bool:
+    return type(value) is int and least <= value <= most
 
 
-def _is_epoch(value: Any) -> bool:
-    return value is None or (_is_whole(value) and abs(value) <= MAX_TIME)
+def _is_pairs(pairs: Any, second: Callable[[Any], bool]) -> bool:
+    return isinstance(pairs, list) and all(
+        isinstance(pair, list) and len(pair) == 2 and isinstance(pair[0], str) and second(pair[1])
+        for pair in pairs
+    )
 
 
 #: What each value must be, in words and as a test, in the order in which they are looked at.
@@ -108,22 +96,33 @@ _RIGHT: tuple[tuple[str, str, Callable[[Any], bool]], ...] = (
     (
         "cpsched-table",
         f"this cpsched reads versions up to {VERSION}",
-        lambda value: _is_count(value) and value <= VERSION,
+        lambda value: _is_whole(value, 0, VERSION),
     ),
-    ("resources", "must be a list of strings", _is_texts),
     (
         "resources",
-        "must be different names, at least one",
-        lambda kinds: 0 < len(kinds) == len(set(kinds)),
+        "must be a list of strings",
+        lambda kinds: isinstance(kinds, list) and all(map(_is_text, kinds)),
     ),
-    ("resources", f"must be at most {MAX_KINDS}", lambda kinds: len(kinds) <= MAX_KINDS),
+    (
+        "resources",
+        f"must be different names, at least one and at most {MAX_KINDS}",
+        lambda kinds: 0 < len(kinds) == len(set(kinds)) <= MAX_KINDS,
+    ),
     ("title", "must be a string", _is_text),
-    ("epoch", "must be seconds since 1970, or null", _is_epoch),
+    (
+        "epoch",
+        "must be seconds since 1970, or null",
+        lambda value: value is None or _is_whole(value, -MAX_TIME, MAX_TIME),
+    ),
     (
         "layout",
         'must be "units" or "processors"',
         lambda value: value in ("units", "processors"),
     ),
     ("header", "must be a list of [key, text]", lambda pairs: _is_pairs(pairs, _is_text)),
-    ("set_aside", "must be a list of [reason, count]", lambda pairs: _is_pairs(pairs, _is_count)),
+    (
+        "set_aside",
+        "must be a list of [reason, count]",
+        lambda pairs: _is_pairs(pairs, lambda count: _is_whole(count, 0, 2**53)),
+    ),
 )

@@ -6,7 +6,6 @@ import gzip
 import os
 import zlib
 from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
@@ -19,8 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 T = TypeVar("T")
-#: Told how many bytes of a file (packed, if it is) have been read, of how many; None: nobody is.
-_told: ContextVar[Callable[[int, int], None] | None] = ContextVar("_told", default=None)
 
 #: Bytes of whole lines handed on at once.
 CHUNK = 4 * 2**20
@@ -91,24 +88,6 @@ def head(path: Path, size: int = 2**16) -> bytes:
         return file.read(size).removeprefix(_BYTE_ORDER_MARK)
 
 
-@contextmanager
-def heard(told: Callable[[int, int], None]) -> Iterator[None]:
-    """
-    Let somebody hear how far reading is, of the files that are read meanwhile.
-
-    Parameters
-    ----------
-    told
-        Called after every piece of a file with the bytes that have been read, packed if the file
-        is, and the file's size.
-    """
-    before = _told.set(told)
-    try:
-        yield
-    finally:
-        _told.reset(before)
-
-
 def chunks(
     path: Path, size: int = CHUNK, *, keep_returns: bool = False
 ) -> Iterator[tuple[int, bytes]]:
@@ -129,10 +108,6 @@ def chunks(
             if not total:
                 block = block.removeprefix(_BYTE_ORDER_MARK)
             total += len(block)
-            if (told := _told.get()) is not None:
-                # The place in the file on the disk, packed or not.
-                number = file.fileno()
-                told(os.lseek(number, 0, os.SEEK_CUR), os.fstat(number).st_size)
             if total > MAX_UNPACKED:
                 raise TraceError(f"holds more than {MAX_UNPACKED} bytes, unpacked", file=path)
             whole_lines, newline, tail = block.rpartition(b"\n")

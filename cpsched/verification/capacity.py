@@ -136,16 +136,7 @@ def _blocks(cells: Cells) -> Iterator[tuple[int, int]]:
 
 
 def _expand(cells: Cells, segment: IntArray, low: int, high: int) -> tuple[IntArray, IntArray]:
-    """
-    Return every (cell, event) of a range of cells, by cell, then in the order of events.
-
-    Parameters
-    ----------
-    segment
-        The segment of each event, in the order of events.
-    low, high
-        Cells ``[low, high)``.
-    """
+    """Return every (cell, event) of cells ``[low, high)``, by cell, then in the order of events."""
     first, beyond = cells.first[segment], cells.beyond[segment]
     touched = np.flatnonzero((first < high) & (beyond > low))
     first = np.maximum(first[touched], low)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from cpsched.verification.findings import Findings
+import numpy as np
+
+from cpsched.base.words import brief
+from cpsched.verification.findings import Rule, Violation
 from cpsched.verification.phases import Phases
 from cpsched.verification.restarts import Restarts
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cpsched.base.types import AnyArray, IntArray
     from cpsched.model.schedule import Schedule
 
 
-class Checked(Findings):
+class Checked:
     """
-    A schedule whose rules are checked.
+    A schedule whose rules are checked; of each rule the first violations are kept, all counted.
 
     Parameters
     ----------
@@ -24,7 +32,9 @@ class Checked(Findings):
     """
 
     def __init__(self, schedule: Schedule, *, recorded: bool, complete: bool, limit: int) -> None:
-        super().__init__(schedule.workload.job_id, limit)
+        self._job_id, self._limit = schedule.workload.job_id, limit
+        self._count: Counter[Rule] = Counter()
+        self._kept: defaultdict[Rule, list[Violation]] = defaultdict(list)
         self.schedule, self.workload = schedule, schedule.workload
         self.segments, self.system = schedule.segments, schedule.system
         self.recorded, self.complete = recorded, complete
@@ -38,3 +48,44 @@ class Checked(Findings):
     def restarts(self) -> Restarts:
         """Which phases were cut short, and what their jobs had still to do."""
         return Restarts.of(self.schedule, self.phases)
+
+    def add(
+        self, rule: Rule, broken: AnyArray, say: Callable[[int], str], rows: IntArray | None = None
+    ) -> None:
+        """
+        Add a violation for each True of a mask.
+
+        Parameters
+        ----------
+        broken
+            Boolean, one entry a job, or whatever ``rows`` has an entry for.
+        say
+            From a position in ``broken`` to what is wrong, without the job; called for what is
+            kept only.
+        rows
+            Row of the workload of each position; the positions themselves where None.
+        """
+        positions = np.flatnonzero(broken)
+        self._count[rule] += len(positions)
+        kept = self._kept[rule]
+        for position in positions[: self._limit - len(kept)].tolist():
+            row = position if rows is None else int(rows[position])
+            job_id = str(self._job_id[row])
+            kept.append(Violation(rule, job_id, f"job {brief(job_id)} {say(position)}", 0))
+
+    def add_once(self, rule: Rule, message: str) -> None:
+        """Add a violation that is about no single job."""
+        self._count[rule] += 1
+        if len(self._kept[rule]) < self._limit:
+            self._kept[rule].append(Violation(rule, None, message, 0))
+
+    def __bool__(self) -> bool:
+        return self._count.total() > 0
+
+    def violations(self) -> list[Violation]:
+        """Return what was kept, in the order of the rules, with the totals."""
+        return [
+            replace(violation, total=self._count[rule])
+            for rule in Rule
+            for violation in self._kept[rule]
+        ]

@@ -1,20 +1,9 @@
-"""The rules of schedules, and the violations that were found."""
+"""The rules of schedules, and what is said where one is broken."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
-
-import numpy as np
-
-from cpsched.base.words import brief
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from cpsched.base.types import AnyArray, IntArray, StrArray
 
 
 class Rule(StrEnum):
@@ -99,63 +88,3 @@ class Violation:
     job_id: str | None
     message: str
     total: int
-
-
-class Findings:
-    """
-    Collects violations; of each rule the first ``limit`` are kept, all are counted.
-
-    Parameters
-    ----------
-    job_id
-        By row of the workload.
-    limit
-        At least 1.
-    """
-
-    def __init__(self, job_id: StrArray, limit: int) -> None:
-        self._job_id = job_id
-        self._limit = limit
-        self._count: Counter[Rule] = Counter()
-        self._kept: defaultdict[Rule, list[Violation]] = defaultdict(list)
-
-    def add(
-        self, rule: Rule, broken: AnyArray, say: Callable[[int], str], rows: IntArray | None = None
-    ) -> None:
-        """
-        Add a violation for each True of a mask.
-
-        Parameters
-        ----------
-        broken
-            Boolean, one entry a job, or whatever ``rows`` has an entry for.
-        say
-            From a position in ``broken`` to what is wrong, without the job; called for what is
-            kept only.
-        rows
-            Row of the workload of each position; the positions themselves where None.
-        """
-        positions = np.flatnonzero(broken)
-        self._count[rule] += len(positions)
-        kept = self._kept[rule]
-        for position in positions[: self._limit - len(kept)].tolist():
-            row = position if rows is None else int(rows[position])
-            job_id = str(self._job_id[row])
-            kept.append(Violation(rule, job_id, f"job {brief(job_id)} {say(position)}", 0))
-
-    def add_once(self, rule: Rule, message: str) -> None:
-        """Add a violation that is about no single job."""
-        self._count[rule] += 1
-        if len(self._kept[rule]) < self._limit:
-            self._kept[rule].append(Violation(rule, None, message, 0))
-
-    def __bool__(self) -> bool:
-        return self._count.total() > 0
-
-    def violations(self) -> list[Violation]:
-        """Return what was kept, in the order of the rules, with the totals."""
-        return [
-            replace(violation, total=self._count[rule])
-            for rule in Rule
-            for violation in self._kept[rule]
-        ]

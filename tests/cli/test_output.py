@@ -1,9 +1,7 @@
 """What is printed."""
 
-import gzip
 import io
 import os
-import random
 import sys
 import time
 
@@ -15,7 +13,6 @@ from cpsched.cli import progress
 from cpsched.cli.output import echo
 from cpsched.cli.progress import counted_of, times, working
 from cpsched.cli.report import say
-from cpsched.traces.text import chunks, heard
 
 
 def test_echo_keeps_line_ends(capsys):
@@ -92,24 +89,7 @@ def test_nothing_is_shown_in_a_pipe(patient, monkeypatch):
     assert patient.getvalue() == ""
 
 
-def test_a_share_of_a_file_is_shown_while_it_is_read(patient, tmp_path):
-    """Of what is on the disk, packed."""
-    path = tmp_path / "log.gz"
-    path.write_bytes(gzip.compress(random.Random(1).randbytes(300_000).hex().encode() + b"\n"))
-    told = []
-    with heard(lambda done, total: told.append((done, total))):
-        pieces = list(chunks(path, size=60_000))
-    assert b"".join(piece for _, piece in pieces).count(b"\n") == 1
-    assert {total for _, total in told} == {path.stat().st_size}
-    places = [done for done, _ in told]
-    assert places == sorted(places)
-    assert len(set(places)) > 3
-    assert places[-1] == path.stat().st_size
-    # Nobody hears of what is read later.
-    list(chunks(path))
-    assert len(told) == len(places)
+def test_a_share_is_shown_where_it_is_known(patient):
     with working("reading log.gz") as tell:
-        tell(*told[0])
-        _wait_for(patient, "reading log.gz")
         tell(1, 2)
         _wait_for(patient, "50 %")

@@ -67,7 +67,7 @@ def test_a_limit_is_of_the_units_that_the_job_prefers():
 
 
 @pytest.mark.parametrize(
-    ("model", "end"), [("recorded", 90), ("linear-speedup", 70), ("amdahl:serial=1", 100)]
+    ("model", "end"), [("recorded", 90), ("amdahl:serial=0", 70), ("amdahl:serial=1", 100)]
 )
 def test_runtime_models_of_other_sizes(model, end):
     workload = malleable((0, 2, 100), serial=500_000)

@@ -56,7 +56,7 @@ def test_a_new_resource_in_every_job_is_refused(log):
     assert dict(workload.set_aside) == {"bad line": 100 - (MAX_KINDS - 1)}
     kinds = "".join(f",request.kind{number}" for number in range(100))
     path = log("b.csv", f"{HEADER.replace('cores', 'units')}{kinds}\n1,0,1,1,1{',1' * 100}\n")
-    with pytest.raises(TraceError, match=rf"resources: must be at most {MAX_KINDS}"):
+    with pytest.raises(TraceError, match=rf"resources: must be .*at most {MAX_KINDS}"):
         traces.read(path)
 
 
