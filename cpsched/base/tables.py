@@ -20,12 +20,6 @@ _GAP = "  "
 _NARROWEST = 12
 #: Where names are broken: between options, or if that is not enough, within one.
 _BREAKS = (re.compile(r"(?<=[,:;/ ])"), re.compile(r"(?<=[=_-])"))
-#: How a column of a page is aligned: of numbers, and of names.
-_ALIGNED = tuple(
-    f' style="text-align: {side}; padding: 0.1em 0.6em; white-space: {space}"'
-    for side, space in (("right", "nowrap"), ("left", "normal"))
-)
-_HTML_CAPTION = '<caption style="caption-side: top; text-align: left">{}</caption>'
 #: So many seconds need no parts of them.
 _SECONDS = 10
 #: Marks of the best and the worst value of a column.
@@ -169,19 +163,8 @@ class Table:
         return "\n".join([*self._above(), *lines])
 
     def html(self) -> str:
-        """
-        Return the table as a fragment of HTML, with all text escaped.
-
-        It has no colours of its own, so that it can be read on any background.
-        """
-        heads = [" ".join(_heading(column)) for column in self.columns]
-        aligned = [_ALIGNED[column.is_text and not column.sorted_by] for column in self.columns]
-        rows = zip(*(column.cells() for column in self.columns), strict=True)
-        caption = _HTML_CAPTION.format(escape(self.caption)) if self.caption else ""
-        above = [style.replace("nowrap", "normal") for style in aligned]
-        head = _html_row("th", heads, above)
-        body = "".join(_html_row("td", row, aligned) for row in rows)
-        return f"<table>{caption}<thead>{head}</thead><tbody>{body}</tbody></table>"
+        """Return the table as text of a fixed width for notebooks, escaped."""
+        return f"<pre>{escape(self.text())}</pre>"
 
     def _above(self) -> list[str]:
         return [self.caption, ""] if self.caption else []
@@ -309,11 +292,6 @@ def _wrapped(name: str, size: int) -> list[str]:
         else:
             lines[-1] += piece
     return lines if lines[0] or len(lines) == 1 else lines[1:]
-
-
-def _html_row(kind: str, cells: Sequence[str], aligned: Sequence[str]) -> str:
-    pairs = zip(cells, aligned, strict=True)
-    return f"<tr>{''.join(f'<{kind}{style}>{escape(cell)}</{kind}>' for cell, style in pairs)}</tr>"
 
 
 def _escaped(text: str) -> str:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 import typer
 
 from cpsched.base.words import brief, memory
-from cpsched.cli.options import AsJson, complete_name, names_of
+from cpsched.cli.options import AsJson, names_of
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.report import totals, width
 from cpsched.errors import ConfigError, UnknownNameError
@@ -72,7 +72,6 @@ def command(
         typer.Argument(
             help="One of them: what its options mean; of a system, or of your system's file, what"
             " is in it.",
-            autocompletion=complete_name,
         ),
     ] = None,
     as_json: AsJson = False,

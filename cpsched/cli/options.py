@@ -21,12 +21,6 @@ if TYPE_CHECKING:
     from cpsched.model.workload import Workload
 
 
-def complete_name(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Complete a name of the listed kind."""
-    kind = ctx.params.get("kind")
-    return _beginning(incomplete, str(kind)) if kind else []
-
-
 def names_of(kind: str) -> list[str]:
     """Return the names of one kind that ``cpsched list`` shows."""
     if kind == "systems":

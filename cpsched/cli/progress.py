@@ -6,19 +6,18 @@ import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from cpsched.base.words import duration, escaped
 from cpsched.simulation.observers import Observer
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from rich.console import Console
     from rich.progress import Progress, Task, TaskID
 
-_T = TypeVar("_T")
 #: Seconds between updates of the display.
 _REFRESH = 0.2
 
@@ -136,15 +135,6 @@ def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[
             return
         task = progress.add_task(title, total=num_jobs, unit="jobs", more="")
         yield [ProgressBar(progress, task, epoch)]
-
-
-def counting(things: Sequence[_T], title: str) -> Iterator[_T]:
-    """Iterate, and show on a terminal how many are done."""
-    with working(title) as told:
-        for done, thing in enumerate(things):
-            if len(things) > 1:
-                told(done, len(things))
-            yield thing
 
 
 @contextmanager

@@ -9,7 +9,7 @@ import typer
 
 from cpsched.cli.options import AsJson
 from cpsched.cli.output import counted, echo, escaped, print_json
-from cpsched.cli.progress import counting
+from cpsched.cli.progress import working
 from cpsched.errors import VerificationError
 
 
@@ -21,22 +21,14 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Check recorded schedules: every job accounted for, nothing over capacity, every rule kept."""
-    from cpsched.study import load_run
     from cpsched.study.folder import find_runs
-    from cpsched.study.reader import contradictions
-    from cpsched.verification import verify
 
     checked: list[dict[str, Any]] = []
     paths = [run for given in folder for run in find_runs(given)]
-    for path in counting(paths, "checking"):
-        run = load_run(path)
-        found = verify(run.schedule, recorded=run.recorded)
-        findings = [f"{violation.rule}: {violation.message}" for violation in found]
-        if not findings:
-            # Nothing can be derived from an invalid schedule.
-            findings = [f"files: {sentence}" for sentence in contradictions(run)]
-        jobs = len(run.schedule.workload)
-        checked.append({"folder": str(path), "jobs": jobs, "findings": findings})
+    with working("checking") as told:
+        for done, path in enumerate(paths):
+            told(done, len(paths))
+            checked.append(_checked(path))
     wrong = sum(bool(one["findings"]) for one in checked)
     if as_json:
         print_json("verify", {"wrong": wrong, "runs": checked})
@@ -50,3 +42,18 @@ def command(
         raise VerificationError(
             one if wrong == 1 else f"{wrong} schedules contradict their own inputs"
         )
+
+
+def _checked(path: Path) -> dict[str, Any]:
+    """Return what is wrong with a run, as JSON has it."""
+    from cpsched.study import load_run
+    from cpsched.study.reader import contradictions
+    from cpsched.verification import verify
+
+    run = load_run(path)
+    found = verify(run.schedule, recorded=run.recorded)
+    # Nothing can be derived from an invalid schedule.
+    findings = [f"{violation.rule}: {violation.message}" for violation in found] or [
+        f"files: {sentence}" for sentence in contradictions(run)
+    ]
+    return {"folder": str(path), "jobs": len(run.schedule.workload), "findings": findings}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.base.words import counted, duration, ratio
+from cpsched.base.words import counted, duration
 from cpsched.figures import bars, nodes
 from cpsched.figures.lines import Runs, draw_by_size, draw_distributions, draw_over_time
 from cpsched.figures.looks import MOST
@@ -20,11 +20,9 @@ if TYPE_CHECKING:
 
     from cpsched.figures.bars import Change
     from cpsched.figures.data import RunData
-    from cpsched.figures.looks import Look
     from cpsched.figures.tradeoff import Point
     from cpsched.metrics.window import Window
     from cpsched.model.schedule import Schedule
-    from cpsched.study.paired import Estimate
 
 _NAMES = {"gpu": "GPU", "mic": "MIC", "mem": "memory"}
 
@@ -116,28 +114,6 @@ def of_tradeoff(points: Sequence[Point]) -> Picture:
         caption=caption,
         alt=f"Mean bounded slowdown against p99.9 wait, {len(points)} runs. On the front: {told}.",
         draw=lambda: draw_tradeoff(points),
-    )
-
-
-def of_ratios(looks: Sequence[Look], figures: Mapping[str, Sequence[Estimate | None]]) -> Picture:
-    """Return the bars of leading figures against the baseline."""
-    said = []
-    for title, ratios in figures.items():
-        known = [(one.mean, look) for one, look in zip(ratios, looks, strict=True) if one]
-        if known:
-            least, most = min(known, key=lambda k: k[0]), max(known, key=lambda k: k[0])
-            said.append(
-                f"{title} from {ratio(least[0])} ({least[1].name}) to {ratio(most[0])}"
-                f" ({most[1].name})"
-            )
-    sure = any(one is not None and one.low is not None for some in figures.values() for one in some)
-    told = " Lines are 95 % intervals; where one crosses ×1, the difference may be chance."
-    return Picture(
-        title="against the baseline",
-        caption="Each run's figures as multiples of its baseline's; a bar to the left is a smaller"
-        f" value.{told if sure else ''}",
-        alt=f"Ratios to the baseline: {'; '.join(said)}.",
-        draw=lambda: bars.draw_ratios(looks, figures),
     )
 
 

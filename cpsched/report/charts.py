@@ -1,5 +1,5 @@
 """
-The beginning of a report: six figures of each run compared with the baseline's, and their charts.
+The beginning of a report: six figures of each run compared with the baseline's, and charts.
 """
 
 from __future__ import annotations
@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cpsched.figures.bars import Change
-from cpsched.figures.pictures import of_changes, of_ratios, of_tradeoff
+from cpsched.figures.pictures import of_changes, of_tradeoff
 from cpsched.figures.tradeoff import Point
 from cpsched.metrics.leading import LEADING
 from cpsched.report.places import base_runs
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from cpsched.figures.pictures import Picture
     from cpsched.metrics.leading import Figure
     from cpsched.report.places import Place
-    from cpsched.show.leading import LeadingRows, Measured
+    from cpsched.show.leading import LeadingRows
     from cpsched.study.tables import Tables
 
 Row = dict[str, Any]
@@ -43,6 +43,7 @@ def lead_table(tables: Tables, place: Place) -> dict[str, Any]:
     known = found.known()
     return {
         "heads": [_head(LEADING[at]) for at in known],
+        "against": found.against,
         "rows": [(row, [row.figures[at] for at in known]) for row in found.rows],
     }
 
@@ -57,19 +58,6 @@ def tradeoff(tables: Tables, place: Place) -> Iterator[Picture]:
             points.append(Point(look=look, slowdown=quality, tail=tail, is_real=real))
     if len(points) > 1:
         yield of_tradeoff(points)
-
-
-def ratios(tables: Tables, place: Place) -> Iterator[Picture]:
-    """Yield the bars against the baseline, where something is compared."""
-    rows = _leading(tables, place).rows
-    rows = tuple(row for row in rows if any(one.ratio is not None for one in row.figures))
-    found = {
-        _head(item): [_ratio(row.figures[at]) for row in rows]
-        for at, item in enumerate(LEADING)
-        if any(row.figures[at].ratio is not None for row in rows)
-    }
-    if found:
-        yield of_ratios([place.looks[row.dispatcher, row.predictor] for row in rows], found)
 
 
 def changes(tables: Tables, place: Place, about: Iterable[Who]) -> Iterator[Picture]:
@@ -117,11 +105,6 @@ def _head(item: Figure) -> str:
     title = "core use, steady window" if item.name == "core_use" else item.title
     # A name such as p99.9 stays as it is.
     return title if title[1].isdigit() else title[:1].upper() + title[1:]
-
-
-def _ratio(one: Measured) -> Estimate | None:
-    low, high = one.interval or (None, None)
-    return None if one.ratio is None else Estimate(one.ratio, low, high, 1)
 
 
 def _mean(values: Sequence[float | None]) -> Estimate | None:

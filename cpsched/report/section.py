@@ -120,7 +120,6 @@ def make_section(
     ranked = sorted(place.runs, key=importance(tables.results, about))
     pictures_of: dict[str, list[Picture]] = {
         "tradeoff": list(charts.tradeoff(tables, place)),
-        "ratios": list(charts.ratios(tables, place)),
         **{slot: [] for slot in ("charts", "folded")},
         "gains": list(charts.changes(tables, place, about)),
     }

@@ -20,7 +20,7 @@ from cpsched.base.words import brief, counted
 from cpsched.errors import ConfigError, RunError
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
-from cpsched.show.leading import leading, leading_html
+from cpsched.show.leading import leading, leading_text
 from cpsched.show.sentences import conclusions
 from cpsched.simulation.run import Run
 from cpsched.study.campaign import carry_out
@@ -110,8 +110,12 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the finding and the main tables, for notebooks."""
-        sentences = "".join(f"<p>{escape(line)}</p>" for line in conclusions(self.tables, _REPEAT))
-        return sentences + "".join(leading_html(found) for found in leading(self.tables))
+        tables = [
+            f"{found.place}\n{leading_text(found, 120, scenarios=self.tables.results.by_group)}"
+            for found in leading(self.tables)
+        ]
+        text = "\n\n".join([self.finding, *tables])
+        return f"<pre>{escape(text)}</pre>"
 
 
 def compare(

@@ -274,17 +274,6 @@ def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: boo
     return "\n".join([*legend, "", text])
 
 
-def leading_html(found: LeadingRows) -> str:
-    """Return the leading figures of runs as HTML for notebooks, each with its ratio."""
-    said = [found.place]
-    if len({row.predictor for row in found.rows}) == 1:
-        said.append(f"runtime estimate: {estimate(found.rows[0].predictor)}")
-    if found.against:
-        said.append(f"in brackets the ratio to {found.against}")
-    table = found.table(_in_brackets, "dispatcher")
-    return replace(table, caption="; ".join(said)).html()
-
-
 def _legend(found: LeadingRows) -> Iterator[str]:
     """Say what is the same in all rows, and what the marks mean."""
     rows = found.rows
@@ -343,7 +332,3 @@ def _stacked(column: Sequence[Measured]) -> list[str]:
         "\n".join([value, *(part for part in (ratio, between and f"{between} ") if part)])
         for value, ratio, between in map(_parts, column)
     ]
-
-
-def _in_brackets(column: Sequence[Measured]) -> list[str]:
-    return [f"{one.shown} ({one.times})" if one.ratio else one.shown for one in column]

@@ -13,7 +13,6 @@ from cpsched.base.words import duration, estimate
 from cpsched.metrics.leading import BY_COLUMN
 from cpsched.study.comparisons import EQUAL, LOWER, SEEDS_ONLY, UNKNOWN, key_of
 from cpsched.study.gains import NOTICED
-from cpsched.study.measures import AREA
 from cpsched.study.results import place_of
 
 if TYPE_CHECKING:
@@ -70,8 +69,6 @@ def span(seconds: float) -> str:
     return duration(seconds) if seconds else "0 s"
 
 
-#: The least share of the waiting time that is told: a second here and there is a log's rounding.
-_HELD = 0.005
 #: The kinds of groups of which one is named.
 _KINDS = ("queue", "account")
 #: Fates that more jobs may have under a scenario: their count, the total, and the words.
@@ -114,7 +111,6 @@ def of_scenarios(tables: Tables) -> Finding | None:
         sentences.append(
             "There are no intervals, which need eight days of log: small differences may be chance."
         )
-    sentences += _held(max((rows[0] for rows in groups.values()), key=lambda row: row["jobs"]))
     workload, system, name, predictor = best
     return Finding(f"{workload} on {system}", tuple(sentences), (name, predictor))
 
@@ -132,23 +128,6 @@ def _most_helpful(name: str, row: Row, number: int, tail: str) -> str:
         f"Of {number} scenarios, {name} shortens the mean wait most: {span(wait)} instead of"
         f" {span(base)} ({_percent(base, wait)}){tail}."
     )
-
-
-def _held(row: Row) -> Iterator[str]:
-    """Say how much of the baseline's waits is not the scheduler's, if it is worth a word."""
-    wait = row["base_wait_mean_s"]
-    parts = (
-        ("time", "before begin times and under holds, which no scenario changes"),
-        ("jobs", "for other jobs (dependencies, array limits), which changes only with these"),
-    )
-    shares = [(row[f"base_held_by_{what}_s"] / wait if wait else 0.0, why) for what, why in parts]
-    told = [(share, why) for share, why in shares if share >= _HELD]
-    if told:
-        whys = [f"{100 * share:.0f} % {why}" if len(told) > 1 else why for share, why in told]
-        yield (
-            f"{100 * sum(share for share, _ in told):.0f} % of the baseline's waiting time is not"
-            f" the scheduler's: {'; '.join(whys)}."
-        )
 
 
 def _stopped(tables: Tables) -> dict[RunKey, str]:
@@ -283,15 +262,8 @@ def _of_place(
 ) -> Finding:
     several = len({one[QUALITY].key[3] for one in runs}) > 1
     best = min(runs, key=lambda one: (not _is_gain(one[QUALITY]), _ratio(one[QUALITY])))
-    sentences = [_answer(best, several), *_also(best), _how_sure(best, repeat)]
+    sentences = [_answer(best, several), _how_sure(best, repeat)]
     sentences += _without_price(best, runs, several)
-    worse = [one for one in runs if _ratio(one[QUALITY]) > 1 and _ratio(one[LONGEST]) > 1]
-    worse = [one for one in worse if all(_change(one[name]) for name in (QUALITY, LONGEST))]
-    if worse:
-        verb = "is" if len(worse) == 1 else "are"
-        sentences.append(
-            f"{_names(worse, several)} {verb} worse than the baseline in both figures."
-        )
     sentences += _front(tables, place)
     if told:
         sentences.append("Runs that know the actual runtimes are left out of this finding.")
@@ -334,20 +306,6 @@ def _price(one: Compared, joined: str = "but") -> str:
     if _ratio(longest) >= 2:
         return f"{joined} the longest wait is {_ratio(longest):,.1f} times as long {values}"
     return f"{joined} the longest wait is {_share(longest)} % longer {values}"
-
-
-def _also(one: Compared) -> Iterator[str]:
-    """Say how the other leading figures change."""
-    said = []
-    for figure in ("wait_mean_s", "wait_p99.9_s", AREA):
-        row = one.get(figure)
-        if row is None:
-            continue
-        way = "shorter" if _ratio(row) < 1 else "longer"
-        what = f"{_share(row)} % {way}" if _change(row) else "about the same"
-        said.append(f"the {BY_COLUMN[figure].title} is {what} ({shown(row)})")
-    if said:
-        yield f"With it {_listed(said)}."
 
 
 def _how_sure(one: Compared, repeat: str) -> str:
@@ -476,10 +434,6 @@ def _about(one: Compared) -> tuple[str, str]:
 
 def _name(one: Compared, several: bool) -> str:
     return _run_name(*_about(one), several)
-
-
-def _names(runs: Sequence[Compared], several: bool) -> str:
-    return _some([_name(one, several) for one in runs])
 
 
 def _some(names: Sequence[str]) -> str:

@@ -16,7 +16,6 @@ import numpy as np
 
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.groups import SIZES, job_size, labels
-from cpsched.metrics.jobs import Held, held
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.window import finished
 from cpsched.study.comparisons import verdict, with_baselines
@@ -46,7 +45,6 @@ class _Jobs:
     job_id: list[str]
     submit: IntArray
     wait: IntArray
-    held: Held
     slowdown: FloatArray
     codes: dict[str, tuple[IntArray, tuple[str, ...]]]
 
@@ -59,8 +57,7 @@ def gains(
 
     ``hours`` is the total extra wait of the group's jobs (negative: less), the mean over
     repetitions; ``shorter`` and ``longer`` are the shares of jobs that wait at least a minute less
-    or more. ``base_held_by_time_s`` and ``base_held_by_jobs_s`` are parts of the baseline's mean
-    wait (:class:`~cpsched.metrics.jobs.Held`).
+    or more.
 
     Parameters
     ----------
@@ -97,7 +94,6 @@ def _read(run: RunResult, start: int | str | None) -> _Jobs:
         workload.job_id[rows].tolist(),
         submit,
         wait,
-        Held(*(seconds[rows] for seconds in held(schedule))),
         job_metrics.bounded_slowdown(response, own.runtime[rows]),
         codes,
     )
@@ -171,7 +167,7 @@ def _row(
     if not number:
         return
     ours, theirs = ([], [])  # type: tuple[list[WeekSums], list[WeekSums]]
-    slowdowns, kept = np.zeros(2), np.zeros(2)
+    slowdowns = np.zeros(2)
     shorter = longer = 0
     for pair, mask in zip(joined, masks, strict=True):
         at, base_at, block = pair.at[mask], pair.base_at[mask], pair.block[mask]
@@ -179,7 +175,6 @@ def _row(
         ours.append(WeekSums.of(block, wait, pair.num_blocks))
         theirs.append(WeekSums.of(block, base, pair.num_blocks))
         slowdowns += pair.ours.slowdown[at].sum(), pair.theirs.slowdown[base_at].sum()
-        kept += [seconds[base_at].sum() for seconds in pair.theirs.held]
         shorter += int((wait <= base - NOTICED).sum())
         longer += int((wait >= base + NOTICED).sum())
     total, base_total = reduce(add, ours), reduce(add, theirs)
@@ -196,8 +191,6 @@ def _row(
         "difference_high": None if estimate is None else estimate.high,
         "bounded_slowdown_mean": float(slowdowns[0]) / number,
         "base_bounded_slowdown_mean": float(slowdowns[1]) / number,
-        "base_held_by_time_s": float(kept[0]) / number,
-        "base_held_by_jobs_s": float(kept[1]) / number,
         "shorter": shorter / number,
         "longer": longer / number,
         "hours": (mean - base_mean) * number / len(joined) / 3600,

@@ -176,7 +176,7 @@ _RATES = (
 _PLACEMENT = tuple(
     Measure(f"{name}_{one}", ("placement", name, one), f"{name.replace('_', ' ')}{said}",
             decimals=2, optional=True)
-    for name in ("packing_factor", "fragmentation", "spread", "span_nodes",
+    for name in ("fragmentation", "spread", "span_nodes",
                  "lowest_common_switch", "groups_touched", "distance_hops")
     for one, said in (("mean", ""), ("std", ", deviation"))
 )  # fmt: skip

@@ -21,7 +21,7 @@ from cpsched.metrics.summary import summarize
 from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
 from cpsched.model.system import System
 from cpsched.simulation.run import Run
-from cpsched.simulation.settings import Settings
+from cpsched.simulation.settings import RULES, Settings
 from cpsched.study.folder import MARK, digests_of, files_of_run
 from cpsched.study.writer import FORMAT, OUTAGES
 
@@ -85,7 +85,7 @@ def load_run(folder: str | Path) -> SavedRun:
             f"{folder / MARK}: format is {about.get('format')!r}, this cpsched reads {FORMAT};"
             f" {_REMEDY}"
         )
-    overrun = _overrun(about, folder / MARK)
+    said = _said(about, folder / MARK)
     workload = _read(folder / "workload.parquet", lambda path: traces.read(path, format="table"))
     system = _read(folder / "system.json", lambda path: System.from_dict(_json(path)))
     jobs = _read(folder / "jobs.parquet", read_file)
@@ -108,7 +108,7 @@ def load_run(folder: str | Path) -> SavedRun:
             runtime_bound=integers(jobs, "predicted_bound"),
             segments=_segments(allocations, system),
             rejected=_reasons(jobs),
-            overrun=overrun,
+            overrun=said["settings"].overrun,
             outages=_outages(folder),
         )
     except (KeyError, ValueError, TypeError) as error:
@@ -122,17 +122,20 @@ def load_run(folder: str | Path) -> SavedRun:
         numbers=_read(folder / "metrics.json", _json),
         timing=_read(folder / "timing.json", _json),
         schedule=schedule,
-        **_said(about, folder / MARK),
+        **said,
     )
 
 
 def _said(about: Mapping[str, Any], path: Path) -> dict[str, Any]:
     """Return what ``run.json`` says about a run, as :class:`~cpsched.simulation.run.Run` has it."""
     try:
+        settings = Settings(**about["settings"])
+        if settings.overrun not in RULES["overrun"].choices:
+            raise ValueError(f"settings.overrun is {settings.overrun!r}")
         return {
+            "settings": settings,
             "dispatcher": str(about["dispatcher"]),
             "predictor": str(about["predictor"]),
-            "settings": Settings(**about["settings"]),
             "decisions": dict(about["decisions"]),
             "predictions": dict(about["predictions"]),
             "provenance": dict(about["provenance"]),
@@ -176,18 +179,6 @@ def _reason(path: Path, error: Exception) -> str:
         return str(error).partition("\n")[0] or type(error).__name__
     # Python's own words for a value of a wrong type do not help a reader.
     return f"a value in it has the wrong type ({error})"
-
-
-def _overrun(about: Mapping[str, Any], path: Path) -> str:
-    """Return what the run did with jobs at their requested time."""
-    settings = about.get("settings")
-    overrun = settings.get("overrun") if isinstance(settings, dict) else None
-    if overrun not in ("kill", "extend"):
-        raise RunError(
-            f"{path} is damaged: settings.overrun is {overrun!r}, 'kill' or 'extend' is expected;"
-            f" {_REMEDY}"
-        )
-    return str(overrun)
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -297,7 +297,6 @@ def test_help_has_panels_and_cuts_no_word_off(cpsched, monkeypatch, command):
         ("cpsched simulate --overrun ", ["kill", "extend"]),
         ("cpsched simulate --system eu", ["eurora"]),
         ("cpsched compare -d fif", ["fifo"]),
-        ("cpsched list dispatchers conser", ["conservative"]),
     ],
 )
 def test_the_shell_completes_commands_options_and_values(words, completed):

@@ -123,14 +123,10 @@ def test_a_comparison_shows_its_finding_and_its_tables():
     found = compare(four_jobs(), four_cores(), dispatchers=["easy", "fifo"])
     shown = parsed(found._repr_html_())
     assert "repeat with seeds=5 to see." in found.finding
-    assert "".join(shown.texts).startswith(found.finding.partition("\n")[0])
-    caption = "few-jobs on four; runtime estimate: requested time; in brackets the ratio to easy"
-    assert caption in shown.texts
-    assert shown.texts[-6:] == [
-        "fifo",
-        *("1 h 59 min (×1.00)", "59 min (×1.00)", "1 h 58 min (×1.00)", "1 h 58 min (×1.00)"),
-        "1.98 (×1.00)",
-    ]
+    (text,) = shown.texts
+    assert text.startswith(f"{found.finding}\n\nfew-jobs on four\n")
+    assert "runtime estimate: requested time" in text
+    assert "1 h 59 min  ×1.00" in text.splitlines()[-1]
 
 
 def test_tables_as_data_frames_have_the_columns_of_their_files():

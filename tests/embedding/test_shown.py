@@ -47,14 +47,11 @@ def test_the_leading_figures_of_a_run_are_attributes():
 def test_a_notebook_shows_the_leading_figures_as_a_table():
     run = simulate(four_jobs(), four_cores())
     told, shown = run.summary["wait_s"]["all"], parsed(run._repr_html_())
-    assert shown.texts == [
-        "easy on four: 4 jobs, 1 rejected",
-        *("area-weighted response", "mean wait", "p99.9 wait", "longest wait"),
-        *("mean bounded slowdown", "core use"),
-        *map(duration, (7140, 3540, told["p99.9"], 7080)),
-        *("1.98", "-"),
-    ]
-    assert set(shown.tags) == {"table", "caption", "thead", "tbody", "tr", "th", "td"}
+    (text,) = shown.texts
+    assert text.startswith("easy on four: 4 jobs, 1 rejected\n")
+    assert "bounded" in text
+    for value in (*map(duration, (7140, 3540, told["p99.9"], 7080)), "1.98"):
+        assert value in text
 
 
 def test_names_from_outside_are_text_in_a_notebook_and_one_line_in_a_session():
@@ -162,8 +159,8 @@ def test_a_workload_says_how_many_jobs_and_when():
 def test_a_system_says_how_large_it_is():
     eurora = load_system("eurora")
     assert repr(eurora) == "<System eurora: 64 nodes, 1,024 cores, 64 gpus, 64 mics>"
-    shown = parsed(eurora._repr_html_()).texts
-    assert {"gpu_bigmem", "32", "27", "5"} <= set(shown)
+    (shown,) = parsed(eurora._repr_html_()).texts
+    assert {"gpu_bigmem", "32", "27", "5"} <= set(shown.split())
     assert eurora == load_system("eurora")
 
 

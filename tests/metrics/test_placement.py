@@ -1,19 +1,16 @@
-"""Placement metrics on machines drawn by hand, and the fewest nodes against trying them all."""
+"""Placement metrics on machines drawn by hand."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
-import reference as ref
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
-from tiny import jobs, machine, machines, run, workloads
+from tiny import jobs, machine, run
 
 from cpsched.base.types import MISSING
 from cpsched.mapping import fit
 from cpsched.metrics.placement import (
-    fewest_nodes,
-    packing_factor,
     placement,
     places,
 )
@@ -100,7 +97,7 @@ def test_neighbouring_runs_of_other_units_are_one_block():
     result = run(jobs((0, 5, 10)), machine((2,), (2,), (2,)), "fifo").schedule
     assert result.segments.count.tolist() == [2, 1]
     found = places(result)
-    assert (found.nodes.tolist(), found.blocks.tolist(), found.units.tolist()) == ([3], [1], [5])
+    assert (found.nodes.tolist(), found.blocks.tolist()) == ([3], [1])
 
 
 def test_shares_and_switches():
@@ -120,39 +117,6 @@ def test_without_time_or_switches_there_are_no_shares():
     assert placement(schedule, places(schedule))["contiguous"] == {"jobs": 1, "node_time": None}
     schedule = lying(machine((1,), (1,)), [0, 1])
     assert placement(schedule, places(schedule))["lowest_common_switch"] is None
-
-
-def test_packing_factor():
-    """Four units on four nodes of two cores: two nodes would do. On nodes of their own: 1."""
-    schedule = lying(machine(*[(2,)] * 4), [0, 1, 2, 3], [0], units=1)
-    assert packing_factor(schedule, places(schedule)).tolist() == [2.0, 1.0]
-
-
-@given(workload=workloads(max_jobs=4), system=machines())
-@settings(max_examples=80)
-def test_the_fewest_nodes_against_trying_all_placements(workload, system):
-    """On the empty machine, with bounds, splits, contiguity, GPUs and memory."""
-    schedule = run(workload, system, "fifo").schedule
-    found = places(schedule)
-    done = schedule.workload
-    capacity = tuple(map(tuple, system.capacity.tolist()))
-    expected = []
-    for row in found.row.tolist():
-        ask = ref.Ask(
-            units=int(done.units[row]),
-            request=tuple(done.request[row].tolist()),
-            per_node=tuple(done.per_node[row].tolist()),
-            eligible=(True,) * system.num_nodes,
-            nodes_min=int(done.nodes_min[row]),
-            nodes_max=int(done.nodes_max[row]),
-            even=bool(done.split[row]),
-            contiguous=bool(done.contiguous[row]),
-            exclusive=bool(done.exclusive[row]),
-        )
-        ways = ref.every_placement(ask, capacity, capacity)
-        expected.append(min(sum(units > 0 for units in takes) for takes in ways))
-    assert fewest_nodes(schedule, found.row, found.units).tolist() == expected
-    assert (packing_factor(schedule, found) >= 1).all()
 
 
 @given(
@@ -259,14 +223,6 @@ def test_shares_are_of_jobs_and_of_node_time():
     assert found["groups_touched"]["mean"] == 2
     # Two leaf switches, up to the root and down again.
     assert found["distance_hops"]["mean"] == 4
-
-
-def test_fewest_nodes_of_segments():
-    """Seven units of one core on nodes of one core: 8 nodes in segments of 4."""
-    schedule = run(
-        jobs((0, 8, 1), (1, 7, 1), segment=[4, 0]), machine(*[(1,)] * 8), "fifo"
-    ).schedule
-    assert fewest_nodes(schedule, np.arange(2), np.array([7, 7])).tolist() == [8, 7]
 
 
 @pytest.mark.parametrize(

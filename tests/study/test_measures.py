@@ -9,7 +9,6 @@ from cpsched.study.measures import STATISTICS, figures_of
 from cpsched.study.tables import Rows
 
 PLACEMENT = {
-    "packing_factor": {"mean": 1.02, "std": 0.03},
     "fragmentation": {"mean": 2.4, "std": 2.3},
     "spread": {"mean": 17.4, "std": 36.0},
     "span_nodes": {"mean": 110.7, "std": 50.0},

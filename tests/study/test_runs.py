@@ -258,11 +258,11 @@ def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, s
     [
         ("run.json", '{"a":', "it is not JSON (line 1, column 6: Expecting value)"),
         ("run.json", "[]", "it is not a JSON object ({...})"),
-        ("run.json", '{"format": 3}', "settings.overrun is None, 'kill' or 'extend' is expected"),
+        ("run.json", '{"format": 3}', "'settings' is missing in it"),
         (
             "run.json",
             '{"format": 3, "settings": {"overrun": "x"}}',
-            "settings.overrun is 'x', 'kill' or 'extend' is expected",
+            "a value in it has the wrong type (settings.overrun is 'x')",
         ),
         ("system.json", "{}", "'nodes' is missing in it"),
         ("system.json", '{"nodes": 1}', "a value in it has the wrong type ("),

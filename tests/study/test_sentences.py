@@ -69,7 +69,6 @@ def test_the_first_sentence_has_the_gain_and_its_price():
     assert lines == [
         "rollout cuts the mean bounded slowdown by 50 % against easy (10.00 instead of 20.00), but"
         " the longest wait is 25 % longer (5 h instead of 4 h).",
-        "With it the mean wait is 50 % shorter (30 min).",
         "Each was run once, so there are no intervals and the differences may be noise: repeat with"
         " several seeds to see.",
         "No run lowers it without a longer longest wait.",
@@ -79,7 +78,7 @@ def test_the_first_sentence_has_the_gain_and_its_price():
 def test_a_gain_without_a_price_is_named_beside_a_larger_one_with():
     lines = said(against("sjf", 5.0, 28_800.0), against("rollout", 12.0, 10_800.0))
     assert lines[0].startswith("sjf cuts ")
-    assert lines[3] == (
+    assert lines[2] == (
         "Without a longer longest wait, rollout gains most: mean bounded slowdown 12.00 (40 %"
         " less), and the longest wait is 25 % shorter (3 h instead of 4 h)."
     )
@@ -118,7 +117,6 @@ def test_nothing_better_is_said():
         "Nothing lowers the mean bounded slowdown of easy (20.00); b comes closest with 20.05, and"
         " the longest wait stays at 4 h."
     )
-    assert "fifo is worse than the baseline in both figures." in lines
     first, *_ = said(against("fifo", 30.0, 28_800.0))
     assert "fifo comes closest with 30.00 instead of 20.00 (50 % more), and the longest" in first
 
@@ -156,7 +154,6 @@ def of_scenarios(**values):
             "kind": "all", "group": "all", "wait_mean_s": value, "base_wait_mean_s": 1000.0,
             "difference": value - 1000.0, "difference_low": None, "difference_high": None,
             "shorter": 0.1, "longer": 0.1, "hours": 0, "jobs": 10,
-            "base_held_by_time_s": 0.0, "base_held_by_jobs_s": 0.0,
         }
         for name, value in values.items()
     ]  # fmt: skip
@@ -175,24 +172,6 @@ def of_scenarios(**values):
 ])  # fmt: skip
 def test_a_scenario_that_helps_by_a_trifle_is_not_praised(wait, begins):
     assert conclusions(of_scenarios(small=wait, worse=2000.0))[0].startswith(begins)
-
-
-@pytest.mark.parametrize(("by_time", "by_jobs", "line"), [
-    (0.0, 0.0, None),
-    (4.0, 0.0, None),
-    (200.0, 0.0, "20 % of the baseline's waiting time is not the scheduler's: before begin times and"
-                 " under holds, which no scenario changes."),
-    (200.0, 300.0, "50 % of the baseline's waiting time is not the scheduler's: 20 % before begin"
-                   " times and under holds, which no scenario changes; 30 % for other jobs"
-                   " (dependencies, array limits), which changes only with these."),
-])  # fmt: skip
-def test_waits_that_are_not_the_schedulers_are_told_where_there_are_any(by_time, by_jobs, line):
-    """Of the scenario that has most of the baseline's jobs; a trifle is no word worth."""
-    some = of_scenarios(few=900.0, most=800.0)
-    few, most = some.gains.rows()
-    few |= {"jobs": 9, "base_held_by_time_s": 999.0}
-    most |= {"base_held_by_time_s": by_time, "base_held_by_jobs_s": by_jobs}
-    assert [one for one in conclusions(some) if "scheduler's" in one] == ([line] if line else [])
 
 
 def test_nothing_to_compare_is_nothing_to_say():
