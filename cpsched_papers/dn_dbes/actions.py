@@ -32,8 +32,6 @@ class Agreed(Changes):
     ----------
     started, suspended, killed
         Numbers of the jobs.
-    not_placed
-        How many were to start or grow, and found no nodes.
     """
 
     def __init__(
@@ -43,7 +41,6 @@ class Agreed(Changes):
         self.started: set[int] = set()
         self.suspended = {status.job for status in jobs if status.state == SUSPENDED}
         self.killed = {status.job for status in jobs if status.state == KILLED}
-        self.not_placed = 0
         at = {job: index for index, job in enumerate(view.running.handle.tolist())}
         running = [(at[status.job], status) for status in jobs if status.state != STARTED]
         for index, status in running:
@@ -55,8 +52,8 @@ class Agreed(Changes):
                 self.shrink(index, status.units)
         self._start_in_turn(rows, [status for status in jobs if status.state == STARTED])
         for index, status in running:
-            if status.units > self.held[index] and not self.grow(index, status.units):
-                self.not_placed += 1
+            if status.units > self.held[index]:
+                self.grow(index, status.units)
         if not self.actions and not at:
             self._start_anything(rows)
 
@@ -69,7 +66,6 @@ class Agreed(Changes):
             preferred = columns.item(row, c.UNITS)
             if not any(self.start(row, units) for units in (status.units, preferred)):
                 # Nobody overtakes a job whose turn it is.
-                self.not_placed += 1
                 break
             self.started.add(status.job)
 

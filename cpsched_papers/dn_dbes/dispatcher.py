@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from cpsched.api.dispatchers import Allocator
     from cpsched.api.model import IntArray, System, View
 
-#: Statistics: negotiations, offers made in them, jobs resized, and starts and changes that were
-#: agreed on and found no nodes.
-NEGOTIATIONS, OFFERS, RESIZES, NOT_PLACED = "negotiations", "offers", "resized_jobs", "not_placed"
+#: Statistic: decisions in which both sides negotiated.
+NEGOTIATIONS = "negotiations"
 
 
 class DnDbes(Dispatcher):
@@ -142,13 +141,7 @@ class DnDbes(Dispatcher):
         if report is not None:
             self._blocks = dict(report.dependencies)
         self._note(view, waiting, running, done)
-        offers = sum(isinstance(message, Offer) for message in messages)
-        numbers = {
-            NEGOTIATIONS: int(offers > 0),
-            OFFERS: offers,
-            RESIZES: done.shrunk + done.grown,
-            NOT_PLACED: done.not_placed,
-        }
+        numbers = {NEGOTIATIONS: int(any(isinstance(message, Offer) for message in messages))}
         return Decision(done.actions, _plan(report, done), self._again_at(view), numbers)
 
     def _machine(self, view: View, rows: IntArray, *, changed: bool, stepping: bool) -> Machine:
