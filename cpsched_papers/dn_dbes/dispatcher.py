@@ -13,13 +13,14 @@ from cpsched.api.model import columns as c
 from cpsched_papers.dn_dbes.actions import Agreed
 from cpsched_papers.dn_dbes.messages import (
     Machine,
+    NegotiationSettings,
     Offer,
     Queue,
     StatusReport,
     UrgentJobResponse,
+    UrgentPolicy,
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
-from cpsched_papers.dn_dbes.settings import NegotiationSettings, UrgentPolicy
 from cpsched_papers.dn_dbes.tables import Tables
 
 if TYPE_CHECKING:

@@ -22,14 +22,18 @@ from cpsched_papers.dn_dbes.messages import (
     RunningJob,
     StatusReport,
     UrgentJobResponse,
+    UrgentPolicy,
 )
-from cpsched_papers.dn_dbes.settings import UrgentPolicy
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cpsched_papers.dn_dbes.messages import ForwardedJob, OfferResponse, WaitingJob
-    from cpsched_papers.dn_dbes.settings import NegotiationSettings
+    from cpsched_papers.dn_dbes.messages import (
+        ForwardedJob,
+        NegotiationSettings,
+        OfferResponse,
+        WaitingJob,
+    )
 
 
 class RuntimeSide:

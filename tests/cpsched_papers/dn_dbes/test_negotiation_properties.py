@@ -8,16 +8,17 @@ from hypothesis import strategies as st
 from cpsched.base.types import MAX_TIME
 from cpsched_papers.dn_dbes.messages import (
     Machine,
+    NegotiationSettings,
     Offer,
     OfferResponse,
     Queue,
     RunningJob,
     StatusReport,
     UrgentJobResponse,
+    UrgentPolicy,
     WaitingJob,
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
-from cpsched_papers.dn_dbes.settings import NegotiationSettings, UrgentPolicy
 
 
 @st.composite

@@ -12,6 +12,7 @@ from cpsched_papers.dn_dbes.messages import (
     JobReservation,
     JobStatus,
     Machine,
+    NegotiationSettings,
     Offer,
     OfferResponse,
     Queue,
@@ -24,7 +25,6 @@ from cpsched_papers.dn_dbes.messages import (
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
 from cpsched_papers.dn_dbes.runtime import RuntimeSide
-from cpsched_papers.dn_dbes.settings import NegotiationSettings
 
 #: Running job A: 8 units, 2 to 8 of them, ends at 100.
 A = RunningJob(1, 8, 2, 8, preferred=8, end=100)
