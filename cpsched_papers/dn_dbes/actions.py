@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.api.model import Kill, Suspend
 from cpsched.api.model import columns as c
-from cpsched_papers.dn_dbes.messages import KILLED, STARTED, SUSPENDED
+from cpsched_papers.dn_dbes.messages import STARTED
 from cpsched_papers.malleable.resizing import Changes
 
 if TYPE_CHECKING:
@@ -30,7 +29,7 @@ class Agreed(Changes):
 
     Attributes
     ----------
-    started, suspended, killed
+    started
         Numbers of the jobs.
     """
 
@@ -39,16 +38,10 @@ class Agreed(Changes):
     ) -> None:
         super().__init__(view, allocator, ())
         self.started: set[int] = set()
-        self.suspended = {status.job for status in jobs if status.state == SUSPENDED}
-        self.killed = {status.job for status in jobs if status.state == KILLED}
         at = {job: index for index, job in enumerate(view.running.handle.tolist())}
         running = [(at[status.job], status) for status in jobs if status.state != STARTED]
         for index, status in running:
-            if status.state == KILLED:
-                self.leave(index, Kill(status.job))
-            elif status.state == SUSPENDED:
-                self.leave(index, Suspend(status.job))
-            elif status.units < self.held[index]:
+            if status.units < self.held[index]:
                 self.shrink(index, status.units)
         self._start_in_turn(rows, [status for status in jobs if status.state == STARTED])
         for index, status in running:

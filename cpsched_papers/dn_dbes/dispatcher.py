@@ -18,7 +18,6 @@ from cpsched_papers.dn_dbes.messages import (
     Queue,
     StatusReport,
     UrgentJobResponse,
-    UrgentPolicy,
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
 from cpsched_papers.dn_dbes.tables import Tables
@@ -48,8 +47,6 @@ class DnDbes(Dispatcher):
         those that wait, and are expanded for their own good.
     mapped_share
         Share of the queue that has to have units at first for an offer to be accepted.
-    urgent
-        What is done to running jobs for urgent ones: ``shrink``, ``suspend`` or ``kill``.
     priority
         Order of the queue; the thesis has ``basic``.
     allocator
@@ -68,14 +65,11 @@ class DnDbes(Dispatcher):
         depth: int = 10,
         period: int = 300,
         mapped_share: float = 1 / 3,
-        urgent: str = UrgentPolicy.SHRINK,
         priority: str = "basic",
         allocator: str = "first-fit",
     ) -> None:
         check_least("period", period, 1)
-        settings = NegotiationSettings(
-            attempts=attempts, depth=depth, mapped_share=mapped_share, urgent=urgent
-        )
+        settings = NegotiationSettings(attempts=attempts, depth=depth, mapped_share=mapped_share)
         self.negotiation = Negotiation(settings)
         self._period = period
         self.priority_rule = make_priority(priority)
@@ -165,8 +159,7 @@ class DnDbes(Dispatcher):
 
     def _note(self, view: View, waiting: set[int], running: set[int], done: Agreed) -> None:
         """Remember what waits and what runs, so that what happens until the next time is seen."""
-        self._waited = (waiting - done.started) | done.suspended
-        self._ran = (running | done.started) - done.suspended - done.killed
+        self._waited, self._ran = waiting - done.started, running | done.started
         self._slots = self._tables.slots(view)
         urgent = view.waiting.handle[view.waiting.urgent != 0].tolist()
         if set(urgent) - done.started and self._is_in_flux(view, done):

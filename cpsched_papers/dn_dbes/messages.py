@@ -9,22 +9,10 @@ machine is counted in *slots*: one, where all units are alike. Times are seconds
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
-from cpsched.api.errors import check_choice, check_least, check_range
+from cpsched.api.errors import check_least, check_range
 from cpsched.api.model import seconds_on
-
-
-class UrgentPolicy(StrEnum):
-    """How far the runtime side goes to make room for an urgent job; each includes those before."""
-
-    SHRINK = "shrink"
-    """Malleable jobs shrink, down to their minimum."""
-    SUSPEND = "suspend"
-    """Restartable jobs are suspended, too."""
-    KILL = "kill"
-    """Any job that is not urgent itself is killed, if nothing else makes enough room."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +25,7 @@ class NegotiationSettings:
     attempts
         ``MAX_NEGOTIATION_ATTEMPTS``: the answer to the last offer is accepted by both sides,
         whatever it is.
-    depth, mapped_share, urgent
+    depth, mapped_share
         As for :class:`~cpsched_papers.dn_dbes.dispatcher.DnDbes`.
 
     Raises
@@ -49,13 +37,11 @@ class NegotiationSettings:
     attempts: int = 6
     depth: int = 10
     mapped_share: float = 1 / 3
-    urgent: str = UrgentPolicy.SHRINK
 
     def __post_init__(self) -> None:
         check_least("attempts", self.attempts, 1)
         check_least("depth", self.depth, 1)
         check_range("mapped_share", self.mapped_share, 0, 1)
-        check_choice("urgent", self.urgent, [*UrgentPolicy])
 
     def step(self, units: int, least: int) -> int:
         """Return by how many units a job gives way at a time, at least one (section 5.2)."""
@@ -146,8 +132,6 @@ class RunningJob(NamedTuple):
         When it is expected to end if nothing changes.
     blocks
         The waiting job that depends on its end (a *dependency*, section 5.2.2), or None.
-    restartable
-        Whether it may be suspended.
     fixed
         Whether it stays as it is whatever comes: it is urgent itself, or changed in this second.
     """
@@ -163,7 +147,6 @@ class RunningJob(NamedTuple):
     resize_cost: int = 0
     resumes: int = 0
     blocks: int | None = None
-    restartable: bool = False
     fixed: bool = False
 
 
@@ -185,9 +168,9 @@ class JobStatus(NamedTuple):
     state
         One of the words below.
     units
-        Its current units; 0 once it has left its nodes.
+        Its current units.
     end
-        When it is expected to end, or ended.
+        When it is expected to end.
     """
 
     job: int
@@ -196,7 +179,7 @@ class JobStatus(NamedTuple):
     end: int
 
 
-STARTED, RESIZED, SUSPENDED, KILLED = "started", "resized", "suspended", "killed"
+STARTED, RESIZED = "started", "resized"
 
 # --- from the machine ----------------------------------------------------------------------------
 

@@ -155,11 +155,6 @@ class Changes:
         self._note(index, allocation)
         return True
 
-    def leave(self, index: int, action: Action) -> None:
-        """Take a running job off its nodes, by an action that does so."""
-        self._give_back(self.view.running.allocation(index))
-        self.actions.append(action)
-
     def _note(self, index: int, allocation: Allocation) -> None:
         self.held[index] = allocation.units.sum()
         self.may_resize[index] = False
