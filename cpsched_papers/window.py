@@ -15,7 +15,6 @@ import numpy as np
 from cpsched.api.dispatchers import (
     Fifo,
     LearningDispatcher,
-    Multifactor,
     WaitReason,
     frozen,
     make_priority,
@@ -23,6 +22,7 @@ from cpsched.api.dispatchers import (
 from cpsched.api.errors import check_least
 from cpsched.api.model import Decision
 from cpsched.api.solver import cpsat
+from cpsched_papers.priorities import Multifactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -65,7 +65,6 @@ def import_command(
             " repeat for several files."
         ),
     ] = None,
-    gres: Annotated[Path | None, _file("gres.conf. [beside slurm.conf]")] = None,
     topology: Annotated[Path | None, _file("topology.conf. [beside slurm.conf]")] = None,
     assoc: Annotated[Path | None, _file("Output of sacctmgr -P show assoc tree.")] = None,
     qos: Annotated[Path | None, _file("Output of sacctmgr -P show qos.")] = None,
@@ -88,7 +87,6 @@ def import_command(
     files = Files(
         conf=conf,
         scontrol=tuple(scontrol or ()),
-        gres=gres,
         topology=topology,
         assoc=assoc,
         qos=qos,

@@ -24,15 +24,9 @@ def script(name, *arguments):
 
 
 @pytest.fixture
-def measure(monkeypatch):
-    """The module the scripts share."""
+def against(monkeypatch):
+    """The comparison with AccaSim, importable beside what the scripts share."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return import_module("measure")
-
-
-@pytest.fixture
-def against(measure):
-    """The comparison with AccaSim, importable beside ``measure``."""
     return import_module("against_accasim")
 
 

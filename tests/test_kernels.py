@@ -7,17 +7,12 @@ import pytest
 import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
 from tiny import jobs, machine, starts
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.passes import fits_now
-from cpsched.kernels import arrays, ledger
+from cpsched.kernels import ledger
 from cpsched.model.allocation import Allocation
-from cpsched.model.jobstore import JobStore
-
-# Parts of kernels, compiled so that Python can call them.
-sort_by = njit(arrays.sort_by.py_func)
 
 pytestmark = pytest.mark.slow
 
@@ -80,23 +75,6 @@ def test_memory_beyond_32_bits(dispatcher):
         resources=("core", "mem"),
     )
     assert starts(workload, machine(*nodes, resources=("core", "mem")), dispatcher) == [0, 5]
-
-
-# --- sorting and lists ---------------------------------------------------------------------------
-
-
-@given(keys=st.lists(st.integers(-3, 3), max_size=40), beyond=st.integers(0, 3))
-@some
-def test_sort_by_is_stable_and_leaves_the_rest(keys, beyond):
-    """Equal keys keep their order; entries past ``count`` are not touched."""
-    count = max(len(keys) - beyond, 0)
-    key = np.array(keys, dtype=np.float64)
-    order = np.arange(len(keys), dtype=np.int64)
-    sort_by(key, order, count)
-    expected = sorted(range(count), key=lambda index: keys[index])
-    assert order.tolist() == [*expected, *range(count, len(keys))]
-    assert key[:count].tolist() == sorted(keys[:count])
-    assert key[count:].tolist() == keys[count:]
 
 
 # --- the simulator's own steps -------------------------------------------------------------------
@@ -225,21 +203,3 @@ def test_claim_takes_exactly_what_is_asked_for(amount, code):
     allocation = Allocation(np.array([0]), np.array([2]), np.array(amount))
     assert -engine.claim(0, allocation) % 16 == code
     assert engine.free.tolist() == [[4, 4]]
-
-
-@given(ends=st.lists(st.integers(0, 5), max_size=25), data=st.data())
-@some
-def test_running_jobs_stay_in_order_of_expected_end(ends, data):
-    """Entered and taken out in any order: always by (expected end, row)."""
-    store = JobStore(("core",), capacity=len(ends) + 1)
-    columns = store.writable
-    running = np.zeros(len(ends) + 1, dtype=np.int64)
-    inside = []
-    for row in data.draw(st.permutations(range(len(ends)))):
-        ledger.expect_end(columns, running, len(inside), row, ends[row])
-        inside.append(row)
-        if data.draw(st.booleans()):
-            gone = inside.pop(data.draw(st.integers(0, len(inside) - 1)))
-            ledger.forget_end(columns, running, len(inside) + 1, gone)
-        expected = sorted(inside, key=lambda row: (ends[row], row))
-        assert running[: len(inside)].tolist() == expected

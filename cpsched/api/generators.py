@@ -6,7 +6,6 @@ from cpsched.generators.contract import (
     LARGEST_SEED,
     check_number,
     check_whole,
-    gaussian_arrivals,
     header,
     heavy_sizes,
     log_normal,

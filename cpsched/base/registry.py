@@ -44,8 +44,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     ),
     "priorities": _classes(
         "cpsched.dispatch.priority",
-        *("fifo", "basic", "sjf", "ljf", "expected-wait", "slowdown", "multifactor"),
-        *("wfp3", "unicef", "urgency", "f1", "f2", "f3", "f4"),
+        *("fifo", "sjf", "ljf", "expected-wait", "slowdown", "urgency"),
     ),
     "traces": {
         "swf": "cpsched.traces.swf:SWF",
@@ -100,6 +99,7 @@ GROUPS = {
     "formats": "output format",
     "commands": "command",
     "observers": "observer",
+    "report_sections": "section of the report",
     "system_files": "kind of system file",
     "model_files": "kind of model file",
     "policy_files": "kind of policy file",

@@ -30,6 +30,8 @@ _HTML_CAPTION = '<caption style="caption-side: top; text-align: left">{}</captio
 _SECONDS = 10
 #: Marks of the best and the worst value of a column.
 BEST, WORST = "*", "!"
+#: How a terminal shows marked values: bold green and red.
+_COLOURS = {BEST: "\x1b[32m\x1b[1m{}\x1b[0m", WORST: "\x1b[31m\x1b[1m{}\x1b[0m"}
 
 
 class Better(StrEnum):
@@ -61,6 +63,8 @@ class Column:
     joined
         Whether it says nothing without the column before it, such as a verdict: the two are never
         torn apart.
+    marks
+        Of each value, :data:`BEST`, :data:`WORST` or nothing, where it is marked.
     """
 
     header: str
@@ -70,6 +74,7 @@ class Column:
     sorted_by: tuple[Number, ...] = ()
     better: Better | None = None
     joined: bool = False
+    marks: tuple[str, ...] = ()
 
     @property
     def is_text(self) -> bool:
@@ -122,21 +127,34 @@ class Table:
     caption: str
     columns: tuple[Column, ...]
 
-    def text(self, width: int = 120) -> str:
+    def text(self, width: int = 120, *, colour: bool = False, titles: Sequence[str] = ()) -> str:
         """
         Return the table aligned for a terminal, without a newline at the end.
 
         Long names are wrapped to keep within ``width`` characters, down to 12 a line; numbers
         are never cut. If that is not enough, the table goes on below with the names again.
         Cells may be of several lines.
+
+        Parameters
+        ----------
+        colour
+            Whether marked values are coloured (ANSI).
+        titles
+            Of each row, a line above it; empty: none.
         """
         columns = [_Laid(column) for column in self.columns]
         _narrow(columns, width)
         parts = [columns]
         if _total(columns) > width:
             parts = _parts(columns, width)
-        lines = [_lines(part) for part in parts]
+        lines = [_lines(part, titles, colour=colour) for part in parts]
         return "\n".join([*self._above(), "\n\n".join(map("\n".join, lines))])
+
+    def fits(self, width: int) -> bool:
+        """Whether a terminal of this width shows all columns side by side."""
+        columns = [_Laid(column) for column in self.columns]
+        _narrow(columns, width)
+        return _total(columns) <= width
 
     def in_words(self) -> Table:
         """Return the table as people read it on a screen, its seconds as time spans."""
@@ -199,6 +217,7 @@ class _Laid:
         self.cells = column.cells()
         self.is_name = column.is_text and not column.sorted_by
         self.joined = column.joined
+        self.marks = column.marks
         lines = (line for cell in self.cells for line in cell.split("\n"))
         self.widest = self.width = max(map(len, [*self.heading, *lines]))
 
@@ -210,6 +229,10 @@ class _Laid:
         """Return the lines of a cell; only names are wrapped."""
         cell = self.cells[at]
         return _wrapped(cell, self.width) if self.is_name else cell.split("\n")
+
+    def colour(self, at: int) -> str:
+        """Return how a cell is coloured, '' if it is not."""
+        return _COLOURS.get(self.marks[at], "") if self.marks else ""
 
 
 def _total(columns: Sequence[_Laid]) -> int:
@@ -250,20 +273,26 @@ def _parts(columns: Sequence[_Laid], width: int) -> list[list[_Laid]]:
     return parts
 
 
-def _lines(part: Sequence[_Laid]) -> list[str]:
+def _lines(part: Sequence[_Laid], titles: Sequence[str], *, colour: bool) -> list[str]:
     """Return headers, a rule and the rows of some of the columns; numbers begin in the first."""
     depth = max((len(column.heading) for column in part), default=0)
     heads = [[""] * (depth - len(column.heading)) + column.heading for column in part]
     lines = [_line(part, words) for words in zip(*heads, strict=True)]
     lines.append(_GAP.join("-" * column.width for column in part))
     for at in range(len(part[0].cells) if part else 0):
-        rows = zip_longest(*(column.row(at) for column in part), fillvalue="")
-        lines.extend(_line(part, words) for words in rows)
+        lines.extend(titles[at : at + 1])
+        colours = [column.colour(at) if colour else "" for column in part]
+        for words in zip_longest(*(column.row(at) for column in part), fillvalue=""):
+            lines.append(_line(part, words, colours))
+            colours = []
     return lines
 
 
-def _line(part: Sequence[_Laid], words: Sequence[str]) -> str:
+def _line(part: Sequence[_Laid], words: Sequence[str], colours: Sequence[str] = ()) -> str:
     aligned = [column.line(word) for column, word in zip(part, words, strict=True)]
+    if any(colours):
+        pairs = zip(aligned, colours, strict=True)
+        aligned = [colour.format(word) if colour else word for word, colour in pairs]
     return _GAP.join(aligned).rstrip()
 
 

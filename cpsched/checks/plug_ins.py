@@ -13,16 +13,22 @@ Predictors have a suite of their own, ``predictors.checks``.
 
 from __future__ import annotations
 
+import tempfile
 from importlib.metadata import distribution
 from inspect import isclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.base import registry
 from cpsched.base.spec import build
+from cpsched.base.tables import Table
 from cpsched.checks import CheckError, check_dispatcher, require
+from cpsched.checks.sample import sample
 from cpsched.errors import ConfigError
 from cpsched.generators.contract import Generator, describe
 from cpsched.simulation.observers import RunObserver
+from cpsched.simulation.simulate import simulate
+from cpsched.study import make_tables, save_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -95,6 +101,16 @@ def _check_command(name: str, thing: Callable[..., object]) -> None:
     require(all(one.help for one in added), f"a command of '{name}' has no help")
 
 
+def _check_section(name: str, thing: Callable[..., Any]) -> None:
+    """It makes tables of the runs of a study, the same each time."""
+    with tempfile.TemporaryDirectory() as folder:
+        save_run(simulate(sample()), Path(folder) / "run")
+        runs = make_tables(folder).results.runs
+        first, second = (list(thing(runs)) for _ in range(2))
+    require(all(isinstance(one, Table) for one in first), f"'{name}' gives what is not a Table")
+    require(first == second, f"'{name}' gives different tables of the same runs")
+
+
 def _check_observer(name: str, thing: Any) -> None:
     found = isclass(thing) and issubclass(thing, RunObserver)
     require(found, f"'{name}' is not a RunObserver")
@@ -112,5 +128,6 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "dispatchers": _check_dispatcher,
     "generators": _check_generator,
     "commands": _check_command,
+    "report_sections": _check_section,
     "observers": _check_observer,
 }

@@ -5,8 +5,12 @@ What ``simulate``, ``compare`` and ``what-if`` print about finished runs: a tabl
 from __future__ import annotations
 
 import json
+import os
+import sys
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
+
+import typer
 
 from cpsched.cli.output import echo, escaped
 from cpsched.cli.report import left_out, say, width
@@ -48,7 +52,8 @@ def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True
             for line in left_out(first[found.place].path):
                 say(line)
         scenarios = tables.results.by_group
-        echo(f"\n{leading_text(found, width(), scenarios=scenarios)}")
+        # Escaped already, apart from the colours of a terminal.
+        typer.echo(f"\n{leading_text(found, width(), scenarios=scenarios, colour=_in_colour())}")
     if stats:
         all_tables = readable(tables)
         for titled in (one for name in ("gains", "summary", "sizes") for one in all_tables[name]):
@@ -60,6 +65,10 @@ def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True
         echo("")
     for line in sentences:
         say(line)
+
+
+def _in_colour() -> bool:
+    return sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
 
 
 def _notes(tables: Tables) -> Iterator[str]:

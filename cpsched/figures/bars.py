@@ -1,4 +1,4 @@
-"""Bars with names: against the baseline, who gains and who loses, and what decisions cost."""
+"""Bars with names: against the baseline, and who gains and who loses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.base.words import duration
 from cpsched.base.words import ratio as times
-from cpsched.figures.style import BAD, GOOD, INK, WIDE, canvas, plain, wrapped
+from cpsched.figures.style import BAD, GOOD, INK, WIDE, canvas, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from cpsched.figures.data import RunData
     from cpsched.figures.looks import Look
     from cpsched.study.paired import Estimate
 
@@ -188,46 +187,3 @@ def _panel(axes: Axes, kind: str, changes: Sequence[Change]) -> None:
     axes.grid(visible=False)
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
-
-
-def draw_costs(runs: Sequence[RunData]) -> Figure:
-    """Return decision times of the runs, and the gap to the bound of those with a solver."""
-    solved = any(run.gap is not None for run in runs)
-    names = [wrapped(run.look.label, 30) for run in runs]
-    row = 0.12 + 0.14 * max(len(name.splitlines()) for name in names)
-    figure = canvas(WIDE, 1.1 + row * len(runs))
-    every = figure.subplots(1, 1 + solved, sharey=True, squeeze=False).flat
-    _times(every[0], runs)
-    if solved:
-        for at, run in enumerate(runs):
-            if run.gap is not None:
-                share = 100 * run.gap
-                _bar(every[1], at, share, (), f"{share:.1f}", run.look.colour)
-        every[1].set_title("gap to the bound")
-        every[1].set_xlabel("mean over solver calls [%]")
-        every[1].margins(x=0.15)
-    _names(every[0], names)
-    for axes in every:
-        _rows(axes)
-    return figure
-
-
-def _times(axes: Axes, runs: Sequence[RunData]) -> None:
-    """Draw median, p99 and maximum of each run's decision times on a logarithmic axis."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    for at, run in enumerate(runs):
-        if run.decision_s is None:
-            continue
-        median, p99, most = (max(1000 * value, 1e-4) for value in run.decision_s)
-        axes.plot([median, most], [at, at], color=INK, linewidth=0.7)
-        axes.plot([median, p99], [at, at], color=run.look.colour, linewidth=5,
-                  solid_capstyle="butt")  # fmt: skip
-        axes.plot(median, at, "o", color=INK, markersize=4)
-        axes.plot(most, at, "|", color=INK, markersize=6)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(base=10, numticks=9))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(plain))
-    axes.set_title("time of a decision")
-    axes.set_xlabel("median (dot), to p99 (bar),\nto the longest (line) [ms]")

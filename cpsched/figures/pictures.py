@@ -215,8 +215,6 @@ def of_jobs(runs: Sequence[RunData]) -> Iterator[Picture]:
             + _told(largest, "of the largest jobs", lambda run: run.by_size.wait[-1]),
             draw=lambda: draw_by_size(Runs(runs, grey)),
         )
-    if any(run.decision_s is not None for run in runs):
-        yield _of_costs(runs)
 
 
 def _over_time(runs: Sequence[RunData], grey: Sequence[RunData], others: str) -> Iterator[Picture]:
@@ -256,25 +254,6 @@ def _of_use(runs: Runs, resource: str, averaged: str, others: str) -> Picture:
         draw=lambda: draw_over_time(
             runs, lambda run: run.use.get(resource), f"{several} in use", share=True
         ),
-    )
-
-
-def _of_costs(runs: Sequence[RunData]) -> Picture:
-    told = ", ".join(
-        f"{run.look.name}: median {1000 * run.decision_s[0]:.3g} ms, longest"
-        f" {1000 * run.decision_s[2]:.3g} ms"
-        for run in runs
-        if run.decision_s is not None
-    )
-    gap = "" if all(run.gap is None for run in runs) else (
-        "The gap is the largest share of the plan's delay that a better plan could save, (value -"
-        " bound) / value."
-    )  # fmt: skip
-    return Picture(
-        title="cost of decisions",
-        caption="Wall-clock time of the dispatcher's decisions; it differs from run to run. " + gap,
-        alt=f"Time of a decision. {told}",
-        draw=lambda: bars.draw_costs(runs),
     )
 
 

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import json
 import shlex
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base import registry
 from cpsched.base.words import counted
 from cpsched.report import plot, reproduce
 from cpsched.report.page import colour_name, html_table, island, packed
-from cpsched.show.readable import readable
+from cpsched.show.readable import Titled, readable
 from cpsched.show.sentences import conclusions
 from cpsched.study.store import DESCRIPTION
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from cpsched.report.section import Section
     from cpsched.study.results import RunResult
@@ -42,7 +44,11 @@ def content(
     """
     results = tables.results
     schedules = [one for section in sections for one in section.schedules]
-    more = [one for some in readable(tables).values() for one in some]
+    runs_of = {
+        name: [run for run in results.runs if run.place == name]
+        for name in (section.content["name"] for section in sections)
+    }
+    more = [one for some in readable(tables).values() for one in some] + plugged(runs_of)
     said = conclusions(tables)
     return {
         "title": results.title,
@@ -121,4 +127,23 @@ def _failures(folder: Path, missing: Collection[str]) -> list[tuple[str, str]]:
         except (OSError, ValueError, LookupError, TypeError):
             error = f"see {path}"
         found.append((path.stem, error))
+    return found
+
+
+def plugged(runs_of: Mapping[str, Sequence[RunResult]]) -> list[Titled]:
+    """
+    Return the tables of all such sections, for the runs of each workload and system.
+
+    A section that fails is left out and named in a warning: the rest of the report is right.
+    """
+    found: list[Titled] = []
+    for name in registry.names("report_sections"):
+        try:
+            section = registry.load("report_sections", name)
+            for place, runs in runs_of.items():
+                found += [Titled(place, name.replace("-", " "), one) for one in section(runs)]
+        except Exception as error:
+            warnings.warn(
+                f"section '{name}' of the report is left out: {error}", RuntimeWarning, stacklevel=2
+            )
     return found

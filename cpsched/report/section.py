@@ -29,17 +29,11 @@ if TYPE_CHECKING:
     from cpsched.study.results import Results
 
 
-#: Where the charts of jobs and machine stand in the page; others are folded.
-_PLACED = {
-    **dict.fromkeys(
-        (
-            *("waits of all jobs", "bounded slowdowns of all jobs", "queue over time"),
-            *("core use over time", "wait against job size"),
-        ),
-        "charts",
-    ),
-    "cost of decisions": "appendix",
-}
+#: The charts of jobs and machine that are not folded.
+_OPEN = (
+    *("waits of all jobs", "bounded slowdowns of all jobs", "queue over time"),
+    *("core use over time", "wait against job size"),
+)
 #: Charts of gains and losses are drawn for at most this many scenarios; tables have all.
 _SCENARIOS = 6
 
@@ -127,11 +121,11 @@ def make_section(
     pictures_of: dict[str, list[Picture]] = {
         "tradeoff": list(charts.tradeoff(tables, place)),
         "ratios": list(charts.ratios(tables, place)),
-        **{slot: [] for slot in ("charts", "folded", "appendix")},
+        **{slot: [] for slot in ("charts", "folded")},
         "gains": list(charts.changes(tables, place, about)),
     }
     for picture in of_jobs([data[run.folder] for run in ranked]):
-        pictures_of[_PLACED.get(picture.title, "folded")].append(picture)
+        pictures_of["charts" if picture.title in _OPEN else "folded"].append(picture)
     figures = {
         slot: [one.file(place.name, forms) for one in some] for slot, some in pictures_of.items()
     }

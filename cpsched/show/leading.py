@@ -140,6 +140,7 @@ class LeadingRows:
                     tuple(form(figures)),
                     sorted_by=tuple(one.value for one in figures),
                     better=LEADING[at].better,
+                    marks=tuple(one.mark for one in figures),
                 )
             )
         return Table("", tuple(columns))
@@ -246,20 +247,31 @@ def _marks(figures: Sequence[Measured]) -> dict[str, str]:
     return {best: BEST, **({worst: WORST} if len(figures) >= _FEWEST_FOR_WORST else {})}
 
 
-def leading_text(found: LeadingRows, width: int, *, scenarios: bool) -> str:
+def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: bool = False) -> str:
     """
     Return the leading figures of runs as a table of at most ``width`` characters, and a legend.
 
-    The ratio of each figure is beside it; intervals are below.
+    The ratio of each figure is beside it where there is room, else below it; intervals are below.
 
     Parameters
     ----------
     scenarios
         Whether rows are scenarios, and not dispatchers.
+    colour
+        Whether colours (ANSI) also mark the best and the worst.
     """
-    table = found.table(_with_ratios, "scenario" if scenarios else "dispatcher")
+    first = "scenario" if scenarios else "dispatcher"
+    tables = [found.table(form, first) for form in (_between, _stacked)]
+    table = next((one for one in tables if one.fits(width)), None)
     legend = [line for text in _legend(found) for line in wrap(text, width, break_on_hyphens=False)]
-    return "\n".join([*legend, "", table.text(width)])
+    if table is not None:
+        return "\n".join([*legend, "", table.text(width, colour=colour)])
+    # Names stand on lines of their own.
+    figures = [column for column in tables[-1].columns if column.sorted_by]
+    names = [column.cells() for column in tables[-1].columns if not column.sorted_by]
+    titles = ["\n".join(wrap(", ".join(row), width)) for row in zip(*names, strict=True)]
+    text = Table("", tuple(figures)).text(width, colour=colour, titles=titles)
+    return "\n".join([*legend, "", text])
 
 
 def leading_html(found: LeadingRows) -> str:
@@ -315,13 +327,21 @@ def _parts(one: Measured) -> list[str]:
     return [f"{one.shown}{one.mark or ' '}", ratio, "-".join(ends)]
 
 
-def _with_ratios(column: Sequence[Measured]) -> list[str]:
+def _between(column: Sequence[Measured]) -> list[str]:
     """Return cells with ratios beside the values, and intervals below."""
     parts = [_parts(one) for one in column]
     value, ratio = (max(len(part[at]) for part in parts) for at in (0, 1))
     cells = [f"{one:>{value}} {other:>{ratio}}" if ratio else one for one, other, _ in parts]
     return [
         f"{cell}\n{part[2]} " if part[2] else cell for cell, part in zip(cells, parts, strict=True)
+    ]
+
+
+def _stacked(column: Sequence[Measured]) -> list[str]:
+    """Return cells with ratios and intervals below the values."""
+    return [
+        "\n".join([value, *(part for part in (ratio, between and f"{between} ") if part)])
+        for value, ratio, between in map(_parts, column)
     ]
 
 

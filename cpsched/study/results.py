@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from cpsched.base.arrow import integers, plain, read_file
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
-from cpsched.metrics.nominal import Nominal, nominal_of
 from cpsched.metrics.predictions import knows_runtimes
 from cpsched.study.folder import MARK, find_runs
 from cpsched.study.measures import AREA, MEASURED, figures_of, figures_of_group, waits_of_size
@@ -35,8 +33,8 @@ if TYPE_CHECKING:
 _integers = partial(integers, none=-1)
 #: Labels of a run's place in a study.
 LABELS = ("workload", "system", "dispatcher", "predictor")
-#: What :func:`~cpsched.metrics.nominal.nominal_of` needs of each job.
-_OF_JOBS = ("start", "end", "units", "runtime", "requested_time")
+#: Of ``jobs.parquet``.
+_TIMES = ("submit", "start", "end", "nominal_runtime", "cores")
 COUNTS = (
     *("in_log", "set_aside", "rejected", "simulated"),
     *("completed", "timeout", "killed", "cancelled", "not_ended"),
@@ -323,13 +321,10 @@ def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
 
 def _weeks(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], WeekSums]:
     """Return each measure of the jobs that ended, added up by week, for each group of jobs."""
-    table = read_file(
-        run / "jobs.parquet", ["submit", "outcome", *_OF_JOBS], read_dictionary=["outcome"]
-    )
+    table = read_file(run / "jobs.parquet", ["outcome", *_TIMES], read_dictionary=["outcome"])
     week, num_weeks = week_of(_integers(table, "submit"))
     done = _ended(table)
-    submit, start, end = (_integers(table, name)[done] for name in ("submit", "start", "end"))
-    runtime, width = (values[done] for values in _nominal(run, table))
+    submit, start, end, runtime, width = (_integers(table, name)[done] for name in _TIMES)
     wait, response = job_metrics.wait(submit, start), job_metrics.turnaround(submit, end)
     values = {
         "wait_mean_s": wait,
@@ -348,17 +343,6 @@ def _weeks(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Wee
     }
     found[AREA, "all"] = WeekSums.of(week[done], response, num_weeks, weight=width * runtime)
     return found
-
-
-def _nominal(run: Path, jobs: pa.Table) -> Nominal:
-    """Return the lengths and widths of the jobs of a run folder."""
-    path, settings = run / "allocations.parquet", _json(run / MARK)["settings"]
-    cores = next(name for name in pq.read_schema(path).names if name.startswith("amount."))
-    names = {"job": "job", "from": "from", "count": "count", "units": "units", "cores": cores}
-    table = read_file(path, [*names.values()])
-    held = {name: _integers(table, column) for name, column in names.items()}
-    of_jobs = {name: _integers(jobs, name) for name in _OF_JOBS}
-    return nominal_of(of_jobs, held, kills=settings["overrun"] == "kill")
 
 
 def _ended(table: pa.Table) -> IntArray:

@@ -17,7 +17,6 @@ from cpsched.api.generators import (
     LARGEST_SEED,
     check_number,
     check_whole,
-    gaussian_arrivals,
     header,
     option,
     streams,
@@ -25,6 +24,7 @@ from cpsched.api.generators import (
 from cpsched.api.logs import Workload
 from cpsched.api.model import UNBOUNDED, Split, Status
 from cpsched_papers.generators import heterogeneous_tables as known
+from cpsched_papers.generators.gaussian import gaussian_arrivals
 
 if TYPE_CHECKING:
     from cpsched.api.model import IntArray

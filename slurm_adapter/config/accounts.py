@@ -125,17 +125,14 @@ def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:
     return tuple(found), named or indented
 
 
-def with_usage(
-    associations: Sequence[Association], path: Path
-) -> tuple[tuple[Association, ...], int]:
-    """Return associations with the usage of ``sshare -l -a -P``, and how many had any."""
+def with_usage(associations: Sequence[Association], path: Path) -> tuple[Association, ...]:
+    """Return associations with the usage of ``sshare -l -a -P``."""
     usage = {
         tuple(map(row.text, ("account", "user", "partition"))): row.value(_USAGE)
         for row in read_table(path, "RawUsage")
         if row.text("user") and row.text("rawusage")
     }
-    used = tuple(
+    return tuple(
         replace(one, usage=usage.get((one.account, one.user, one.partition), 0.0))
         for one in associations
     )
-    return used, sum(1 for one in used if one.usage)

@@ -12,7 +12,6 @@ from cpsched.api.machines import systems
 from cpsched.api.tools import check_new_file, write_all
 from slurm_adapter.config.accounts import read_associations, read_qos, with_usage
 from slurm_adapter.config.conf import read_conf
-from slurm_adapter.config.gres import read_gres_conf
 from slurm_adapter.config.lines import read_text
 from slurm_adapter.config.machine import Machine, read_machine, system_file
 from slurm_adapter.config.policy import Imported, policy_of
@@ -39,15 +38,14 @@ class Files:
         slurm.conf.
     scontrol
         Output of ``scontrol show config``, ``node``, ``partition``, ``reservation``, ``licenses``.
-    gres, topology
-        gres.conf and topology.conf; None: those beside slurm.conf, if it asks for them.
+    topology
+        topology.conf; None: that beside slurm.conf, if it asks for one.
     assoc, qos, sshare
         Output of ``sacctmgr -P show assoc``, ``sacctmgr -P show qos`` and ``sshare -l -a -P``.
     """
 
     conf: Path | None = None
     scontrol: tuple[Path, ...] = ()
-    gres: Path | None = None
     topology: Path | None = None
     assoc: Path | None = None
     qos: Path | None = None
@@ -110,8 +108,7 @@ def read_site(files: Files, name: str | None = None) -> Site:
         raise ConfigError("give either --conf slurm.conf or --scontrol FILE ...")
     conf = read_conf(files.conf) if files.conf else read_scontrol(files.scontrol)
     notes: list[str] = []
-    gres = files.gres or _beside(files, "gres.conf")
-    machine = read_machine(conf, read_gres_conf(gres) if gres else ())
+    machine = read_machine(conf)
     imported = _policy(conf, files, notes)
     name = name or conf.text("ClusterName") or Path(conf.where).stem
     gaps = of_site(machine, imported)
@@ -161,25 +158,15 @@ def _is_wide(job: Job) -> bool:
     return job.text("nnodes") not in ("", "0", "1")
 
 
-def _beside(files: Files, name: str) -> Path | None:
-    """Return a file beside slurm.conf, if it exists."""
-    path = files.conf.parent / name if files.conf else None
-    return path if path is not None and path.is_file() else None
-
-
 def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     plugin = conf.text("TopologyPlugin").lower()
     if plugin in ("", "topology/none", "topology/default", "topology/flat"):
         return None
-    if found := _beside(files, "topology.conf"):
-        return found
-    gaps.append(
-        Gap(
-            f"TopologyPlugin={plugin}",
-            "no topology: no topology.conf was found (--topology)",
-            _is_wide,
-        )
-    )
+    path = files.conf.parent / "topology.conf" if files.conf else None
+    if path is not None and path.is_file():
+        return path
+    instead = "no topology: no topology.conf was found (--topology)"
+    gaps.append(Gap(f"TopologyPlugin={plugin}", instead, _is_wide))
     return None
 
 
@@ -189,17 +176,10 @@ def _policy(conf: Conf, files: Files, notes: list[str]) -> Imported:
     if not is_tree and len({one.account for one in associations}) > 2:
         notes.append(
             "accounts: all are placed below the root, because the table has neither ParentName nor"
-            " indentation;"
-            " use sacctmgr -P show assoc tree, or format=...,ParentName"
+            " indentation; use sacctmgr -P show assoc tree, or format=...,ParentName"
         )
     if files.sshare:
-        associations, used = with_usage(associations, files.sshare)
-        if not used:
-            notes.append("usage: the output of sshare has none for the associations in the files")
-    if not files.assoc and conf.text("PriorityType") == "priority/multifactor":
-        notes.append(
-            "no associations (--assoc): shares are equal, and there are no limits by account"
-        )
+        associations = with_usage(associations, files.sshare)
     return policy_of(conf, qos, associations)
 
 

@@ -1,7 +1,7 @@
 r"""
 The lines of Slurm's configuration files: ``Name=value`` pairs, comments, continued lines.
 
-``slurm.conf``, ``gres.conf`` and ``topology.conf`` are written so (slurm.conf(5)): names are in any
+``slurm.conf`` and ``topology.conf`` are written so (slurm.conf(5)): names are in any
 case, a value with spaces is in quotes, ``\#`` is a plain ``#``, and a line that ends in a
 backslash goes on in the next one.
 """

@@ -12,7 +12,7 @@ from cpsched.api.errors import ConfigError
 from cpsched.api.fields import minutes
 from cpsched.api.machines import compress, natural
 from slurm_adapter.config.conf import partition_nodes
-from slurm_adapter.config.gres import read_gres, types_by_node, with_types
+from slurm_adapter.config.gres import read_gres
 from slurm_adapter.dispatch.values import clock, toml_table
 
 if TYPE_CHECKING:
@@ -88,9 +88,8 @@ class Machine:
     partitions: Mapping[str, frozenset[str]]
 
 
-def read_machine(conf: Conf, gres_conf: Sequence[Entry] = ()) -> Machine:
+def read_machine(conf: Conf) -> Machine:
     """Return the machine that a configuration describes."""
-    types = types_by_node(gres_conf)
     nodes: dict[str, Node] = {}
     future: set[str] = set()
     for entry in conf.nodes:
@@ -98,7 +97,7 @@ def read_machine(conf: Conf, gres_conf: Sequence[Entry] = ()) -> Machine:
         for name in entry.hosts():
             if name in nodes:
                 raise entry.name.error(f"has {name!r}, which another line has already")
-            nodes[name] = _node(entry, name, counts, types)
+            nodes[name] = _node(entry, name, counts)
             if nodes[name].state.startswith(_FUTURE):
                 future.add(name)
     if len(nodes) == len(future):
@@ -141,7 +140,7 @@ def _cpus(entry: Entry) -> _Counts:
     return _Counts(cores, threads, given if given and fits else cores * threads)
 
 
-def _node(entry: Entry, name: str, counts: _Counts, types: Mapping[str, list[Gres]]) -> Node:
+def _node(entry: Entry, name: str, counts: _Counts) -> Node:
     cpus = counts.cpus
     # With CPUs=cores on a machine of two threads a core, Slurm counts cores.
     each = 1 if cpus <= counts.cores else counts.threads
@@ -151,14 +150,13 @@ def _node(entry: Entry, name: str, counts: _Counts, types: Mapping[str, list[Gre
     mem = entry.number("RealMemory", 1) - entry.number("MemSpecLimit", 0)
     if usable < 1:
         raise entry.name.error(f"has {cpus} CPUs, of which none is left for jobs")
-    listed = read_gres(entry.values["gres"]) if entry.text("Gres") else ()
     feature = entry.text("Features") or entry.text("Feature")
     return Node(
         name=name,
         cpus=usable,
         threads=each,
         mem=max(mem, 1),
-        gres=tuple(with_types(listed, types, name)),
+        gres=read_gres(entry.values["gres"]) if entry.text("Gres") else (),
         features=tuple(dict.fromkeys(part for part in re.split(r"[,&]", feature) if part)),
         weight=entry.number("Weight", 1),
         state=entry.text("State").upper(),

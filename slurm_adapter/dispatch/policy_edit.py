@@ -65,12 +65,7 @@ def _named(policy: Policy, kind: str, name: str, text: str) -> tuple[Table, list
     """Return the table of an edit and those of its entries that it names."""
     if kind not in _TABLES:
         known = (*_TABLES, _LICENSES)
-        named = [
-            other
-            for other, (table, field) in _TABLES.items()
-            if any(getattr(one, field) == kind for one in table.of(policy))
-        ]
-        hint = f" Did you mean '{named[0]}.{text}'?" if named else did_you_mean(kind, known)
+        hint = did_you_mean(kind, known)
         raise ConfigError(f"{kind!r} must be one of: {', '.join(known)}.{hint}", where=text)
     if not name:
         raise ConfigError(f"must be {kind}.NAME.KEY=VALUE", where=text)

@@ -9,6 +9,7 @@ import numpy as np
 from cpsched.api.kernels import (
     FAR,
     GROUPS,
+    MANY,
     NONE,
     SEGMENTS,
     ZERO,
@@ -18,7 +19,6 @@ from cpsched.api.kernels import (
     cut_at,
     filled,
     find_window,
-    group_total,
     groups_of,
     inner,
     leaf,
@@ -65,6 +65,20 @@ class Tallies(NamedTuple):
     reserved: IntArray
 
 
+@leaf
+def _group_total(machine, level, groups, shape):
+    """Return how many units of a request fit on all nodes together."""
+    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
+    first, size = groups.first, groups.size
+    need = shapes[shape, SHAPE_REQUEST]
+    total = 0
+    for g in groups.line:
+        # Most nodes of a busy machine have nothing left.
+        if level[g, 0] >= need:
+            total += size[g] * room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
+    return total
+
+
 @inner
 def candidates(order, records, numbers, placed, num_placed):
     """Return the records that a backfill pass considers, in order."""
@@ -101,7 +115,7 @@ def that_fit(jobs, given, profile):
         if records[record, r.BEGINS] > now or (own >= 0 and rules.kept_from[own] > now):
             continue
         if known[shape] < 0:
-            known[shape] = group_total(machine, profile.levels[0], groups_of(profile), shape)
+            known[shape] = _group_total(machine, profile.levels[0], groups_of(profile), shape)
         if known[shape] >= given.cols[records[record, r.ROW], UNITS]:
             fits[i] = over_limit(given.limits, records[record, r.TEMPLATE], record) < 0
         if fits[i]:

@@ -4,33 +4,12 @@ Slurm's accounting: ``sacct --parsable2`` (or ``--parsable``, ``--json``), plain
 ``docs/reference/slurm-logs.md`` says what becomes of each column; the forms in which it may come
 are those of :mod:`slurm_adapter.sacct.lines` and :mod:`slurm_adapter.sacct.as_json`.
 
-=================  ==============================================================================
-``job_id``         ``JobID``, else ``JobIDRaw``. Tasks of arrays (``123_4``) and components of
-                   heterogeneous jobs (``123+0``) are jobs of their own; ``123_[5-9]``, tasks that
-                   never started, is as many. Further attempts of a job that was queued again
-                   (``sacct --duplicates``) are ``123#2``, ``123#3``, each submitted when it was
-                   queued again, for Slurm resets ``Submit`` then, and with a dependency on the end
-                   of the one before. But attempts that were preempted are not jobs: what is lost by
-                   preemption follows from a schedule, so the next one has the submit of the first
-``submit``         ``Submit``; recorded start: ``Start``
-``begin``          ``Eligible``, where it is later than ``Submit`` and neither a dependency nor the
-                   limit of an array explains that (:mod:`slurm_adapter.sacct.waits`)
-``runtime``        ``ElapsedRaw``, ``Elapsed`` (both leave out suspended time), else End - Start
-requested time     ``TimelimitRaw`` (minutes), else ``Timelimit``; ``UNLIMITED`` and
-                   ``Partition_Limit`` are unknown
-units and nodes    see :mod:`slurm_adapter.sacct.request`
-queue, partition   ``Partition``; the queue of a job that named several is the list of
-                   ``SubmitLine`` (``short,long``)
-name, user, group  ``JobName``, ``User``, ``Account``
-qos, reservation   ``QOS``, ``Reservation``, else ``SubmitLine``
-licenses           ``Licenses``, else ``SubmitLine``, else ``license/...`` of the TRES
-nice, dependency   ``SubmitLine``, as is the limit of an array (``--array=0-99%5``)
-``restartable``    batch jobs without ``--no-requeue`` in ``SubmitLine``: as with
-                   ``JobRequeue=1``, Slurm's default
-``status``         ``State``: COMPLETED, TIMEOUT, CANCELLED (by any user), PREEMPTED as they are;
-                   REQUEUED counts as preempted; FAILED, NODE_FAIL, BOOT_FAIL, OUT_OF_MEMORY,
-                   DEADLINE are failed
-=================  ==============================================================================
+Tasks of arrays (``123_4``) and components of heterogeneous jobs (``123+0``) are jobs of their own;
+``123_[5-9]``, tasks that never started, is as many. Further attempts of a job that was queued again
+(``sacct --duplicates``) are ``123#2``, ``123#3``, each submitted when it was queued again, for
+Slurm resets ``Submit`` then, and with a dependency on the end of the one before. But attempts that
+were preempted are not jobs: what is lost by preemption follows from a schedule, so the next one has
+the submit of the first.
 
 A job that was cancelled before it started has ``cancel``, its ``End``, and no recorded start; its
 runtime is unknown and taken as its requested time, or where that is unknown as long as it waited.

@@ -296,8 +296,9 @@ class _Text:
         whole: BoolArray = np.not_equal(unit.get("core", nothing), 1)
         memory: IntArray = unit.get("mem", nothing)
         self._lose(whole, "jobs whose units are not of one core: written as single cores")
+        beside: BoolArray = np.any(jobs.request[:, others] > 0, axis=1)
         self._lose(
-            (jobs.request[:, others] > 0).any(axis=1),
+            beside,
             "jobs with GPUs or the like in each unit: written for nodes, if their number is known",
         )
         self._lose(node.get("core", nothing) > 0, "jobs that need cores on each node besides")

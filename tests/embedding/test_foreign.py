@@ -77,6 +77,13 @@ class Starts(RunObserver):
         self.file.write(f"{self.ids[job]}\\n")
 
 
+def sizes(runs):
+    """The section: how many jobs each run has."""
+    names = tuple(run.dispatcher for run in runs)
+    jobs = tuple(run.counts["simulated"] for run in runs)
+    return [Table("Of a stranger", (Column("who", "", names), Column("jobs", "", jobs)))]
+
+
 def register(app: typer.Typer) -> None:
     @app.command("greet")
     def greet(name: str) -> None:
@@ -94,6 +101,8 @@ stranger = stranger:ALIASES
 greet = stranger:register
 [cpsched.observers]
 starts = stranger:Starts
+[cpsched.report_sections]
+strange-sizes = stranger:sizes
 """
 LOG = "".join(
     f"{job} {submit} -1 {runtime} {units} -1 -1 {units} {runtime} -1 1 1 -1 -1 -1 -1 -1 -1\n"
@@ -162,11 +171,20 @@ def test_a_run_is_observed(stranger):
         assert (stranger.folder / f"{name}.txt").read_text().split() == order.split()
 
 
+def test_the_report_has_its_section(stranger):
+    both = ("-d", "by-size", "-d", "by-area")
+    stranger("-m", "cpsched", "compare", "log.swf", "--system", "two.toml", *both, "--out", "study")
+    page = (stranger.folder / "study" / "report.html").read_text()
+    assert "strange sizes" in page
+    assert "Of a stranger" in page
+
+
 @pytest.mark.parametrize(
     ("group", "source", "reason"),
     [
         ("commands", "def thing(app): pass", "'odd' adds no command"),
         ("commands", "def thing(app): app.command('x')(lambda: None)", "of 'odd' has no help"),
+        ("report_sections", "def thing(runs): return ['text']", "gives what is not a Table"),
         ("observers", "class thing: pass", "is not a RunObserver"),
         ("generators", "class thing: pass", "is not a Generator"),
         ("dispatchers", "thing = 1", "is not a class"),

@@ -326,7 +326,6 @@ def test_values_of_a_policy_are_changed():
         ("qos.normal.MaxJobPU=1", "no such key.*mean 'MaxJobsPU'"),
         ("qos.normal.MaxJobsPU=few", "is not a whole number"),
         ("account.ann.Share=1", "no account 'ann'"),
-        ("normal.MaxJobsPU=1", "mean 'qos.normal.MaxJobsPU=1'"),
         ("qos.MaxJobsPU=1", "must be qos.NAME.KEY=VALUE"),
     ],
 )

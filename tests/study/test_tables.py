@@ -9,9 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from cpsched.base.tables import Column, Table
 from cpsched.errors import RunError
 from cpsched.show import write_tables
 from cpsched.show.readable import readable
+from cpsched.show.table_files import escaped, latex
 from cpsched.study import Baseline, carry_out, load_run, make_tables
 from cpsched.study.measures import STATISTICS
 
@@ -316,3 +318,18 @@ def test_waits_by_size_have_verdicts(finished):
     assert huge["difference_low"] <= huge["difference"] <= huge["difference_high"]
     assert huge["week_ratio_low"] is None
     assert huge["verdict"].startswith(("lower", "higher", "unclear"))
+
+
+def test_latex_runs_nothing():
+    """Backslashes and all that LaTeX takes for its own are text."""
+    table = Table(
+        "50 %", (Column("a_b", "", (r"\input{x}", "-")), Column("n", "s", (1.5, None), 1))
+    )
+    text = latex(table, caption="a & b", label="t")
+    assert r"\caption{a \& b. 50 \%.}" in text
+    assert r"\textbackslash{}input\{x\} & 1.5 \\" in text
+    assert r"-- & -- \\" in text
+    assert r"a\_b & n [s] \\" in text
+    assert escaped("a\nb~^<>#$") == (
+        r"a b\textasciitilde{}\textasciicircum{}\textless{}\textgreater{}\#\$"
+    )
