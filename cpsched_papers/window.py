@@ -180,16 +180,6 @@ def rank_priorities(values: FloatArray) -> IntArray:
     Slurm's basic priorities count down from a large number, so that k + 1 jobs always weigh more
     than k; times cores times twice the nodes they exceed 64 bits. With n jobs, the ranks 1, 2, ...
     plus an offset of n * n keep all of that and stay small.
-
-    Parameters
-    ----------
-    values
-        Higher is more important, shape ``(n,)``.
-
-    Returns
-    -------
-    ndarray
-        int64, shape ``(n,)``, between ``n * n + 1`` and ``n * n + n``.
     """
     _, rank = np.unique(values, return_inverse=True)
     num = len(values)
@@ -201,11 +191,8 @@ def point_priorities(values: FloatArray) -> IntArray:
     """
     Return priorities in points, as Slurm's multifactor has them: integers of 1 or more.
 
-    Parameters
-    ----------
-    values
-        Points, shape ``(n,)``. If the smallest is below 1, all are raised until it is 1, so that
-        different values stay different; differences above ``2^31`` are cut to that.
+    If the smallest is below 1, all are raised until it is 1, so that different values stay
+    different; differences above ``2^31`` are cut to that.
     """
     raised = values + max(1.0 - float(values.min(initial=1.0)), 0.0)
     points: IntArray = np.clip(np.rint(raised), 1, _MOST_POINTS).astype(np.int64)

@@ -41,7 +41,7 @@ class ModelDump:
         if not isinstance(dispatcher, BuildsModel):
             raise ConfigError(
                 f"'{dispatcher.name}' builds no model to write; dispatchers that plan"
-                " with CP-SAT do (cp, cph and their variants, ipsched, the auctions)",
+                " with CP-SAT do (cp, cph and their variants)",
                 key="--dump-model",
             )
         if not path.name.endswith(_SUFFIXES):

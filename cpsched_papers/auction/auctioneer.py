@@ -99,19 +99,6 @@ class Auctioneer(WindowDispatcher):
         waiting = view.waiting
         return waiting.take(fits_now(view, frozen(waiting.rows.copy()), self.allocator))
 
-    def build(self, view: View) -> Program | None:
-        """
-        Return the program of a decision for inspection; None if there are no bids.
-
-        It is built even if :meth:`decide` would not need it.
-        """
-        auction = self._auction(view) if len(view.waiting) else None
-        if auction is None:
-            return None
-        program = Program(auction, self.name, open_units=self.opens_units)
-        program.label()
-        return program
-
     @abstractmethod
     def spots(self, offer: Offer) -> Spots:
         """Return the candidates of an offer."""

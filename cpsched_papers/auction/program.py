@@ -182,18 +182,6 @@ class Program(cpsat.HasModel):
             found.append((bid, put))
         return found
 
-    def label(self) -> None:
-        """
-        Name the variables for a reader.
-
-        ``win_H_B``: bid B, of the job with handle H; ``units_H_P``: its units on place P.
-        """
-        handle = {bid.job: bid.handle for bid in self.auction.bids}
-        for number, (bid, variable) in enumerate(zip(self.auction.bids, self.wins, strict=True)):
-            variable.name = f"win_{bid.handle}_{number}"
-        for (job, place), variable in self._units.items():
-            variable.name = f"units_{handle[job]}_{place}"
-
     def _fill(self, bid: int, given: dict[int, int], left: IntArray) -> IntArray:
         """Put a bid's units on its nodes, beyond the one on each; take them from ``left``."""
         ask, node = self.auction.bids[bid].ask, self.auction.bids[bid].node

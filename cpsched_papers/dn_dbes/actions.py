@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.api.model import Kill, Suspend
 from cpsched.api.model import columns as c
-from cpsched_papers.dn_dbes.messages import KILLED, STARTED, SUSPENDED
+from cpsched_papers.dn_dbes.messages import STARTED
 from cpsched_papers.malleable.resizing import Changes
 
 if TYPE_CHECKING:
@@ -30,10 +29,8 @@ class Agreed(Changes):
 
     Attributes
     ----------
-    started, suspended, killed
+    started
         Numbers of the jobs.
-    not_placed
-        How many were to start or grow, and found no nodes.
     """
 
     def __init__(
@@ -41,22 +38,15 @@ class Agreed(Changes):
     ) -> None:
         super().__init__(view, allocator, ())
         self.started: set[int] = set()
-        self.suspended = {status.job for status in jobs if status.state == SUSPENDED}
-        self.killed = {status.job for status in jobs if status.state == KILLED}
-        self.not_placed = 0
         at = {job: index for index, job in enumerate(view.running.handle.tolist())}
         running = [(at[status.job], status) for status in jobs if status.state != STARTED]
         for index, status in running:
-            if status.state == KILLED:
-                self.leave(index, Kill(status.job))
-            elif status.state == SUSPENDED:
-                self.leave(index, Suspend(status.job))
-            elif status.units < self.held[index]:
+            if status.units < self.held[index]:
                 self.shrink(index, status.units)
         self._start_in_turn(rows, [status for status in jobs if status.state == STARTED])
         for index, status in running:
-            if status.units > self.held[index] and not self.grow(index, status.units):
-                self.not_placed += 1
+            if status.units > self.held[index]:
+                self.grow(index, status.units)
         if not self.actions and not at:
             self._start_anything(rows)
 
@@ -69,7 +59,6 @@ class Agreed(Changes):
             preferred = columns.item(row, c.UNITS)
             if not any(self.start(row, units) for units in (status.units, preferred)):
                 # Nobody overtakes a job whose turn it is.
-                self.not_placed += 1
                 break
             self.started.add(status.job)
 

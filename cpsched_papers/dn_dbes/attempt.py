@@ -17,8 +17,12 @@ from cpsched_papers.profile import Profile
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cpsched_papers.dn_dbes.messages import ForwardedJob, Machine, RunningJob
-    from cpsched_papers.dn_dbes.settings import NegotiationSettings
+    from cpsched_papers.dn_dbes.messages import (
+        ForwardedJob,
+        Machine,
+        NegotiationSettings,
+        RunningJob,
+    )
 
 
 def end_on(job: RunningJob, units: int, now: int) -> int:

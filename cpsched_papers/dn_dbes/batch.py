@@ -14,8 +14,7 @@ from cpsched_papers.dn_dbes.messages import ForwardedJob, OfferResponse, Request
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched_papers.dn_dbes.messages import Offer, WaitingJob
-    from cpsched_papers.dn_dbes.settings import NegotiationSettings
+    from cpsched_papers.dn_dbes.messages import NegotiationSettings, Offer, WaitingJob
 
 
 class BatchSide:

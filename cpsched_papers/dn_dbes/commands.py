@@ -73,12 +73,10 @@ def _outcome(transaction: int, lines: list[dict[str, Any]]) -> dict[str, int]:
         if line["type"] in ("StatusReport", "UrgentJobResponse")
         for status in line["message"]["jobs"]
     ]
-    started, resized = states.count("started"), states.count("resized")
     return {
         "transaction": transaction,
         "second": lines[0]["second"] if lines else 0,
         "offers": sum(line["type"] == "Offer" for line in lines),
-        "started": started,
-        "resized": resized,
-        "suspended_or_killed": len(states) - started - resized,
+        "started": states.count("started"),
+        "resized": states.count("resized"),
     }

@@ -13,13 +13,13 @@ from cpsched.api.model import columns as c
 from cpsched_papers.dn_dbes.actions import Agreed
 from cpsched_papers.dn_dbes.messages import (
     Machine,
+    NegotiationSettings,
     Offer,
     Queue,
     StatusReport,
     UrgentJobResponse,
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
-from cpsched_papers.dn_dbes.settings import NegotiationSettings, UrgentPolicy
 from cpsched_papers.dn_dbes.tables import Tables
 
 if TYPE_CHECKING:
@@ -28,9 +28,8 @@ if TYPE_CHECKING:
     from cpsched.api.dispatchers import Allocator
     from cpsched.api.model import IntArray, System, View
 
-#: Statistics: negotiations, offers made in them, jobs resized, and starts and changes that were
-#: agreed on and found no nodes.
-NEGOTIATIONS, OFFERS, RESIZES, NOT_PLACED = "negotiations", "offers", "resized_jobs", "not_placed"
+#: Statistic: decisions in which both sides negotiated.
+NEGOTIATIONS = "negotiations"
 
 
 class DnDbes(Dispatcher):
@@ -48,8 +47,6 @@ class DnDbes(Dispatcher):
         those that wait, and are expanded for their own good.
     mapped_share
         Share of the queue that has to have units at first for an offer to be accepted.
-    urgent
-        What is done to running jobs for urgent ones: ``shrink``, ``suspend`` or ``kill``.
     priority
         Order of the queue; the thesis has ``basic``.
     allocator
@@ -68,14 +65,11 @@ class DnDbes(Dispatcher):
         depth: int = 10,
         period: int = 300,
         mapped_share: float = 1 / 3,
-        urgent: str = UrgentPolicy.SHRINK,
         priority: str = "basic",
         allocator: str = "first-fit",
     ) -> None:
         check_least("period", period, 1)
-        settings = NegotiationSettings(
-            attempts=attempts, depth=depth, mapped_share=mapped_share, urgent=urgent
-        )
+        settings = NegotiationSettings(attempts=attempts, depth=depth, mapped_share=mapped_share)
         self.negotiation = Negotiation(settings)
         self._period = period
         self.priority_rule = make_priority(priority)
@@ -142,13 +136,7 @@ class DnDbes(Dispatcher):
         if report is not None:
             self._blocks = dict(report.dependencies)
         self._note(view, waiting, running, done)
-        offers = sum(isinstance(message, Offer) for message in messages)
-        numbers = {
-            NEGOTIATIONS: int(offers > 0),
-            OFFERS: offers,
-            RESIZES: done.shrunk + done.grown,
-            NOT_PLACED: done.not_placed,
-        }
+        numbers = {NEGOTIATIONS: int(any(isinstance(message, Offer) for message in messages))}
         return Decision(done.actions, _plan(report, done), self._again_at(view), numbers)
 
     def _machine(self, view: View, rows: IntArray, *, changed: bool, stepping: bool) -> Machine:
@@ -171,8 +159,7 @@ class DnDbes(Dispatcher):
 
     def _note(self, view: View, waiting: set[int], running: set[int], done: Agreed) -> None:
         """Remember what waits and what runs, so that what happens until the next time is seen."""
-        self._waited = (waiting - done.started) | done.suspended
-        self._ran = (running | done.started) - done.suspended - done.killed
+        self._waited, self._ran = waiting - done.started, running | done.started
         self._slots = self._tables.slots(view)
         urgent = view.waiting.handle[view.waiting.urgent != 0].tolist()
         if set(urgent) - done.started and self._is_in_flux(view, done):

@@ -1,5 +1,6 @@
 """
-The messages between the two sides (Figure 4.2 of the thesis), and from the machine to them.
+What both sides agree on before they begin, and the messages between them (Figure 4.2 of the
+thesis) and from the machine to them.
 
 All sizes are numbers of a job's identical units (the thesis' nodes). What a unit takes of the
 machine is counted in *slots*: one, where all units are alike. Times are seconds.
@@ -7,9 +8,49 @@ machine is counted in *slots*: one, where all units are alike. Times are seconds
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
+from cpsched.api.errors import check_least, check_range
 from cpsched.api.model import seconds_on
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NegotiationSettings:
+    """
+    Settings of a negotiation; none of them is published.
+
+    Attributes
+    ----------
+    attempts
+        ``MAX_NEGOTIATION_ATTEMPTS``: the answer to the last offer is accepted by both sides,
+        whatever it is.
+    depth, mapped_share
+        As for :class:`~cpsched_papers.dn_dbes.dispatcher.DnDbes`.
+
+    Raises
+    ------
+    ConfigError
+        If a value is invalid.
+    """
+
+    attempts: int = 6
+    depth: int = 10
+    mapped_share: float = 1 / 3
+
+    def __post_init__(self) -> None:
+        check_least("attempts", self.attempts, 1)
+        check_least("depth", self.depth, 1)
+        check_range("mapped_share", self.mapped_share, 0, 1)
+
+    def step(self, units: int, least: int) -> int:
+        """Return by how many units a job gives way at a time, at least one (section 5.2)."""
+        return max((units - least) // self.attempts, 1)
+
+    def is_early(self, attempt: int) -> bool:
+        """Return whether an attempt is in the first half, in which both sides are demanding."""
+        return 2 * attempt <= self.attempts
+
 
 # --- jobs ----------------------------------------------------------------------------------------
 
@@ -91,8 +132,6 @@ class RunningJob(NamedTuple):
         When it is expected to end if nothing changes.
     blocks
         The waiting job that depends on its end (a *dependency*, section 5.2.2), or None.
-    restartable
-        Whether it may be suspended.
     fixed
         Whether it stays as it is whatever comes: it is urgent itself, or changed in this second.
     """
@@ -108,7 +147,6 @@ class RunningJob(NamedTuple):
     resize_cost: int = 0
     resumes: int = 0
     blocks: int | None = None
-    restartable: bool = False
     fixed: bool = False
 
 
@@ -130,9 +168,9 @@ class JobStatus(NamedTuple):
     state
         One of the words below.
     units
-        Its current units; 0 once it has left its nodes.
+        Its current units.
     end
-        When it is expected to end, or ended.
+        When it is expected to end.
     """
 
     job: int
@@ -141,7 +179,7 @@ class JobStatus(NamedTuple):
     end: int
 
 
-STARTED, RESIZED, SUSPENDED, KILLED = "started", "resized", "suspended", "killed"
+STARTED, RESIZED = "started", "resized"
 
 # --- from the machine ----------------------------------------------------------------------------
 

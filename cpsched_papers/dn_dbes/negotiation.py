@@ -10,8 +10,7 @@ from cpsched_papers.dn_dbes.messages import Machine, Message, Offer, Queue, Urge
 from cpsched_papers.dn_dbes.runtime import RuntimeSide
 
 if TYPE_CHECKING:
-    from cpsched_papers.dn_dbes.messages import StatusReport
-    from cpsched_papers.dn_dbes.settings import NegotiationSettings
+    from cpsched_papers.dn_dbes.messages import NegotiationSettings, StatusReport
 
 #: Is told a second, the number of a transaction, and all its messages.
 Listener = Callable[[int, int, list[Message]], object]

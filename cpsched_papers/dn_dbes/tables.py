@@ -92,7 +92,6 @@ class Tables:
             jobs.resize_cost.tolist(),
             np.where(jobs.since > jobs.start, jobs.since + jobs.resize_cost, 0).tolist(),
             [blocks.get(job) for job in jobs.handle.tolist()],
-            (jobs.restartable != 0).tolist(),
             (~free).tolist(),
             strict=True,
         )

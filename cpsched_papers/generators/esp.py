@@ -40,20 +40,7 @@ VERSION = 1
 
 
 class EspJob(NamedTuple):
-    """
-    One job type.
-
-    Attributes
-    ----------
-    size
-        Part of the machine's cores.
-    number
-        Jobs of this type.
-    runtime
-        Seconds.
-    gpus
-        On every node.
-    """
+    """One job type: its part of the machine's cores, number of jobs, seconds, GPUs on a node."""
 
     name: str
     size: float

@@ -240,18 +240,10 @@ def draw_people(
     follows: IntArray,
 ) -> People:
     """
-    Return the user of each campaign.
+    Return the user of each campaign; one that prepares another has its user and name.
 
-    Parameters
-    ----------
-    accelerator
-        0 for campaigns without accelerators, 1 with GPUs, 2 with MICs; a user has one kind.
-    start
-        Day each campaign starts; the active users change from month to month.
-    days
-        Length of the log; a short one sees fewer users.
-    follows
-        For each campaign the one it prepares (same user and name), or -1.
+    A user has one kind of accelerator, and those that are active change from month to month; a
+    short log sees fewer.
     """
     scale = min(1.0, np.sqrt(days / 549.0))
     counts = [max(3, round(count * scale)) for count in _USERS.values()]

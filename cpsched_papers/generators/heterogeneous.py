@@ -148,18 +148,7 @@ class _Jobs(NamedTuple):
     """
     Jobs in the order they were drawn, each column of shape ``(J,)``.
 
-    Attributes
-    ----------
-    type
-        Index into :data:`~cpsched_papers.generators.heterogeneous_tables.TYPES`.
-    cores
-        All of them.
-    nodes
-        Exact number; 0 if the job does not say.
-    gpus
-        On every node, the fewest.
-    runtime
-        Seconds.
+    ``nodes`` is 0 if the job does not say, ``gpus`` the fewest on every node.
     """
 
     type: IntArray

@@ -27,12 +27,10 @@ from cpsched.api.model import columns as c
 from cpsched_papers.ipsched.layout import Layout, layout_of
 from cpsched_papers.ipsched.match import Matcher, density_order
 from cpsched_papers.ipsched.problem import Problem
-from cpsched_papers.ipsched.program import build
 from cpsched_papers.window import WindowDispatcher
 
 if TYPE_CHECKING:
     from cpsched.api.model import IntArray, View
-    from cpsched_papers.ipsched.problem import Program
 
 #: Value of a job in 3.1: ``P_j`` or ``P_j R_j``.
 OBJECTIVES = ("priority", "priority-cores")
@@ -87,15 +85,6 @@ class Ipsched(WindowDispatcher):
         ]
         beyond = bool(starts) and len(view.waiting) > self.size
         return self.met(view, starts, numbers, more=beyond)
-
-    def build(self, view: View) -> Program | None:
-        """
-        Return the first program of a decision, to look at; None if no job of the window can start.
-
-        It is built whether or not :meth:`decide` would need it.
-        """
-        problem = self._problem(view) if len(view.waiting) else None
-        return None if problem is None else build(problem)
 
     def _problem(self, view: View) -> Problem | None:
         """Return the problem of the jobs in the window that may start; None if none can."""

@@ -10,7 +10,7 @@ from cpsched.api.dispatchers import TIMES, Shadow, Wrapper
 from cpsched.api.errors import ConfigError, check_least, one_of
 from cpsched.api.model import MILLION, JobTable, JobType, Start, seconds_on
 from cpsched.api.model import columns as c
-from cpsched_papers.malleable.resizing import GROWN, SHRUNK, Changes, may_change
+from cpsched_papers.malleable.resizing import Changes, may_change
 from cpsched_papers.malleable.sizes import Strategy, grown, shrunk
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ class Malleable(Wrapper):
         if len(decision.actions) < len(view.waiting) and len(view.running):
             self._make_room(shown, decision, changes)
         grow(changes, self._strategy)
-        stats = {**decision.stats, SHRUNK: changes.shrunk, GROWN: changes.grown}
-        return decision._replace(actions=changes.actions, stats=stats)
+        return decision._replace(actions=changes.actions)
 
     def shown(self, view: View) -> View:
         """Return the view in which jobs ask for the sizes they start with."""

@@ -13,7 +13,7 @@ from cpsched.api.model import Decision, JobType, Start, parts_per_second
 from cpsched.api.solver import cpsat
 from cpsched_papers.malleable.dispatcher import grow, slower
 from cpsched_papers.malleable.model import Option, Task, cost, list_plan, solved_plan
-from cpsched_papers.malleable.resizing import GROWN, SHRUNK, Changes, may_change
+from cpsched_papers.malleable.resizing import Changes, may_change
 from cpsched_papers.malleable.sizes import Strategy
 
 if TYPE_CHECKING:
@@ -133,7 +133,6 @@ class CpMalleable(Wrapper):
         if not changes.actions:
             return decision._replace(stats={**decision.stats, **numbers})
         self._planned = view.now
-        numbers |= {SHRUNK: changes.shrunk, GROWN: changes.grown}
         return Decision(changes.actions, again_at=decision.again_at, stats=numbers)
 
     def _resizable(self, changes: Changes) -> IntArray:

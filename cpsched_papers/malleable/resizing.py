@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from cpsched.api.dispatchers import Allocator
     from cpsched.api.model import Action, Allocation, BoolArray, IntArray, JobTable, View
 
-#: Statistics: jobs that gave up units, and that got more.
-SHRUNK, GROWN = "jobs_shrunk", "jobs_grown"
-
 
 def may_change(jobs: JobTable, least: JobType) -> BoolArray:
     """
@@ -94,8 +91,6 @@ class Changes:
         Units of the running jobs after them.
     may_resize
         Which running jobs may still change in this second.
-    shrunk, grown
-        How many have.
     """
 
     def __init__(self, view: View, allocator: Allocator, starts: Sequence[Action]) -> None:
@@ -109,7 +104,6 @@ class Changes:
         self.held: IntArray = running.held_units
         self.may_resize: BoolArray = may_change(running, JobType.MALLEABLE)
         self.may_resize &= running.since < view.now
-        self.shrunk = self.grown = 0
 
     def room(self, row: int) -> int:
         """Return how many cores (the first resource kind) are free where a job may be."""
@@ -140,7 +134,6 @@ class Changes:
             return False
         for at, left in resized:
             self._note(at, left)
-        self.shrunk += len(resized)
         self._take(allocation)
         self.actions.append(Start(view.waiting.store.columns.item(row, c.HANDLE), allocation))
         return True
@@ -151,7 +144,6 @@ class Changes:
         self._give_back(self.view.running.allocation(index))
         self._take(allocation)
         self._note(index, allocation)
-        self.shrunk += 1
 
     def grow(self, index: int, units: int) -> bool:
         """Let a running job have more units, if they fit; say whether they do."""
@@ -161,13 +153,7 @@ class Changes:
         self._give_back(self.view.running.allocation(index))
         self._take(allocation)
         self._note(index, allocation)
-        self.grown += 1
         return True
-
-    def leave(self, index: int, action: Action) -> None:
-        """Take a running job off its nodes, by an action that does so."""
-        self._give_back(self.view.running.allocation(index))
-        self.actions.append(action)
 
     def _note(self, index: int, allocation: Allocation) -> None:
         self.held[index] = allocation.units.sum()

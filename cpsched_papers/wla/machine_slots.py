@@ -184,18 +184,7 @@ class MachineSlots:
 
 
 class WindowProblem(NamedTuple):
-    """
-    A knapsack problem and what its jobs and slots are.
-
-    Attributes
-    ----------
-    jobs
-        Their positions among the jobs it was made of.
-    slots
-        The slots it was made of.
-    which
-        The positions of its slots among these.
-    """
+    """A knapsack problem: positions of its jobs and slots among those that it was made of."""
 
     problem: Knapsack
     jobs: list[int]
@@ -206,14 +195,8 @@ class WindowProblem(NamedTuple):
         """
         Return the job, the first node and the number of nodes of each job that is selected.
 
-        By slot; the jobs of a slot lie side by side from its first node on, in their order.
-
-        Parameters
-        ----------
-        answer
-            Slot of each job, or ``LEFT_OUT``.
-        tight
-            Whether the jobs of a slot go to the smallest slot that holds them all, instead.
+        By slot of the answer, or with ``tight`` by the smallest one that holds its jobs; these lie
+        side by side from its first node on, in their order.
         """
         used = sorted({slot for slot in answer if slot != LEFT_OUT})
         into = {slot: int(self.which[slot]) for slot in used}

@@ -74,16 +74,7 @@ class Solver:
 
 
 class Found(NamedTuple):
-    """
-    A best solution.
-
-    Attributes
-    ----------
-    slots
-        Slot of each job, or ``LEFT_OUT``.
-    expanded
-        Nodes of the tree that were branched on.
-    """
+    """A best solution: the slot of each job, or ``LEFT_OUT``, and how many nodes were expanded."""
 
     slots: list[int]
     expanded: int

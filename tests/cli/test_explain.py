@@ -99,13 +99,10 @@ def test_the_model_of_a_decision_can_be_solved_by_others(files, cpsched, dispatc
     [
         ("cph-2", {"start_1", "start_3"}),
         ("cp-2", {"start_1", "start_3", "units_1_0", "units_3_0"}),
-        ("ipsched:interval=none", {"s_3", "t_0_3", "x_0_3"}),
-        ("aucsched1:interval=none", {"win_3_0"}),
-        ("aucsched2:interval=none", {"win_3_0"}),
     ],
 )
 def test_a_model_names_jobs(files, cpsched, dispatcher, names):
-    """Jobs 2 and 4 wait, with handles 1 and 3; 2 does not fit now, so programs leave it out."""
+    """Jobs 2 and 4 wait, with handles 1 and 3."""
     code, out, _ = cpsched(
         *EXPLAIN, "--job", "2", "--at", "4", "-d", dispatcher, "--dump-model", "m.pb.txt"
     )

@@ -22,7 +22,6 @@ from cpsched.errors import ConfigError
         ("wla:window=20", "window is 20, must be from 1 to 10 with solver branch-and-bound"),
         ("compact:dispatcher=eazy", "no dispatcher is called 'eazy'"),
         ("dn-dbes:attempts=0", "attempts is 0, must be 1 or more"),
-        ("dn-dbes:urgent=wait", "urgent is 'wait', must be one of shrink, suspend, kill"),
         ("dn-dbes:mapped_share=2", "mapped_share is 2.0, must be from 0 to 1"),
         ("malleable:strategy=best", "strategy: is 'best', must be one of: minimum, preferred"),
         ("malleable:depth=0", "depth is 0"),

@@ -148,7 +148,7 @@ DISPATCHERS = (
     "wla:interval=none,solver=greedy",
     "malleable:strategy=keep-preferred,dispatcher=prb",
     "dn-dbes",
-    "dn-dbes:period=9,urgent=kill",
+    "dn-dbes:period=9",
 )
 
 

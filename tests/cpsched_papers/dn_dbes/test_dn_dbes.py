@@ -1,7 +1,6 @@
 """The dispatcher ``dn-dbes``: what both sides agree on, done on a machine."""
 
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run
@@ -98,30 +97,10 @@ def test_jobs_that_ask_for_more_than_units_keep_the_size_they_prefer():
     assert sizes == [(0, 0, 4), (0, 1, 2)]
 
 
-@pytest.mark.parametrize(
-    ("policy", "starts", "outcomes"),
-    [
-        # Job 0 shrinks to 6; that is too little, and job 2 waits until it ends at 67.
-        ("shrink", [0, 67], ["COMPLETED", "COMPLETED"]),
-        ("suspend", [0, 10], ["COMPLETED", "COMPLETED"]),
-        ("kill", [0, 10], ["KILLED", "COMPLETED"]),
-    ],
-)
-def test_urgent_jobs(policy, starts, outcomes):
-    """Job 1 needs 4 units at 10; job 0 has all 8 and can give 2."""
-    wanted = workload(
-        (0, 8, 60, 6, 8),
-        (10, 4, 30, 4, 4),
-        urgent=[False, True],
-        restartable=[policy == "suspend", False],
-    )
-    _, schedule = simulated(wanted, f"dn-dbes:urgent={policy}")
-    if policy == "shrink":
-        # It changes nothing to give too little.
-        assert schedule.start.tolist() == [0, 60]
-    else:
-        assert schedule.start[1] == starts[1]
-    assert [JobOutcome(one).name for one in schedule.outcome.tolist()] == outcomes
+def test_an_urgent_job_waits_where_others_can_give_too_little():
+    """Job 1 needs 4 units at 10; job 0 has all 8 and can give 2: that would change nothing."""
+    wanted = workload((0, 8, 60, 6, 8), (10, 4, 30, 4, 4), urgent=[False, True])
+    assert simulated(wanted)[1].start.tolist() == [0, 60]
 
 
 def test_an_urgent_job_waits_a_second_for_jobs_that_have_just_started():
@@ -183,8 +162,8 @@ def changing(draw):
 SPECS = st.sampled_from(
     [
         "dn-dbes",
-        "dn-dbes:attempts=3,depth=2,period=5,urgent=suspend",
-        "dn-dbes:attempts=1,period=4,urgent=kill,priority=slowdown",
+        "dn-dbes:attempts=3,depth=2,period=5",
+        "dn-dbes:attempts=1,period=4,priority=slowdown",
     ]
 )
 

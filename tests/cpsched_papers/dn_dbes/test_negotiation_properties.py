@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from cpsched.base.types import MAX_TIME
 from cpsched_papers.dn_dbes.messages import (
     Machine,
+    NegotiationSettings,
     Offer,
     OfferResponse,
     Queue,
@@ -17,7 +18,6 @@ from cpsched_papers.dn_dbes.messages import (
     WaitingJob,
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
-from cpsched_papers.dn_dbes.settings import NegotiationSettings, UrgentPolicy
 
 
 @st.composite
@@ -40,7 +40,6 @@ def running_jobs(draw, number):
         slots=draw(st.sampled_from([1, 1, 1, 3])),
         resize_cost=draw(st.sampled_from([0, 10])),
         blocks=draw(st.sampled_from([None, None, 100, 101])),
-        restartable=draw(st.booleans()),
         fixed=fixed,
     )
 
@@ -84,7 +83,6 @@ def transactions(draw):
         attempts=draw(st.integers(1, 7)),
         depth=draw(st.integers(1, 4)),
         mapped_share=draw(st.sampled_from([0, 1 / 3, 1])),
-        urgent=draw(st.sampled_from([*UrgentPolicy])),
     )
     machine = Machine(0, idle + used, idle, running, offers, shrinks, expands)
     return settings, machine, Queue(jobs)
@@ -117,12 +115,8 @@ def test_sizes_keep_their_bounds_and_fit(drawn):
     used = {job.job: job.units * job.slots for job in machine.running}
     for status in statuses:
         job = running.get(status.job) or waiting[status.job]
-        if status.state in ("suspended", "killed"):
-            assert status.units == 0
-            assert status.job in running
-        else:
-            assert job.units_min <= status.units <= job.units_max
-            assert (status.state == "started") == (status.job in waiting)
+        assert job.units_min <= status.units <= job.units_max
+        assert (status.state == "started") == (status.job in waiting)
         used[status.job] = status.units * job.slots
     idle = machine.slots - sum(used.values())
     assert idle >= 0
@@ -145,20 +139,17 @@ def test_agreement_within_the_limit(drawn):
 
 @given(transactions())
 def test_an_urgent_job_starts_whenever_room_can_be_made(drawn):
-    """By shrinking alone, or as far as the policy goes: the first one, with at least its minimum."""
+    """By shrinking others: the first one, with at least its minimum."""
     settings, machine, queue = drawn
     messages, _ = outcome(settings, machine, queue)
     job = next((job for job in queue.jobs if job.urgent), None)
     if job is None:
         return
-    room = machine.idle
-    for other in machine.running:
-        if other.fixed:
-            continue
-        leaves = settings.urgent == UrgentPolicy.KILL or (
-            settings.urgent == UrgentPolicy.SUSPEND and other.restartable
-        )
-        room += (other.units - (0 if leaves else other.units_min)) * other.slots
+    room = machine.idle + sum(
+        (other.units - other.units_min) * other.slots
+        for other in machine.running
+        if not other.fixed
+    )
     response = next(one for one in messages if isinstance(one, UrgentJobResponse))
     assert response.job == job.job
     assert bool(response.units) == (room >= job.units_min * job.slots)

@@ -12,6 +12,7 @@ from cpsched_papers.dn_dbes.messages import (
     JobReservation,
     JobStatus,
     Machine,
+    NegotiationSettings,
     Offer,
     OfferResponse,
     Queue,
@@ -24,7 +25,6 @@ from cpsched_papers.dn_dbes.messages import (
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
 from cpsched_papers.dn_dbes.runtime import RuntimeSide
-from cpsched_papers.dn_dbes.settings import NegotiationSettings
 
 #: Running job A: 8 units, 2 to 8 of them, ends at 100.
 A = RunningJob(1, 8, 2, 8, preferred=8, end=100)
@@ -239,9 +239,9 @@ def test_a_third_of_the_queue_is_wanted_at_first():
 # --- urgent jobs ---------------------------------------------------------------------------------
 
 
-def urgent(machine, job, policy):
-    """Return the answer of a runtime side with this policy."""
-    side = RuntimeSide(NegotiationSettings(urgent=policy))
+def urgent(machine, job):
+    """Return the answer of a runtime side."""
+    side = RuntimeSide(NegotiationSettings())
     side.begin(machine)
     return side.start_urgent(job)
 
@@ -252,7 +252,7 @@ def test_running_jobs_shrink_for_an_urgent_one():
     machine = Machine(0, 14, 2, (A, small))
     # 6 of A's 8, besides the 2 that are idle: A is left with 2 and ends after 400 s; the other job
     # keeps what it has.
-    assert urgent(machine, waiting(9, 4, 8, urgent=True), "shrink") == UrgentJobResponse(
+    assert urgent(machine, waiting(9, 4, 8, urgent=True)) == UrgentJobResponse(
         9, 8, (JobStatus(1, "resized", 2, end=400), JobStatus(9, "started", 8, end=50))
     )
 
@@ -260,40 +260,18 @@ def test_running_jobs_shrink_for_an_urgent_one():
 def test_an_urgent_job_does_with_less_than_it_prefers():
     """Rather than to wait, as long as it has its minimum."""
     machine = Machine(0, 8, 0, (A,))
-    answer = urgent(machine, waiting(9, 4, 8, urgent=True), "shrink")
+    answer = urgent(machine, waiting(9, 4, 8, urgent=True))
     assert (answer.units, answer.jobs[0].units) == (6, 2)
     # Its minimum of 7 is more than A can give: nothing changes.
-    assert urgent(machine, waiting(9, 7, 8, urgent=True), "shrink") == UrgentJobResponse(9, 0, ())
+    assert urgent(machine, waiting(9, 7, 8, urgent=True)) == UrgentJobResponse(9, 0, ())
 
 
-def test_jobs_are_suspended_for_an_urgent_one():
-    """Only if shrinking is not enough, only restartable ones, and the longest to go first."""
-    long = RunningJob(2, 4, 4, 4, preferred=4, end=900, restartable=True)
-    longer = RunningJob(3, 4, 4, 4, preferred=4, end=1000)
-    short = RunningJob(4, 4, 4, 4, preferred=4, end=200, restartable=True)
-    machine = Machine(0, 20, 0, (A, long, longer, short))
-    job = waiting(9, 10, 10, urgent=True)
-    # A gives 6, job 2 its 4.
-    assert urgent(machine, job, "suspend").jobs == (
-        JobStatus(1, "resized", 2, end=400),
-        JobStatus(2, "suspended", 0, end=0),
-        JobStatus(9, "started", 10, end=50),
-    )
-    assert urgent(machine, job, "shrink").units == 0
-
-
-def test_jobs_are_killed_for_an_urgent_one():
-    """Only if all else is not enough, and never another urgent one."""
-    other = RunningJob(2, 6, 6, 6, preferred=6, end=900, fixed=True)
+def test_urgent_and_rigid_jobs_give_nothing():
+    """Nor those that have changed in this second."""
+    other = RunningJob(2, 6, 2, 6, preferred=6, end=900, fixed=True)
     rigid = RunningJob(3, 6, 6, 6, preferred=6, end=50)
     machine = Machine(0, 12, 0, (other, rigid))
-    job = waiting(9, 5, 5, urgent=True)
-    assert urgent(machine, job, "kill").jobs == (
-        JobStatus(3, "killed", 0, end=0),
-        JobStatus(9, "started", 5, end=50),
-    )
-    assert urgent(machine, job, "suspend").units == 0
-    assert urgent(machine, waiting(9, 7, 7, urgent=True), "kill").units == 0
+    assert urgent(machine, waiting(9, 1, 5, urgent=True)).units == 0
 
 
 def test_urgent_jobs_come_before_the_negotiation():
