@@ -73,12 +73,6 @@ def evaluate_command(
         Path | None,
         typer.Option("--out", "-o", help="File for all predictions: .csv, .csv.gz or .parquet."),
     ] = None,
-    plots: Annotated[
-        Path | None,
-        typer.Option(
-            "--plots", help="Folder for the learning curve, SVG and PNG; created if missing."
-        ),
-    ] = None,
     overwrite: Overwrite = False,
     warmup: Annotated[
         float, typer.Option(help="Share of the jobs at the start that are not scored.")
@@ -106,8 +100,6 @@ def evaluate_command(
         check_new_file(
             out, overwrite=overwrite, suffixes=(".csv", ".csv.gz", ".parquet"), key="--out"
         )
-    if plots is not None:
-        _check_plots(plots, overwrite=overwrite)
     jobs = log.read()
     fitted, starts = replayed(_long_enough(jobs, min_runtime), system, dispatcher)
     num_jobs = len(fitted.workload) - len(fitted.rejected)
@@ -119,15 +111,12 @@ def evaluate_command(
             )
     if out is not None:
         _write(out, fitted, evaluations)
-    figures = [] if plots is None else _draw(plots, fitted, evaluations)
     if as_json:
         print_json("evaluate", as_data(starts, evaluations))
     else:
         _print(fitted, starts, evaluations)
         if out is not None:
             echo(f"\n{out}: all predictions")
-        for path in figures:
-            echo(f"{path}: figure")
 
 
 def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
@@ -198,27 +187,6 @@ def replayed(jobs: Workload, system: str | None, dispatcher: str | None) -> tupl
     num_jobs = len(fitted.workload) - len(fitted.rejected)
     with progress_bar("starts", num_jobs, fitted.workload.epoch) as observers:
         return fitted, starts_of(fitted, dispatcher, observers)
-
-
-def _check_plots(folder: Path, *, overwrite: bool) -> None:
-    """Refuse a folder, or to draw at all, before minutes are spent."""
-    from predictors import plots
-
-    plots.check()
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError("is a file, must be a folder", where=folder, key="--plots")
-    if not folder.absolute().parent.is_dir():
-        raise ConfigError("its folder does not exist", where=folder, key="--plots")
-    for name in plots.FILES:
-        if (folder / name).exists():
-            check_new_file(folder / name, overwrite=overwrite, key="--plots")
-
-
-def _draw(folder: Path, fitted: Fitted, evaluations: list[Evaluation]) -> list[Path]:
-    from predictors import plots
-
-    folder.mkdir(exist_ok=True)
-    return plots.draw(folder, fitted, evaluations)
 
 
 def _write(out: Path, fitted: Fitted, evaluations: list[Evaluation]) -> None:

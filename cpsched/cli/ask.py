@@ -21,11 +21,10 @@ from cpsched.cli.options import (
     grouped,
     second_of,
 )
-from cpsched.cli.output import echo, escaped, print_json
+from cpsched.cli.output import echo, print_json
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cpsched.answer.dump import ModelDump
     from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
 
@@ -73,13 +72,6 @@ class Moment(Group):
 @grouped
 def explain_command(
     job: Annotated[str, typer.Option("--job", help="Id of the job, as in the log.", metavar="ID")],
-    dump_model: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the CP-SAT model of the decision: .pb, or .pb.txt for text.",
-            metavar="FILE",
-        ),
-    ] = None,
     *,
     moment: Moment,
     as_json: AsJson = False,
@@ -91,29 +83,14 @@ def explain_command(
     from cpsched.cli.report import width
 
     under = moment.under()
-    dump = None if dump_model is None else _dump(dump_model, under["dispatcher"])
     jobs, time = moment.read()
     fitted = fitted_of(jobs, moment.system, under["settings"])
     with progress_bar(f"up to {time:,} s", len(jobs), jobs.epoch) as observers:
-        about = why_in_log(fitted, job=job, time=time, prepare=dump, observers=observers, **under)
+        about = why_in_log(fitted, job=job, time=time, observers=observers, **under)
     if as_json:
         print_json("explain", about.to_dict())
     else:
         echo(text(about, width()))
-    if dump is not None and dump_model is not None:
-        dump.write(dump_model, about)
-        if not as_json:
-            echo(f"\nModel of the decision at {about.decided:,} s: {escaped(str(dump_model))}")
-
-
-def _dump(path: Path, dispatcher: str) -> ModelDump:
-    """Refuse a dispatcher without a model, or an impossible file, before anything is simulated."""
-    from cpsched.answer.dump import ModelDump
-    from cpsched.base.spec import build
-
-    dump = ModelDump()
-    dump.check(build("dispatchers", dispatcher), path)
-    return dump
 
 
 @grouped

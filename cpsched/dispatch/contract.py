@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,6 @@ from cpsched.base.spec import RemembersArguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
-    from pathlib import Path
 
     from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
@@ -188,20 +187,3 @@ class Dispatcher(RemembersArguments, ABC):
 
     def on_epoch(self, epoch: int | None) -> None:
         """Receive the Unix time of second 0, if known; called before :meth:`reset`."""
-
-
-class DecisionModel(Protocol):
-    """The solver model of one decision."""
-
-    def dump(self, path: Path | str) -> None:
-        """Write the model as a CP-SAT proto."""
-        ...
-
-
-@runtime_checkable
-class BuildsModel(Protocol):
-    """A dispatcher that solves a model and can show it."""
-
-    def build(self, view: View) -> DecisionModel | None:
-        """Return the model of a decision; None if there is nothing to decide."""
-        ...
