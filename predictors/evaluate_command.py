@@ -225,7 +225,6 @@ def as_data(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
                 "predictor": item.predictor,
                 "warmup_jobs": item.scored,
                 "overall": asdict(item.overall),
-                "ends_within": {str(span): asdict(score) for span, score in item.within.items()},
                 "distribution": item.distribution and asdict(item.distribution),
                 "by_class": {name: asdict(score) for name, score in item.by_class.items()},
                 "stats": dict(item.stats),
@@ -239,13 +238,13 @@ def as_data(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
 
 def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation]) -> None:
     from cpsched.api.commands import width
-    from predictors.tables import by_class, distributions, overall, used, within
+    from predictors.tables import by_class, distributions, overall, used
 
     echo(heading(fitted, starts, evaluations[0]))
     for note in trained_on_these_jobs(fitted, evaluations):
         echo(note)
-    tables = (overall(evaluations), by_class(evaluations), within(evaluations))
-    for table in (*tables, distributions(evaluations), *used(evaluations)):
+    tables = (overall(evaluations), by_class(evaluations), distributions(evaluations))
+    for table in (*tables, *used(evaluations)):
         if table is None:
             continue
         echo("")
