@@ -149,14 +149,7 @@ def delayed(context: DecisionContext, fitting: Fitting) -> OtherJob | None:
 
 
 class _Future:
-    """
-    Free capacity now and at every planned start; between them it only grows.
-
-    Parameters
-    ----------
-    starts
-        Planned starts, seconds.
-    """
+    """Free capacity now and at every planned start; between them it only grows."""
 
     def __init__(self, context: DecisionContext, starts: list[int]) -> None:
         view = context.view

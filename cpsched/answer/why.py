@@ -151,14 +151,7 @@ def _halted(
     what: tuple[str | Dispatcher, str, Settings],
     observers: Sequence[Observer],
 ) -> tuple[_Witness, Simulator]:
-    """
-    Simulate up to and including the last instant at or before a second.
-
-    Parameters
-    ----------
-    what
-        Dispatcher, predictor and settings.
-    """
+    """Simulate up to and including the last instant at or before a second."""
     dispatcher, predictor, settings = what
     accepted = np.delete(fitted.workload.job_id, [row for row, _ in fitted.rejected])
     last: int | None = None
@@ -176,23 +169,7 @@ def _halted(
 
 
 class _Witness(Wrapper):
-    """
-    Looks at the decisions of another dispatcher that may be the last by a second.
-
-    Parameters
-    ----------
-    look
-        Called with dispatcher, view and decision, before the decision is carried out.
-
-    Attributes
-    ----------
-    decided
-        When the dispatcher was last called; None: never.
-    seen
-        What ``look`` returned for each decision of that instant.
-    allocation
-        What a job was given at its last start.
-    """
+    """Looks at the decisions of another dispatcher that may be the last by a second."""
 
     def __init__(
         self,
@@ -267,18 +244,7 @@ def _explanation(
     decided: int | None,
     allocation: Allocation | None = None,
 ) -> Explanation:
-    """
-    Return what there is to say of a job.
-
-    Parameters
-    ----------
-    said
-        Of the last decision, see :func:`_look`.
-    decided
-        When that was made; None: never.
-    allocation
-        What the job was given, if it has started.
-    """
+    """Return what there is to say of a job."""
     saved, workload = present.state, present.jobs.workload
     columns = present.cluster.machine.store.columns
     estimate = int(columns[handle, c.RUNTIME_ESTIMATE])
