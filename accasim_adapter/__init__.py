@@ -19,13 +19,11 @@ if TYPE_CHECKING:
     from accasim_adapter.predictor import CpschedPredictor
     from accasim_adapter.schedule import read_schedule
     from accasim_adapter.simulation import simulator
-    from accasim_adapter.writer import ScheduleWriter
 
 __all__ = [
     "CpschedDispatcher",
     "CpschedPredictor",
     "DispatchAgain",
-    "ScheduleWriter",
     "read_schedule",
     "simulator",
     "system_config",
@@ -37,7 +35,6 @@ _MODULES = {
     "CpschedDispatcher": "dispatcher",
     "CpschedPredictor": "predictor",
     "DispatchAgain": "additional",
-    "ScheduleWriter": "writer",
     "read_schedule": "schedule",
     "simulator": "simulation",
     "system_config": "config",

@@ -33,7 +33,6 @@ from cpsched.api.model import (
     LogMapping,
     MemoryMapping,
     ProcessorMapping,
-    Queue,
     System,
     Topology,
 )
@@ -50,18 +49,17 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     Parameters
     ----------
     text
-        JSON. Besides AccaSim's own keys there may be ``queues`` (``{"debug": {"expected_wait":
-        3600}}``) and ``system_name``, which AccaSim itself would not accept.
+        JSON.
     where
         The file, for messages.
     name
-        Name of the machine if the file has none.
+        Name of the machine.
 
     Returns
     -------
     System
         Memory is in the log's unit (KB in SWF), and is counted if the machine has any. All queues
-        have the same expected wait unless the file sets one.
+        have the same expected wait.
 
     Raises
     ------
@@ -85,18 +83,16 @@ def parse(text: str, *, where: str = "system", name: str = "system") -> System:
     if not 1 <= len(of_node) <= MAX_NODES:
         raise file.error("resources", f"{len(of_node)} nodes in all, must be 1 to {MAX_NODES}")
     prefix = file.text("node_prefix", "node_")
-    queues = file.table("queues")
-    waits = {queue: queues.table(queue).needed_count("expected_wait") for queue in queues.names()}
     return System(
         name=name,
-        title=str(content.get("system_name", name)),
+        title=name,
         source=f"AccaSim system configuration {where}",
         resources=kinds,
         capacity=np.array([[groups[group].get(kind, 0) for kind in kinds] for group in of_node]),
         node_names=tuple(f"{prefix}{number}" for number in range(1, len(of_node) + 1)),
         node_groups=tuple(of_node),
         features=tuple(frozenset[str]() for _ in of_node),
-        queues={queue: Queue(name=queue, expected_wait=wait) for queue, wait in waits.items()},
+        queues={},
         topology=Topology(len(of_node)),
         default_expected_wait=DEFAULT_EXPECTED_WAIT,
         log=LogMapping(

@@ -45,10 +45,8 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         :class:`~accasim_adapter.predictor.CpschedPredictor` has predicted.
     system
         A system (or its name or file) of the same machine that says what AccaSim does not know:
-        queues, expected waits, limits, topology.
-    expected_wait
-        If no system is given: of all queues or of each by name, seconds. By default all have the
-        same.
+        queues, expected waits, limits, topology. Without one all queues have the same
+        expected wait.
     default_time
         Requested time of jobs without one (-1 in a log), seconds.
     correction, seed
@@ -59,8 +57,6 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
     job_check
         What AccaSim checks before it passes a job on, see its ``JobVerification``. Jobs that can
         never run are rejected here too.
-    options
-        More options of the dispatcher: ``CpschedDispatcher("rollout", scenarios=20)``.
 
     Raises
     ------
@@ -77,27 +73,31 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         *,
         predictor: str | RuntimePredictor = "requested",
         system: System | str | None = None,
-        expected_wait: int | Mapping[str, int] | None = None,
         default_time: int | None = None,
         correction: str = "requested",
         seed: int = 0,
         epoch: int | None = None,
         job_check: Any = None,
-        **options: object,
     ) -> None:
         checks = JobVerification.CHECK_REQUEST if job_check is None else job_check
         SchedulerBase.__init__(self, seed, allocator=None, job_check=checks)
         # All errors must be found here: after a failed construction, AccaSim makes no second
         # simulator in the process.
-        self._dispatcher, self._spec = _built(dispatcher, options)
+        if isinstance(dispatcher, str):
+            spec = Spec.parse(dispatcher)
+            self._dispatcher, said = build("dispatchers", spec), str(spec)
+        elif isinstance(dispatcher, Dispatcher):
+            self._dispatcher, said = dispatcher, dispatcher.name
+        else:
+            raise TypeError(f"dispatcher is {dispatcher!r}, must be a name or a Dispatcher")
         self._predictor: RuntimePredictor = (
             build("predictors", predictor) if isinstance(predictor, str) else predictor
         )
-        self.name = f"{type(self).name}-{self._spec}"
+        self.name = f"{type(self).name}-{said}"
         self._correction = one_of(Correction, correction, "correction")
         self._seed = seed
         self._epoch = epoch
-        self._beside = Beside.checked(system, expected_wait, default_time)
+        self._beside = Beside.checked(system, default_time)
         self.cluster: Cluster | None = None
 
     def get_id(self) -> str:
@@ -155,17 +155,3 @@ class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]
         answers = mirror.decide(cur_time) if mirror.is_news(cur_time) else mirror.postponed()
         mirror.check_not_stuck(len(es_dict) - len(rejected))
         return answers, [*rejected]
-
-
-def _built(dispatcher: str | Dispatcher, options: Mapping[str, object]) -> tuple[Dispatcher, str]:
-    """Return a dispatcher, and its specification in canonical form."""
-    if not isinstance(dispatcher, str):
-        if not isinstance(dispatcher, Dispatcher):
-            raise TypeError(f"dispatcher is {dispatcher!r}, must be a name or a Dispatcher")
-        if options:
-            raise TypeError(f"options ({', '.join(options)}) are for dispatchers given by name")
-        return dispatcher, dispatcher.name
-    spec = Spec.parse(dispatcher)
-    more = ",".join(f"{key}={value}" for key, value in [*spec.options, *options.items()])
-    spec = Spec.parse(f"{spec.name}:{more}")
-    return build("dispatchers", spec), str(spec)

@@ -1,26 +1,35 @@
-"""AccaSim's ``sched-``, ``pprint-`` and ``stats-`` files of a run of ours."""
+"""
+AccaSim's ``sched-`` file of a run of ours, line by line as AccaSim writes it by default.
+
+Times are dates in UTC. AccaSim writes the local time of its process, in which an hour is missing or
+doubled when clocks change; with ``TZ=UTC`` both are the same.
+"""
 
 from __future__ import annotations
 
+import re
+from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from accasim_adapter.text import PRETTY_HEADER, UNKNOWN, JobLine, slowdown
 from cpsched.api.errors import RunError
 from cpsched.api.model import MISSING
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from cpsched.api.model import IntArray
     from cpsched.api.simulation import Run, Schedule
 
+#: Characters that AccaSim's own parser accepts as text.
+_NO_TEXT = re.compile(r"[^0-9a-zA-Z_\-.@]")
 
-def write(run: Run, folder: Path, log: str, *, start_time: int = 0) -> None:
+
+def write(run: Run, folder: Path, log: str) -> None:
     """
-    Write AccaSim's files of a run.
+    Write AccaSim's schedule of a run, ``sched-LOG``.
 
     Jobs are in the order of their ends, as in AccaSim; jobs that never ran or have not ended are
     left out. The machine's nodes count from 1.
@@ -28,17 +37,15 @@ def write(run: Run, folder: Path, log: str, *, start_time: int = 0) -> None:
     Parameters
     ----------
     folder
-        Where they go.
+        Where it goes.
     log
-        Name of the log's file; theirs are ``sched-LOG``, ``pprint-LOG`` and ``stats-LOG``.
-    start_time
-        Unix time of the log's second 0, as ``start_time`` of AccaSim's system configuration.
+        Name of the log's file.
 
     Raises
     ------
     RunError
-        If a job held other amounts than its units need, or changed its nodes: AccaSim's files
-        cannot express that.
+        If a job held other amounts than its units need, or changed its nodes: AccaSim's file cannot
+        express that.
     """
     schedule = run.schedule
     segments = schedule.segments
@@ -47,19 +54,12 @@ def write(run: Run, folder: Path, log: str, *, start_time: int = 0) -> None:
     first = np.searchsorted(segments.job, jobs, sorter=by_job)
     rows = np.flatnonzero((schedule.start != MISSING) & (schedule.end != MISSING))
     order = rows[np.lexsort((rows, schedule.start[rows], schedule.end[rows]))]
-    with (
-        (folder / f"sched-{log}").open("w", encoding="utf-8") as plain,
-        (folder / f"pprint-{log}").open("w", encoding="utf-8") as pretty,
-    ):
-        pretty.write(PRETTY_HEADER)
-        for number, row in enumerate(order.tolist(), start=1):
-            line = _line(schedule, row, by_job[first[row] : first[row + 1]], start_time)
-            plain.write(line.schedule())
-            pretty.write(line.pretty(number))
-    (folder / f"stats-{log}").write_text(_statistics(run, order), encoding="utf-8")
+    with (folder / f"sched-{log}").open("w", encoding="utf-8") as file:
+        for row in order.tolist():
+            file.write(_line(schedule, row, by_job[first[row] : first[row + 1]]))
 
 
-def _line(schedule: Schedule, row: int, parts: IntArray, start_time: int) -> JobLine:
+def _line(schedule: Schedule, row: int, parts: IntArray) -> str:
     """Return the line of a job; ``parts`` are its segments."""
     jobs, segments = schedule.workload, schedule.segments
     wanted = segments.units[parts, None] * jobs.request[row]
@@ -72,43 +72,28 @@ def _line(schedule: Schedule, row: int, parts: IntArray, start_time: int) -> Job
     units, request = int(jobs.units[row]), jobs.request[row].tolist()
     memory = dict(zip(jobs.resources, request, strict=True)).get("mem")
     user = int(jobs.user.codes[row])
-    return JobLine(
-        job_id=jobs.job_id[row],
-        user=jobs.user.values[user] if user >= 0 else None,
-        queued=start_time + int(jobs.submit[row]),
-        start=start_time + int(schedule.start[row]),
-        end=start_time + int(schedule.end[row]),
-        nodes=[
-            node + 1
-            for part in parts.tolist()
-            for node in range(segments.node[part], segments.node[part] + segments.count[part])
-            for _ in range(segments.units[part])
-        ],
-        units=units,
-        cores=units * request[0],
-        memory=UNKNOWN if memory is None else units * memory,
-        request=request,
-        requested_time=int(jobs.requested_time[row]),
+    each = "".join(f";{amount}" for amount in request)
+    held = "".join(
+        f"{node + 1}{each}#" * segments.units[part]
+        for part in parts.tolist()
+        for node in range(segments.node[part], segments.node[part] + segments.count[part])
     )
-
-
-def _statistics(run: Run, rows: IntArray) -> str:
-    """Return the text of a ``stats-`` file, of the jobs that ran."""
-    schedule = run.schedule
-    start, end = schedule.start[rows], schedule.end[rows]
-    waits = (start - schedule.workload.submit[rows]).tolist()
-    slowdowns = list(map(slowdown, waits, (end - start).tolist()))
-    makespan = int(end.max() - start.min()) if len(rows) else UNKNOWN
-    # "Dispathing" is how AccaSim spells it, and what scripts look for.
+    submit, start, end = (
+        date(int(column[row])) for column in (jobs.submit, schedule.start, schedule.end)
+    )
     return (
-        f"Simulation time: {run.timing.get('loop_s', 0.0):.2f} secs\n"
-        f"Dispathing method: {run.dispatcher}\n"
-        f"Total jobs: {len(run.schedule.workload)}\n"
-        f"Makespan: {makespan}\n"
-        f"Avg. waiting times: {_mean(waits)}\n"
-        f"Avg. slowdown: {_mean(slowdowns)}\n"
+        f"{name(jobs.job_id[row])};{name(jobs.user.values[user] if user >= 0 else None)};"
+        f"{submit}__{held}__{start};{end};{units};{units * request[0]};"
+        f"{'NA' if memory is None else units * memory};{jobs.requested_time[row]};\n"
     )
 
 
-def _mean(values: Sequence[float]) -> str:
-    return f"{sum(values) / len(values):.2f}" if values else UNKNOWN
+@lru_cache(maxsize=1 << 16)
+def date(second: int) -> str:
+    """Return a Unix time as AccaSim shows it."""
+    return datetime.fromtimestamp(second, UTC).strftime("%Y-%m-%d %H:%M:%S")
+
+
+def name(text: object) -> str:
+    """Return a name with every mark that would end a field replaced by ``_``; -1 for none."""
+    return "-1" if text is None or text == "" else _NO_TEXT.sub("_", str(text))

@@ -1,5 +1,5 @@
 """
-The one module that imports AccaSim. It has no types, so those that we rely on are declared here.
+The one module that imports AccaSim, which has no types.
 
 AccaSim keeps one set of constants for a whole process and clears it when a simulation ends, so a
 process can run only one at a time, and an interrupted one leaves its own behind.
@@ -8,42 +8,16 @@ process can run only one at a time, and an interrupted one leaves its own behind
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, TypeAlias
 
 from accasim_adapter import mending
 from cpsched.api.errors import ConfigError
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-#: The release that the adapter is written for and tested with.
-VERSION = "1.1.3"
-
-
-class Event(Protocol):
-    """
-    A job of AccaSim: the attributes that may be read, and when.
-
-    It also has the true ``duration`` from the beginning, which is never read here.
-
-    Attributes
-    ----------
-    id, queued_time, requested_nodes, requested_resources, expected_duration
-        From the moment it is queued. ``requested_nodes`` counts units: several may share a node.
-    start_time, assigned_nodes
-        Once it has started.
-    end_time
-        Once it has ended, None until then.
-    """
-
-    id: str
-    queued_time: int
-    requested_nodes: int
-    requested_resources: Mapping[str, int]
-    expected_duration: int
-    start_time: int | None
-    end_time: int | None
-    assigned_nodes: Sequence[str]
+#: A job of AccaSim. When it is queued, ``id``, ``queued_time``, ``requested_nodes`` (units: several
+#: may share a node), ``requested_resources`` and ``expected_duration`` may be read; once it has
+#: started ``start_time`` and ``assigned_nodes``; once it has ended ``end_time``. It has the true
+#: ``duration`` from the beginning, too, which is never read here.
+Event: TypeAlias = Any
 
 
 def _load(module: str, name: str) -> Any:

@@ -64,7 +64,7 @@ class CpschedPredictor(Hooks):
         self.predictor: RuntimePredictor = (
             build("predictors", predictor) if isinstance(predictor, str) else predictor
         )
-        self._beside = Beside.checked(system, None, default_time)
+        self._beside = Beside.checked(system, default_time)
         self._seed = seed
         self._epoch = epoch
         self._row_of: dict[str, int] = {}

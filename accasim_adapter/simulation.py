@@ -26,8 +26,6 @@ from cpsched.api.logs import Fitted, fit
 from cpsched.api.model import UNBOUNDED
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cpsched.api.logs import Workload
     from cpsched.api.model import System
 
@@ -42,8 +40,6 @@ def simulator(
     *,
     dispatcher: Any,
     out: str | Path,
-    additional_data: Sequence[Any] = (),
-    start_time: int = 0,
     **settings: Any,
 ) -> Any:
     """
@@ -60,10 +56,6 @@ def simulator(
         AccaSim's own, or a :class:`~accasim_adapter.dispatcher.CpschedDispatcher`.
     out
         Folder for AccaSim's files; created if necessary.
-    additional_data
-        Objects of AccaSim's ``AdditionalData``.
-    start_time
-        Unix time of the workload's second 0, for the dates in AccaSim's files.
     settings
         Everything else AccaSim's ``Simulator`` takes.
 
@@ -96,9 +88,8 @@ def simulator(
         None,
         dispatcher,
         resource_manager=manager,
-        reader=_WorkloadReader(factory, workload, start_time),
+        reader=_WorkloadReader(factory, workload),
         job_factory=factory,
-        additional_data=list(additional_data),
         RESULTS_FOLDER_PATH=str(folder),
         **settings,
     )
@@ -109,9 +100,9 @@ class _WorkloadReader(Reader):  # type: ignore[misc]
     Passes the jobs of a workload to AccaSim one by one; like any reader it knows the true runtimes.
     """
 
-    def __init__(self, factory: Any, fitted: Fitted, start_time: int) -> None:
+    def __init__(self, factory: Any, fitted: Fitted) -> None:
         Reader.__init__(self, factory)
-        self._workload, self._start_time = fitted.workload, start_time
+        self._workload = fitted.workload
         rejected = dict(fitted.rejected)
         self._rows = iter([row for row in range(len(fitted.workload)) if row not in rejected])
 
@@ -120,10 +111,6 @@ class _WorkloadReader(Reader):  # type: ignore[misc]
         if row is None:
             self.stop_submission()
             return None
-        return self._description(row)
-
-    def _description(self, row: int) -> dict[str, Any]:
-        """Return a job as AccaSim describes jobs."""
         jobs = self._workload
         amounts = dict(zip(jobs.resources, jobs.request[row].tolist(), strict=True))
         units = int(jobs.units[row])
@@ -135,7 +122,7 @@ class _WorkloadReader(Reader):  # type: ignore[misc]
         }
         return {
             "job_id": str(jobs.job_id[row]),
-            "queued_time": int(jobs.submit[row]) + self._start_time,
+            "queued_time": int(jobs.submit[row]),
             "duration": int(jobs.runtime[row]),
             "requested_nodes": units,
             "requested_resources": amounts,

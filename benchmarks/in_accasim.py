@@ -45,7 +45,7 @@ def simulate(side: str, log: str, dispatcher: str, jobs: int, traces: Path, work
     machine = str(measure.HERE / "accasim" / "hpc2n.json") if log == "hpc2n" else "eurora"
     path = work / "hpc2n.swf" if log == "hpc2n" else traces / LOGS[log]
     system = systems.load(machine)
-    schedule = work / f"{side}-{log}"
+    starts: dict[str, int] = {}
     if side == "ours":
         workload = logs.read(path).select(first=jobs)
         settings = Settings(overrun="extend", enforce_limits=False)
@@ -53,14 +53,23 @@ def simulate(side: str, log: str, dispatcher: str, jobs: int, traces: Path, work
         before = time.process_time()
         found = run(workload, system, dispatcher=dispatcher, settings=settings).schedule
         seconds = time.process_time() - before
+        jobs_of = found.workload.job_id.tolist()
+        starts |= zip(jobs_of, found.start.tolist(), strict=True)
     else:
         import accasim_adapter
+        from accasim_adapter.additional import Hooks
+
+        class Starts(Hooks):  # type: ignore[misc]
+            """Notes the starts of jobs that have ended."""
+
+            def exec_after_completion(self, removed_jobs: list[Any]) -> None:
+                starts.update({job.id: job.start_time for job in removed_jobs})
 
         made = accasim_adapter.CpschedDispatcher(
             dispatcher, system=None if log == "hpc2n" else machine
         )
         more: dict[str, Any] = {
-            "additional_data": [accasim_adapter.ScheduleWriter(schedule)],
+            "additional_data": [Starts()],
             "scheduling_output": False,
             "statistics_output": False,
             "show_statistics": False,
@@ -79,8 +88,6 @@ def simulate(side: str, log: str, dispatcher: str, jobs: int, traces: Path, work
         before = time.process_time()
         simulator.start_simulation()
         seconds = time.process_time() - before
-        found = accasim_adapter.read_schedule(schedule, system).schedule
-    starts = dict(zip(found.workload.job_id.tolist(), found.start.tolist(), strict=True))
     print(
         json.dumps(
             {

@@ -9,7 +9,7 @@ from time import process_time
 from typing import TYPE_CHECKING
 
 from cpsched import traces
-from cpsched.generators.site import SITE, SiteOptions
+from slurm_adapter.site import SITE, SiteOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -1,11 +1,9 @@
 """
 What a campaign costs beside its runs.
 
-Three parts:
+Two parts:
 
 - ``speedup``: eight equal runs with one process and with two; wall time.
-- ``dask``: the same eight with two processes and with two Dask workers of one thread on this
-  machine; wall time. Needs ``cpsched[dask]``.
 - ``many``: 1,000 runs of a log of 40 jobs in one campaign, against the same simulations and the
   same files in a plain loop; CPU time.
 """
@@ -13,25 +11,18 @@ Three parts:
 from __future__ import annotations
 
 import argparse
-import contextlib
-import json
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import measure
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-PARTS = ("speedup", "dask", "many")
-#: Targets: two processes against one, Dask against processes, seconds a run in a campaign.
-SPEEDUP, DASK, A_RUN = 1.8, 1.05, 0.05
+PARTS = ("speedup", "many")
+#: Targets: two processes against one, seconds a run in a campaign.
+SPEEDUP, A_RUN = 1.8, 0.05
 
 EQUAL = """\
 systems = ["eurora"]
@@ -117,50 +108,6 @@ def speedup(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     return {"speedup": turns(folder, args, titles, [(), ("--jobs", "2")], f"{SPEEDUP}")}
 
 
-@contextlib.contextmanager
-def cluster(folder: Path) -> Iterator[str]:
-    """Give the address of a scheduler on this machine with two workers of one thread."""
-    file = folder / "scheduler.json"
-    module = (sys.executable, "-m")
-    quiet: dict[str, Any] = {
-        "stdout": subprocess.DEVNULL,
-        "stderr": subprocess.DEVNULL,
-        "cwd": folder,
-    }
-    options = ("--host", "127.0.0.1", "--port", "0", "--no-dashboard")
-    started = [
-        subprocess.Popen(
-            [*module, "distributed.cli.dask_scheduler", *options, "--scheduler-file", str(file)],
-            **quiet,
-        )
-    ]
-    try:
-        deadline = time.monotonic() + 60
-        while not (file.is_file() and file.stat().st_size):
-            if time.monotonic() > deadline or started[0].poll() is not None:
-                raise measure.BenchmarkError("no Dask scheduler; is cpsched[dask] installed?")
-            time.sleep(0.1)
-        address = str(json.loads(file.read_text())["address"])
-        worker = [*module, "distributed.cli.dask_worker", address, "--nthreads", "1"]
-        started += [
-            subprocess.Popen([*worker, "--no-nanny", "--no-dashboard"], **quiet) for _ in range(2)
-        ]
-        time.sleep(5)
-        yield address
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
-
-
-def dask(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
-    """Compare two Dask workers with two processes."""
-    titles = ["2 Dask workers, s", "2 processes, s", "ratio"]
-    with cluster(folder) as address:
-        sides = [("--scheduler", address), ("--jobs", "2")]
-        return {"dask": turns(folder, args, titles, sides, f"below {DASK}")}
-
-
 def many(folder: Path, args: argparse.Namespace) -> dict[str, Any]:
     """Compare a campaign of tiny runs with a loop."""
     (folder / "small.toml").write_text(SMALL)
@@ -203,7 +150,7 @@ def arguments() -> argparse.Namespace:
     )
     add = parser.add_argument
     add("--part", action="append", choices=PARTS, help="[all]; repeat for more")
-    add("--runs", type=int, default=3, help="turns of 'speedup' and 'dask' [3]")
+    add("--runs", type=int, default=3, help="turns of 'speedup' [3]")
     add("--jobs", type=int, default=20_000, help="of the eight equal runs' workload [20000]")
     add("--dispatcher", default="easy", help="of the eight equal runs [easy]")
     add("--many", type=int, default=1_000, help="runs of the part 'many' [1000]")

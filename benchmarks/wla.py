@@ -39,9 +39,8 @@ from cpsched.cp import cpsat
 from cpsched.mapping import fit
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import simulate
-from cpsched_papers.wla.branch_and_bound import branch_and_bound
-from cpsched_papers.wla.greedy import greedy
 from cpsched_papers.wla.knapsack import Knapsack
+from cpsched_papers.wla.solvers import branch_and_bound, greedy
 
 if TYPE_CHECKING:
     from cpsched.model.decision import Decision
@@ -54,7 +53,7 @@ SPEED = (
     "wla:solver=cp-sat,window=20",
     "wla:solver=greedy,window=50",
     "wla:solver=cp-sat,window=50",
-    "wla:solver=cp-sat,window=50,tight=yes,age_limit=3600",
+    "wla:solver=cp-sat,window=50,tight=yes",
 )
 
 

@@ -15,7 +15,6 @@ import numpy as np
 from cpsched.api.dispatchers import (
     Fifo,
     LearningDispatcher,
-    Multifactor,
     WaitReason,
     frozen,
     make_priority,
@@ -23,6 +22,7 @@ from cpsched.api.dispatchers import (
 from cpsched.api.errors import check_least
 from cpsched.api.model import Decision
 from cpsched.api.solver import cpsat
+from cpsched_papers.priorities import Multifactor
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -55,8 +55,6 @@ class WindowDispatcher(LearningDispatcher):
         Seconds between decisions; ``none``: a decision at every event.
     limit
         Deterministic time a decision may spend in the solver.
-    wall
-        Additional limit in seconds of wall time; a run that reaches it may not be repeatable.
 
     Attributes
     ----------
@@ -73,7 +71,6 @@ class WindowDispatcher(LearningDispatcher):
     window: int = SIZE
     interval: int | None = 3
     limit: float = 0.8
-    wall: float | None = None
 
     def __post_init__(self) -> None:
         """Check the options."""
@@ -81,7 +78,7 @@ class WindowDispatcher(LearningDispatcher):
         check_least("interval", self.interval, 1, "none")
         self.priority_rule: Priority = make_priority(self.priority)
         super().__init__(self.priority_rule, allocator=self.allocates)
-        self.limits = cpsat.Limits(deterministic=self.limit, wall=self.wall)
+        self.limits = cpsat.Limits(deterministic=self.limit)
         self.size = self.window
 
     def reset(self, system: System, seed: int) -> None:

@@ -4,7 +4,7 @@ import tempfile
 from pathlib import Path
 
 # First: it makes ``import accasim`` work on Python 3.10 and later.
-from accasim_adapter import CpschedDispatcher, CpschedPredictor, ScheduleWriter, read_schedule
+from accasim_adapter import CpschedDispatcher, CpschedPredictor, read_schedule
 from cpsched.api import load_system, verify
 
 from accasim.base.simulator_class import Simulator  # isort: skip
@@ -31,15 +31,14 @@ if __name__ == "__main__":
         simulator = Simulator(
             str(folder / "log.swf"),
             str(folder / "system.json"),
-            CpschedDispatcher("rollout", scenarios=5),
-            additional_data=[CpschedPredictor("last:count=2"), ScheduleWriter(folder / "schedule")],
-            scheduling_output=False,
+            CpschedDispatcher("rollout:scenarios=5"),
+            additional_data=[CpschedPredictor("last:count=2")],
             statistics_output=False,
             show_statistics=False,
             RESULTS_FOLDER_PATH=name,
         )
         simulator.start_simulation()
-        run = read_schedule(folder / "schedule", load_system(folder / "system.json"))
+        run = read_schedule(folder / "sched-log.swf", load_system(folder / "system.json"))
     jobs = run.schedule.workload.job_id.tolist()
     print("starts:", dict(zip(jobs, run.schedule.start.tolist(), strict=True)))
     print("problems:", verify(run.schedule))

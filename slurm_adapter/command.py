@@ -18,7 +18,7 @@ from cpsched.api.commands import (
     reading,
 )
 from slurm_adapter.fidelity import command as fidelity
-from slurm_adapter.live import ask_command, serve_command, twin_command
+from slurm_adapter.live import ask_command, twin_command
 from slurm_adapter.live import commands as live
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ def register(app: typer.Typer) -> None:
     slurm.command("twin")(twin_command.command)
     slurm.command("when")(ask_command.when_command)
     slurm.command("explain")(ask_command.explain_command)
-    slurm.command("serve")(serve_command.command)
+    slurm.command("serve")(ask_command.serve_command)
     app.add_typer(slurm, name="slurm", rich_help_panel=SLURM)
 
 
@@ -65,10 +65,7 @@ def import_command(
             " repeat for several files."
         ),
     ] = None,
-    gres: Annotated[Path | None, _file("gres.conf. [beside slurm.conf]")] = None,
-    topology: Annotated[
-        Path | None, _file("topology.conf or topology.yaml. [beside slurm.conf]")
-    ] = None,
+    topology: Annotated[Path | None, _file("topology.conf. [beside slurm.conf]")] = None,
     assoc: Annotated[Path | None, _file("Output of sacctmgr -P show assoc tree.")] = None,
     qos: Annotated[Path | None, _file("Output of sacctmgr -P show qos.")] = None,
     sshare: Annotated[
@@ -90,7 +87,6 @@ def import_command(
     files = Files(
         conf=conf,
         scontrol=tuple(scontrol or ()),
-        gres=gres,
         topology=topology,
         assoc=assoc,
         qos=qos,
@@ -100,7 +96,7 @@ def import_command(
     touched = Touched(gaps=site.gaps)
     if log is not None:
         with reading(log):
-            touched = count(log, site.gaps, of_jobs(site.machine, site.policy))
+            touched = count(log, site.gaps, of_jobs(site.machine))
     written = site.write(out, overwrite=overwrite)
     if as_json:
         print_json("slurm.import", _as_data(site, touched, written))

@@ -10,10 +10,9 @@ import pytest
 from hypothesis import settings
 from tiny import FOUR_CORES
 
-from cpsched import systems
 from cpsched.cli.main import main
+from slurm_adapter.live.demo import SITE
 from slurm_adapter.live.private import PrivateSlurm, missing
-from slurm_adapter.live.site import site_of
 
 # The first example of a test may wait for imports, kernels or a busy machine: no test is timed.
 settings.register_profile("untimed", deadline=None)
@@ -89,8 +88,7 @@ def short_path():
 @pytest.fixture(scope="session")
 def shared_slurm(tmp_path_factory):
     """A private Slurm of 16 nodes of Eurora; use it together with the marker ``slurm_live``."""
-    site = site_of(systems.load("eurora"), nodes=16)
-    with PrivateSlurm(tmp_path_factory.mktemp("slurm") / "slurm", site) as slurm:
+    with PrivateSlurm(tmp_path_factory.mktemp("slurm") / "slurm", SITE) as slurm:
         yield slurm
 
 

@@ -24,15 +24,9 @@ def script(name, *arguments):
 
 
 @pytest.fixture
-def measure(monkeypatch):
-    """The module the scripts share."""
+def against(monkeypatch):
+    """The comparison with AccaSim, importable beside what the scripts share."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
-    return import_module("measure")
-
-
-@pytest.fixture
-def against(measure):
-    """The comparison with AccaSim, importable beside ``measure``."""
     return import_module("against_accasim")
 
 
@@ -64,57 +58,6 @@ def test_every_script_finds_what_it_imports(file, monkeypatch):
     if file.stem == "in_accasim":
         pytest.importorskip("accasim")
     assert import_module(file.stem).__doc__
-
-
-def test_medians_are_taken_of_each_figure(measure):
-    """CPU, wall and memory each have their own middle."""
-    runs = [measure.Usage(1, 9, 5), measure.Usage(2, 7, 6), measure.Usage(3, 8, 4)]
-    assert measure.middle(runs) == measure.Usage(2, 8, 5)
-
-
-def test_tables_are_markdown(measure, capsys):
-    """Floats below 100 have two digits, whole numbers their commas."""
-    measure.table("T", ("what", "CPU s"), [("fifo", 1.2345), ("easy", 123456)])
-    assert capsys.readouterr().out.splitlines()[1:] == [
-        "### T",
-        "",
-        "| what |   CPU s |",
-        "| ---: | ------: |",
-        "| fifo |    1.23 |",
-        "| easy | 123,456 |",
-    ]
-
-
-@pytest.mark.parametrize("name", ["throughput.py", "against_accasim.py"])
-def test_a_missing_log_is_named(name, tmp_path):
-    """The message says which file is missing and where it comes from."""
-    done = script(name, "--traces", tmp_path)
-    assert done.returncode == 1
-    assert "no HPC2N-2002-2.2-cln.swf.gz in" in done.stderr
-    assert "Parallel Workloads Archive" in done.stderr
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        (["--log", "x.swf"], "--log and --system go together"),
-        (["--dispatcher", "fifo"], "--dispatcher is for --log"),
-        (["--runs", "0"], "must be at least 1"),
-        (["--log", "nowhere.swf", "--system", "hpc2n"], "there is no log nowhere.swf"),
-    ],
-)
-def test_throughput_refuses(arguments, message):
-    """Bad options end with one line."""
-    done = script("throughput.py", *arguments)
-    assert done.returncode
-    assert message in done.stderr
-
-
-def test_the_output_of_a_process_that_fails_is_shown(log):
-    """What is measured may fail; then its own message is what helps."""
-    done = script("throughput.py", "--log", log, "--system", "nowhere", "--runs", "1")
-    assert done.returncode == 1
-    assert "nowhere" in done.stderr
 
 
 def test_accasim_gets_capped_runtimes_and_no_memory(log, tmp_path, against):

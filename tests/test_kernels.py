@@ -7,18 +7,12 @@ import pytest
 import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numba import njit
 from tiny import jobs, machine, starts
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.passes import fits_now
-from cpsched.kernels import arrays, ledger
-from cpsched.model import columns as c
+from cpsched.kernels import ledger
 from cpsched.model.allocation import Allocation
-from cpsched.model.jobstore import JobStore
-
-# Parts of kernels, compiled so that Python can call them.
-sort_by = njit(arrays.sort_by.py_func)
 
 pytestmark = pytest.mark.slow
 
@@ -81,35 +75,6 @@ def test_memory_beyond_32_bits(dispatcher):
         resources=("core", "mem"),
     )
     assert starts(workload, machine(*nodes, resources=("core", "mem")), dispatcher) == [0, 5]
-
-
-# --- sorting and lists ---------------------------------------------------------------------------
-
-
-@given(keys=st.lists(st.integers(-3, 3), max_size=40), beyond=st.integers(0, 3))
-@some
-def test_sort_by_is_stable_and_leaves_the_rest(keys, beyond):
-    """Equal keys keep their order; entries past ``count`` are not touched."""
-    count = max(len(keys) - beyond, 0)
-    key = np.array(keys, dtype=np.float64)
-    order = np.arange(len(keys), dtype=np.int64)
-    sort_by(key, order, count)
-    expected = sorted(range(count), key=lambda index: keys[index])
-    assert order.tolist() == [*expected, *range(count, len(keys))]
-    assert key[:count].tolist() == sorted(keys[:count])
-    assert key[count:].tolist() == keys[count:]
-
-
-@given(states=st.lists(st.sampled_from([c.WAITING, c.RUNNING, c.ENDED]), max_size=20))
-@some
-def test_keep_waiting_keeps_order(states):
-    """The rows that still wait come to the front in their order."""
-    columns = JobStore(("core",), capacity=len(states)).writable
-    columns[: len(states), c.STATE] = states
-    rows = np.arange(len(states), dtype=np.int64)[::-1].copy()
-    expected = [row for row in rows.tolist() if states[row] == c.WAITING]
-    kept = ledger.keep_waiting(rows, columns)
-    assert rows[:kept].tolist() == expected
 
 
 # --- the simulator's own steps -------------------------------------------------------------------
@@ -238,55 +203,3 @@ def test_claim_takes_exactly_what_is_asked_for(amount, code):
     allocation = Allocation(np.array([0]), np.array([2]), np.array(amount))
     assert -engine.claim(0, allocation) % 16 == code
     assert engine.free.tolist() == [[4, 4]]
-
-
-@given(ends=st.lists(st.integers(0, 5), max_size=25), data=st.data())
-@some
-def test_running_jobs_stay_in_order_of_expected_end(ends, data):
-    """Entered and taken out in any order: always by (expected end, row)."""
-    store = JobStore(("core",), capacity=len(ends) + 1)
-    columns = store.writable
-    running = np.zeros(len(ends) + 1, dtype=np.int64)
-    inside = []
-    for row in data.draw(st.permutations(range(len(ends)))):
-        ledger.expect_end(columns, running, len(inside), row, ends[row])
-        inside.append(row)
-        if data.draw(st.booleans()):
-            gone = inside.pop(data.draw(st.integers(0, len(inside) - 1)))
-            ledger.forget_end(columns, running, len(inside) + 1, gone)
-        expected = sorted(inside, key=lambda row: (ends[row], row))
-        assert running[: len(inside)].tolist() == expected
-
-
-@given(
-    taken=st.lists(
-        st.dictionaries(
-            st.integers(0, 7),
-            st.tuples(st.integers(1, 2), st.tuples(st.integers(0, 1), st.integers(0, 1))),
-            max_size=8,
-        ),
-        max_size=4,
-    )
-)
-@some
-def test_record_runs_round_trip(taken):
-    """Unfolded runs give back every node, units and amounts, and no two runs could be one."""
-    rows = np.zeros((40, 7), dtype=np.int64)
-    used = 0
-    expected = []
-    for job, by_node in enumerate(taken):
-        nodes = sorted(by_node)
-        node = np.array(nodes, dtype=np.int64)
-        units = np.array([by_node[n][0] for n in nodes], dtype=np.int64)
-        amount = np.array([by_node[n][1] for n in nodes], dtype=np.int64).reshape(len(nodes), 2)
-        used = ledger.record_runs(job, 10 + job, node, units, amount, rows, used)
-        expected += [(job, 10 + job, n, by_node[n][0], *by_node[n][1]) for n in nodes]
-    unfolded = [
-        (job, start, first + index, *rest)
-        for job, start, first, count, *rest in rows[:used].tolist()
-        for index in range(count)
-    ]
-    assert unfolded == expected
-    for before, after in zip(rows[: used - 1].tolist(), rows[1:used].tolist(), strict=False):
-        same = before[:2] == after[:2] and before[4:] == after[4:]
-        assert not (same and before[2] + before[3] == after[2])

@@ -97,23 +97,6 @@ def test_runtimes_go_along_with_estimates_that_are_good(estimates, scale):
     assert RuntimeHistory().scale == 0.5
 
 
-def test_with_true_estimates_likely_runtimes_are_the_estimates():
-    """Whatever others ran."""
-    seen = learnt([((0, 10**5, seconds, 1), seconds) for seconds in (10, 500, 60, 7000)])
-    found = seen.likely(facts((0, 10**5, 300, 1), (1, 10**5, 40, 8)))
-    for j, expected in enumerate((300, 40)):
-        assert found.runtime[j, : found.size[j]] == pytest.approx(expected)
-
-
-def test_jobs_in_a_burst_have_the_same_sample():
-    """Those behind the first copy it."""
-    found = learnt([((0, 60, 60, 1), 30), ((1, 60, 60, 1), 20)]).likely(
-        facts(*[(0, 60, 60, 1)] * 3)
-    )
-    for values in found:
-        assert (values == values[0]).all()
-
-
 def test_of_a_user_and_of_all_only_the_last_are_remembered():
     """Of 300 jobs of one user 40 count for him, 250 for somebody else."""
     seen = learnt([((0, 1000, 1000, 1), 1 + end) for end in range(300)])

@@ -1,14 +1,9 @@
 """Jobs that ask for segments or few switches: which can never run, and why."""
 
-from itertools import combinations, pairwise
-
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from cpsched import systems
-from cpsched.base.types import Split
 from cpsched.mapping import fit
 from cpsched.model.workload import Workload
 
@@ -81,62 +76,3 @@ def test_counted_pools_are_not_places():
         (0, "asks to lie in segments of 2 nodes, each in one machine, the machine is counted pools,"
          " not nodes"),
     )  # fmt: skip
-
-
-def holds(nodes, job, topology):
-    """Say whether nodes are as a job asks, by the words of the request."""
-    group = topology.level_group(0)
-    touched = {int(group[node]) for node in nodes}
-    if job["contiguous"] and any(b - a != 1 for a, b in pairwise(nodes)):
-        return False
-    if job["segment"] and any(
-        sum(int(group[node]) == own for node in nodes) % job["segment"] for own in touched
-    ):
-        return False
-    return not job["max_switches"] or len(touched) <= job["max_switches"]
-
-
-def brute_force(cores, job, topology):
-    units = job["units"]
-    for num in range(job["nodes_min"], min(job["nodes_max"], len(cores), units) + 1):
-        for nodes in combinations(range(len(cores)), num):
-            own = [cores[node] for node in nodes]
-            if job["split"] == Split.EVEN:
-                room = units % num == 0 and min(own) >= units // num
-            else:
-                room = sum(own) >= units
-            if room and holds(nodes, job, topology):
-                return True
-    return False
-
-
-JOB = st.fixed_dictionaries(
-    {
-        "units": st.integers(1, 9),
-        "nodes_min": st.integers(1, 5),
-        "nodes_max": st.integers(1, 8),
-        "split": st.sampled_from([Split.ANY, Split.EVEN]),
-        "contiguous": st.sampled_from([False, False, True]),
-        "segment": st.sampled_from([0, 0, 1, 2, 3]),
-        "max_switches": st.sampled_from([0, 1, 2]),
-    }
-)
-PLACES = ["", "level_sizes = [2, 4]", "switches = [[1, 3, 2, 2]]", "block_size = 3",
-          "sides = [4, 2]"]  # fmt: skip
-
-
-@settings(max_examples=150)
-@given(
-    place=st.sampled_from(PLACES),
-    cores=st.lists(st.integers(1, 3), min_size=8, max_size=8),
-    wanted=st.lists(JOB, min_size=1, max_size=4),
-)
-def test_rejected_are_exactly_the_jobs_no_placement_fits(place, cores, wanted):
-    system = machine(place, cores)
-    for job in wanted:
-        job["nodes_max"] = max(job["nodes_max"], job["nodes_min"])
-    columns = {name: [job[name] for job in wanted] for name in wanted[0]}
-    found = dict(fit(jobs(len(wanted), **columns), system).rejected)
-    for row, job in enumerate(wanted):
-        fits = brute_force(cores, job, system.topology)
-        assert (row not in found) == fits, (job, found.get(row))

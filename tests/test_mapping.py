@@ -1,5 +1,7 @@
 """A log's jobs on a machine: units, queues, constraints, and exactly the jobs that never fit."""
 
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -132,16 +134,6 @@ def test_whole_nodes_need_nodes_of_one_size():
         fit(processors([3]), machine('processors = "whole-nodes"'))
 
 
-def test_packed_takes_as_few_nodes_as_hold_the_processors():
-    workload = processors([1, 4, 5, 12, 13], queue=["q"] * 5)
-    fitted = fit(workload, machine('processors = "packed"', queues=THIN))
-    assert fitted.workload.units.tolist() == [1, 4, 5, 12, 13]
-    assert (
-        fitted.workload.nodes_min.tolist() == fitted.workload.nodes_max.tolist() == [1, 1, 2, 3, 4]
-    )
-    assert list(reasons(fitted)) == [4]
-
-
 def test_packed_counts_memory_when_it_says_how_many_nodes():
     """With 3000 KB a processor, a node of 8000 KB holds two."""
     workload = processors([4, 6, 7, 1], memory=[3000, 3000, 3000, 8001], queue=["q"] * 4)
@@ -237,10 +229,6 @@ def test_partition_may_name_the_queue():
     system = machine('queue_field = "partition"', queues=QUEUES)
     fitted = fit(jobs(queue=["x"], partition=["long"], requested_time=[9]), system)
     assert fitted.workload.queue.decode() == ["long"]
-
-
-def test_system_without_queues_takes_any():
-    assert fit(jobs(queue=["x", None]), machine()).workload.queue.decode() == ["x", None]
 
 
 def test_queue_the_system_does_not_have_is_an_error():
@@ -380,6 +368,11 @@ def test_hostile_constraint_stays_on_one_line():
             {"per_node": [[6]], "request": [[3]]},
             "a node with one unit needs 9 core, no eligible node has more than 8",
         ),
+        # t1 t2 t3 f1: without t2, two thin nodes are not neighbours, t3 and f1 are.
+        (
+            {"units": [13], "contiguous": [True], "constraint": ["^t2"], "nodes_max": [3]},
+            "13 units of 1 core do not fit on 1 to 3 consecutive eligible nodes",
+        ),
         (
             {"units": [7], "split": [Split.EVEN], "nodes_min": [2], "nodes_max": [4]},
             "7 units of 1 core do not fit on 2 to 4 eligible nodes, as many on each",
@@ -404,19 +397,6 @@ def test_kinds_that_never_meet_on_one_node_are_a_reason():
     }
 
 
-def test_contiguous_job_needs_neighbours():
-    """``t1 t2 t3 f1``: without t2, two thin nodes are not neighbours, t3 and f1 are."""
-    workload = jobs(
-        units=[8, 12, 13],
-        contiguous=[True] * 3,
-        constraint=["^t2"] * 3,
-        nodes_max=[2, 2, 3],
-    )
-    assert fit(workload, machine()).rejected == (
-        (2, "13 units of 1 core do not fit on 1 to 3 consecutive eligible nodes"),
-    )
-
-
 def test_empty_workload_fits():
     fitted = fit(jobs(units=np.zeros(0, dtype=np.int64), request=np.zeros((0, 1))), machine())
     assert fitted.workload.num_jobs == 0
@@ -434,8 +414,16 @@ def spread(units, num_nodes):
             yield (here, *rest)
 
 
-def brute_force(capacity, eligible, job):
+def close(job, placed, group):
+    """Say whether segments and switches are as a job asks; ``group`` is each node's leaf switch."""
+    touched = Counter(int(group[node]) for node, number in enumerate(placed) if number)
+    whole = not job["segment"] or all(nodes % job["segment"] == 0 for nodes in touched.values())
+    return whole and (not job["max_switches"] or len(touched) <= job["max_switches"])
+
+
+def brute_force(system, eligible, job):
     """Try every number of units on every node."""
+    capacity, group = system.capacity.tolist(), system.topology.level_group(0)
     units, request, per_node = job["units"], job["request"], job["per_node"]
     for placed in spread(units, len(capacity)):
         touched = [node for node, number in enumerate(placed) if number]
@@ -445,7 +433,7 @@ def brute_force(capacity, eligible, job):
             continue
         if job["contiguous"] and touched[-1] - touched[0] + 1 != len(touched):
             continue
-        if all(
+        if close(job, placed, group) and all(
             eligible[node]
             and all(
                 placed[node] * need + once <= room
@@ -469,23 +457,29 @@ job_strategy = st.fixed_dictionaries(
         "contiguous": st.booleans(),
         "exclusive": st.booleans(),
         "constraint": st.sampled_from(["all", "a", "b", "a|b"]),
+        "segment": st.sampled_from([0, 0, 0, 1, 2, 3]),
+        "max_switches": st.sampled_from([0, 0, 0, 1, 2]),
     }
+)
+places = st.sampled_from(
+    ["", "level_sizes = [2, 4]", "block_size = 3", "switches = [[1, {rest}]]", "sides = [1, {num}]"]
 )
 node_strategy = st.tuples(st.integers(1, 4), st.integers(0, 4), st.sampled_from(["a", "b", "ab"]))
 
 
-@settings(max_examples=80)
+@settings(max_examples=200)
 @given(
-    nodes=st.lists(node_strategy, min_size=1, max_size=4),
+    nodes=st.lists(node_strategy, min_size=1, max_size=5),
+    place=places,
     wanted=st.lists(job_strategy, min_size=1, max_size=6),
 )
-def test_rejected_are_exactly_the_jobs_no_placement_fits(nodes, wanted):
-    system = small(nodes)
+def test_rejected_are_exactly_the_jobs_no_placement_fits(nodes, place, wanted):
+    system = small(nodes, place)
     fitted = fit(small_jobs(wanted), system)
     found = reasons(fitted)
     for row, job in enumerate(wanted):
         eligible = fitted.eligible[fitted.eligible_class[row]]
-        fits = brute_force(system.capacity.tolist(), eligible, job)
+        fits = brute_force(system, eligible, job)
         assert (row not in found) == fits, (job, found.get(row))
 
 
@@ -515,7 +509,7 @@ def test_all_sizes_within_its_bounds_fit_and_no_larger_one(nodes, wanted):
             continue
         for size in range(fewest, most + 2):
             job = wanted[row] | bounds | {"units": size}
-            fits = brute_force(system.capacity.tolist(), eligible, job)
+            fits = brute_force(system, eligible, job)
             assert fits == (fewest <= size <= most), (job, fewest, most)
 
 
@@ -527,8 +521,9 @@ def small_jobs(wanted):
     return jobs(resources=("core", "gpu"), **columns)
 
 
-def small(nodes):
-    """A machine of nodes with so many cores and GPUs and such features."""
+def small(nodes, place=""):
+    """A machine of nodes with so many cores and GPUs and such features, and its topology."""
+    topology = place.format(rest=len(nodes), num=len(nodes) + 1)
     entries = "".join(
         f'[[nodes]]\ngroup = "g"\ncount = 1\ncore = {core}\n'
         + (f"gpu = {gpu}\n" if gpu else "")
@@ -540,6 +535,7 @@ def small(nodes):
         + entries
         # The last node makes sure that there are GPUs; nobody asks for its feature "c".
         + '[[nodes]]\ngroup = "g"\ncount = 1\ncore = 1\ngpu = 1\nfeatures = ["c"]\n'
+        + f"[topology]\n{topology}\n"
     )
 
 
@@ -769,20 +765,18 @@ def test_a_job_in_several_queues_may_use_the_nodes_of_all_that_take_it():
     assert fitted.workload.exclusive.tolist() == [False, False, True]
 
 
-def test_a_job_that_none_of_its_queues_takes_is_rejected():
-    long = jobs(units=[1], queue=["short,fat"], user=["bob"], requested_time=[601])
-    ((_, reason),) = fit(long, machine(queues=PARTITIONS)).rejected
-    assert reason == "user 'bob' is not allowed in queue fat, which takes: ann"
-
-
-def test_a_job_without_a_queue_is_in_the_default_one():
-    fitted = fit(jobs(units=[1], requested_time=[60]), machine(queues=PARTITIONS))
-    assert fitted.workload.queue.decode() == ["short"]
-
-
-def test_queues_bound_the_nodes_of_their_jobs():
-    fitted = fit(
-        jobs(units=[2, 3], nodes_min=[1, 3], requested_time=[60, 60]), machine(queues=PARTITIONS)
+def test_queues_bound_their_jobs_and_the_default_one_takes_those_without():
+    wanted = jobs(
+        units=[2, 3, 1],
+        nodes_min=[1, 3, 1],
+        queue=[None, None, "short,fat"],
+        user=["bob"] * 3,
+        requested_time=[60, 60, 601],
     )
+    fitted = fit(wanted, machine(queues=PARTITIONS))
+    assert fitted.workload.queue.decode()[:2] == ["short"] * 2
     assert fitted.workload.nodes_max[0] == 2
-    assert fitted.rejected == ((1, "asks for 3 nodes, queue short allows 2"),)
+    assert fitted.rejected == (
+        (1, "asks for 3 nodes, queue short allows 2"),
+        (2, "user 'bob' is not allowed in queue fat, which takes: ann"),
+    )

@@ -13,8 +13,6 @@ FOLDERS = [ROOT / "docs" / "measurements", ROOT / "benchmarks" / "results"]
 PAGES = sorted(path for folder in FOLDERS for path in folder.glob("*.md"))
 DATA = sorted(path for folder in FOLDERS for path in (folder / "data").glob("*"))
 LINK = re.compile(r"\]\((data/[\w.-]+)\)")
-pages = pytest.mark.parametrize("page", PAGES, ids=[path.stem for path in PAGES])
-SCRIPT = re.compile(r"\b(?:benchmarks|data)/[\w./-]+\.(?:py|toml|jsonl)\b")
 
 
 def tables(page):
@@ -37,21 +35,3 @@ def test_rows_of_a_data_file_are_as_wide_as_its_head(path):
         head, *rows = csv.reader(file)
     assert rows
     assert {len(row) for row in rows} == {len(head)}
-
-
-@pages
-def test_a_page_begins_with_a_question_and_at_most_ten_conclusions(page):
-    text = page.read_text(encoding="utf-8")
-    if page.stem == "index":
-        assert "## Results" not in text
-        return
-    found = re.match(r"# .+?\n\n(.+?)\n\n## Results\n\n(.+?)(?=\n\n)", text, re.S)
-    assert found
-    assert "?" in found[1]
-    assert 1 <= len(re.findall(r"^- ", found[2], re.M)) <= 10
-
-
-@pages
-def test_scripts_and_studies_that_a_page_names_exist(page):
-    named = SCRIPT.findall(page.read_text(encoding="utf-8"))
-    assert [path for path in named if not (ROOT / path).exists()] == []

@@ -71,8 +71,3 @@ def test_the_development_extra_is_what_tests_import(project):
 def test_what_is_used_in_private_has_an_upper_bound(project, library):
     (requirement,) = (text for text in project["dependencies"] if text.startswith(library))
     assert ",<" in requirement
-
-
-def test_the_licence_is_named_and_there(project):
-    assert project["license"] == "MIT"
-    assert (ROOT / "LICENSE").read_text().startswith("MIT License")

@@ -9,10 +9,11 @@ from tiny import machine
 
 from cpsched.base import registry
 from cpsched.dispatch.likely import RuntimeHistory
-from cpsched.dispatch.priority import ExpectedWait, Multifactor, Urgency
+from cpsched.dispatch.priority import ExpectedWait, Urgency
 from cpsched.errors import ConfigError
 from cpsched.model.decision import Decision, Start
 from cpsched.model.system import Queue
+from cpsched_papers.priorities import Multifactor
 
 NOW = 1000
 NAMES = registry.names("priorities")

@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from cpsched.study import load_study
-from cpsched.study.paired import ratio
 from cpsched.study.task import tasks_of
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
@@ -102,43 +101,17 @@ def test_settings_are_compared_with_the_baseline_of_the_same_setting(printed, tm
         found = json.loads(file.read_text()) | {"restarts": {"lost_share": share}}
         file.write_text(json.dumps(found))
     lines = printed(tmp_path, "--settings")
-    assert next(line for line in lines if isinstance(line, list)) == [
-        "dispatcher",
-        "predictor",
-        "setting",
-        "A",
-        "B",
-        "all",
-        "lost",
-    ]
     same = "1.000, 1.00, 1.00, 1.00"
     assert ["new", "W", "half, 30 s", "0.500, 0.50, 0.50, 0.50", "-", "-", "0.0 %"] in lines
     assert [
         "new", "W", "all", "0.250, 2.00, 2.00, 0.25", same, "0.500, 1.41, 1.41, 0.50", "20.0 %",
     ] in lines  # fmt: skip
-    by_log = printed(tmp_path, "--settings", "--by-log")
-    assert any(
-        line.startswith("### A, W, half, 30 s, 7 jobs, seeds 1")
-        for line in by_log
-        if isinstance(line, str)
-    )
     assert ["setting", "B"] in [line[2:] for line in printed(tmp_path, "--settings", "--log", "B")]
     with pytest.raises(SystemExit, match=r"there is no log B; there are: A, half, 30 s, A, all, B"):
         printed(tmp_path, "--log", "B")
     # 5 over the 20 of the other setting.
     other = printed(tmp_path, "--settings", "all")
     assert ["half, 30 s", "0.250, 0.50, 0.50, 0.25"] in [line[2:4] for line in other]
-
-
-def test_jobs_that_change_size_are_judged_by_turnaround(printed, tmp_path):
-    """105 s instead of 110, of which the wait 5 instead of 10; cores used by 0.55 and 0.6."""
-    campaign(tmp_path, {
-        ("A, half", "EASY", "W", 1): (10.0, 100.0), ("A, half", "new", "W", 1): (5.0, 50.0),
-    })  # fmt: skip
-    lines = printed(tmp_path, "--settings", "half", "--turnaround")
-    assert "### Over EASY/W: mean turnaround, mean wait, use of the cores" in lines
-    assert any("0.955, 0.50, 0.92" in line for line in lines)
-    assert "### Mean turnaround" in "\n".join(line for line in lines if isinstance(line, str))
 
 
 def test_logs_apart_have_intervals_and_places(printed, tmp_path):
@@ -159,24 +132,11 @@ def test_logs_apart_have_intervals_and_places(printed, tmp_path):
     ]  # fmt: skip
 
 
-def test_one_pair_has_no_interval_and_zeros_no_ratio(ratios):
-    """There is no spread of one number, and no ratio to nothing."""
-    assert ratios.shown(ratio([3], [2])) == "1.500"
-    assert ratios.shown(ratio([1, 0], [1, 1])) == "-"
-    assert ratios.shown(ratio([], [])) == "-"
-
-
 def test_places_tell_who_is_not_behind(ratios):
     """One is better in every run, one now and then."""
     values = {"a": [10, 11, 12], "b": [10.1, 10.9, 12.1], "c": [20, 22, 25]}
     assert ratios.places(values) == {"a": "first", "b": "tied"}
     assert ratios.places({"a": [2], "b": [3], "c": [2]}) == {"a": "first", "c": "tied"}
-
-
-def test_what_is_no_campaign_is_one_line(printed, tmp_path):
-    """The folder is named."""
-    with pytest.raises(SystemExit, match="is not a folder of a study"):
-        printed(tmp_path)
 
 
 @pytest.mark.parametrize("file", sorted(BENCHMARKS.glob("*.toml")), ids=lambda file: file.stem)
@@ -191,23 +151,3 @@ def test_the_studies_are_studies(file, tmp_path):
             log.parent.mkdir(parents=True, exist_ok=True)
             log.touch()
     assert tasks_of(load_study(study))
-
-
-def test_jobs_that_change_size_are_compared_with_rigid_ones(tmp_path):
-    """Each log has one EASY without malleable jobs, and all else with some of them."""
-    file = BENCHMARKS / "malleable.toml"
-    (tmp_path / file.name).write_text(file.read_text())
-    for workload in tomllib.loads(file.read_text())["workloads"]:
-        (tmp_path / workload["file"]).touch()
-    tasks = tasks_of(load_study(tmp_path / file.name))
-    rigid = {dict(task.labels)["workload"] for task in tasks if task.settings.malleable == "none"}
-    assert rigid == {f"{log}, rigid" for log in ("CTC-SP2", "HPC2N", "CEA-Curie")}
-    assert {task.dispatcher for task in tasks if task.settings.malleable == "none"} == {"easy"}
-    changing = [task for task in tasks if task.settings.malleable != "none"]
-    assert {dict(task.labels)["workload"].partition(", ")[2] for task in changing} == {
-        "20 %", "50 %", "100 %", "50 %, 0 s",
-    }  # fmt: skip
-    dispatchers = {task.dispatcher for task in changing}
-    assert len([one for one in dispatchers if one.startswith("malleable")]) == 4
-    assert {"dn-dbes", "cp-malleable"} < dispatchers
-    assert len(changing) == 3 * 3 * 4 * len(dispatchers)

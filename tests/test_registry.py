@@ -9,6 +9,7 @@ import pytest
 from cpsched.base import registry
 from cpsched.dispatch.backfilling import Easy
 from cpsched.errors import ConfigError, UnknownNameError
+from predictors.last import Last
 
 
 @pytest.fixture(autouse=True)
@@ -60,13 +61,6 @@ def test_unknown_names_list_what_there_is(group, kind):
         registry.load(group, nearly)
 
 
-def test_a_plug_in_is_found_by_name(install):
-    """A distribution on the path brings a dispatcher."""
-    install("cleverly", [("dispatchers", "clever", "cleverly:Clever")], "class Clever: pass\n")
-    assert "clever" in registry.names("dispatchers")
-    assert registry.load("dispatchers", "clever").__name__ == "Clever"
-
-
 def test_a_plug_in_is_not_imported_before_it_is_asked_for(install):
     """Listing names runs nobody's code."""
     install("loud", [("dispatchers", "loud", "loud:Loud")], "raise SystemExit('imported')\n")
@@ -96,24 +90,16 @@ def test_a_broken_plug_in_is_named(install, target, source, reason):
     assert registry.load("allocators", "best-fit").__name__ == "BestFit"
 
 
-def test_a_plug_in_cannot_replace_a_built_in(install):
-    """The built-in stays, and the warning names the distribution and the name."""
-    install("greedy", [("dispatchers", "easy", "greedy:Easy")], "class Easy: pass\n")
-    with pytest.warns(
-        RuntimeWarning, match="greedy registers a dispatcher 'easy' that exists already; ignored"
-    ):
-        found = registry.load("dispatchers", "easy")
-    assert found is Easy
-
-
-def test_a_plug_in_cannot_replace_a_predictor_of_ours(install):
-    """``last`` is registered as plug-ins are, but ours wins, whoever is first on the path."""
-    from predictors.last import Last
-
-    install("greedy", [("predictors", "last", "greedy:Mine")], "class Mine: pass\n")
-    with pytest.warns(RuntimeWarning, match="greedy registers a predictor 'last'"):
-        found = registry.load("predictors", "last")
-    assert found is Last
+@pytest.mark.parametrize(
+    ("kind", "name", "ours"), [("dispatcher", "easy", Easy), ("predictor", "last", Last)]
+)
+def test_a_plug_in_cannot_replace_what_is_ours(install, kind, name, ours):
+    """Registered as plug-ins are or built in, whoever is first on the path; the warning names both."""
+    install("greedy", [(f"{kind}s", name, "greedy:Mine")], "class Mine: pass\n")
+    said = f"greedy registers a {kind} '{name}' that exists already; ignored"
+    with pytest.warns(RuntimeWarning, match=said):
+        found = registry.load(f"{kind}s", name)
+    assert found is ours
 
 
 def test_two_plug_ins_of_one_name(install):

@@ -2,7 +2,6 @@
 
 import re
 
-import numpy as np
 import pytest
 
 from cpsched import systems
@@ -10,7 +9,6 @@ from cpsched.base.node_lists import compress, expand, natural
 from cpsched.errors import ConfigError
 from cpsched.model.system import System
 from cpsched.model.topology import Topology, TopologyKind
-from slurm_adapter.config.topology import TOPOLOGY_FILES
 
 #: Nodes n01 to n08, the odd ones thin.
 SYSTEM = """
@@ -39,35 +37,14 @@ SwitchName=s2 \\
 SwitchName=s3 Nodes=n[02-04,08]
 """
 
-YAML = """\
-- topology: first
-  tree:
-    switches:
-      - switch: all
-        nodes: n[01-08]
-- topology: blocks
-  cluster_default: true
-  block:
-    block_sizes: [2, 4]
-    blocks:
-      - block: b1
-        nodes: n[05-06]
-      - block: b2
-        nodes: n[01-02]
-      - block: b3
-        nodes: n[03-04,07-08]
-- topology: plain
-  flat: true
-"""
-
 
 @pytest.fixture
 def load(tmp_path):
     """Write a system with a Slurm file beside it, and read it."""
 
-    def read(text, name="topology.conf", more=""):
-        (tmp_path / name).write_text(text)
-        (path := tmp_path / "m.toml").write_text(SYSTEM.replace("FILE", name) + more)
+    def read(text):
+        (tmp_path / "topology.conf").write_text(text)
+        (path := tmp_path / "m.toml").write_text(SYSTEM.replace("FILE", "topology.conf"))
         return systems.load(path)
 
     return read
@@ -98,24 +75,6 @@ def test_a_block_file(load):
     sizes = ((3, 3, 2), (6, 2))
     assert system.topology == Topology(8, kind=TopologyKind.BLOCK, group_sizes=sizes)
     assert load(conf).topology.num_levels == 2
-
-
-@pytest.mark.parametrize(
-    ("more", "topology", "first"),
-    [
-        ("", Topology(8, kind=TopologyKind.BLOCK, group_sizes=((2, 2, 4), (4, 4))), "n05"),
-        ('slurm_topology = "first"', Topology(8, group_sizes=((8,),)), "n01"),
-        ('slurm_topology = "plain"', Topology(8), "n01"),
-    ],
-)
-def test_the_default_topology_of_a_yaml_file_or_the_one_named(load, more, topology, first):
-    system = load(YAML, "topology.yaml", more)
-    assert system.topology == topology
-    assert system.node_names[0] == first
-
-
-def test_without_a_default_the_first_topology_counts(load):
-    assert load(YAML.replace("true", "false"), "t.yml").topology.kind is TopologyKind.TREE
 
 
 #: From what Slurm's manual shows, to a file and line and what is wrong there.
@@ -166,43 +125,6 @@ def test_what_is_wrong_with_a_file_is_one_line(load, text):
     assert re.search(expected if ".*" in expected else re.escape(expected), message), message
 
 
-BAD_YAML = {
-    "a: [": "t.yaml:1: is not valid YAML",
-    "": "topologies: must be a list with at least one entry",
-    "- 3": ":1: topology: must have keys below it",
-    "- tree:": "topology: is missing",
-    "- topology: a": ":1: topology: needs one of: tree, block, flat",
-    "- topology: a\n  tree: 3": ":2: tree: must have keys below it",
-    "- topology: a\n  tree:\n    swiches: []": ":3: switches: is missing",
-    "- topology: a\n  tree:\n    switches:\n    - switch:"
-    " s": ":4: switch: 's' needs either nodes or",
-    "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: [n01]":
-        ":5: nodes: must be a text or a number",
-    "- topology: a\n  tree:\n    switches:\n    - switch: s\n      nodes: n[x]":
-        ":5: nodes: 'n[x]' has 'x' in brackets",
-    "- topology: a\n  block:\n    block_sizes: [4, 5]\n    blocks:\n    - block: s\n      nodes:"
-    " n01":
-        ":3: block_sizes: '4,5' must be numbers each of which is a power of two",
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("text", BAD_YAML)
-def test_what_is_wrong_with_a_yaml_file_is_one_line(load, text):
-    with pytest.raises(ConfigError) as error:
-        load(text, "t.yaml")
-    assert BAD_YAML[text] in str(error.value)
-    assert "\n" not in str(error.value)
-
-
-def test_a_topology_that_is_not_in_the_file_is_named(load):
-    with pytest.raises(ConfigError, match="there is no topology 'x'; there are: first, blocks, pl"):
-        load(YAML, "t.yaml", 'slurm_topology = "x"')
-    with pytest.raises(
-        ConfigError, match=r"m\.toml:\d+: topology\.slurm_topology: topology\.conf has"
-    ):
-        load(TREE, more='slurm_topology = "x"')
-
-
 def test_a_file_that_is_not_there(tmp_path):
     (path := tmp_path / "m.toml").write_text(SYSTEM.replace("FILE", "none.conf"))
     with pytest.raises(ConfigError, match=r"none\.conf: cannot be read: No such file"):
@@ -227,7 +149,8 @@ def test_names_are_compressed():
     assert compress(["c08", "c09", "c10", "c12", "g9", "g10", "login"]) == (
         "c[08-10,12],g[9-10],login"
     )
-    assert compress(["a1-ib", "a2-ib"]) == "a[1-2]-ib"
+    assert compress(["a1-ib", "a2-ib", "n9.site", "n10.site"]) == "a[1-2]-ib,n[9-10].site"
+    assert compress([]) == ""
 
 
 def test_nodes_are_ordered_by_number():
@@ -240,15 +163,3 @@ def test_nodes_are_ordered_by_number():
 def test_lists_of_hosts_that_are_none(text):
     with pytest.raises(ValueError, match=r"is not a list of hosts|in brackets"):
         expand(text, 9)
-
-
-def test_a_large_tree_is_read_in_no_time(tmp_path):
-    lines = ["SwitchName=root Switches=m[1-16]"]
-    lines += [f"SwitchName=m{m} Switches=s{m}x[1-16]" for m in range(1, 17)]
-    lines += [f"SwitchName=s{m}x{s} Nodes=n{m}x{s}x[1-16]"
-              for m in range(1, 17) for s in range(1, 17)]  # fmt: skip
-    (path := tmp_path / "topology.conf").write_text("\n".join(lines[::-1]))
-    names = [f"n{m}x{s}x{n}" for m in range(1, 17) for s in range(1, 17) for n in range(1, 17)]
-    order, topology = TOPOLOGY_FILES.read(path, names)
-    assert np.array_equal(order, np.arange(4096))
-    assert topology == Topology(4096, group_sizes=((16,) * 256, (256,) * 16))

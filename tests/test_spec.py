@@ -1,7 +1,5 @@
 """Specifications: what can be written, how it becomes values, and what is said if it cannot be."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 
@@ -72,7 +70,7 @@ def test_text_that_is_no_specification(text, message):
 
 
 class Thing:
-    """Takes every type an option can have."""
+    """Takes every type an option can have; annotations of built-in ones are strings."""
 
     def __init__(
         self,
@@ -110,27 +108,13 @@ def things(monkeypatch):
     module = ModuleType("things_of_test_spec")
     module.Thing, module.Needy, module.function = Thing, Needy, function
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    plain = ModuleType("plain_of_test_spec")
-    exec(compile(WITHOUT_FUTURE_ANNOTATIONS, "plain", "exec", dont_inherit=True), plain.__dict__)
-    monkeypatch.setitem(sys.modules, plain.__name__, plain)
     found = {
         "thing": Entry("thing", "things_of_test_spec:Thing", "somebody"),
         "needy": Entry("needy", "things_of_test_spec:Needy", "somebody"),
         "function": Entry("function", "things_of_test_spec:function", "somebody"),
-        "plain": Entry("plain", "plain_of_test_spec:Plain", "somebody"),
     }
     real = registry.entries
     monkeypatch.setattr(registry, "entries", lambda group: {**real(group), **found})
-
-
-#: A plug-in's module need not begin with ``from __future__ import annotations``.
-WITHOUT_FUTURE_ANNOTATIONS = """
-import typing
-
-class Plain:
-    def __init__(self, flag: bool = True, count: int = 3, limit: typing.Optional[int] = 7):
-        self.values = (flag, count, limit)
-"""
 
 
 @pytest.mark.parametrize(
@@ -157,15 +141,6 @@ def test_types_come_from_the_annotations(option, position, value):
     expected[position] = value
     assert list(made) == expected
     assert [type(item) for item in made] == [type(item) for item in expected]
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [("flag=false", (False, 3, 7)), ("count=5", (True, 5, 7)), ("limit=5", (True, 3, 5))],
-)
-def test_types_come_from_annotations_that_are_no_strings_too(option, value):
-    """``flag=false`` used to become the string 'false', which is true."""
-    assert build("dispatchers", f"plain:{option}").values == value
 
 
 @pytest.mark.parametrize(

@@ -272,7 +272,6 @@ BAD_TABLES = {
     '[[nodes]]\ngroup = "b"\nids = "4"\ncore = 1': r"ids: position 4 is beyond the 3 nodes",
     '[[nodes]]\ngroup = "b"\nids = "3,3"\ncore = 1': r"ids: position 3 is given twice",
     '[[nodes]]\ngroup = "b"\nids = "3-1"\ncore = 1': r"ids: '3-1' is not a range of positions",
-    '[[nodes]]\ngroup = "b"\nids = "0"\ncore = 1': r"ids: '0' is not a range of positions",
     '[[nodes]]\ngroup = "b"\nids = "x"\ncore = 1': r"ids: 'x' is not a range of positions",
     '[[nodes]]\ngroup = "b"\nids = 3\ncore = 1': r"ids: is 3, must be text",
     '[[nodes]]\ngroup = "b"\ncount = 2\ncore = 1\nnames = "n"': r"names: are 1, of 2 nodes",

@@ -31,8 +31,8 @@ COMPARE = (
     " -d rollout --seeds 3 --out study"
 )
 INSTEAD = {
-    "make demo": "cpsched compare demo --first 60 --out demo-out",
-    COMPARE: f"{COMPARE} --first 300",
+    "make demo": "cpsched compare demo --first 30 --out demo-out",
+    COMPARE: f"{COMPARE} --first 60",
 }
 #: Commands of the README that the Slurm tutorial has with what they print: here on a few jobs.
 SHORTER = ("cpsched slurm fidelity", "cpsched what-if")

@@ -8,8 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slurm_adapter.live.private import PrivateSlurm, free_ports
-from slurm_adapter.live.site import Site
+from slurm_adapter.live.private import PrivateSlurm, Site, free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

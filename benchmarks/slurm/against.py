@@ -92,7 +92,7 @@ def read(folder: Path) -> Workload:
 
 def imported(folder: Path) -> Site:
     """Return the site of a recording."""
-    given = {"assoc": "assoc-tree.txt", "qos": "qos.txt", "gres": "gres.conf"}
+    given = {"assoc": "assoc-tree.txt", "qos": "qos.txt"}
     files = {
         key: folder / name
         for key, name in given.items()

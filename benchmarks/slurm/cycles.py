@@ -4,7 +4,8 @@ How long a cycle of the engine on a live Slurm takes, and what it costs while no
 ``cycles.py`` first plays cycles on 1,024 nodes with 200 waiting and several hundred running jobs on
 the Slurm in memory, and reads what squeue would print of as many jobs; then it runs the engine as a
 process beside a private Slurm of 64 nodes on which nothing can start, and adds up its processor
-time with that of the commands that it calls.
+time with that of the commands that it calls. It needs ``PYTHONPATH=tests/support``, where the Slurm
+in memory is.
 """
 
 from __future__ import annotations
@@ -18,14 +19,15 @@ import tempfile
 import time
 from pathlib import Path
 
+from fake_slurm import FakeSlurm
+from sites import site_of
+
 from cpsched import systems
 from slurm_adapter.live import demo
 from slurm_adapter.live.engine import Engine
-from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.fields import JOB_FIELDS, job_of, records
 from slurm_adapter.live.mirror import Mirror
 from slurm_adapter.live.private import PrivateSlurm
-from slurm_adapter.live.site import site_of
 
 RECORDED = Path(__file__).parents[2] / "tests" / "data" / "slurm" / "live" / "squeue-22.05.txt"
 MARK = "xMARKMARKMARK"

@@ -25,11 +25,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from sites import site_of
+
 from cpsched import systems
 from cpsched.base.node_lists import expand
 from slurm_adapter.live import demo
 from slurm_adapter.live.private import PrivateSlurm
-from slurm_adapter.live.site import site_of
 
 HEAD = (
     "| dispatcher | jobs | cancelled | starts | wrong nodes | lost | started twice | taken back"

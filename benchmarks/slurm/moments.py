@@ -105,7 +105,7 @@ class Recording:
             described: dict[str, Any] = {"scontrol": (*known, *([more] if more.exists() else []))}
         else:
             described = {"conf": folder / "slurm.conf"}
-        optional = {"gres": "gres.conf", "assoc": "assoc-tree.txt", "qos": "qos.txt"}
+        optional = {"assoc": "assoc-tree.txt", "qos": "qos.txt"}
         given = {key: folder / name for key, name in optional.items() if (folder / name).exists()}
         files = Files(**described, **given)
         return cls(

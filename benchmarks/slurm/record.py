@@ -51,10 +51,10 @@ import queues
 from accounted import AccountedSite, AccountedSlurm
 
 from slurm_adapter.live.engine import Engine, Limits
-from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.mirror import Mirror
 from slurm_adapter.live.plan import system_of
 from slurm_adapter.live.scontrol import Scontrol
+from slurm_adapter.live.snapshot import LiveJob, Snapshot, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -229,12 +229,12 @@ class Deciding:
 
 def _warm_up(system: System, dispatcher: str) -> None:
     """Let a dispatcher compile what it needs before the clock counts."""
-    fake = FakeSlurm(system)
-    for _ in range(3):
-        fake.submit(nodes_min=system.num_nodes, nodes_max=system.num_nodes, cpus=system.num_nodes)
+    every = system.num_nodes
+    asked = {"nodes_min": every, "nodes_max": every, "cpus": every, "mem": 1, "held": True}
+    jobs = [LiveJob(key=key, state="PENDING", submit=0, **asked) for key in "123"]
     mirror = Mirror(system, dispatcher, mine=lambda _: True)
-    mirror.follow(fake.snapshot())
-    mirror.decide(fake.now)
+    mirror.follow(Snapshot(0, in_order(jobs), frozenset()))
+    mirror.decide(0)
 
 
 def _changed(site: AccountedSite, changes: list[str]) -> AccountedSite:

@@ -10,14 +10,11 @@ from cpsched.dispatch.passes import decision_of, fits_now, frozen, list_pass, wi
 from cpsched.dispatch.preemptable import Act, PreemptionRules, QueueRules
 from cpsched.dispatch.preemption import Preemption
 from cpsched.dispatch.priority import (
-    Basic,
     Fifo,
-    Multifactor,
     Priority,
     least_taken,
     make_priority,
     units_a_node_holds,
 )
-from cpsched.dispatch.profile import Profile
 from cpsched.dispatch.shadow import TIMES, Shadow
 from cpsched.dispatch.wrapper import Wrapper

@@ -19,12 +19,13 @@ from cpsched.kernels.profile import (
     GROUPS,
     SEGMENTS,
     SPARE,
-    add_ends,
+    copy_row,
     cut_at,
-    expected_ends,
-    group_starts,
+    give_back,
+    group_places,
     grouped,
     groups_of,
+    mark_allocations,
     occupy_groups,
     split_groups,
     take_off,
@@ -34,14 +35,13 @@ from cpsched.kernels.rooms import (
     FITS,
     MANY,
     Request,
-    group_total,
     machine_at,
     packed_places,
     room_on,
     shortage,
     weighted,
 )
-from cpsched.kernels.runs import packed_bits
+from cpsched.kernels.runs import begin_at, begin_where_differs, packed_bits, words
 from cpsched.kernels.start_bounds import (
     Asks,
     asks_of,

@@ -20,10 +20,13 @@ from cpsched.model import columns
 from cpsched.model.allocation import Allocation
 from cpsched.model.arrays import immutable
 from cpsched.model.columns import (
+    EXPECTED_END,
     NODES_MAX,
     NODES_MIN,
     RUNNING,
     RUNTIME_ESTIMATE,
+    SHAPE,
+    SHAPE_CLASS,
     SHAPE_REQUEST,
     STATE,
     UNITS,

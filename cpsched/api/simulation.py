@@ -14,4 +14,5 @@ from cpsched.simulation import checkpoint
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer, RunObserver
 from cpsched.simulation.present import Present
+from cpsched.simulation.runtime_models import Parts, Recorded, refuse_other_sizes
 from cpsched.simulation.simulate import Run, Settings, simulate

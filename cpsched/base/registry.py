@@ -44,22 +44,16 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     ),
     "priorities": _classes(
         "cpsched.dispatch.priority",
-        *("fifo", "basic", "sjf", "ljf", "expected-wait", "slowdown", "multifactor"),
-        *("wfp3", "unicef", "urgency", "f1", "f2", "f3", "f4"),
+        *("fifo", "sjf", "ljf", "expected-wait", "slowdown", "urgency"),
     ),
     "traces": {
         "swf": "cpsched.traces.swf:SWF",
         "pbs": "cpsched.traces.pbs:PBS",
         "table": "cpsched.traces.table:TABLE",
     },
-    "generators": {"site": "cpsched.generators.site:SITE"},
-    "runtime_models": {
-        **_classes(
-            "cpsched.simulation.runtime_models",
-            *("recorded", "linear-speedup", "amdahl", "gpu-scaling"),
-        ),
-        **_classes("cpsched.simulation.locality", "locality"),
-    },
+    "runtime_models": _classes(
+        "cpsched.simulation.runtime_models", "recorded", "linear-speedup", "amdahl"
+    ),
     "outages": {
         "none": "cpsched.simulation.outages:NoOutages",
         "drawn": "cpsched.simulation.outages:DrawnOutages",

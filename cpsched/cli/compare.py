@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from cpsched.cli.log_study import complain_about, narrowed, study_of_log
-from cpsched.cli.options import COMPARISON, OUTPUT, RepeatedRuns, Shown, grouped, option
+from cpsched.cli.options import COMPARISON, RepeatedRuns, Shown, grouped, option
 from cpsched.cli.output import SOME_FAILED, counted, echo, print_json
 from cpsched.cli.progress import steps, study_bars
 from cpsched.cli.results import results_as_data, show_results
@@ -36,10 +36,6 @@ def command(
             " aucsched-tree; or a job log, with --system.",
         ),
     ],
-    scheduler: Annotated[
-        str | None,
-        option(OUTPUT, help="Dask scheduler whose workers do the runs: tcp://HOST:8786."),
-    ] = None,
     baseline: Annotated[
         str | None, option(COMPARISON, help="The dispatcher to compare with. [the first]")
     ] = None,
@@ -55,10 +51,6 @@ def command(
     """
     from cpsched.study import load_study
 
-    if scheduler is not None and shown.jobs > 1:
-        raise ConfigError(
-            "applies to this machine; a cluster runs as many as it has workers", key="--jobs"
-        )
     named = {"baseline": baseline, "baseline_system": baseline_system}
     against: dict[str, Any] = {key: one for key, one in named.items() if one is not None}
     if _is_log(study):
@@ -67,12 +59,10 @@ def command(
         wanted, repeat = load_study(study), "seeds = 5 in its file"
         _refuse_any(runs.given() | against)
         wanted = narrowed(wanted, runs)
-    carry_out_and_show(wanted, shown, scheduler=scheduler, repeat=repeat)
+    carry_out_and_show(wanted, shown, repeat=repeat)
 
 
-def carry_out_and_show(
-    study: Study, shown: Shown, *, scheduler: str | None = None, repeat: str = "--seeds 5"
-) -> None:
+def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--seeds 5") -> None:
     """
     Run what is missing of a study, write tables and the report, and print the results.
 
@@ -96,16 +86,8 @@ def carry_out_and_show(
             made.append(make_tables(shown.out))
             write_tables(made[0], shown.out / "tables")
 
-    with study_bars() as (watch, display):
-        outcome = carry_out(
-            study,
-            shown.out,
-            jobs=shown.jobs,
-            scheduler=scheduler,
-            watch=watch,
-            display=display,
-            finish=tables_of,
-        )
+    with study_bars() as display:
+        outcome = carry_out(study, shown.out, jobs=shown.jobs, display=display, finish=tables_of)
     complain_about(outcome)
     page = _report(shown.out) if made and shown.report else None
     if shown.as_json:

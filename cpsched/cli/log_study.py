@@ -71,7 +71,6 @@ def say_what_is_assumed(study: Study, *, aloud: bool = True) -> None:
         If the log cannot be read or lacks what is to be changed, before anything is run.
     """
     from cpsched.cli.progress import reading
-    from cpsched.study.policies import kind_of
     from cpsched.study.sources import jobs_of, prepare
     from cpsched.study.task import tasks_of
 
@@ -80,19 +79,8 @@ def say_what_is_assumed(study: Study, *, aloud: bool = True) -> None:
         fitted = prepare(first.made_of)
     for inputs in dict.fromkeys(task.made_of for task in others if task.made_of.changes):
         jobs_of(inputs)
-    kind = kind_of(first.dispatcher)
-    if kind is None or not aloud:
-        return
-    for line in assumed_of(fitted, first.dispatcher):
+    for line in assumed_of(fitted, first.dispatcher) if aloud else ():
         echo(escaped(line))
-    before = kind.overridden(first.dispatcher)
-    for task in others:
-        other = kind_of(task.dispatcher)
-        after = before if other is None else other.overridden(task.dispatcher)
-        changed = [line for line in after if line not in before]
-        changed += [f"no longer: {line}" for line in before if line not in after]
-        for line in changed:
-            echo(escaped(f"{dict(task.labels)['dispatcher']}: {line}"))
 
 
 def assumed_of(fitted: Fitted, dispatcher: str) -> list[str]:

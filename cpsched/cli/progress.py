@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-import threading
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -19,18 +18,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress, Task, TaskID
 
-    from cpsched.study.campaign import Display
-    from cpsched.study.status import Watch
-
 _T = TypeVar("_T")
 #: Seconds between updates of the display.
 _REFRESH = 0.2
-#: Width of a terminal that has room for everything.
-_WIDE = 120
-#: Seconds between updates of the runs in progress.
-_LOOK = 0.5
-#: Seconds after which it is said what is under way.
-_PATIENCE = 1.0
 
 
 class ProgressBar(Observer):
@@ -65,14 +55,8 @@ class ProgressBar(Observer):
         self._progress.update(
             self._task,
             completed=ended,
-            queue=f"queue {waiting:,}",
-            date=date,
+            more=f"queue {waiting:,}  {date}",
         )
-
-
-def bars_of(progress: Progress, task: TaskID, epoch: int | None) -> tuple[Observer, ...]:
-    """Return the progress bar of one run, as a watch of a study."""
-    return (ProgressBar(progress, task, epoch),)
 
 
 def _console() -> Console:
@@ -145,12 +129,12 @@ def display(*wanted: str | Callable[[Task], str]) -> Iterator[Progress | None]:
 @contextmanager
 def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[Observer]]:
     """Give the observers that draw the bar of one simulation."""
-    more = "{task.fields[queue]}  {task.fields[date]}  "
-    with display("{task.description}", "BarColumn", counted_of, more, times) as progress:
+    columns = ("{task.description}", "BarColumn", counted_of, "{task.fields[more]}", times)
+    with display(*columns) as progress:
         if progress is None:
             yield []
             return
-        task = progress.add_task(title, total=num_jobs, unit="jobs", queue="", date="")
+        task = progress.add_task(title, total=num_jobs, unit="jobs", more="")
         yield [ProgressBar(progress, task, epoch)]
 
 
@@ -185,60 +169,21 @@ def share_of(task: Task) -> str:
 @contextmanager
 def working(words: str) -> Iterator[Callable[[int, int], None]]:
     """
-    Say on a terminal what is under way if it takes more than a second, and for how long it has.
+    Say on a terminal what is under way, and for how long it has been.
 
     Yields what may be called with how much is done, and how much there is: then there is a bar.
     """
-    if not sys.stderr.isatty():
-        yield lambda *_: None
-        return
-    late = _Late(words)
-    timer = threading.Timer(_PATIENCE, late.begin)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield late.told
-    finally:
-        timer.cancel()
-        # It may have begun just now.
-        timer.join()
-        late.end()
-
-
-class _Late:
-    """A display that is begun by another thread."""
-
-    def __init__(self, words: str) -> None:
-        self._words = escaped(words)
-        self._done, self._total = 0, 0
-        self._began = monotonic()
-        self._stack = ExitStack()
-        self._show: Callable[[], None] = lambda: None
-
-    def begin(self) -> None:
-        """Begin to show it."""
-        columns = ("{task.description}", "BarColumn", share_of, times)
-        progress = self._stack.enter_context(display(*columns))
-        if progress is not None:
-            task = progress.add_task(self._words, total=None, visible=False)
-            # Since it began, and not since it is shown.
-            progress.tasks[0].start_time = progress.get_time() - (monotonic() - self._began)
-            progress.update(task, completed=self._done, total=self._total or None, visible=True)
-            self._show = lambda: progress.update(task, completed=self._done, total=self._total)
-
-    def told(self, done: int, total: int) -> None:
-        """Hear how much is done."""
-        self._done, self._total = done, total
-        self._show()
-
-    def end(self) -> None:
-        """Show it no more."""
-        self._stack.close()
+    with display("{task.description}", "BarColumn", share_of, times) as progress:
+        if progress is None:
+            yield lambda *_: None
+            return
+        task = progress.add_task(escaped(words), total=None)
+        yield lambda done, total: progress.update(task, completed=done, total=total)
 
 
 @contextmanager
 def reading(path: str | Path) -> Iterator[None]:
-    """Say on a terminal how far reading a log is, if it takes more than a second."""
+    """Say on a terminal how far reading a log is."""
     from pathlib import Path
 
     from cpsched.traces.text import heard
@@ -248,79 +193,39 @@ def reading(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def study_bars() -> Iterator[tuple[Watch | None, Display | None]]:
-    """Give what watches the runs of a study and shows them; None if stderr is not a terminal."""
-    wide = sys.stderr.isatty() and _console().width >= _WIDE
-    # With little room, the time left matters more than bars and dates.
-    bar = ["BarColumn"] if wide else []
-    with display("{task.description}", *bar, counted_of, "{task.fields[more]}", times) as progress:
-        if progress is None:
-            yield None, None
-            return
-        bars = Bars(progress, wide=wide)
-        try:
-            yield bars_of, bars
-        finally:
-            bars.stop()
+def study_bars() -> Iterator[Bars | None]:
+    """Give what shows the runs of a study; None if stderr is not a terminal."""
+    columns = ("{task.description}", "BarColumn", counted_of, "{task.fields[more]}", times)
+    with display(*columns) as progress:
+        yield None if progress is None else Bars(progress)
 
 
 class Bars:
-    """A bar for a study, and one for each run in progress."""
+    """A bar for a study, and one for the run of this process."""
 
-    def __init__(self, progress: Any, *, wide: bool) -> None:
+    def __init__(self, progress: Progress) -> None:
         self._progress = progress
-        self._wide = wide
-        self._stopped = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._ended = self._failed = 0
-        self._bars: dict[str, Any] = {}
+        self._failed = 0
+        self._run: TaskID | None = None
 
-    def begin(self, work: Path, runs: int, kept: int) -> None:
-        """Show the study, and follow runs in progress from now on."""
+    def begin(self, runs: int, kept: int) -> None:
+        """Show the study."""
         self._whole = self._progress.add_task(
             "study", total=runs - kept, unit="runs", more="", visible=runs > kept
         )
-        self._thread = threading.Thread(target=self._look, args=(work,), daemon=True)
-        self._thread.start()
+
+    def watch(self, name: str, jobs: int, epoch: int | None) -> list[Observer]:
+        """Show a run by its dispatcher, predictor and seed: the end of its name, without hash."""
+        title = f"  {name.rpartition('-')[0][-32:].lstrip('-')}"
+        self._run = self._progress.add_task(title, total=jobs, unit="jobs", more="")
+        return [ProgressBar(self._progress, self._run, epoch)]
 
     def advance(self, name: str, error: str | None) -> None:
         """Count a run."""
         del name
-        self._ended += 1
+        if self._run is not None:
+            self._progress.remove_task(self._run)
+            self._run = None
         self._failed += error is not None
-
-    def stop(self) -> None:
-        """Stop following."""
-        self._stopped.set()
-        if self._thread is not None:
-            self._thread.join()
-
-    def _look(self, work: Path) -> None:
-        from cpsched.study.status import under_way
-
-        while not self._stopped.wait(_LOOK):
-            self.show(under_way(work))
-
-    def show(self, running: list[Any]) -> None:
-        """Show what is done and in progress; partly finished runs count for the time left."""
-        shares = sum(one.done / one.total for one in running if one.total)
         more = f"{self._failed:,} failed" if self._failed else ""
-        self._progress.update(self._whole, completed=self._ended + shares, more=more)
-        for name in self._bars.keys() - {one.name for one in running}:
-            self._progress.remove_task(self._bars.pop(name))
-        for one in running:
-            if one.name not in self._bars:
-                self._bars[one.name] = self._progress.add_task(
-                    f"  {_short(one.name)}", total=None, unit="jobs", more=""
-                )
-            self._progress.update(
-                self._bars[one.name],
-                completed=one.done,
-                total=one.total or None,
-                more=f"{one.queue}  {one.date}" if self._wide else "",
-            )
-
-
-def _short(name: str) -> str:
-    """Return the end of a run's name, without the hash: dispatcher, predictor and seed."""
-    return name.rpartition("-")[0][-32:].lstrip("-")
+        self._progress.update(self._whole, advance=1, more=more)

@@ -6,7 +6,7 @@ import os
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -32,10 +32,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from cpsched.mapping import Fitted
-    from cpsched.simulation.observers import Observer, RunObserver
+    from cpsched.simulation.observers import RunObserver
     from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.campaign import Outcome
-    from cpsched.study.status import Watch
     from cpsched.study.tables import Tables
     from cpsched.study.task import Task
 
@@ -98,12 +97,12 @@ def command(
             observe or [], tasks, fitted, overwrite=overwrite, saved=kept is not None
         ) as observers,
     ):
-        with study_bars() as (watch, display):
+        with study_bars() as display:
             outcome = carry_out(
                 study,
                 folder,
-                watch=_beside(watch, observers),
                 display=display,
+                watch=lambda *_: observers,
                 formats=written,
                 again=overwrite,
                 checkpoint=kept,
@@ -164,17 +163,6 @@ def _observed(
             dispatcher = build("dispatchers", tasks[0].dispatcher)
             stack.enter_context(observer.opened(dispatcher, names, overwrite=overwrite))
         yield observers
-
-
-def _beside(watch: Watch | None, observers: tuple[RunObserver, ...]) -> Watch | None:
-    """Return a study's watch that has these observers too."""
-    if not observers:
-        return watch
-
-    def both(display: Any, task: Any, epoch: int | None) -> tuple[Observer, ...]:
-        return (*observers, *(() if watch is None else watch(display, task, epoch)))
-
-    return both
 
 
 def _check_was_observed(observers: Sequence[RunObserver], outcome: Outcome) -> None:

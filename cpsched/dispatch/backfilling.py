@@ -111,7 +111,8 @@ class Conservative(LearningDispatcher):
     def choose(self, view: View) -> Decision:
         """Plan the queue, start what is planned for now."""
         planned_view, rows = self.reserving.view(view), self.queues[0].rows(view)
-        if self.rule is not None:
-            return decision_of(view, easy_pass(planned_view, rows, rows, self.allocator, self.rule))
+        if self.depth == 1:
+            packed = easy_pass(planned_view, rows, rows, self.allocator, easy.PLAIN)
+            return decision_of(view, packed)
         packed, planned = plan_pass(planned_view, rows, self.allocator, self.depth, full=False)
         return with_plan(view, decision_of(view, packed), rows, planned)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.passes import frozen
-from cpsched.dispatch.priority import Basic, Fifo
+from cpsched.dispatch.priority import Fifo
 from cpsched.kernels.arrays import all_marked
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
@@ -39,7 +39,7 @@ class QueueOrder:
     def __init__(self, priority: Priority) -> None:
         self._priority = priority
         #: Whether jobs are taken as they wait.
-        self.is_fifo = type(priority) in (Fifo, Basic)
+        self.is_fifo = type(priority).order is Fifo.order
         self.forget()
 
     def forget(self) -> None:

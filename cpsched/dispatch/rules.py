@@ -13,7 +13,7 @@ from cpsched.dispatch import priority
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import candidates, frozen, start_in_order
 from cpsched.dispatch.priority import make_priority
-from cpsched.kernels import easy
+from cpsched.kernels import event_loop
 from cpsched.model.decision import NOTHING, Decision
 from cpsched.model.jobtable import JobTable
 
@@ -36,7 +36,7 @@ class Fifo(LearningDispatcher):
     good_for = "a reference: nobody is overtaken"
     goes_wrong_when = "a large job is at the head: the machine drains for it, and all others wait"
     order: ClassVar[type[Priority]] = priority.Fifo
-    rule = easy.FIFO
+    rule = event_loop.FIFO
 
     def __init__(self, allocator: str = "first-fit") -> None:
         super().__init__(self.order(), allocator=allocator)

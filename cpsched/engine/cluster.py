@@ -28,7 +28,6 @@ from cpsched.errors import (
     ConfigError,
     DispatchError,
     InfeasibleRequestError,
-    RunError,
     one_of,
     taking_up,
 )
@@ -57,8 +56,6 @@ _VERBS: Mapping[type, str] = {
     Requeue: "queues {} again",
     Kill: "kills {}",
 }
-#: Where a state says nothing.
-_NONE, _NO_PAIRS = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
 
 
 class Cluster:
@@ -301,16 +298,9 @@ class Cluster:
             self._refuse(handle, "said to have failed", "waiting or running")
         self._news = True
 
-    def resize(
-        self, handle: int, allocation: Allocation, now: int, *, latest: int | None = None
-    ) -> None:
+    def resize(self, handle: int, allocation: Allocation, now: int) -> None:
         """
         Report that a running job continues on other nodes.
-
-        Parameters
-        ----------
-        latest
-            The second at which it ends at the latest, however slow it is now, where there is one.
 
         Raises
         ------
@@ -322,30 +312,6 @@ class Cluster:
         ran = self.ran(handle, now)
         self.machine.resize(handle, allocation, now)
         self._ran_before[handle] = ran
-        end = self.machine.store.columns.item(handle, c.EXPECTED_END)
-        if latest is not None and end > latest:
-            self.machine.expect_end(handle, latest)
-        self._news = True
-
-    def set_bounds(self, handle: int, least: int, most: int, now: int) -> None:
-        """
-        Say how few and how many units a running malleable job may have from now on.
-
-        Raises
-        ------
-        DispatchError
-            If the job does not run.
-        ConfigError
-            If it is not malleable, or holds a number of units that it may not have then.
-        """
-        self._expect(handle, now, "given other bounds")
-        columns, name = self.machine.store.writable, self.machine.name(handle)
-        if columns[handle, c.JOB_TYPE] < JobType.MALLEABLE:
-            raise ConfigError(f"job {name} is given bounds on its units, but it is not malleable")
-        if not 1 <= least <= columns[handle, c.HELD_UNITS] <= most:
-            held = columns[handle, c.HELD_UNITS]
-            raise ConfigError(f"job {name} may have {least} to {most} units, it holds {held}")
-        columns[handle, c.UNITS_MIN], columns[handle, c.UNITS_MAX] = least, most
         self._news = True
 
     def ask(self, handle: int, units: int, now: int) -> None:
@@ -659,41 +625,29 @@ class Cluster:
         """
         Restore what :meth:`state` returned, in an equally made cluster.
 
-        Jobs, queue and nodes are checked. The states of dispatcher and predictor are trusted, but
-        one that they cannot restore is a one-line error.
+        It is trusted: a file that keeps it has to notice if it was altered.
 
         Raises
         ------
         RunError
-            If it is not a possible state of this cluster.
+            If dispatcher or predictor cannot restore theirs.
         """
-        with taking_up("the cluster"):
-            self._restore(saved)
-        with taking_up(f"dispatcher {self.dispatcher.name}"):
-            self.dispatcher.restore(saved.get("dispatcher", {}))
-        with taking_up(f"predictor {self.predictor.name}"):
-            self.predictor.restore(saved.get("predictor", {}))
-
-    def _restore(self, saved: Mapping[str, Any]) -> None:
         if "jobs" in saved:
             self._encoder.restore(saved["jobs"])
             self._ids.extend(str(job_id) for job_id in saved["ids"])
             self.machine.set_classes(self._encoder.classes())
-        ends, relaxed = saved.get("switch_ends", _NO_PAIRS), saved.get("relaxed", _NONE)
-        rows = np.concatenate([ends[:, -1], relaxed])
-        there = (rows >= 0) & (rows < self.machine.store.size)
-        if ends.shape[1:] != (2,) or not there.all():
-            raise RunError("the state has a limit of switches of a job that is not in it")
         # Jobs entered again by the caller are as submitted.
-        for row in relaxed.tolist():
+        for row in saved["relaxed"].tolist():
             self._relax_switches(row)
         self.machine.restore(saved["machine"])
-        now, wakes = int(saved["now"]), sorted(set(saved["wakes"].tolist()))
-        if wakes and wakes[0] < now:
-            raise RunError(f"the state has a wake-up at {wakes[0]}, and it is {now} already")
-        self.now, self._news, self._wakes = now, bool(saved["news"]), wakes
-        self._ran_before = dict(saved.get("ran_before", _NO_PAIRS).tolist())
-        self._switch_ends = sorted((second, row) for second, row in ends.tolist())
+        self.now, self._news = int(saved["now"]), bool(saved["news"])
+        self._wakes = saved["wakes"].tolist()
+        self._ran_before = dict(saved["ran_before"].tolist())
+        self._switch_ends = [(second, row) for second, row in saved["switch_ends"].tolist()]
+        with taking_up(f"dispatcher {self.dispatcher.name}"):
+            self.dispatcher.restore(saved.get("dispatcher", {}))
+        with taking_up(f"predictor {self.predictor.name}"):
+            self.predictor.restore(saved.get("predictor", {}))
 
     # --- steps -----------------------------------------------------------------------------------
 

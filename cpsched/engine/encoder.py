@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobType, Split
-from cpsched.errors import ConfigError, InfeasibleRequestError, RunError
+from cpsched.errors import ConfigError, InfeasibleRequestError
 from cpsched.mapping.classes import NodeFeatures, parse
 from cpsched.mapping.feasibility import infeasible
 from cpsched.model import columns as c
@@ -19,7 +19,7 @@ from cpsched.model.workload import MAX_NICE, RESIZE_COST, Workload
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.base.types import BoolArray
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import Queue, System
 
@@ -264,22 +264,12 @@ class JobEncoder:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """
-        Restore what :meth:`state` returned, with a store that is empty.
-
-        Raises
-        ------
-        RunError
-            If it is not a possible state.
-        """
+        """Restore what :meth:`state` returned, with a store that is empty."""
         shapes, submitted = saved["shapes"], saved["submitted"]
         labels = {label: [str(text) for text in saved["labels"][label]] for label in LABELS}
         groups = [tuple(map(str, names)) for names in saved["groups"]]
         constraints = map(str, saved.get("constraints", [""] * len(groups)))
         classes = list(zip(groups, constraints, strict=True))
-        _check_saved(
-            shapes, submitted, [len(classes), *map(len, labels.values())], len(self._kinds)
-        )
         self._class_of = {known: number for number, known in enumerate(classes)}
         self._shape_of = {tuple(shape): at for at, shape in enumerate(shapes.tolist())}
         for label, texts in labels.items():
@@ -407,45 +397,6 @@ def _kept_out(request: Request, queue: Queue) -> str | None:
 
 _JOB_TYPES = {kind.name.lower(): int(kind) for kind in JobType}
 _SPLITS = {split.name.lower(): int(split) for split in Split}
-
-
-def _check_saved(
-    shapes: IntArray, submitted: IntArray, num_codes: list[int], num_kinds: int
-) -> None:
-    """Check that saved requests are such as kernels can work with."""
-    columns, width = c.RANKING_ESTIMATE, c.SHAPE_REQUEST + 3 * num_kinds
-    bounds = {
-        SUBMIT_COLUMNS[key]: known
-        for key, known in {**_BOUNDS, "switch_wait": (MISSING, MAX_TIME)}.items()
-        if key in SUBMIT_COLUMNS
-    }
-    bounds |= {
-        c.SUBMIT: (-MAX_TIME, MAX_TIME),
-        c.SHAPE: (0, len(shapes) - 1),
-        c.EXPECTED_WAIT: (-1, MAX_TIME),
-        c.RESTARTABLE: (0, 1),
-        c.JOB_TYPE: (0, max(JobType)),
-        c.URGENT: (0, 1),
-    }
-    bounds |= {
-        SUBMIT_COLUMNS[label]: (-1, num - 1)
-        for label, num in zip(LABELS, num_codes[1:], strict=True)
-    }
-    good = (
-        shapes.dtype == submitted.dtype == np.int64
-        and shapes.ndim == submitted.ndim == 2
-        and (shapes.shape[1], submitted.shape[1]) == (width, columns)
-        and (shapes >= 0).all()
-        and (shapes <= MAX_AMOUNT).all()
-        and (shapes[:, c.SHAPE_CLASS] < num_codes[0]).all()
-        and np.array_equal(submitted[:, c.HANDLE], np.arange(len(submitted)))
-        and all(
-            ((least <= submitted[:, at]) & (submitted[:, at] <= most)).all()
-            for at, (least, most) in bounds.items()
-        )
-    )
-    if not good:
-        raise RunError("the state has jobs with impossible requests")
 
 
 def _check_whole(key: str, value: object, least: int, most: int) -> None:

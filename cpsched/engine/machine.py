@@ -12,15 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MAX_TIME, UNBOUNDED
-from cpsched.errors import ConfigError, DispatchError, RunError
+from cpsched.errors import ConfigError, DispatchError
 from cpsched.kernels import event_loop, ledger
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
 from cpsched.model.arrays import immutable, shared
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable, RunningTable
-from cpsched.model.prediction import distribution_fault
 from cpsched.model.speedup import parts_per_second
 from cpsched.model.view import View
 
@@ -32,8 +30,6 @@ if TYPE_CHECKING:
 
 
 _INT64 = np.dtype(np.int64)
-#: What a job can be.
-_STATES = (c.WAITING, c.RUNNING, c.ENDED, c.HELD)
 
 
 class Machine:
@@ -416,45 +412,28 @@ class Machine:
         """
         Restore what :meth:`state` returned, in a machine with the same jobs none of which has
         started.
-
-        Jobs get their nodes through :meth:`start`, which finds impossible states.
-
-        Raises
-        ------
-        RunError
-            If it is not a possible state of these jobs.
         """
         store = self.store
-        columns = _checked(saved["columns"], store.size)
+        columns = saved["columns"]
         known = saved.get("distribution", {})
-        distribution = known.get("quantiles"), known.get("ends_within")
-        fault = distribution_fault(*distribution, store.size)
-        if fault is not None:
-            raise RunError(f"the state has {fault}")
         states, ends = (
             columns[:, column - c.RANKING_ESTIMATE].copy() for column in (c.STATE, c.EXPECTED_END)
         )
         running = np.flatnonzero(states == c.RUNNING)
         running = running[np.argsort(ends[running], kind="stable")]
-        counts = np.asarray(saved["node_count"])
-        if len(counts) != len(running) or (counts < 1).any() or counts.sum() != len(saved["node"]):
-            raise RunError("the nodes of running jobs in the state do not match its running jobs")
         target = store.writable[: store.size]
         target[:, c.RANKING_ESTIMATE : c.ALLOC_FIRST] = columns[
             :, : c.ALLOC_FIRST - c.RANKING_ESTIMATE
         ]
-        store.set_distribution(slice(store.size), *distribution)
+        store.set_distribution(slice(store.size), known.get("quantiles"), known.get("ends_within"))
         target[running, c.STATE] = c.WAITING
-        last = np.cumsum(counts)
-        try:
-            for row, first, end in zip(running, last - counts, last, strict=True):
-                parts = (saved[name][first:end] for name in Allocation._fields)
-                self.start(int(row), Allocation(*parts), int(target[row, c.START]))
-                self.expect_end(int(row), int(ends[row]))
-                target[row, c.SINCE] = columns[row, c.SINCE - c.RANKING_ESTIMATE]
-            self.set_down(saved["down"].tolist())
-        except (DispatchError, ConfigError, ValueError) as error:
-            raise RunError(f"the state is not possible: {error}") from error
+        last = np.cumsum(saved["node_count"])
+        for row, first, end in zip(running, last - saved["node_count"], last, strict=True):
+            parts = (saved[name][first:end] for name in Allocation._fields)
+            self.start(int(row), Allocation(*parts), int(target[row, c.START]))
+            self.expect_end(int(row), int(ends[row]))
+            target[row, c.SINCE] = columns[row, c.SINCE - c.RANKING_ESTIMATE]
+        self.set_down(saved["down"].tolist())
         queue = np.flatnonzero(states == c.WAITING)
         self._set_queue(queue, len(queue) + 256)
         store.reordered = int(saved["reordered"])
@@ -521,23 +500,3 @@ class Machine:
 
 def _joined(parts: list[IntArray]) -> IntArray:
     return np.concatenate(parts) if parts else np.zeros(0, dtype=np.int64)
-
-
-def _checked(columns: Any, num_jobs: int) -> IntArray:
-    """Return saved columns (from RANKING_ESTIMATE on) if they are valid for a number of jobs."""
-    shape = (num_jobs, c.NUM_COLUMNS - c.RANKING_ESTIMATE)
-    if getattr(columns, "dtype", None) != _INT64 or columns.shape != shape:
-        raise RunError(f"the state does not have {num_jobs} jobs")
-    for first, end, least, most in (
-        (c.RANKING_ESTIMATE, c.RUNTIME_BOUND + 1, 0, MAX_TIME),
-        (c.ATTEMPTS, c.RAN + 1, 0, MAX_TIME),
-        (c.START, c.EXPECTED_END + 1, -MAX_TIME, 2 * MAX_TIME),
-        (c.SINCE, c.SINCE + 1, -MAX_TIME, 2 * MAX_TIME),
-        (c.WANTED_UNITS, c.WANTED_UNITS + 1, 0, UNBOUNDED),
-    ):
-        part = columns[:, first - c.RANKING_ESTIMATE : end - c.RANKING_ESTIMATE]
-        if len(part) and not (least <= part.min() and part.max() <= most):
-            raise RunError("the state has jobs with impossible times")
-    if not np.isin(columns[:, c.STATE - c.RANKING_ESTIMATE], _STATES).all():
-        raise RunError("the state has jobs that are neither waiting, running, held nor ended")
-    return np.asarray(columns)

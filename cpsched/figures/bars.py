@@ -1,4 +1,4 @@
-"""Bars with names: against the baseline, who gains and who loses, and what decisions cost."""
+"""Bars with names: against the baseline, and who gains and who loses."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.base.words import duration
 from cpsched.base.words import ratio as times
-from cpsched.figures.style import BAD, GOOD, INK, canvas, is_narrow, plain, wrapped
+from cpsched.figures.style import BAD, GOOD, INK, WIDE, canvas, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from cpsched.figures.data import RunData
     from cpsched.figures.looks import Look
     from cpsched.study.paired import Estimate
 
@@ -35,9 +34,7 @@ class Change(NamedTuple):
     seconds: Estimate
 
 
-def draw_ratios(
-    looks: Sequence[Look], figures: Mapping[str, Sequence[Estimate | None]], width: float
-) -> Figure:
+def draw_ratios(looks: Sequence[Look], figures: Mapping[str, Sequence[Estimate | None]]) -> Figure:
     """
     Return a panel for each figure, with a bar for each run.
 
@@ -48,11 +45,11 @@ def draw_ratios(
     figures
         The ratio of each run by the figure's title; None where it is not known.
     """
-    across = 1 if is_narrow(width) else min(3, len(figures))
+    across = min(3, len(figures))
     down = -(-len(figures) // across)
-    names = [wrapped(look.name, 16 if is_narrow(width) else 26) for look in looks]
+    names = [wrapped(look.name, 26) for look in looks]
     row = _ROW + 0.13 * (max(len(name.splitlines()) for name in names) - 1)
-    figure = canvas(width, _BELOW + down * (_HEAD + row * len(looks)))
+    figure = canvas(WIDE, _BELOW + down * (_HEAD + row * len(looks)))
     every = figure.subplots(down, across, sharex=True, sharey=True, squeeze=False).flat
     ends = _ends([end for some in figures.values() for one in some if one for end in _all(one)])
     for at, (title, ratios) in enumerate(figures.items()):
@@ -129,7 +126,7 @@ def _ratio_axis(axes: Axes, ends: tuple[float, float]) -> None:
     axes.spines["left"].set_visible(False)
 
 
-def draw_changes(kinds: Mapping[str, Sequence[Change]], width: float) -> Figure:
+def draw_changes(kinds: Mapping[str, Sequence[Change]]) -> Figure:
     """
     Return a panel for each kind of groups, with a bar for each group.
 
@@ -138,13 +135,13 @@ def draw_changes(kinds: Mapping[str, Sequence[Change]], width: float) -> Figure:
     kinds
         The groups by what they are: ``size``, ``queue``, ``user``.
     """
-    across = 1 if is_narrow(width) else min(2, len(kinds))
+    across = min(2, len(kinds))
     columns = _columns(kinds, across)
     heights = [sum(_height(kinds[kind]) for kind in column) for column in columns]
-    figure = canvas(width, max(heights) + _BELOW_CHANGES)
+    figure = canvas(WIDE, max(heights) + _BELOW_CHANGES)
     ends = [end for some in kinds.values() for one in some for end in _all(one.seconds)]
     low, high = min(0.0, *ends), max(0.0, *ends)
-    room = (0.8 if is_narrow(width) else 0.34) * (high - low) or 1.0
+    room = 0.34 * (high - low) or 1.0
     parts = figure.subfigures(1, across, squeeze=False)[0]
     for part, column, tall in zip(parts, columns, heights, strict=True):
         spare = [max(heights) - tall] if max(heights) - tall > 0.01 else []
@@ -155,7 +152,7 @@ def draw_changes(kinds: Mapping[str, Sequence[Change]], width: float) -> Figure:
         for axes in grid[len(column) :]:
             axes.set_axis_off()
         for axes, kind in zip(grid, column, strict=False):
-            _panel(axes, kind, kinds[kind], 12 if is_narrow(width) else 22)
+            _panel(axes, kind, kinds[kind])
             axes.set_xlim(low - room, high + room)
             axes.tick_params(axis="x", labelbottom=False, length=0)
     return figure
@@ -176,61 +173,17 @@ def _columns(kinds: Mapping[str, Sequence[Change]], across: int) -> list[list[st
     return columns
 
 
-def _panel(axes: Axes, kind: str, changes: Sequence[Change], letters: int) -> None:
+def _panel(axes: Axes, kind: str, changes: Sequence[Change]) -> None:
     for at, one in enumerate(changes):
         seconds = one.seconds.mean
         sign = "\N{MINUS SIGN}" if seconds < 0 else "+"
         text = f"{sign}{duration(abs(seconds))}" if seconds else "0 s"
         _bar(axes, at, seconds, _interval(one.seconds), text, GOOD if seconds < 0 else BAD)
     axes.axvline(0, color=INK, linewidth=0.8)
-    names = [wrapped(one.group, letters).partition("\n") for one in changes]
+    names = [wrapped(one.group, 22).partition("\n") for one in changes]
     _names(axes, [f"{first}\u2026" if rest else first for first, _, rest in names])
     axes.set_title(kind)
     _rows(axes)
     axes.grid(visible=False)
     for side in ("left", "bottom"):
         axes.spines[side].set_visible(False)
-
-
-def draw_costs(runs: Sequence[RunData], width: float) -> Figure:
-    """Return decision times of the runs, and the gap to the bound of those with a solver."""
-    solved, narrow = any(run.gap is not None for run in runs), is_narrow(width)
-    names = [wrapped(run.look.label, 16 if narrow else 30) for run in runs]
-    row = 0.12 + 0.14 * max(len(name.splitlines()) for name in names)
-    down, across = (1 + solved, 1) if narrow else (1, 1 + solved)
-    figure = canvas(width, down * (1.1 + row * len(runs)))
-    every = figure.subplots(down, across, sharey=True, squeeze=False).flat
-    _times(every[0], runs, most_marks=5 if narrow else 9)
-    if solved:
-        for at, run in enumerate(runs):
-            if run.gap is not None:
-                share = 100 * run.gap
-                _bar(every[1], at, share, (), f"{share:.1f}", run.look.colour)
-        every[1].set_title("gap to the bound")
-        every[1].set_xlabel("mean over solver calls [%]")
-        every[1].margins(x=0.15)
-    _names(every[0], names)
-    for axes in every:
-        _rows(axes)
-    return figure
-
-
-def _times(axes: Axes, runs: Sequence[RunData], most_marks: int) -> None:
-    """Draw median, p99 and maximum of each run's decision times on a logarithmic axis."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
-
-    for at, run in enumerate(runs):
-        if run.decision_s is None:
-            continue
-        median, p99, most = (max(1000 * value, 1e-4) for value in run.decision_s)
-        axes.plot([median, most], [at, at], color=INK, linewidth=0.7)
-        axes.plot([median, p99], [at, at], color=run.look.colour, linewidth=5,
-                  solid_capstyle="butt")  # fmt: skip
-        axes.plot(median, at, "o", color=INK, markersize=4)
-        axes.plot(most, at, "|", color=INK, markersize=6)
-    axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(base=10, numticks=most_marks))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(plain))
-    axes.set_title("time of a decision")
-    axes.set_xlabel("median (dot), to p99 (bar),\nto the longest (line) [ms]")

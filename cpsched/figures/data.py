@@ -112,10 +112,6 @@ class RunData:
         Waits by cores held.
     epoch
         Unix time of second 0, or None.
-    decision_s
-        Median, p99 and maximum time of a decision, seconds; None where it was not measured.
-    gap
-        Mean relative gap to the solver's bound over its calls; None without a solver.
     """
 
     look: Look
@@ -125,8 +121,6 @@ class RunData:
     use: Mapping[str, Series]
     by_size: BySize
     epoch: int | None
-    decision_s: tuple[float, float, float] | None
-    gap: float | None
 
 
 def read(run: SavedRun, look: Look) -> RunData:
@@ -147,8 +141,6 @@ def read(run: SavedRun, look: Look) -> RunData:
         use=_use(run, window),
         by_size=by_size(width, wait),
         epoch=schedule.workload.epoch,
-        decision_s=_decisions(run.timing),
-        gap=_gap(run),
     )
 
 
@@ -182,17 +174,6 @@ def _use(run: SavedRun, window: Window | None) -> dict[str, Series]:
             series = means(used(run.schedule, kind), window)
             found[name] = Series(edges=series.edges, values=series.values / total)
     return found
-
-
-def _decisions(timing: Mapping[str, float]) -> tuple[float, float, float] | None:
-    known = [timing.get(f"decision_{one}_s") for one in ("median", "p99", "max")]
-    median, p99, most = known
-    return None if median is None or p99 is None or most is None else (median, p99, most)
-
-
-def _gap(run: SavedRun) -> float | None:
-    calls, gap = (run.decisions.get(key) for key in ("solver_calls", "bound_gap"))
-    return float(gap) / calls if calls and gap is not None else None
 
 
 def busiest(schedule: Schedule, length: int = DAY) -> Window | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.figures.style import SOFT, is_narrow, wrapped
+from cpsched.figures.style import SOFT, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 _SIZE = 8.0
 #: Letters of a line of a name beside lines; and points from the axes to a sample, and its length.
 _LETTERS, _GAP, _SAMPLE = 29, 6, 16
-#: Letters that two names beside each other may have in a narrow figure.
-_BESIDE = 17
 #: Places for a name around a point, in order of preference: direction, and how far away.
 _AROUND = np.array(
     [
@@ -58,9 +56,6 @@ def name_lines(figure: Figure, axes: Axes, lines: Sequence[tuple[float, str, Loo
     from matplotlib.offsetbox import AnnotationBbox, DrawingArea, HPacker, TextArea
 
     named = sorted((one for one in lines if one[2].name), key=lambda one: -one[0])
-    if is_narrow(figure.get_size_inches()[0]):
-        _key_below(figure, [(value, look) for _, value, look in named])
-        return
     boxes = []
     for at, value, look in named:
         sample = DrawingArea(_SAMPLE, _SIZE)
@@ -87,27 +82,6 @@ def name_lines(figure: Figure, axes: Axes, lines: Sequence[tuple[float, str, Loo
     middles = spread(wanted, high, axes.bbox.y0, axes.bbox.y1)
     for box, at, middle in zip(boxes, wanted, middles, strict=True):
         box.xybox = (_GAP, (middle - at) * 72 / figure.dpi)
-
-
-def _key_below(figure: Figure, named: Sequence[tuple[str, Look]]) -> None:
-    """Write names with samples of their lines below a narrow figure."""
-    from matplotlib.lines import Line2D
-
-    if not named:
-        return
-    names = [_with(look.label, value) for value, look in named]
-    across = 2 if max(map(len, names)) <= _BESIDE else 1
-    handles = [Line2D([], [], color=look.colour, linestyle=look.dash) for _, look in named]
-    key = figure.legend(
-        handles, names, loc="outside lower left", ncols=across, handlelength=2.2, labelspacing=0.35,
-        borderpad=0, columnspacing=1.2,
-    )  # fmt: skip
-    for text, (_, look) in zip(key.get_texts(), named, strict=True):
-        text.set_color(look.colour)
-        text.set_fontweight("bold" if look.is_base else "normal")
-    # As high as the key is, so that the axes keep their height.
-    width, height = figure.get_size_inches()
-    figure.set_size_inches(width, height + 0.165 * -(-len(named) // across))
 
 
 def _with(name: str, value: str) -> str:

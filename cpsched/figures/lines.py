@@ -13,8 +13,8 @@ from cpsched.figures.labels import name_lines
 from cpsched.figures.looks import behind
 from cpsched.figures.style import (
     SPANS,
+    WIDE,
     canvas,
-    is_narrow,
     moments,
     number_marks,
     plain,
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from cpsched.base.types import FloatArray
     from cpsched.figures.data import Curve, RunData, Series
     from cpsched.figures.looks import Look
 
@@ -36,8 +35,6 @@ _WIDE = 8
 _MINUTE = 60
 #: How far an axis with a logarithm goes beyond the highest value.
 _ABOVE = 1.8
-#: Points of a line that a narrow figure leaves out, of each that it shows.
-_FEWER = 2
 
 
 class Runs(NamedTuple):
@@ -56,7 +53,6 @@ def draw_over_time(
     runs: Runs,
     series: Callable[[RunData], Series | None],
     label: str,
-    width: float,
     *,
     share: bool = False,
 ) -> Figure:
@@ -74,20 +70,18 @@ def draw_over_time(
     """
     from matplotlib.ticker import FuncFormatter, PercentFormatter, SymmetricalLogLocator
 
-    figure, axes = _axes(width, 3.1, 2.7)
+    figure = canvas(WIDE, 3.1)
+    axes = figure.subplots()
     ends, tops, named = [], [], []
     for run, look in runs.in_order():
         line = series(run)
         if line is None:
             continue
-        values, edges = line.values, line.edges
-        if is_narrow(width):
-            values, edges = _halved(values, edges)
-        ends += [edges[0], edges[-1]]
-        tops.append(float(values.max()))
+        ends += [line.edges[0], line.edges[-1]]
+        tops.append(float(line.values.max()))
         mean = float(line.values.mean())
         named.append((mean, f"{100 * mean:.0f} %" if share else plain(round(mean, 1)), look))
-        axes.stairs(values, edges, baseline=None, color=look.colour, linestyle=look.dash,
+        axes.stairs(line.values, line.edges, baseline=None, color=look.colour, linestyle=look.dash,
                     linewidth=_weight(look))  # fmt: skip
     if not share and tops and max(tops) > _WIDE * max(sorted(tops)[(len(tops) - 1) // 2], 1):
         axes.set_yscale("symlog", linthresh=1)
@@ -98,18 +92,18 @@ def draw_over_time(
     )
     axes.set_ylim(bottom=0, top=1.02 if share else None)
     if ends:
-        epoch, most = runs.every[0].epoch, 4 if is_narrow(width) else 8
-        moments(axes, epoch, min(ends), max(ends), most=most)
+        moments(axes, runs.every[0].epoch, min(ends), max(ends))
     axes.set_ylabel(label)
     name_lines(figure, axes, named)
     return figure
 
 
-def draw_by_size(runs: Runs, width: float) -> Figure:
+def draw_by_size(runs: Runs) -> Figure:
     """Return mean waits by the number of cores a job held."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-    figure, axes = _axes(width, 3.1, 2.7)
+    figure = canvas(WIDE, 3.1)
+    axes = figure.subplots()
     named, cores, tops = [], set[int](), [1.0]
     for run, look in runs.in_order():
         if not len(run.by_size.wait):
@@ -119,7 +113,7 @@ def draw_by_size(runs: Runs, width: float) -> Figure:
         named.append((float(run.by_size.wait[-1]), "", look))
         cores |= set(run.by_size.cores.tolist())
         tops.append(float(run.by_size.wait.max()))
-    every = max(1, -(-len(cores) // (5 if is_narrow(width) else 10)))
+    every = max(1, -(-len(cores) // 10))
     axes.set_xscale("log", base=2)
     axes.xaxis.set_major_locator(FixedLocator(sorted(cores)[::every]))
     axes.xaxis.set_minor_locator(NullLocator())
@@ -135,7 +129,6 @@ def draw_distributions(
     runs: Runs,
     curve: Callable[[RunData], Curve],
     label: str,
-    width: float,
     *,
     spans: bool = False,
 ) -> Figure:
@@ -151,7 +144,8 @@ def draw_distributions(
     spans
         Whether values are seconds, and may be 0.
     """
-    figure, axes = _axes(width, 3.3, 2.9)
+    figure = canvas(WIDE, 3.3)
+    axes = figure.subplots()
     named, nines, tops = [], [0.3], [1.0]
     for run, look in runs.in_order():
         line = curve(run)
@@ -204,20 +198,8 @@ def _slowdown_axis(axes: Axes, top: float) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(plain))
 
 
-def _axes(width: float, height: float, of_narrow: float) -> tuple[Figure, Axes]:
-    figure = canvas(width, of_narrow if is_narrow(width) else height)
-    return figure, figure.subplots()
-
-
 def _weight(look: Look) -> float:
     return 0.6 if not look.name else 1.7 if look.is_base else 1.3
-
-
-def _halved(values: FloatArray, edges: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Return means over pairs of parts, of a line of many; all have the same length."""
-    if len(values) < 80 or len(values) % _FEWER:
-        return values, edges
-    return values.reshape(-1, _FEWER).mean(axis=1), edges[::_FEWER]
 
 
 def _percent(nines: float) -> str:

@@ -1,4 +1,4 @@
-"""The figures of a workload on a system, each drawn wide and narrow, with captions."""
+"""The figures of a workload on a system, with captions."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from cpsched.base.words import counted, duration, ratio
 from cpsched.figures import bars, nodes
 from cpsched.figures.lines import Runs, draw_by_size, draw_distributions, draw_over_time
 from cpsched.figures.looks import MOST
-from cpsched.figures.style import NARROW, WIDE, save, styled
+from cpsched.figures.style import save, styled
 from cpsched.figures.tradeoff import draw_tradeoff, front
 from cpsched.study.folder import slug
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from cpsched.study.paired import Estimate
 
 _NAMES = {"gpu": "GPU", "mic": "MIC", "mem": "memory"}
-#: Inches of a figure that stands beside text.
-_BESIDE = 6.4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +44,6 @@ class FigureFile:
         What it shows, in a sentence for screen readers.
     content
         Of its files, by form: ``svg``, ``png``, ``pdf``.
-    narrow
-        The same as SVG for a narrow screen; None where it has no such form.
     """
 
     name: str
@@ -55,7 +51,6 @@ class FigureFile:
     caption: str
     alt: str
     content: Mapping[str, bytes]
-    narrow: bytes | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,17 +62,12 @@ class Picture:
     ----------
     title, caption, alt
         As of :class:`FigureFile`.
-    draw
-        Takes a width in inches.
-    width
-        Of its files; None where it has one width of its own.
     """
 
     title: str
     caption: str
     alt: str
-    draw: Callable[[float], Figure]
-    width: float | None = WIDE
+    draw: Callable[[], Figure]
 
     def file(self, place: str, forms: Collection[str]) -> FigureFile:
         """
@@ -95,17 +85,13 @@ class Picture:
         ConfigError
             If matplotlib is not installed.
         """
-        name, narrow = slug(f"{place} {self.title}"), None
+        name = slug(f"{place} {self.title}")
         with styled(name):
-            drawn = self.draw(self.width or WIDE)
+            drawn = self.draw()
             content = {form: save(drawn, form) for form in forms}
-        if self.width is not None:
-            with styled(f"{name} narrow"):
-                narrow = save(self.draw(NARROW), "svg")
         return FigureFile(
-            name=name, title=self.title, caption=self.caption, alt=self.alt, content=content,
-            narrow=narrow,
-        )  # fmt: skip
+            name=name, title=self.title, caption=self.caption, alt=self.alt, content=content
+        )
 
 
 def of_tradeoff(points: Sequence[Point]) -> Picture:
@@ -129,8 +115,7 @@ def of_tradeoff(points: Sequence[Point]) -> Picture:
         title="slowdown against the longest waits",
         caption=caption,
         alt=f"Mean bounded slowdown against p99.9 wait, {len(points)} runs. On the front: {told}.",
-        draw=lambda width: draw_tradeoff(points, width),
-        width=_BESIDE,
+        draw=lambda: draw_tradeoff(points),
     )
 
 
@@ -152,7 +137,7 @@ def of_ratios(looks: Sequence[Look], figures: Mapping[str, Sequence[Estimate | N
         caption="Each run's figures as multiples of its baseline's; a bar to the left is a smaller"
         f" value.{told if sure else ''}",
         alt=f"Ratios to the baseline: {'; '.join(said)}.",
-        draw=lambda width: bars.draw_ratios(looks, figures, width),
+        draw=lambda: bars.draw_ratios(looks, figures),
     )
 
 
@@ -170,40 +155,22 @@ def of_changes(who: str, kinds: Mapping[str, Sequence[Change]]) -> Picture:
         " those with the largest total change are shown."
         + (" Lines are 95 % intervals." if sure else ""),
         alt=f"Changes of mean waits under {who}: {said}.",
-        draw=lambda width: bars.draw_changes(kinds, width),
+        draw=lambda: bars.draw_changes(kinds),
     )
 
 
-def of_schedule(who: str, schedule: Schedule, window: Window) -> Iterator[Picture]:
-    """
-    Yield the charts of a schedule within a window.
-
-    Waits on the nodes; on machines of nodes also the placement of jobs.
-    """
-    held, system = schedule.segments, schedule.system
+def of_schedule(who: str, schedule: Schedule, window: Window) -> Picture:
+    """Return the chart of a schedule within a window: waits on the nodes."""
+    held = schedule.segments
     inside = (held.start < window.end) & (held.end > window.start)
     number = counted(len(set(held.job[inside].tolist())), "job")
-    yield Picture(
+    return Picture(
         title=f"nodes under {who}",
         caption="Each rectangle is a job on the nodes it held, darker the longer it had waited"
         " (grey: less than a minute), on the day with the longest queue. The log does not record"
         " which cores of a node a job held; the cores drawn are an assumption.",
         alt=f"Gantt chart of the busiest day under {who}: {number} on the nodes they held.",
-        draw=lambda _: nodes.draw_waits(schedule, window),
-        width=None,
-    )
-    if system.is_counted_pool or system.num_nodes == 1:
-        return
-    told = "Pale jobs are compact; the others are spread more widely than necessary."
-    words = system.topology.group_words[1]
-    apart = f" White lines are between {words}." if system.topology.num_levels > 1 else ""
-    order = " in the order of the torus" if system.topology.sides else ""
-    yield Picture(
-        title=f"placement under {who}",
-        caption=f"Nodes{order} over the same day, one colour per job. {told}{apart}",
-        alt=f"Nodes held by each of {number} on the busiest day under {who}.",
-        draw=lambda _: nodes.draw_placement(schedule, window),
-        width=None,
+        draw=lambda: nodes.draw_waits(schedule, window),
     )
 
 
@@ -227,9 +194,7 @@ def of_jobs(runs: Sequence[RunData]) -> Iterator[Picture]:
             f" tail. Beside each name is its longest wait.{others}",
             alt="Waits by percentile. "
             + _told(ended.every, "longest wait", lambda run: run.wait.values[-1]),
-            draw=lambda width: draw_distributions(
-                ended, lambda run: run.wait, "wait", width, spans=True
-            ),
+            draw=lambda: draw_distributions(ended, lambda run: run.wait, "wait", spans=True),
         )
         yield Picture(
             title="bounded slowdowns of all jobs",
@@ -237,9 +202,7 @@ def of_jobs(runs: Sequence[RunData]) -> Iterator[Picture]:
             f" name is its largest.{others}",
             alt="Bounded slowdowns by percentile. "
             + _told(ended.every, "largest", lambda run: run.slowdown.values[-1], spans=False),
-            draw=lambda width: draw_distributions(
-                ended, lambda run: run.slowdown, "bounded slowdown", width
-            ),
+            draw=lambda: draw_distributions(ended, lambda run: run.slowdown, "bounded slowdown"),
         )
     yield from _over_time(runs, grey, others)
     if any(len(run.by_size.cores) > 1 for run in runs):
@@ -250,10 +213,8 @@ def of_jobs(runs: Sequence[RunData]) -> Iterator[Picture]:
             f" width.{others}",
             alt="Mean wait by cores held. "
             + _told(largest, "of the largest jobs", lambda run: run.by_size.wait[-1]),
-            draw=lambda width: draw_by_size(Runs(runs, grey), width),
+            draw=lambda: draw_by_size(Runs(runs, grey)),
         )
-    if any(run.decision_s is not None for run in runs):
-        yield _of_costs(runs)
 
 
 def _over_time(runs: Sequence[RunData], grey: Sequence[RunData], others: str) -> Iterator[Picture]:
@@ -271,9 +232,7 @@ def _over_time(runs: Sequence[RunData], grey: Sequence[RunData], others: str) ->
                 lambda run: run.queue_over_time.values.max(),  # type: ignore[union-attr]
                 spans=False,
             ),
-            draw=lambda width: draw_over_time(
-                queued, lambda run: run.queue_over_time, "waiting jobs", width
-            ),
+            draw=lambda: draw_over_time(queued, lambda run: run.queue_over_time, "waiting jobs"),
         )
     for resource in dict.fromkeys(name for run in runs for name in run.use):
         using = Runs([run for run in runs if resource in run.use], grey)
@@ -292,28 +251,9 @@ def _of_use(runs: Runs, resource: str, averaged: str, others: str) -> Picture:
         caption=f"Share of the machine's {several} that jobs held, {averaged}; beside each name is"
         f" the mean.{others}",
         alt=f"Share of {named} in use over time; means: {told}.",
-        draw=lambda width: draw_over_time(
-            runs, lambda run: run.use.get(resource), f"{several} in use", width, share=True
+        draw=lambda: draw_over_time(
+            runs, lambda run: run.use.get(resource), f"{several} in use", share=True
         ),
-    )
-
-
-def _of_costs(runs: Sequence[RunData]) -> Picture:
-    told = ", ".join(
-        f"{run.look.name}: median {1000 * run.decision_s[0]:.3g} ms, longest"
-        f" {1000 * run.decision_s[2]:.3g} ms"
-        for run in runs
-        if run.decision_s is not None
-    )
-    gap = "" if all(run.gap is None for run in runs) else (
-        "The gap is the largest share of the plan's delay that a better plan could save, (value -"
-        " bound) / value."
-    )  # fmt: skip
-    return Picture(
-        title="cost of decisions",
-        caption="Wall-clock time of the dispatcher's decisions; it differs from run to run. " + gap,
-        alt=f"Time of a decision. {told}",
-        draw=lambda width: bars.draw_costs(runs, width),
     )
 
 

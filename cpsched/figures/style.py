@@ -20,10 +20,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMATS = ("svg", "png", "pdf")
-#: Inches: a figure over the width of a page, and one that a phone shows.
-WIDE, NARROW = 10.0, 3.7
-#: Narrower figures have no room for names beside their axes.
-_NARROW = 5
+#: Inches of a figure over the width of a page.
+WIDE = 10.0
 #: Colours of the background, of text and axes, and of grid lines.
 PAPER, INK, FAINT = "#ffffff", "#24292f", "#d0d4d9"
 #: Secondary text, and background elements: contrast 4.5 and 3 on white.
@@ -99,11 +97,6 @@ def styled(name: str) -> Iterator[None]:
     settings: Any = _SETTINGS | {"svg.hashsalt": name}
     with mpl.rc_context(settings):
         yield
-
-
-def is_narrow(width: float) -> bool:
-    """Whether a figure of this width, in inches, has no room beside its axes."""
-    return width < _NARROW
 
 
 def canvas(width: float, height: float) -> Figure:

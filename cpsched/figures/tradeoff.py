@@ -14,7 +14,6 @@ from cpsched.figures.style import (
     SOFT,
     SPANS,
     canvas,
-    is_narrow,
     number_marks,
     plain,
     span_step,
@@ -30,6 +29,8 @@ if TYPE_CHECKING:
     from cpsched.figures.looks import Look
     from cpsched.study.paired import Estimate
 
+#: Inches of a figure that stands beside text.
+_WIDTH = 6.4
 #: From this ratio of values on, an axis is logarithmic.
 _WIDE_RANGE = 2.5
 
@@ -62,11 +63,9 @@ def front(points: Sequence[Point]) -> list[Point]:
     return found
 
 
-def draw_tradeoff(points: Sequence[Point], width: float) -> Figure:
+def draw_tradeoff(points: Sequence[Point]) -> Figure:
     """Return the picture; lower and further left is better."""
-    narrow = is_narrow(width)
-    # Many names need room.
-    figure = canvas(width, 3.7 + 0.25 * max(len(points) - 6, 0) if narrow else 4.1)
+    figure = canvas(_WIDTH, 4.1)
     axes = figure.subplots()
     _axis(axes, "x", [end for one in points for end in _ends(one.slowdown)])
     _axis(axes, "y", [end for one in points for end in _ends(one.tail)])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, dataclass, field, fields
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Protocol, get_type_hints, runtime_checkable
 
 import numpy as np
@@ -176,48 +175,3 @@ def heavy_sizes(
     if count:
         sizes[-1] -= ends[count - 1] - total
     return sizes
-
-
-def persistent_normals(rng: np.random.Generator, count: int, *, persistence: float) -> FloatArray:
-    """
-    Return a standard normal series with memory, its values the exact quantiles.
-
-    A first-order autoregression gives the order, the normal quantiles at ``(k + 1/2) / count``
-    the values: two seeds differ in when the extremes come, not in how extreme they are.
-    """
-    noise = rng.standard_normal(count)
-    series = np.empty(count)
-    level = 0.0
-    for step in range(count):
-        level = persistence * level + np.sqrt(1 - persistence**2) * noise[step]
-        series[step] = level
-    quantiles = np.array([NormalDist().inv_cdf((k + 0.5) / count) for k in range(count)])
-    values = np.empty(count)
-    values[np.argsort(series, kind="stable")] = quantiles
-    return values
-
-
-def gaussian_arrivals(
-    rng: np.random.Generator, count: int, *, initial: int, gap: float, deviation: float
-) -> IntArray:
-    """
-    Return when jobs arrive, whole seconds, in order.
-
-    Parameters
-    ----------
-    count
-        Number of jobs.
-    initial
-        Number of jobs that arrive at second 0.
-    gap, deviation
-        Mean and standard deviation of the gaps after that, in seconds. A gap below 0 counts as 0,
-        so if the deviation is large compared with the mean, jobs arrive more slowly than given.
-
-    Returns
-    -------
-    ndarray
-        Non-decreasing, shape ``(count,)``. Gaps are added up before they are rounded.
-    """
-    gaps = np.maximum(rng.normal(gap, deviation, count), 0.0)
-    gaps[: min(initial, count)] = 0.0
-    return np.asarray(np.rint(np.cumsum(gaps)), dtype=np.int64)

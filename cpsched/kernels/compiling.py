@@ -62,7 +62,7 @@ def key_of(sources: Path) -> str:
     texts.append((_HERE.parent / "model" / "columns.py").read_bytes())
     if sources != _HERE:
         others = (source.read_bytes() for source in sorted(sources.glob("*.py")))
-        texts.extend(text for text in others if b"cpsched.kernels" in text)
+        texts.extend(text for text in others if b"from cpsched" in text)
     key = hashlib.sha256(b"".join(texts))
     key.update(numba.__version__.encode())
     return key.hexdigest()[:16]

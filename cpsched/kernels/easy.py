@@ -45,10 +45,10 @@ from cpsched.kernels.rooms import FITS, MANY, request_of, room_on, shortage
 from cpsched.kernels.start_log import note_start, packed
 from cpsched.model.columns import EXPECTED_END, SHAPE
 
-#: What becomes of the queue behind the first job that does not fit: it waits; it is backfilled
-#: around a reservation, which takes busy capacity first, as backfilled jobs take reserved capacity;
-#: or it is without such a preference, as with the first of several reservations.
-FIFO, EASY, PLAIN = (np.int64(rule) for rule in range(3))
+#: How the queue behind the first job that does not fit is backfilled: around a reservation that
+#: takes busy capacity first, as backfilled jobs take reserved capacity; or without such a
+#: preference, as with the first of several reservations.
+EASY, PLAIN = np.int64(0), np.int64(1)
 
 #: The segments of the profile: now, and from the reservation on.
 NOW, THEN = np.int64(0), np.int64(1)
@@ -267,7 +267,7 @@ def easy_pass(
     Parameters
     ----------
     rule
-        :data:`FIFO`, :data:`EASY` or :data:`PLAIN`.
+        :data:`EASY` or :data:`PLAIN`.
     rows
         Rows of the job store in order of priority.
     backfill
@@ -301,8 +301,6 @@ def easy_pass(
         log, used = start_now(policy, state, row, log, used)
         if used > before:
             continue
-        if rule == FIFO:
-            break
         shadow, pieces, profile = _reserve(
             rule, machine, state, request_of(cols, row), now, running, arena_node, arena_amount,
             log[:used],

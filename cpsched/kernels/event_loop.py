@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import types
 
-from cpsched.kernels import easy, ledger
+from cpsched.kernels import easy, ledger, list_pass
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.events import SECOND, next_second, pop, push
-from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.inner import inner, leaf, used_where
 from cpsched.kernels.pass_state import FULL
 from cpsched.kernels.start_log import HEADER, amounts_in
 from cpsched.model.columns import NUM_SUBMIT, STATE, WAITING
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 #: the classes of jobs that ``easy`` remembers need more room; what starts needs more room; a start
 #: that the machine refuses.
 IDLE, PAUSED, CLASSES_FULL, NO_ROOM, REFUSED = range(5)
+
+#: The rule of a queue that waits behind the first job that does not fit, besides the two of
+#: :mod:`cpsched.kernels.easy`. Of a type of its own: a loop under it has no backfilling.
+FIFO = np.int8(0)
 
 #: The scalars that change from call to call, as one record.
 COUNTERS = np.dtype(
@@ -115,6 +119,7 @@ _release = leaf(ledger.release.py_func)  # type: ignore[attr-defined]
 _keep_waiting = leaf(ledger.keep_waiting.py_func)  # type: ignore[attr-defined]
 _record_runs = leaf(ledger.record_runs.py_func)  # type: ignore[attr-defined]
 _easy_pass = inner(easy.easy_pass.py_func)  # type: ignore[attr-defined]
+_list_pass = inner(list_pass.list_pass.py_func)  # type: ignore[attr-defined]
 
 
 @leaf
@@ -174,16 +179,12 @@ def _to_decision(count, limit, until, log, tables, lists, memory, record):
 
 
 @inner
-def _note_seconds(count, seconds, spent):
-    """Note how long a decision took; return the notes, in a larger array if need be."""
-    if count.decisions == len(seconds):
-        grown = np.empty(2 * len(seconds))
-        for i in range(len(seconds)):
-            grown[i] = seconds[i]
-        seconds = grown
-    seconds[count.decisions] = spent
-    count.decisions += 1
-    return seconds
+def _twice(seconds):
+    """Return notes in an array twice as large."""
+    grown = np.empty(2 * len(seconds))
+    for i in range(len(seconds)):
+        grown[i] = seconds[i]
+    return grown
 
 
 @leaf
@@ -237,6 +238,25 @@ def _carry_out(count, packed, amount_of, log, tables, lists, record):
     return -1
 
 
+def _in_order(rule, policy, count, tables, lists, memory):  # noqa: ARG001
+    """Return what starts from the head of the queue on."""
+    return _list_pass(
+        policy, True, lists.queue[count.queue_first : count.queue_end], tables.cols, tables.shapes,
+        tables.eligible, memory.main, memory.job_classes, tables.free,
+    )  # fmt: skip
+
+
+@used_where(lambda rule: rule.bitwidth > 8, _in_order)
+def _pass(rule, policy, count, tables, lists, memory):
+    """Return what starts now, as of :func:`cpsched.kernels.start_log.packed`."""
+    rows = lists.queue[count.queue_first : count.queue_end]
+    return _easy_pass(
+        policy, rule, count.now, rows, rows, memory.class_of, tables.cols, tables.shapes,
+        tables.eligible, memory.main, memory.job_classes, tables.free,
+        lists.running[: count.num_running], lists.arena_node, lists.arena_amount,
+    )  # fmt: skip
+
+
 @kernel
 def event_loop(policy, rule, counters, limit, until, log, tables, lists, memory, record, packed):
     """
@@ -249,7 +269,7 @@ def event_loop(policy, rule, counters, limit, until, log, tables, lists, memory,
     policy
         The allocator's order of nodes.
     rule
-        See :data:`cpsched.kernels.easy.EASY`.
+        :data:`FIFO`, or see :data:`cpsched.kernels.easy.EASY`.
     counters
         One record of :data:`COUNTERS`; changed.
     limit
@@ -273,15 +293,15 @@ def event_loop(policy, rule, counters, limit, until, log, tables, lists, memory,
             if why >= 0:
                 return why, packed, seconds
             before = _clock(spare)
-            rows = lists.queue[count.queue_first : count.queue_end]
-            packed = _easy_pass(
-                policy, rule, count.now, rows, rows, memory.class_of, tables.cols, tables.shapes,
-                tables.eligible, memory.main, memory.job_classes, tables.free,
-                lists.running[: count.num_running], lists.arena_node, lists.arena_amount,
-            )  # fmt: skip
-            seconds = _note_seconds(count, seconds, _clock(spare) - before)
-        why = _carry_out(count, packed, amounts_in(packed, num_kinds), log, tables, lists, record)
-        if why >= 0:
-            return why, packed, seconds
+            packed = _pass(rule, policy, count, tables, lists, memory)
+            if count.decisions == len(seconds):
+                seconds = _twice(seconds)
+            seconds[count.decisions] = _clock(spare) - before
+            count.decisions += 1
+        if packed[0] > 0:
+            amounts = amounts_in(packed, num_kinds)
+            why = _carry_out(count, packed, amounts, log, tables, lists, record)
+            if why >= 0:
+                return why, packed, seconds
         packed = packed[:0]
         count.is_due = 0

@@ -137,8 +137,7 @@ def list_pass(policy, stop, rows, cols, shapes, eligible, memory, job_classes, f
         log, used = start_now(policy, state, row, log, used)
         if used == before and stop:
             break
-    nothing = np.empty(0, dtype=np.int64)
-    return packed(log, used, cols, shapes, state.node_tables[CAPACITY], NONE, ZERO, nothing)
+    return packed(log, used, cols, shapes, state.node_tables[CAPACITY], NONE, ZERO, log[:0])
 
 
 @kernel

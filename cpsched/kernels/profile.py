@@ -14,16 +14,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.kernels.arrays import ONE, ZERO
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.rooms import Groups, amount_on
-from cpsched.kernels.runs import begin_at, begin_where_differs, num_runs, run_end, words
+from cpsched.kernels.runs import begin_at, num_runs, run_end
 from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,
-    EXPECTED_END,
-    SHAPE,
-    SHAPE_CLASS,
 )
 
 if TYPE_CHECKING:
@@ -75,31 +71,6 @@ class Profile(NamedTuple):
 def groups_of(profile):
     """Return the groups of a profile."""
     return Groups(profile.first, profile.size, profile.line[: profile.num[GROUPS]])
-
-
-@inner
-def group_starts(jobs, cols, machine, free, running, arena_node, arena_amount):
-    """
-    Return where groups begin, as runs: at nodes that differ from the one before them.
-
-    No group is in two of the lowest groups of the topology.
-    """
-    num_nodes, num_kinds = free.shape
-    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
-    begins = np.zeros(words(num_nodes), dtype=np.int64)
-    begin_at(begins, ZERO)
-    begin_where_differs(begins, free.ravel(), num_kinds)
-    begin_where_differs(begins, capacity.ravel(), num_kinds)
-    for group in machine.levels[:1]:
-        begin_where_differs(begins, group, ONE)
-    known = np.zeros(eligible.shape[0], dtype=np.int64)
-    for job in jobs:
-        k = shapes[cols[job, SHAPE], SHAPE_CLASS]
-        if known[k] == 0:
-            known[k] = 1
-            begin_where_differs(begins, eligible[k], ONE)
-    mark_allocations(begins, num_nodes, cols, running, arena_node, arena_amount)
-    return begins
 
 
 @leaf
@@ -211,41 +182,6 @@ def group_from(first, num_groups, places, node):
     """Return the group that begins at a node, -1 if none does."""
     g = places[node]
     return g if 0 <= g < num_groups and first[g] == node else -1
-
-
-@inner
-def expected_ends(cols, running):
-    """Return when running jobs are expected to end."""
-    ends = np.empty(len(running), dtype=np.int64)
-    for i in range(len(running)):
-        ends[i] = cols[running[i], EXPECTED_END]
-    return ends
-
-
-@inner
-def add_ends(profile, cols, running, ends, arena_node, arena_amount, num_nodes):
-    """
-    Add what running jobs give back, in order of their ends, to a profile of one segment.
-
-    A job that should have ended by now ends in the next second.
-
-    Parameters
-    ----------
-    ends
-        When each of ``running`` is taken to end, in order.
-    """
-    times, rows = profile.times, profile.rows
-    places = group_places(profile.first, profile.num[GROUPS], num_nodes)
-    last = 0
-    for i in range(len(running)):
-        end = max(ends[i], times[0] + 1)
-        if end > times[last]:
-            last += 1
-            times[last] = end
-            rows[last] = last
-            copy_row(profile, last - 1, last)
-        give_back(profile, last, places, running[i], cols, arena_node, arena_amount)
-    profile.num[SEGMENTS] = last + 1
 
 
 @leaf

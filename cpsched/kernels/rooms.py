@@ -184,20 +184,6 @@ def unit_capacity(free, capacity, eligible, shapes, shape, caps):
 
 
 @leaf
-def group_total(machine, level, groups, shape):
-    """Return how many units of a request fit on all nodes together."""
-    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
-    first, size = groups.first, groups.size
-    need = shapes[shape, SHAPE_REQUEST]
-    total = 0
-    for g in groups.line:
-        # Most nodes of a busy machine have nothing left.
-        if level[g, 0] >= need:
-            total += size[g] * room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
-    return total
-
-
-@leaf
 def shortage(machine, level, groups, request, rooms):
     """
     Say whether some choice of ``nodes_min`` to ``nodes_max`` nodes holds a job's units.

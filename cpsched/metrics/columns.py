@@ -29,10 +29,16 @@ _RUN_BYTES = 2 * np.dtype(np.int64).itemsize
 
 
 def job_columns(schedule: Schedule) -> dict[str, Any]:
-    """Return the table of jobs, in workload order; times are seconds since the epoch."""
+    """
+    Return the table of jobs, in workload order; times are seconds since the epoch.
+
+    ``nominal_runtime`` and ``cores`` as in :class:`~cpsched.metrics.nominal.Nominal`.
+    """
     workload = schedule.workload
     started = schedule.start != MISSING
     num_nodes, nodes = job_places(schedule)
+    runtime, width = nominal(schedule)
+    done = finished(schedule)
     return {
         "job_id": arrow.strings(workload.job_id.tolist()),
         "submit": arrow.numbers(workload.submit),
@@ -44,6 +50,8 @@ def job_columns(schedule: Schedule) -> dict[str, Any]:
         "units": arrow.numbers(workload.units),
         "requested_time": arrow.numbers(workload.requested_time),
         "runtime": arrow.numbers(workload.runtime),
+        "nominal_runtime": arrow.numbers(np.where(done, runtime, 0), done),
+        "cores": arrow.numbers(width),
         "predicted": _optional(schedule.runtime_estimate),
         "predicted_priority": _optional(schedule.ranking_estimate),
         "predicted_bound": _optional(schedule.runtime_bound),
@@ -59,18 +67,16 @@ def job_measures(schedule: Schedule) -> dict[str, Any]:
     """
     Return additional columns of each job: its user, and its measures.
 
-    ``cores`` as in :class:`~cpsched.metrics.nominal.Nominal`; ``recorded_wait`` is what the log
-    says. Jobs that did not run to an end have no measures.
+    ``recorded_wait`` is what the log says. Jobs that did not run to an end have no measures.
     """
     workload, done = schedule.workload, finished(schedule)
-    runtime, width = nominal(schedule)
+    runtime = nominal(schedule).runtime
     turnaround = np.where(done, schedule.end - workload.submit, 0)
     slowdown = bounded_slowdown(turnaround, np.where(done, runtime, 0))
     recorded = workload.recorded_start
     labels = ("user", "group", "queue", "name")
     return {
         **{name: _labels(getattr(workload, name)) for name in labels},
-        "cores": arrow.numbers(width),
         "turnaround": arrow.numbers(turnaround, done),
         "bounded_slowdown": arrow.numbers(slowdown, done),
         "recorded_wait": arrow.numbers(recorded - workload.submit, recorded != MISSING),

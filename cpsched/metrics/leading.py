@@ -127,16 +127,6 @@ def _at(summary: Mapping[str, Any], path: tuple[str, ...]) -> Any:
 Headline = tuple[float, float, float] | None
 
 
-def headline(summary: Mapping[str, Any]) -> Headline:
-    """Return the headline of a summary; None if no job ran, or it is of an older version."""
-    figures = Figures.of(summary)
-    response, tail = figures.area_weighted_response, figures.p999_wait
-    slowdown = figures.mean_bounded_slowdown
-    if response is None or tail is None or slowdown is None:
-        return None
-    return response, tail, slowdown
-
-
 def on_front(
     runs: Sequence[Headline],
     kinds: Sequence[Hashable],

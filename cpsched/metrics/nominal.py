@@ -9,8 +9,6 @@ import numpy as np
 from cpsched.base.types import MISSING
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from cpsched.base.types import IntArray
     from cpsched.model.schedule import Schedule
 
@@ -38,55 +36,22 @@ class Nominal(NamedTuple):
 def nominal(schedule: Schedule) -> Nominal:
     """Return how long and how wide the jobs of a schedule are by themselves."""
     workload, segments = schedule.workload, schedule.segments
-    jobs = {
-        "start": schedule.start,
-        "end": schedule.end,
-        "units": workload.units,
-        "runtime": workload.runtime,
-        "requested_time": workload.requested_time,
-    }
-    held = {
-        "job": segments.job,
-        "from": segments.start,
-        "count": segments.count,
-        "units": segments.units,
-        "cores": segments.amount[:, 0],
-    }
-    return nominal_of(jobs, held, kills=schedule.overrun == "kill")
-
-
-def nominal_of(
-    jobs: Mapping[str, IntArray], held: Mapping[str, IntArray], *, kills: bool
-) -> Nominal:
-    """
-    Return the same of columns as run folders have them.
-
-    Parameters
-    ----------
-    jobs
-        ``start``, ``end``, ``units``, ``runtime`` and ``requested_time`` of each job.
-    held
-        ``job``, ``from``, ``count``, ``units`` and ``cores`` of each run of nodes; the last two are
-        of one node.
-    kills
-        Whether jobs are ended at their requested time.
-    """
-    job, count, num_jobs = held["job"], held["count"], len(jobs["start"])
-    first = held["from"] == jobs["start"][job]
+    job, count = segments.job, segments.count
+    first = segments.start == schedule.start[job]
 
     def at_start(values: IntArray) -> IntArray:
         # Sums of cores and of units are far below 2**53, so exact.
-        total = np.bincount(job[first], weights=(count * values)[first], minlength=num_jobs)
+        total = np.bincount(job[first], weights=(count * values)[first], minlength=len(workload))
         return total.astype(np.int64)
 
-    units, width = at_start(held["units"]), at_start(held["cores"])
-    resized = (units > 0) & (units != jobs["units"])
+    units, width = at_start(segments.units), at_start(segments.amount[:, 0])
+    resized = (units > 0) & (units != workload.units)
     changed = resized.copy()
     changed[job[~first]] = True
-    log, requested = jobs["runtime"], jobs["requested_time"]
-    if kills:
+    log, requested = workload.runtime, workload.requested_time
+    if schedule.overrun == "kill":
         log = np.where(requested == MISSING, log, np.minimum(log, requested))
     return Nominal(
-        runtime=np.where(changed, log, jobs["end"] - jobs["start"]),
-        width=np.where(resized, width * jobs["units"] // np.maximum(units, 1), width),
+        runtime=np.where(changed, log, schedule.end - schedule.start),
+        width=np.where(resized, width * workload.units // np.maximum(units, 1), width),
     )

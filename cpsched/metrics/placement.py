@@ -16,7 +16,7 @@ import numpy as np
 
 from cpsched.base.types import Split
 from cpsched.mapping.classes import classify
-from cpsched.metrics.steps import exact_dot, exact_sum
+from cpsched.metrics.steps import exact_sum
 from cpsched.metrics.window import finished
 from cpsched.model.distinct import distinct
 from cpsched.model.node_sets import NodeSets, unit_capacity
@@ -112,9 +112,8 @@ def placement(schedule: Schedule, found: Places) -> dict[str, Any] | None:
     dict or None
         ``nodes``, ``packing_factor``, ``fragmentation``, ``spread``, ``span_nodes`` and
         ``distance_hops`` of jobs, and the shares that are ``contiguous`` and ``compact``; with
-        levels of groups also ``groups_touched`` (of the lowest level), ``lowest_common_switch``
-        (leaf switches are level 0) and, by its value, the shares in ``by_switch_level``. None on a
-        machine of counted pools, or if no job ended.
+        levels of groups also ``groups_touched`` (of the lowest level) and ``lowest_common_switch``
+        (leaf switches are level 0). None on a machine of counted pools, or if no job ended.
     """
     if schedule.system.is_counted_pool or not len(found.row):
         return None
@@ -135,52 +134,17 @@ def placement(schedule: Schedule, found: Places) -> dict[str, Any] | None:
         "compact": _share(schedule, found, topology.compact(found.sets, segment)),
         "groups_touched": groups,
         "lowest_common_switch": None if levels is None else _statistics(levels),
-        "by_switch_level": None if levels is None else _shares(schedule, found, levels),
     }
-
-
-def theoretical_runtime(schedule: Schedule, found: Places) -> float | None:
-    """
-    Return the seconds all jobs would take on the cores alone, with none ever idle (eq. 7.2).
-
-    Parameters
-    ----------
-    found
-        What :func:`places` gives for the schedule. A job counts the cores (the first resource
-        kind) it asks for, not what it holds besides, for as long as it ran.
-
-    Returns
-    -------
-    float or None
-        None if the machine has no core.
-    """
-    total = int(schedule.system.total[0])
-    workload = schedule.workload
-    cores = found.units * workload.request[found.row, 0]
-    cores += found.nodes * workload.per_node[found.row, 0]
-    seconds = (schedule.end - schedule.start)[found.row]
-    return exact_dot(cores, seconds) / total if total else None
-
-
-def _shares(schedule: Schedule, found: Places, levels: IntArray) -> dict[str, Any]:
-    """Return shares of the jobs by their lowest common switch."""
-    num_levels = schedule.system.topology.num_levels
-    return {str(level): _share(schedule, found, levels == level) for level in range(num_levels)}
 
 
 def _share(schedule: Schedule, found: Places, which: BoolArray) -> dict[str, Any]:
-    """Return which share some jobs are of the jobs, of job time and of node time."""
-    seconds = (schedule.end - schedule.start)[found.row]
-    area = seconds * found.nodes
+    """Return which share some jobs are of the jobs, and of node time."""
+    area = (schedule.end - schedule.start)[found.row] * found.nodes
+    whole = exact_sum(area)
     return {
         "jobs": int(which.sum()) / len(which),
-        "job_time": _ratio(exact_sum(seconds[which]), exact_sum(seconds)),
-        "node_time": _ratio(exact_sum(area[which]), exact_sum(area)),
+        "node_time": exact_sum(area[which]) / whole if whole else None,
     }
-
-
-def _ratio(part: int, whole: int) -> float | None:
-    return part / whole if whole else None
 
 
 def _statistics(values: AnyArray) -> dict[str, Any]:

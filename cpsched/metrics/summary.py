@@ -11,10 +11,9 @@ import numpy as np
 from cpsched.base.types import MISSING
 from cpsched.metrics import groups as job_groups
 from cpsched.metrics import jobs, system
-from cpsched.metrics.jobs import overtaken
 from cpsched.metrics.lost import goodput
 from cpsched.metrics.nominal import nominal
-from cpsched.metrics.placement import placement, places, theoretical_runtime
+from cpsched.metrics.placement import placement, places
 from cpsched.metrics.rejections import reason_kind
 from cpsched.metrics.steps import exact_sum, waiting
 from cpsched.metrics.window import busy_window, finished, steady_window
@@ -37,14 +36,12 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
     is nothing to measure. ``docs/background/metrics.md`` explains every key.
 
     Jobs that completed or timed out enter the per-job measures; their runtime is the nominal one
-    (:class:`~cpsched.metrics.nominal.Nominal`). Each measure comes for all of them, for those that
-    waited (the ones plots show), for short, medium and long ones, and for those submitted in the
-    steady window; waits also by size and by user.
+    (:class:`~cpsched.metrics.nominal.Nominal`). Each measure comes for all of them, for short,
+    medium and long ones, and for those submitted in the steady window; waits also by size and by
+    user.
     """
     window, steady = busy_window(schedule), steady_window(schedule)
     length = window.length if window else None
-    found = places(schedule)
-    theory = theoretical_runtime(schedule, found)
     return {
         "counts": counts(schedule),
         "overrun": schedule.overrun,
@@ -52,14 +49,12 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
         "steady_window_s": list(steady) if steady else None,
         "makespan_s": length,
         "throughput_jobs_per_hour": _ratio(int(finished(schedule).sum()) * 3600, length),
-        "theoretical_runtime_s": theory,
-        "theoretical_utilization": _ratio(theory, length),
         "utilization": system.utilization(schedule, window),
         "steady_utilization": system.utilization(schedule, steady),
         "node_utilization": system.node_utilization(schedule),
         "loss_of_capacity": system.loss_of_capacity(schedule),
         **goodput(schedule),
-        "placement": placement(schedule, found),
+        "placement": placement(schedule, places(schedule)),
         "queue_jobs": _queue(schedule, window),
         **_of_jobs(schedule, steady),
         "recorded_wait_s": _recorded_wait(schedule),
@@ -78,7 +73,6 @@ def _of_jobs(schedule: Schedule, steady: Window | None) -> dict[str, Any]:
     length, size = jobs.job_class(runtime), job_groups.job_size(schedule)[done]
     groups = {
         "all": np.ones(len(wait), dtype=np.bool_),
-        "waited": wait > 0,
         **{item.name.lower(): length == item for item in jobs.JobClass},
     }
     if steady is not None:
@@ -89,15 +83,11 @@ def _of_jobs(schedule: Schedule, steady: Window | None) -> dict[str, Any]:
         "wait_by_size_s": _by_group(wait, sizes),
         "wait_by_user_s": job_groups.by_user(wait, user),
         "fairness_by_user": job_groups.fairness(bounded, user),
-        "overtaken_by_jobs": statistics(overtaken(schedule)),
         "turnaround_s": _by_group(response, groups),
         "slowdown": _by_group(slowdown, groups),
         "bounded_slowdown": _by_group(bounded, groups),
-        **system.weighted_means(response, runtime, width),
-        "excluded_in_plots": {
-            "wait = 0": _share(wait == 0),
-            "slowdown = 1": _share(slowdown == 1),
-        },
+        "response_by_area_s": system.response_by_area(response, runtime, width),
+        "never_waited": _ratio(int((wait == 0).sum()), len(wait)),
     }
 
 
@@ -152,25 +142,21 @@ def _by_group(values: AnyArray, groups: dict[str, BoolArray]) -> dict[str, Any]:
 
 
 def _queue(schedule: Schedule, window: Window | None) -> dict[str, Any]:
-    """Return mean, median, p95 and maximum of the number of waiting jobs at every second."""
+    """Return mean, quantiles and maximum of the number of waiting jobs at every second."""
     if window is None:
-        return dict.fromkeys(("mean", "median", "p95", "max"))
+        return dict.fromkeys(("mean", "median", "p95", "p99", "max"))
     seconds = waiting(schedule).distribution(*window)
     return {
         "mean": seconds.mean(),
         "median": seconds.quantile(0.5),
         "p95": seconds.quantile(0.95),
+        "p99": seconds.quantile(0.99),
         "max": seconds.maximum(),
     }
 
 
 def _ratio(part: float | None, whole: int | None) -> float | None:
     return part / whole if part is not None and whole else None
-
-
-def _share(chosen: BoolArray) -> dict[str, Any]:
-    number = int(chosen.sum())
-    return {"jobs": number, "share": number / len(chosen) if len(chosen) else None}
 
 
 def _recorded_wait(schedule: Schedule) -> dict[str, Any]:

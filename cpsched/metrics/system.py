@@ -104,31 +104,23 @@ def loss_of_capacity(schedule: Schedule) -> dict[str, float | None]:
     return lost
 
 
-def weighted_means(
-    response: IntArray, runtime: IntArray, width: IntArray
-) -> dict[str, float | None]:
+def response_by_area(response: IntArray, runtime: IntArray, width: IntArray) -> float | None:
     """
-    Return means over jobs in which wide or large jobs weigh more, as plain JSON types.
+    Return the area-weighted response, ``sum(area * response) / sum(area)``, of [1]_.
+
+    [2]_ recommend it over mean response time and mean bounded slowdown: these follow the many small
+    jobs, which together use little of the machine. It does not change if a job is handed in as
+    several narrower ones that run at the same time.
 
     Parameters
     ----------
     response, runtime, width
-        Seconds, seconds, and cores held, shape ``(num_jobs,)``.
+        Seconds, seconds, and cores held, shape ``(num_jobs,)``. An area is a width times a runtime.
 
     Returns
     -------
-    dict
-        None each where no job has any weight. An area is a width times a runtime.
-
-        ``response_by_area_s``: ``sum(area * response) / sum(area)``, the average weighted response
-        time of [1]_, which [2]_ recommend over mean response time and mean bounded slowdown: these
-        follow the many small jobs, which together use little of the machine. It does not change if
-        a job is handed in as several narrower ones that run at the same time.
-
-        ``response_by_width_s``: ``sum(width * response) / sum(width)``, ARTwW of [3]_.
-
-        ``slowdown_by_area``: SLDwA of [3]_. As area times slowdown is width times response, it is
-        ``sum(width * response) / sum(area)``.
+    float or None
+        None where no job has any area.
 
     References
     ----------
@@ -136,16 +128,9 @@ def weighted_means(
        Scheduling 3(5).
     .. [2] Boëzennec, Dufossé and Pallez (2023). Optimization metrics for the evaluation of batch
        schedulers in HPC. JSSPP.
-    .. [3] Streit (2003). Self-tuning job scheduling strategies for the resource management of HPC
-       systems and computational grids. PhD thesis, Paderborn.
     """
-    area, wide = exact_dot(width, runtime), int(width.sum())
-    by_width = exact_dot(width, response)
-    return {
-        "response_by_area_s": exact_dot(width * runtime, response) / area if area else None,
-        "response_by_width_s": by_width / wide if wide else None,
-        "slowdown_by_area": by_width / area if area else None,
-    }
+    area = exact_dot(width, runtime)
+    return exact_dot(width * runtime, response) / area if area else None
 
 
 def _idle_while(queue: StepFunction, busy: StepFunction, total: int, window: Window) -> int:

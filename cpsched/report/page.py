@@ -113,23 +113,18 @@ def packed(text: str) -> str:
 
 def inline(figure: FigureFile) -> dict[str, Any]:
     """
-    Return a figure for the template: its words, and its drawings as parts of the page.
+    Return a figure for the template: its words, and its drawing as a part of the page.
 
-    Their identifiers get their name in front, so that those of two figures differ; their colours
-    become the page's; and they are made a third smaller.
+    Its identifiers get its name in front, so that those of two figures differ; its colours become
+    the page's; and it is made a third smaller.
     """
-    drawings = {"wide": figure.content["svg"]}
     short = f"f{hashlib.sha256(figure.name.encode()).hexdigest()[:8]}"
-    if figure.narrow is not None:
-        drawings["narrow"] = figure.narrow
     return {
         "name": figure.name,
         "title": figure.title,
         "caption": figure.caption,
         "alt": figure.alt,
-        "drawings": {
-            kind: _inline_svg(svg.decode(), f"{short}{kind[0]}-") for kind, svg in drawings.items()
-        },
+        "drawing": _inline_svg(figure.content["svg"].decode(), f"{short}-"),
     }
 
 

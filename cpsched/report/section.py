@@ -29,17 +29,11 @@ if TYPE_CHECKING:
     from cpsched.study.results import Results
 
 
-#: Where the charts of jobs and machine stand in the page; others are folded.
-_PLACED = {
-    **dict.fromkeys(
-        (
-            *("waits of all jobs", "bounded slowdowns of all jobs", "queue over time"),
-            *("core use over time", "wait against job size"),
-        ),
-        "charts",
-    ),
-    "cost of decisions": "appendix",
-}
+#: The charts of jobs and machine that are not folded.
+_OPEN = (
+    *("waits of all jobs", "bounded slowdowns of all jobs", "queue over time"),
+    *("core use over time", "wait against job size"),
+)
 #: Charts of gains and losses are drawn for at most this many scenarios; tables have all.
 _SCENARIOS = 6
 
@@ -119,8 +113,7 @@ def make_section(
             own = {"place": place.name, "name": look.label, "color": look.colour, "day": day}
             schedules.append({**own, **shown})
         if result in place.charted:
-            pictures = of_schedule(look.name, run.schedule, day)
-            gantts += [one.file(place.name, forms) for one in pictures]
+            gantts.append(of_schedule(look.name, run.schedule, day).file(place.name, forms))
     assert first is not None
     tell(f"drawing {place.name}")
     about = _about(place, tables.results, finding)
@@ -128,15 +121,14 @@ def make_section(
     pictures_of: dict[str, list[Picture]] = {
         "tradeoff": list(charts.tradeoff(tables, place)),
         "ratios": list(charts.ratios(tables, place)),
-        **{slot: [] for slot in ("charts", "folded", "appendix")},
+        **{slot: [] for slot in ("charts", "folded")},
         "gains": list(charts.changes(tables, place, about)),
     }
     for picture in of_jobs([data[run.folder] for run in ranked]):
-        pictures_of[_PLACED.get(picture.title, "folded")].append(picture)
+        pictures_of["charts" if picture.title in _OPEN else "folded"].append(picture)
     figures = {
         slot: [one.file(place.name, forms) for one in some] for slot, some in pictures_of.items()
     }
-    figures["places"] = [one for one in gantts if not one.title.startswith("nodes ")]
     content = {
         "id": slug(place.name),
         "name": place.name,

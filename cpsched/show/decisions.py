@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from cpsched.base.tables import Column, Number, Table
 
 #: Keys in every dispatcher's record; all others are its own statistics.
 _ALWAYS = frozenset({"decisions", "starts"})
-_SKIPPED = "skipped_"
-#: Reasons of decisions without the solver, the cheapest first.
-_FIRST = ("skipped_all_fit", "skipped_none_fit", "skipped_bound")
+#: Sums that are shown as means: unit, scale, and over which counts (the first that is there).
+_MEANS = {
+    "bound_gap": ("%", 100, ("solved", "solver_calls")),
+    "gain_over_first": ("%", 100, ("planned", "judged")),
+    "model_variables": ("", 1, ("solver_calls",)),
+    "model_constraints": ("", 1, ("solver_calls",)),
+}
 _TIMES = (
     ("decision", "median"),
     ("decision", "p99"),
@@ -60,8 +64,15 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
         Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _, _ in rows)),
         *([Column("predictor", "", predictors)] if len(set(predictors)) > 1 else []),
         *(
-            Column(header, unit, tuple(map(value, counts)), decimals)
-            for header, unit, decimals, value in _columns(counts)
+            Column(key.replace("_", " "), "", tuple(one.get(key) for one in counts))
+            for key in dict.fromkeys(key for one in counts for key in one)
+            if key not in _MEANS
+        ),
+        *(
+            Column(
+                f"mean {key.replace('_', ' ')}", unit, tuple(_mean(one, key) for one in counts), 1
+            )
+            for key, (unit, _, _) in _MEANS.items()
         ),
         *(
             Column(
@@ -75,47 +86,10 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
     return Table("; ".join(_unrepeatable(rows)), tuple(told))
 
 
-def _columns(
-    counts: Sequence[_Counts],
-) -> list[tuple[str, str, int, Callable[[_Counts], Number]]]:
-    """Return header, unit, decimals and value of each column of counts."""
-    skipped = {key for one in counts for key in one if key.startswith(_SKIPPED)}
-    reasons = [*(key for key in _FIRST if key in skipped), *sorted(skipped.difference(_FIRST))]
-    return [
-        _count("decisions"),
-        _count("solver calls"),
-        *(_count(reason.replace("_", " ")) for reason in reasons),
-        ("proven optimal", "%", 1, lambda one: _mean(one, "proven_optimal", _solved(one), 100)),
-        ("mean bound gap", "%", 1, lambda one: _mean(one, "bound_gap", _solved(one), 100)),
-        _count("limit hits"),
-        _count("windows shortened", "window_shortened"),
-        # How ``plan`` (the first) and ``rollout`` decide if some but not all jobs fit.
-        *(_count(f"decisions {way}", way) for way in ("planned", "agreed", "judged")),
-        ("gain over first", "%", 1, lambda one: _mean(one, "gain_over_first", _weighed(one), 100)),
-        ("mean variables", "", 1, lambda one: _mean(one, "model_variables", _calls(one))),
-        ("mean constraints", "", 1, lambda one: _mean(one, "model_constraints", _calls(one))),
-    ]
-
-
-def _count(header: str, key: str = "") -> tuple[str, str, int, Callable[[_Counts], Number]]:
-    return header, "", 0, lambda one: one.get(key or header.replace(" ", "_"))
-
-
-def _calls(one: _Counts) -> int:
-    return int(one.get("solver_calls", 0))
-
-
-def _solved(one: _Counts) -> int:
-    # Where a decision may take several programs, it is counted once.
-    return int(one.get("solved", _calls(one)))
-
-
-def _weighed(one: _Counts) -> int:
-    return int(one.get("planned", 0)) + int(one.get("judged", 0))
-
-
-def _mean(one: _Counts, key: str, number: int, scale: float = 1) -> Number:
+def _mean(one: _Counts, key: str) -> Number:
     """Return a sum over a number of decisions, None where there is none."""
+    _, scale, over = _MEANS[key]
+    number = next((int(one[name]) for name in over if name in one), 0)
     return scale * one[key] / number if number and key in one else None
 
 

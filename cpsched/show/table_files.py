@@ -1,4 +1,4 @@
-"""Tables as files: CSV and Parquet for programs, Markdown and LaTeX for people."""
+"""Tables as files: CSV for programs, Markdown and LaTeX for people."""
 
 from __future__ import annotations
 
@@ -8,11 +8,6 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from cpsched.base import arrow
 from cpsched.base.atomic_files import write_all
 from cpsched.errors import RunError
 from cpsched.show.readable import Titled, readable
@@ -21,9 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from cpsched.base.tables import Table
-    from cpsched.study.tables import Cell, Rows, Tables
-
-_TYPES = {int: np.int64, float: np.float64, bool: np.bool_}
+    from cpsched.study.tables import Rows, Tables
 
 
 def write_tables(tables: Tables, folder: str | Path) -> list[Path]:
@@ -41,7 +34,6 @@ def write_tables(tables: Tables, folder: str | Path) -> list[Path]:
     files: dict[str, bytes] = {}
     for name, rows in tables.named().items():
         files[f"{name}.csv"] = as_csv(rows).encode()
-        files[f"{name}.parquet"] = as_parquet(rows)
     for name, titled in readable(tables).items():
         files[f"{name}.md"] = as_markdown(tables.results.title, titled).encode()
         files[f"{name}.tex"] = as_latex(titled).encode()
@@ -59,14 +51,6 @@ def as_csv(rows: Rows) -> str:
     writer.writerow(rows.columns)
     for row in zip(*rows.columns.values(), strict=True):
         writer.writerow([str(cell).lower() if isinstance(cell, bool) else cell for cell in row])
-    return out.getvalue()
-
-
-def as_parquet(rows: Rows) -> bytes:
-    """Return a table as a Parquet file's content."""
-    arrays = [_array(values, rows.kinds[name]) for name, values in rows.columns.items()]
-    out = io.BytesIO()
-    pq.write_table(pa.Table.from_arrays(arrays, names=list(rows.columns)), out, compression="zstd")
     return out.getvalue()
 
 
@@ -92,14 +76,6 @@ def as_latex(tables: Sequence[Titled]) -> str:
     head = "% Needs \\usepackage{booktabs}."
     parts = (latex(t.table, caption=f"{t.place}: {t.title}", label=t.label) for t in tables)
     return "\n\n".join([head, *parts]) + "\n"
-
-
-def _array(values: Sequence[Cell], kind: type) -> pa.Array:
-    if kind is str:
-        return arrow.strings(values)  # type: ignore[arg-type]
-    known = np.array([value is not None for value in values], dtype=np.bool_)
-    filled = [kind() if value is None else value for value in values]
-    return arrow.numbers(np.array(filled, dtype=_TYPES[kind]), known)
 
 
 _ESCAPES = {

@@ -31,7 +31,7 @@ _FIRST_DECISIONS = 1024
 _BUILT_IN = (Fifo, Easy, Conservative)
 
 
-def rule_of(dispatcher: Dispatcher) -> np.int64 | None:
+def rule_of(dispatcher: Dispatcher) -> np.int64 | np.int8 | None:
     """Return the rule by which the compiled loop does what a dispatcher does, None for none."""
     # What derives from a built-in dispatcher may decide differently.
     if isinstance(dispatcher, _BUILT_IN) and type(dispatcher) in _BUILT_IN:

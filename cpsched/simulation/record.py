@@ -11,7 +11,6 @@ import numpy as np
 
 from cpsched.base.types import MISSING
 from cpsched.cp import cpsat
-from cpsched.errors import RunError
 from cpsched.kernels import ledger
 from cpsched.model.decision import Start
 from cpsched.model.schedule import Leaving, Segments
@@ -80,10 +79,7 @@ class AllocationRecorder(Observer):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
-        rows = np.array(state["rows"])
-        if rows.dtype != np.int64 or rows.shape[1:] != self._rows.shape[1:]:
-            raise RunError("the state has recorded allocations of another kind")
-        self._rows = rows
+        self._rows = np.array(state["rows"])
         self._used = len(self._rows)
         self._left = [(a, b, k, d) for a, b, k, d in state["left"].tolist()]
 

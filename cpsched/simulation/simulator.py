@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from cpsched.base.spec import build
-from cpsched.base.types import MAX_TIME, MISSING, DependencyType, Status
+from cpsched.base.types import MISSING, DependencyType, Status
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
-from cpsched.errors import ConfigError, DispatchError, RunError, one_of, taking_up
+from cpsched.errors import ConfigError, DispatchError, one_of
 from cpsched.model import columns as c
 from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.schedule import JobOutcome, Leaving, Outages
@@ -660,36 +660,19 @@ class Simulator:
         }
 
     def restore(self, saved: Mapping[str, Any]) -> None:
-        """
-        Restore what :meth:`state` returned, in a simulator just built for the same run.
-
-        Raises
-        ------
-        RunError
-            If it is not a possible state of this run.
-        """
-        with taking_up("the simulation"):
-            self._restore(saved)
-
-    def _restore(self, saved: Mapping[str, Any]) -> None:
-        num, submitted = self._num_jobs, int(saved["next_submit"])
-        if len(saved["start_time"]) != num:
-            raise RunError(
-                f"the checkpoint is of {len(saved['start_time'])} jobs, this run has {num}"
-            )
-        if not 0 <= submitted <= num:
-            raise RunError(f"the checkpoint has {submitted} of {num} jobs submitted")
-        self.now, self._next_submit = int(saved["now"]), submitted
+        """Restore what :meth:`state` returned, in a simulator just built for the same run."""
+        self.now, self._next_submit = int(saved["now"]), int(saved["next_submit"])
         self._counter = int(saved["counter"])
         self._tick = None if saved["tick"] < 0 else int(saved["tick"])
         for name in ("start_time", "end_time", "outcome"):
             getattr(self, name)[:] = saved[name]
+        submitted = self._next_submit
         if submitted:
             store = self.machine.store
             self.arrivals.enter(store, 0, submitted)
             self.machine.set_classes(self.arrivals.eligible(store))
         self.cluster.restore(saved["cluster"])
-        self._heap = self._checked_events(saved["events"])
+        self._heap = [(int(a), int(b), int(k), int(d)) for a, b, k, d in saved["events"].tolist()]
         heapq.heapify(self._heap)
         self.work.restore(saved["work"])
         self._down.skip_to(self.now)
@@ -699,19 +682,3 @@ class Simulator:
         self._num_held = int((self.machine.store.columns[:submitted, c.STATE] == c.HELD).sum())
         for position, observer_state in saved.get("observers", {}).items():
             self.observers[int(position)].restore(observer_state)  # type: ignore[attr-defined]
-
-    def _checked_events(self, events: IntArray) -> list[tuple[int, int, int, int]]:
-        """Return saved events if they can be those to come."""
-        time, phase, job = events[:, 0], events[:, 1], events[:, 3]
-        running = np.flatnonzero(
-            self.machine.store.columns[: self._next_submit, c.STATE] == c.RUNNING
-        )
-        good = (
-            ((self.now <= time) & (time <= 2 * MAX_TIME)).all()
-            and ((phase >= _END) & (phase <= _ASK)).all()
-            and ((job >= 0) & (job < self._num_jobs)).all()
-            and np.array_equal(np.sort(job[phase == _END]), running)
-        )
-        if not good:
-            raise RunError("the checkpoint has events that do not fit its jobs")
-        return [(int(a), int(b), int(k), int(d)) for a, b, k, d in events.tolist()]

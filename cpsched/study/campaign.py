@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from cpsched.simulation.identity import versions_here
 from cpsched.study.executor import results
 from cpsched.study.folder import read_mark
 from cpsched.study.store import Failure, Store
@@ -16,11 +15,11 @@ from cpsched.study.worker import Place
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulate import Checkpoint
-    from cpsched.study.status import Watch
     from cpsched.study.study import Study
     from cpsched.study.task import Task
-    from cpsched.study.worker import Done
+    from cpsched.study.worker import Done, Watch
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,8 +51,12 @@ class Outcome:
 class Display(Protocol):
     """Shows the progress of a campaign."""
 
-    def begin(self, work: Path, runs: int, kept: int) -> None:
-        """Show the number of runs, in all and done; runs in progress write to ``work``."""
+    def begin(self, runs: int, kept: int) -> None:
+        """Show the number of runs, in all and done."""
+        ...
+
+    def watch(self, name: str, jobs: int, epoch: int | None) -> Sequence[Observer]:
+        """Return observers that show a run of this process."""
         ...
 
     def advance(self, name: str, error: str | None) -> None:
@@ -66,9 +69,8 @@ def carry_out(
     folder: str | Path,
     *,
     jobs: int = 1,
-    scheduler: str | None = None,
-    watch: Watch | None = None,
     display: Display | None = None,
+    watch: Watch | None = None,
     formats: Sequence[str] = (),
     again: bool = False,
     checkpoint: Checkpoint | None = None,
@@ -86,12 +88,10 @@ def carry_out(
         Of the study: a new one, or that of this or another study, whose runs are kept.
     jobs
         Processes of this machine; 1: this process alone.
-    scheduler
-        Address of a Dask scheduler, whose workers are used instead.
-    watch
-        Makes an observer for each run; called with something to ``update``, 0 and the epoch.
     display
-        Shows the campaign's progress.
+        Shows the campaign's progress, and with one process that of each run.
+    watch
+        Makes further observers of each run; other processes get it by name.
     formats
         Extra output formats for every run; runs without these files are repeated.
     again
@@ -104,13 +104,13 @@ def carry_out(
     Raises
     ------
     ConfigError
-        If a file of the study cannot be read, or the cluster cannot be reached.
+        If a file of the study cannot be read.
     RunError
         If the folder holds something else, or another process is using it.
     """
     tasks = tasks_of(study)
     store = Store(Path(folder).absolute())
-    with store.locked() as token:
+    with store.locked():
         found = store.finished(tasks)
         # A run made under another label keeps its folder.
         tasks = [replace(t, name=found[t.key].name) if t.key in found else t for t in tasks]
@@ -118,20 +118,12 @@ def carry_out(
         store.describe(study, tasks)
         missing = [task for task in tasks if task.key not in kept]
         if display is not None:
-            display.begin(store.work, len(tasks), len(kept))
+            display.begin(len(tasks), len(kept))
         failed = {}
         if missing:
-            place = Place(
-                folder=store.folder,
-                token=token,
-                parent=None,
-                versions=tuple(versions_here().items()),
-                formats=tuple(formats),
-                again=frozenset(found) - frozenset(kept),
-            )
-            ended = results(
-                missing, place, watch, jobs=jobs, scheduler=scheduler, checkpoint=checkpoint
-            )
+            place = Place(runs=store.runs, work=store.work, formats=tuple(formats))
+            shown = watch if display is None or jobs > 1 else _shown(display, watch)
+            ended = results(missing, place, shown, jobs=jobs, checkpoint=checkpoint)
             failed = {one.name: one for one in _failures(store, missing, ended, display)}
         outcome = Outcome(
             runs=len(tasks),
@@ -143,6 +135,16 @@ def carry_out(
         if finish is not None:
             finish(outcome)
         return outcome
+
+
+def _shown(display: Display, watch: Watch | None) -> Watch:
+    """Return a watch that also shows the runs."""
+
+    def both(name: str, jobs: int, epoch: int | None) -> list[Observer]:
+        own = () if watch is None else watch(name, jobs, epoch)
+        return [*own, *display.watch(name, jobs, epoch)]
+
+    return both
 
 
 def _has(run: Path, formats: Sequence[str]) -> bool:

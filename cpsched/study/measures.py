@@ -148,7 +148,6 @@ OF_SIZES = _statistics("wait", "s", "wait_by_size_s", _GROUP, header="* wait")
 TAIL = tuple(one for one in WAIT if one.column in ("wait_p99.9_s", "wait_max_s"))
 #: Area-weighted response.
 AREA = "response_by_area_s"
-_OVERTAKEN = _statistics("overtaken", "jobs", "overtaken_by_jobs")
 _QUEUE = _statistics("queue", "jobs", "queue_jobs", known=("mean", "median", "p95", "p99", "max"))
 _USERS = (
     *_statistics("user_wait", "s", "wait_by_user_s", known=("mean", "median", "p95"),
@@ -166,15 +165,13 @@ _USE = (
            better=Better.HIGHER),
     _share("loss_of_capacity_*", "loss_of_capacity", _ANY, header="* lost", better=Better.LOWER),
     _share("node_utilization", "node_utilization", header="node use", better=Better.HIGHER),
-    _share("theoretical_utilization", "theoretical_utilization", header="theoretical use",
-           better=Better.HIGHER, optional=False),
 )  # fmt: skip
 _RATES = (
     Measure("makespan_s", ("makespan_s",), "makespan", "h", 1 / 3600, 1, Better.LOWER),
     Measure("throughput_jobs_per_hour", ("throughput_jobs_per_hour",), "throughput", "jobs/h",
             better=Better.HIGHER),
-    _share("share_that_never_waited", "excluded_in_plots", "wait = 0", "share",
-           header="never waited", better=Better.HIGHER, optional=False),
+    _share("share_that_never_waited", "never_waited", header="never waited", better=Better.HIGHER,
+           optional=False),
 )  # fmt: skip
 _PLACEMENT = tuple(
     Measure(f"{name}_{one}", ("placement", name, one), f"{name.replace('_', ' ')}{said}",
@@ -183,13 +180,12 @@ _PLACEMENT = tuple(
                  "lowest_common_switch", "groups_touched", "distance_hops")
     for one, said in (("mean", ""), ("std", ", deviation"))
 )  # fmt: skip
-#: Shares of jobs, of their time and of their node time; that of time stands in no table for people.
+#: Shares of jobs and of their node time.
 _PLACES = tuple(
     _share(f"{name}_{of}", "placement", name, of, header=f"{name}{said}")
     for name in ("contiguous", "compact")
-    for of, said in (("jobs", ""), ("job_time", ""), ("node_time", ", node time"))
+    for of, said in (("jobs", ""), ("node_time", ", node time"))
 )
-_LEVELS = Measure("switch_level_*_*", ("placement", "by_switch_level", _ANY, _ANY))
 #: What was lost to jobs that were stopped before their end.
 _LOST = (
     Measure("starts_cut_short", ("restarts", "starts_cut_short"), "starts cut short"),
@@ -200,17 +196,16 @@ _LOST = (
 #: The tables of all jobs for people, by their titles; each has the tail of the waits, too.
 OF_ALL = {
     **OF_JOBS,
-    "overtaken by jobs": _OVERTAKEN,
     "queue size at every second": _QUEUE,
     "mean wait of users": (*_USERS, _FAIRNESS),
     "the machine": (*_USE, *_RATES),
     "work lost": (Measure("killed", (), "killed", "jobs"), *_LOST),
-    "placement of jobs": (*_PLACEMENT, *(one for one in _PLACES if "job_time" not in one.column)),
+    "placement of jobs": (*_PLACEMENT, *_PLACES),
 }
 _EVERY = (
     *(one for some in OF_JOBS.values() for one in some),
-    *(Measure(AREA, (AREA,)), *_USERS, *_OVERTAKEN, _FAIRNESS, *_QUEUE, *_USE),
-    *(*_PLACEMENT, *_PLACES, _LEVELS, *_RATES, *_LOST),
+    *(Measure(AREA, (AREA,)), *_USERS, _FAIRNESS, *_QUEUE, *_USE),
+    *(*_PLACEMENT, *_PLACES, *_RATES, *_LOST),
 )
 
 

@@ -54,14 +54,6 @@ class PolicyFiles(ABC):
         """Return in sentences what a dispatcher's policy does not know about a log."""
         return []
 
-    def overridden(self, specification: str) -> list[str]:  # noqa: ARG002
-        """Return in sentences what in a dispatcher's policy does not apply."""
-        return []
-
-    def refused(self, key: str, reason: str) -> str:  # noqa: ARG002
-        """Return why the dispatcher has no such option; better where it is set instead."""
-        return reason
-
 
 def kind_of(specification: str) -> PolicyFiles | None:
     """Return the kind of policies that a dispatcher follows; None if it follows none."""

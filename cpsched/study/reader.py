@@ -248,9 +248,8 @@ def contradictions(run: SavedRun) -> list[str]:
     summary = summarize(schedule)
     found.extend(
         f"metrics.json: {key} does not follow from the schedule"
-        # An older run lacks what was not measured then; later removals show in the hash.
-        for key in run.summary
-        if summary.get(key) != run.summary[key]
+        for key in summary
+        if summary[key] != run.summary.get(key)
     )
     if run.about.get("counts") != summary["counts"]:
         found.append("run.json: counts do not follow from the schedule")

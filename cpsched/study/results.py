@@ -12,15 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from cpsched.base.arrow import integers, plain, read_file
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
-from cpsched.metrics.nominal import Nominal, nominal_of
 from cpsched.metrics.predictions import knows_runtimes
-from cpsched.metrics.steps import StepFunction
-from cpsched.study.allocators import allocator_of
 from cpsched.study.folder import MARK, find_runs
 from cpsched.study.measures import AREA, MEASURED, figures_of, figures_of_group, waits_of_size
 from cpsched.study.paired import WeekSums, week_of
@@ -37,8 +33,8 @@ if TYPE_CHECKING:
 _integers = partial(integers, none=-1)
 #: Labels of a run's place in a study.
 LABELS = ("workload", "system", "dispatcher", "predictor")
-#: What :func:`~cpsched.metrics.nominal.nominal_of` needs of each job.
-_OF_JOBS = ("start", "end", "units", "runtime", "requested_time")
+#: Of ``jobs.parquet``.
+_TIMES = ("submit", "start", "end", "nominal_runtime", "cores")
 COUNTS = (
     *("in_log", "set_aside", "rejected", "simulated"),
     *("completed", "timeout", "killed", "cancelled", "not_ended"),
@@ -285,13 +281,10 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
         about, summary = _json(run / MARK), _json(run / "metrics.json")
         if about.get("format") != RUN_FORMAT:
             raise ValueError(f"format {about.get('format')!r}, this cpsched reads {RUN_FORMAT}")
-        weeks = _weeks(run, summary.get("steady_window_s"))
-        spec = str(about["dispatcher"])
         return RunResult(
             path=run,
-            dispatcher_spec=spec,
-            # Older runs do not say it; then it is today's default.
-            allocator=about["allocator"] if "allocator" in about else allocator_of(spec),
+            dispatcher_spec=str(about["dispatcher"]),
+            allocator=about["allocator"],
             knows_runtimes=knows_runtimes(about),
             not_a_forecast=about.get("not_a_forecast"),
             **{label: str(place[label]) for label in LABELS},
@@ -299,17 +292,15 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
             deterministic=bool(about["deterministic"]),
             counts=_counts(summary),
             groups={
-                "all": _of_all(run, summary, weeks),
+                "all": figures_of(summary),
                 **{
                     name: figures_of_group(summary, name)
                     for name in MEASURED
                     if name in summary["wait_s"]
                 },
             },
-            sizes={
-                name: waits_of_size(summary, name) for name in summary.get("wait_by_size_s") or {}
-            },
-            weeks=weeks,
+            sizes={name: waits_of_size(summary, name) for name in summary["wait_by_size_s"]},
+            weeks=_weeks(run, summary["steady_window_s"]),
             timing=_json(run / "timing.json"),
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
@@ -323,41 +314,17 @@ def _damaged(run: Path, error: Exception) -> str:
 
 
 def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
-    # Older runs have no killed jobs.
-    counts = {"killed": 0, **summary["counts"]}
+    counts = summary["counts"]
     aside = sum(counts["set_aside"].values())
     return {key: aside if key == "set_aside" else int(counts[key]) for key in COUNTS}
 
 
-def _of_all(
-    run: Path, summary: Mapping[str, Any], weeks: Mapping[tuple[str, str], WeekSums]
-) -> dict[str, Figure]:
-    """Return the figures of all jobs, with two that ``metrics.json`` does not have."""
-    found = figures_of(summary)
-    found["queue_p99_jobs"] = _queue_p99(run / "queue.parquet", summary["window_s"])
-    if AREA not in summary:
-        found[AREA] = weeks[AREA, "all"].mean
-    return found
-
-
-def _queue_p99(path: Path, window: list[int] | None) -> Figure:
-    """Return the queue size not exceeded for 99 % of the seconds of the window."""
-    if window is None:
-        return None
-    table = read_file(path, ["time", "waiting"])
-    queue = StepFunction(_integers(table, "time"), _integers(table, "waiting"))
-    return queue.distribution(*window).quantile(0.99)
-
-
 def _weeks(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], WeekSums]:
     """Return each measure of the jobs that ended, added up by week, for each group of jobs."""
-    table = read_file(
-        run / "jobs.parquet", ["submit", "outcome", *_OF_JOBS], read_dictionary=["outcome"]
-    )
+    table = read_file(run / "jobs.parquet", ["outcome", *_TIMES], read_dictionary=["outcome"])
     week, num_weeks = week_of(_integers(table, "submit"))
     done = _ended(table)
-    submit, start, end = (_integers(table, name)[done] for name in ("submit", "start", "end"))
-    runtime, width = (values[done] for values in _nominal(run, table))
+    submit, start, end, runtime, width = (_integers(table, name)[done] for name in _TIMES)
     wait, response = job_metrics.wait(submit, start), job_metrics.turnaround(submit, end)
     values = {
         "wait_mean_s": wait,
@@ -376,17 +343,6 @@ def _weeks(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Wee
     }
     found[AREA, "all"] = WeekSums.of(week[done], response, num_weeks, weight=width * runtime)
     return found
-
-
-def _nominal(run: Path, jobs: pa.Table) -> Nominal:
-    """Return the lengths and widths of the jobs of a run folder."""
-    path, settings = run / "allocations.parquet", _json(run / MARK)["settings"]
-    cores = next(name for name in pq.read_schema(path).names if name.startswith("amount."))
-    names = {"job": "job", "from": "from", "count": "count", "units": "units", "cores": cores}
-    table = read_file(path, [*names.values()])
-    held = {name: _integers(table, column) for name, column in names.items()}
-    of_jobs = {name: _integers(jobs, name) for name in _OF_JOBS}
-    return nominal_of(of_jobs, held, kills=settings["overrun"] == "kill")
 
 
 def _ended(table: pa.Table) -> IntArray:

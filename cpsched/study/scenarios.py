@@ -212,9 +212,7 @@ def _check_option(spec: Spec, key: str, value: str, text: str) -> None:
         canonical("dispatchers", str(Spec(spec.name, ((key, value),))))
     except ConfigError as error:
         reason = str(error).partition(f" {key}: ")[2] or str(error)
-        kind = kind_of(str(spec))
-        told = reason if kind is None else kind.refused(key, reason)
-        raise ConfigError(told, where=f"set {text}") from None
+        raise ConfigError(reason, where=f"set {text}") from None
 
 
 def _written(policy: str, scenario: Scenario, folder: Path) -> Path:

@@ -87,9 +87,9 @@ class Store:
             raise RunError(f"{folder} cannot be made: {error.strerror or error}") from error
 
     @contextmanager
-    def locked(self) -> Iterator[str]:
+    def locked(self) -> Iterator[None]:
         """
-        Lock the folder, remove what a killed campaign left, and give a new token.
+        Lock the folder, and remove what a killed campaign left.
 
         The lock ends with the process, however that ends.
 
@@ -104,16 +104,13 @@ class Store:
             lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
         except OSError as error:
             raise RunError(f"{path} cannot be opened: {error.strerror or error}") from error
-        token = uuid4().hex
         try:
             # Without a lock, the files there may belong to another process.
             clear = self._clear if self._flocked(lock) else lambda: None
             clear()
-            (self.work / token).mkdir()
             try:
-                yield token
+                yield
             finally:
-                (self.work / token).rmdir()
                 clear()
         finally:
             os.close(lock)

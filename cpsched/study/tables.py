@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
 from cpsched.metrics.leading import on_front
-from cpsched.study.comparisons import COLUMNS, NAMES, Difference, comparisons, is_lower
+from cpsched.study.comparisons import COLUMNS, Difference, comparisons, is_lower
 from cpsched.study.gains import gains
 from cpsched.study.measures import AREA
-from cpsched.study.results import COUNTS, LABELS, Results, collect, mean
+from cpsched.study.results import Results, collect, mean
 from cpsched.study.study import Baseline
 
 if TYPE_CHECKING:
@@ -22,14 +22,6 @@ if TYPE_CHECKING:
     from cpsched.metrics.leading import Headline
     from cpsched.study.results import RunKey, RunResult
 
-#: The type of each column; all others are floats.
-_KINDS: dict[str, type] = {
-    **dict.fromkeys((*NAMES, "folder", "size", "verdict", "kind", "group"), str),
-    **dict.fromkeys((*COUNTS, "jobs", "seed", "repetitions", "pairs", "weeks"), int),
-    **dict.fromkeys(("deterministic", "knows_runtimes", "on_front"), bool),
-}
-#: Of a table that has no rows where all runs are of before there were sizes.
-_SIZE_COLUMNS = (*LABELS, "allocator", "size")
 #: A cell; None where nothing was measured.
 Cell = str | int | float | bool | None
 
@@ -37,32 +29,20 @@ Cell = str | int | float | bool | None
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
     """
-    A table for programs: columns by name, all of the same length, each of one type.
-
-    ``kinds`` has the type of each column: ``str``, ``int``, ``float`` or ``bool``.
+    A table for programs: columns by name, all of the same length.
     """
 
     columns: Mapping[str, tuple[Cell, ...]]
-    kinds: Mapping[str, type]
 
     @classmethod
     def of(cls, rows: Sequence[Mapping[str, Cell]], least: Iterable[str] = ()) -> Rows:
         """
         Build a table of rows; values missing in a row are None.
 
-        Counts of which some are means are floats. ``least`` are columns that exist even without
-        rows.
+        ``least`` are columns that exist even without rows.
         """
-        names = list(dict.fromkeys([*least, *(name for row in rows for name in row)]))
-        columns, kinds = {}, {}
-        for name in names:
-            values = [row.get(name) for row in rows]
-            kind = _KINDS.get(name, float)
-            if kind is int and any(isinstance(value, float) for value in values):
-                kind = float
-            kinds[name] = kind
-            columns[name] = tuple(None if value is None else kind(value) for value in values)
-        return cls(columns, kinds)
+        names = dict.fromkeys([*least, *(name for row in rows for name in row)])
+        return cls({name: tuple(row.get(name) for row in rows) for name in names})
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -157,7 +137,7 @@ def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> T
         runs=Rows.of([_run_row(run) for run in runs]),
         summary=Rows.of(summary),
         classes=Rows.of(_group_rows(repeated, "class", "groups")),
-        sizes=Rows.of(_group_rows(repeated, "size", "sizes"), least=_SIZE_COLUMNS),
+        sizes=Rows.of(_group_rows(repeated, "size", "sizes")),
         differences=Rows.of(comparisons(repeated, results.baseline), least=COLUMNS),
         gains=Rows.of(by_group),
         timing=Rows.of([{**_names(run), "seed": run.seed, **run.timing} for run in runs]),

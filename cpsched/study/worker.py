@@ -5,30 +5,28 @@ from __future__ import annotations
 import os
 import shutil
 import threading
+import time
 import traceback
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 from uuid import uuid4
 
 from cpsched.base import registry
-from cpsched.errors import ConfigError
-from cpsched.simulation.identity import versions_here
+from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import simulate
-from cpsched.study.folder import MARK, put_in_place
+from cpsched.study.folder import put_in_place
 from cpsched.study.sources import prepare
-from cpsched.study.status import StatusFile, die_with
 from cpsched.study.writer import save_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
     from pathlib import Path
 
     from cpsched.simulation.simulate import Checkpoint, Run
-    from cpsched.study.status import Watch
     from cpsched.study.task import Task
 
-#: Runs of one process take turns: threads would only wait for each other.
-_TURN = threading.Lock()
+#: Makes the observers of a run: of its name, its number of jobs, and the Unix time of second 0.
+Watch: TypeAlias = Callable[[str, int, int | None], Sequence[Observer]]
 _guarded: set[int] = set()
 
 
@@ -39,36 +37,18 @@ class Place:
 
     Attributes
     ----------
-    folder
-        The campaign's, as seen by the process that began it.
-    token
-        Name of a folder in its ``.work``: a machine that has it shares the storage.
+    runs, work
+        Folders of the finished runs, and of what is under way.
     parent
         Process whose end stops its workers, or None if it did not start them.
-    versions
-        Of the libraries there, and of the source.
     formats
         Extra output formats of a run.
-    again
-        Keys of the runs to repeat although they exist.
     """
 
-    folder: Path
-    token: str
-    parent: int | None
-    versions: tuple[tuple[str, str], ...]
+    runs: Path
+    work: Path
+    parent: int | None = None
     formats: tuple[str, ...] = ()
-    again: frozenset[str] = frozenset()
-
-    @property
-    def runs(self) -> Path:
-        """Folder of the finished runs."""
-        return self.folder / "runs"
-
-    @property
-    def work(self) -> Path:
-        """Folder of what is under way."""
-        return self.folder / ".work"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,39 +83,39 @@ def work_on(
     """
     if place.parent is not None and place.parent not in _guarded:
         _guarded.add(place.parent)
-        threading.Thread(target=die_with, args=(place.parent,), daemon=True).start()
-    with _TURN:
-        try:
-            _carried_out(task, place, watch, checkpoint)
-            return Done(name=task.name)
-        except Exception as error:
-            # Whatever a dispatcher, a predictor or a library raises, the other runs continue.
-            reason = " ".join(str(error).split()) or type(error).__name__
-            return Done(name=task.name, error=reason, trace=traceback.format_exc())
+        threading.Thread(target=_die_with, args=(place.parent,), daemon=True).start()
+    try:
+        _carried_out(task, place, watch, checkpoint)
+        return Done(name=task.name)
+    except Exception as error:
+        # Whatever a dispatcher, a predictor or a library raises, the other runs continue.
+        reason = " ".join(str(error).split()) or type(error).__name__
+        return Done(name=task.name, error=reason, trace=traceback.format_exc())
+
+
+def _die_with(parent: int) -> None:
+    """End this process soon after its parent ends, since no one would take its results."""
+    while os.getppid() == parent:
+        time.sleep(0.5)
+    os._exit(1)
 
 
 def _carried_out(
     task: Task, place: Place, watch: Watch | None, checkpoint: Checkpoint | None
 ) -> None:
     """Simulate, and put the run in its place."""
-    _check_versions(place)
-    if task.key not in place.again and (place.runs / task.name / MARK).is_file():
-        # Another worker, assumed lost, has finished it after all.
-        return
-    # No other process writes here, not even a worker assumed lost with the same run.
+    # The name says which runs were under way when a process was killed.
     folder = place.work / f"{task.key}-{uuid4().hex}"
     folder.mkdir()
     try:
-        status = StatusFile(folder, task.name)
-        status.begin(0)
         fitted = prepare(task.made_of)
-        status.begin(len(fitted.workload) - len(fitted.rejected))
+        jobs = len(fitted.workload) - len(fitted.rejected)
         run = simulate(
             fitted,
             dispatcher=task.dispatcher,
             predictor=task.predictor,
             settings=task.settings,
-            observers=() if watch is None else watch(status, 0, fitted.workload.epoch),
+            observers=() if watch is None else watch(task.name, jobs, fitted.workload.epoch),
             checkpoint=checkpoint,
         )
         writers = [_writer(name, task) for name in place.formats]
@@ -152,15 +132,3 @@ def _writer(name: str, task: Task) -> Callable[[Run, Path], object]:
     """Return what writes a run's files of a format, named like its log."""
     write, log = registry.load("formats", name), task.made_of.source.name
     return lambda run, folder: write(run, folder, log.removesuffix(".gz"))
-
-
-def _check_versions(place: Place) -> None:
-    """Refuse to work with other libraries: the run would not match its name."""
-    here = versions_here()
-    for library, version in place.versions:
-        if here.get(library) != version:
-            raise ConfigError(
-                f"this worker has {library} {here.get(library, 'not at all')}, the campaign"
-                f" {version}; install the same on both",
-                where=f"worker {os.uname().nodename}",
-            )

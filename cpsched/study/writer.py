@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 #: When nodes were down; only if some were.
 OUTAGES = "outages.parquet"
 #: Of the layout of run folders; a reader refuses others.
-FORMAT = 2
+FORMAT = 3
 
 
 def save_run(

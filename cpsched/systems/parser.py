@@ -192,7 +192,7 @@ def read_topology(section: Section, node_names: Sequence[str]) -> tuple[IntArray
     num_nodes = len(node_names)
     order = np.arange(num_nodes, dtype=np.int64)
     files = registry.names("topology_files")
-    kinds = {**_KINDS, **{name: (f"{name}_topology",) for name in files}}
+    kinds = {**_KINDS, **dict.fromkeys(files, ())}
     named = [key for key in kinds if key in section]
     section.expect(*kinds, *(key for more in kinds.values() for key in more))
     if len(named) > 1:
@@ -205,13 +205,8 @@ def read_topology(section: Section, node_names: Sequence[str]) -> tuple[IntArray
     if main is None:
         return order, Topology(num_nodes)
     if main in files:
-        key = f"{main}_topology"
-        name = section.text(key) if key in section else None
         kind = registry.load("topology_files", main)
-        file = section.beside(main)
-        if name is not None and not kind.has_names(file):
-            raise section.error(key, f"{file.name} has one topology; only YAML names")
-        return kind.read(file, node_names, name)  # type: ignore[no-any-return]
+        return kind.read(section.beside(main), node_names)  # type: ignore[no-any-return]
     arguments = _arguments(section, main)
     try:
         return order, Topology(num_nodes, **arguments)

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cpsched.api.errors import check_least
 from cpsched_papers.auction.auctioneer import Auctioneer
 from cpsched_papers.auction.lines import machine_lines
 from cpsched_papers.auction.preference import (
@@ -30,26 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(kw_only=True, eq=False)
 class LineAuctioneer(Auctioneer):
-    """
-    An auction whose bids prefer contiguous nodes, next to the ends of what is free.
-
-    Parameters
-    ----------
-    nodesets
-        How many neighbouring nodesets a bid of class C uses at most; ``none``: any number.
-    """
+    """An auction whose bids prefer contiguous nodes, next to the ends of what is free."""
 
     #: Constants of the preference values.
     table: ClassVar[FloatArray]
     #: As for :func:`~cpsched_papers.auction.spots.line_spots`.
     fragments: ClassVar[bool]
-
-    nodesets: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check the options."""
-        super().__post_init__()
-        check_least("nodesets", self.nodesets, 1, "none")
 
     def weights(self, view: View, bids: Sequence[Bid], priorities: Sequence[int]) -> list[int]:
         """Return ``P_j + alpha F_i`` of each bid."""
@@ -72,9 +57,7 @@ class LineAuctioneer(Auctioneer):
 
     def spots(self, offer: Offer) -> Spots:
         """Return the candidates of an offer."""
-        return line_spots(
-            offer, fragments=self.fragments, nodesets=self.nodesets, most=self.bids_per_job
-        )
+        return line_spots(offer, fragments=self.fragments, most=self.bids_per_job)
 
 
 @dataclass(kw_only=True, eq=False)

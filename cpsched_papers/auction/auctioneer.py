@@ -41,7 +41,7 @@ class Auctioneer(WindowDispatcher):
 
     Parameters
     ----------
-    priority, interval, limit, wall
+    priority, interval, limit
         As for :class:`~cpsched_papers.window.WindowDispatcher`.
     window
         How many jobs may bid, first by priority of those that may fit now.
@@ -166,7 +166,11 @@ class Auctioneer(WindowDispatcher):
         solved = cpsat.solve(program.model, program.variables, self.limits)
         found = program.winners(solved.values) if solved.has_solution else []
         winners = [bid for bid, _ in found]
-        numbers = numbers_of(auction, program, solved, known, winners)
+        numbers = {
+            **stats.of_solve(solved, auction.num_jobs),
+            stats.MODEL_VARIABLES: program.size[0],
+            stats.MODEL_CONSTRAINTS: program.size[1],
+        }
         if auction.value(winners) < auction.value(known):
             return self._started(view, auction, _as_bid(auction, known), numbers)
         if solved.status is not cpsat.Status.OPTIMAL and not self.opens_units:
@@ -183,7 +187,6 @@ class Auctioneer(WindowDispatcher):
             stats.SOLVER_CALLS: 0 if numbers else 1,
             stats.SEARCHED: 1,
             stats.MODELLED_JOBS: 0 if numbers else auction.num_jobs,
-            **_gain(auction.value(known), auction.value(winners)),
             **spent,
         }
         total = {name: numbers.get(name, 0) + value for name, value in more.items()}
@@ -218,11 +221,6 @@ def _as_bid(auction: Auction, winners: Sequence[int]) -> list[tuple[int, IntArra
     return [(bid, auction.bids[bid].units) for bid in winners]
 
 
-def _gain(before: int, after: int) -> dict[str, float]:
-    gain = (after - before) / before if before > 0 else 0.0
-    return {stats.IMPROVED: int(after > before), stats.GAIN: gain}
-
-
 def _is_small(auction: Auction) -> bool:
     """Return whether the program of all bids is likely to be solved within the limit."""
     if len(auction.bids) > EXACT_BIDS:
@@ -232,26 +230,3 @@ def _is_small(auction: Auction) -> bool:
     # Bids of many nodes each have most of them in common; what counts is the constraints.
     places = places_of(auction, auction.amount, auction.amount)
     return sum(len(place.bids) for place in places) <= EXACT_NODES
-
-
-def numbers_of(
-    auction: Auction,
-    program: Program,
-    solved: cpsat.Solved,
-    known: Sequence[int],
-    winners: Sequence[int],
-) -> dict[str, float]:
-    """Return the statistics of a solve; ``known`` is the selection found without it."""
-    optimal = solved.status is cpsat.Status.OPTIMAL
-    # The solver's objective is a float, which is inexact above 2^53.
-    before = auction.value(known)
-    value = max(before, auction.value(winners))
-    # Without a proof, the solver may have no bound.
-    bound = max(min(-solved.bound, auction.most), value)
-    return {
-        **stats.of_solve(solved, auction.num_jobs),
-        **_gain(before, value),
-        stats.BOUND_GAP: 0.0 if optimal or bound <= 0 else float((bound - value) / bound),
-        stats.MODEL_VARIABLES: program.size[0],
-        stats.MODEL_CONSTRAINTS: program.size[1],
-    }

@@ -26,7 +26,7 @@ _MOST_UNIONS = 2
 _MOST_SWITCHES = 4
 
 
-def line_spots(offer: Offer, *, fragments: bool, most: int, nodesets: int | None = None) -> Spots:
+def line_spots(offer: Offer, *, fragments: bool, most: int) -> Spots:
     """
     Return the candidates of an offer on a line of nodes, by class.
 
@@ -39,11 +39,8 @@ def line_spots(offer: Offer, *, fragments: bool, most: int, nodesets: int | None
         Whether such a job also bids for the nodes with the least room, wherever they are (8.3).
     most
         Candidates of classes A and C, each.
-    nodesets
-        How many neighbouring nodesets a window or union may take; None: any number.
     """
     line, ask = offer.line, offer.ask
-    across = len(line.begins) if nodesets is None else nodesets
     begin, end = offer.forward(line.begins)
     begins, ends = offer.backward(line.ends)
     begin, end = np.concatenate([begin, begins]), np.concatenate([end, ends])
@@ -60,9 +57,8 @@ def line_spots(offer: Offer, *, fragments: bool, most: int, nodesets: int | None
     if not ask.contiguous:
         if ask.job_type == 1:
             joined += fragments_of(offer) if fragments else []
-            joined += unions_of(offer, nodesets)
-        crosses = ~within & (line.run[end - 1] - line.run[begin] < across)
-        begin, end = begin[crosses], end[crosses]
+            joined += unions_of(offer)
+        begin, end = begin[~within], end[~within]
         fewest = np.lexsort((end - begin, line.run[end - 1] - line.run[begin]))
         joined += _unique(begin[fewest], end[fewest], most)
     inside = np.stack([start[inner], stop[inner]], axis=1)
@@ -75,20 +71,19 @@ def _unique(begin: IntArray, end: IntArray, most: int) -> list[Spot]:
     return [slice(low, high) for low, high in pairs]
 
 
-def unions_of(offer: Offer, nodesets: int | None = None) -> list[Spot]:
+def unions_of(offer: Offer) -> list[Spot]:
     """
     Return all nodes of nodesets that hold a job, the fewest nodes first: of one, and of several.
 
-    Never of more neighbouring nodesets than the job needs, and at most of ``nodesets``.
+    Never of more neighbouring nodesets than the job needs.
     """
     line, ask = offer.line, offer.ask
     held = line.before[line.ends]
-    across = len(held) if nodesets is None else nodesets
     found: list[Spot] = []
     for count in (1, 2):
         last = np.searchsorted(held, line.before[line.begins] + ask.units)
         last = np.maximum(last, np.arange(count - 1, len(held) + count - 1))
-        known = (last < len(held)) & (last - np.arange(len(held)) < across)
+        known = last < len(held)
         begin, last = line.begins[known], last[known]
         end = line.ends[last]
         good = (end - begin >= offer.nodes_min) & (end - begin <= offer.nodes_max)

@@ -10,9 +10,9 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
-from cpsched.api.dispatchers import Profile
 from cpsched.api.model import MAX_AMOUNT, MAX_TIME, parts_per_second
 from cpsched_papers.dn_dbes.messages import RESIZED, STARTED, JobReservation, JobStatus
+from cpsched_papers.profile import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

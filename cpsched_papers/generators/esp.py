@@ -22,13 +22,13 @@ from cpsched.api.generators import (
     LARGEST_SEED,
     check_number,
     check_whole,
-    gaussian_arrivals,
     header,
     option,
     streams,
 )
 from cpsched.api.logs import Workload
 from cpsched.api.model import Status
+from cpsched_papers.generators.gaussian import gaussian_arrivals
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,11 +8,12 @@ Campaigns start evenly on the working clock and submit their jobs in bursts.
 
 from __future__ import annotations
 
+from statistics import NormalDist
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from cpsched.api.generators import log_normal, persistent_normals, stratified
+from cpsched.api.generators import log_normal, stratified
 from cpsched_papers.generators import eurora_tables as known
 
 if TYPE_CHECKING:
@@ -190,3 +191,22 @@ def _within_bursts(
     position = np.cumsum(gaps)
     begins = np.flatnonzero(first)
     return np.asarray(position - position[begins][np.cumsum(first) - 1])
+
+
+def persistent_normals(rng: np.random.Generator, count: int, *, persistence: float) -> FloatArray:
+    """
+    Return a standard normal series with memory, its values the exact quantiles.
+
+    A first-order autoregression gives the order, the normal quantiles at ``(k + 1/2) / count``
+    the values: two seeds differ in when the extremes come, not in how extreme they are.
+    """
+    noise = rng.standard_normal(count)
+    series = np.empty(count)
+    level = 0.0
+    for step in range(count):
+        level = persistence * level + np.sqrt(1 - persistence**2) * noise[step]
+        series[step] = level
+    quantiles = np.array([NormalDist().inv_cdf((k + 0.5) / count) for k in range(count)])
+    values = np.empty(count)
+    values[np.argsort(series, kind="stable")] = quantiles
+    return values

@@ -155,7 +155,6 @@ class Matcher:
         self.numbers[stats.MODEL_CONSTRAINTS] += constraints
         self.numbers[stats.NO_SOLUTION] += int(not solved.has_solution)
         self.numbers[stats.DETERMINISTIC_TIME] += solved.deterministic
-        self.numbers[stats.WALL_LIMIT_HITS] += int(solved.wall_limit_hit)
 
 
 def density_order(problem: Problem) -> IntArray:

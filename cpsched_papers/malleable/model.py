@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.api.dispatchers import Profile
 from cpsched.api.model import MAX_TIME
 from cpsched.api.solver import cpsat
+from cpsched_papers.profile import Profile
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -47,8 +47,6 @@ class CpMalleable(Wrapper):
         Seconds of waiting after which the end of a job counts twice as much, and so on.
     limit
         Deterministic time of a solve.
-    wall
-        Safety limit in seconds of wall time; a run that reaches it may not be repeatable.
     """
 
     name = "cp-malleable"
@@ -64,7 +62,6 @@ class CpMalleable(Wrapper):
         running: int = 30,
         patience: int = 86400,
         limit: float = 0.0005,
-        wall: float | None = None,
     ) -> None:
         super().__init__(dispatcher)
         if self.inner.allocator is None:
@@ -72,7 +69,7 @@ class CpMalleable(Wrapper):
         for key, value in (("window", window), ("running", running), ("patience", patience)):
             check_least(key, value, 1)
         self._window, self._running, self._patience = window, running, patience
-        self._limits = cpsat.Limits(deterministic=limit, wall=wall, presolve=False)
+        self._limits = cpsat.Limits(deterministic=limit, presolve=False)
         self.acts_when_idle = True
         #: The second of the last plan: running jobs change only once in it.
         self._planned = -1

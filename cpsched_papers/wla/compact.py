@@ -24,9 +24,6 @@ if TYPE_CHECKING:
 
     from cpsched.api.model import Action, BoolArray, Decision, IntArray, System, View
 
-#: Statistics: jobs that were put on a run of nodes, and that stayed where they were.
-MOVED, STAYED = "moved_jobs", "jobs_not_moved"
-
 
 class Compact(Wrapper):
     """
@@ -75,8 +72,7 @@ class Compact(Wrapper):
             moved.get(action.handle, action) if isinstance(action, Start) else action
             for action in decision.actions
         ]
-        numbers = {MOVED: len(moved), STAYED: len(starts) - len(moved)}
-        return decision._replace(actions=actions, stats={**decision.stats, **numbers})
+        return decision._replace(actions=actions)
 
     def _moved(self, view: View, starts: Sequence[Start], decision: Decision) -> dict[int, Start]:
         """Return the starts on runs of nodes, by handle."""
@@ -153,7 +149,9 @@ class Compact(Wrapper):
                 nodes = start.allocation.node
                 size[job, self._machine.sort[nodes[0]]] = len(nodes)
             ends = view.now + planned[[rows[start.handle] for start in window], c.RUNTIME_ESTIMATE]
-            found = problem_of(self._machine.available(taken, reserved), size, ends)
+            slots = self._machine.available(taken, reserved)
+            in_time = ends[:, None] <= slots.until
+            found = problem_of(slots, size[:, slots.sort] * in_time)
             answer, _ = self.solver.solve(found.problem)
             moved = {}
             for job, first, num in found.places(answer, tight=True):

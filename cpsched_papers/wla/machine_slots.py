@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -126,7 +125,7 @@ class MachineSlots:
         self.num_sorts = len(first)
         self._store = None
 
-    def available(self, taken: BoolArray | None, reserved: IntArray | None) -> Slots:
+    def available(self, taken: BoolArray | None = None, reserved: IntArray | None = None) -> Slots:
         """
         Return the slots there are beside some nodes, each of one sort and reserved alike.
 
@@ -250,7 +249,7 @@ class WindowProblem(NamedTuple):
         return found
 
 
-def problem_of(slots: Slots, size: IntArray, ends: IntArray) -> WindowProblem:
+def problem_of(slots: Slots, weight: IntArray) -> WindowProblem:
     """
     Return the problem of some jobs and the slots.
 
@@ -260,14 +259,10 @@ def problem_of(slots: Slots, size: IntArray, ends: IntArray) -> WindowProblem:
 
     Parameters
     ----------
-    size
-        Nodes that each job needs of each sort of nodes, 0 where it cannot be; shape
-        ``(n, number of sorts)``.
-    ends
-        When each job is expected to end, shape ``(n,)``.
+    weight
+        Nodes that each job needs in each slot, 0 where it cannot be; shape ``(n, m)``.
     """
     room = slots.end - slots.first
-    weight = size[:, slots.sort] * (ends[:, None] <= slots.until)
     fits = (weight > 0) & (weight <= room)
     jobs = np.flatnonzero(fits.any(axis=1))
     which = np.flatnonzero(fits.any(axis=0))
@@ -281,55 +276,3 @@ def problem_of(slots: Slots, size: IntArray, ends: IntArray) -> WindowProblem:
         which = np.sort(which[by_room[rank < len(jobs)]])
     problem = Knapsack(weight=weight[:, which].tolist(), capacity=room[which].tolist())
     return WindowProblem(problem, jobs.tolist(), slots, which)
-
-
-class Run(NamedTuple):
-    """Nodes ``[first, end)``, from a second on."""
-
-    start: int
-    first: int
-    end: int
-
-
-def busy_until(view: View) -> IntArray:
-    """Return when each node is expected to be wholly free, ``MAX_TIME`` for those that are down."""
-    # Who holds a node without being shown may give it back at any time, but does not now.
-    held = (view.free != view.system.capacity).any(axis=1)
-    until = np.where(view.node_up, view.now + held, MAX_TIME)
-    running = view.running
-    jobs = running.store.columns[running.rows]
-    # In order of expected end, so that the last one on a node counts.
-    for first, count, end in jobs[:, (c.ALLOC_FIRST, c.ALLOC_COUNT, c.EXPECTED_END)].tolist():
-        nodes = running.arena.node[first : first + count]
-        until[nodes] = np.maximum(until[nodes], end)
-    return until
-
-
-def earliest_run(machine: MachineSlots, until: IntArray, size: IntArray) -> Run | None:
-    """
-    Return the earliest run of nodes that is long enough, the first along the line.
-
-    Parameters
-    ----------
-    until
-        When each node is free, shape ``(N,)``.
-    size
-        Nodes needed of each sort, 0 where none will do.
-    """
-
-    def longest_enough(time: int) -> tuple[int, int] | None:
-        first, end = runs(until <= time, machine.begins)
-        need = size[machine.sort[first]]
-        enough = np.flatnonzero((need > 0) & (end - first >= need))
-        if not len(enough):
-            return None
-        at = int(first[enough[0]])
-        return at, at + int(need[enough[0]])
-
-    times = np.unique(until[until < MAX_TIME]).tolist()
-    at = bisect_left(times, True, key=lambda time: longest_enough(time) is not None)
-    if at == len(times):
-        return None
-    found = longest_enough(times[at])
-    assert found is not None
-    return Run(times[at], *found)

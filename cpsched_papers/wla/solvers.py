@@ -1,16 +1,26 @@
-"""The three solvers by name, and that for windows too large to branch: CP-SAT."""
+"""
+The three solvers of a window's problem, by name.
+
+Algorithms 1 and 2 are a best-first branch and bound. A node of the tree has decided on the first
+jobs of the window. Its children put the next job in each slot in turn, and leave it out last
+(section III.B.1). Of nodes with the same bound, the one is expanded first whose jobs are in the
+lowest slots, in the order of the window; so the search goes down like the depth-first search of the
+text where the bound does not decide, and of all best solutions it finds the one in the lowest
+slots. Algorithm 3 is the greedy one, with the local exchanges of Martello and Toth (1981). CP-SAT
+is for windows too large to branch.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from heapq import heappop, heappush
+from itertools import combinations
+from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.api.dispatchers import stats
 from cpsched.api.errors import ConfigError, check_choice, check_least
 from cpsched.api.solver import cpsat
-from cpsched_papers.wla.branch_and_bound import branch_and_bound
-from cpsched_papers.wla.greedy import greedy
-from cpsched_papers.wla.knapsack import LEFT_OUT, upper_bound
+from cpsched_papers.wla.knapsack import LEFT_OUT, Fill, upper_bound
 
 if TYPE_CHECKING:
     from cpsched_papers.wla.knapsack import Knapsack
@@ -63,6 +73,141 @@ class Solver:
         return cp_sat(problem, self.limits)
 
 
+class Found(NamedTuple):
+    """
+    A best solution.
+
+    Attributes
+    ----------
+    slots
+        Slot of each job, or ``LEFT_OUT``.
+    expanded
+        Nodes of the tree that were branched on.
+    """
+
+    slots: list[int]
+    expanded: int
+
+
+def branch_and_bound(problem: Knapsack) -> Found:
+    """
+    Return the best solution, with the first jobs in the lowest slots where several are best.
+
+    Notes
+    -----
+    The bound of a node is its value and the smaller of two sums: the profits of the jobs that
+    remain, and for each slot the most nodes of it that these jobs can fill. A node is not expanded
+    if one with the same rooms left was before: that one was worth as much, in lower slots.
+    """
+    num_jobs, num_slots = len(problem), len(problem.capacity)
+    fill, sort = Fill(problem), problem.sort
+    # Profits of the jobs that remain.
+    rest = [sum(problem.profit[job:]) for job in range(num_jobs + 1)]
+
+    def bound(value: int, job: int, rooms: tuple[int, ...]) -> int:
+        return value + min(rest[job], sum(rooms))
+
+    def usable(job: int, rooms: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(fill.most(kind, job, room) for kind, room in zip(sort, rooms, strict=True))
+
+    rooms = usable(0, tuple(problem.capacity))
+    # Bound, so that the largest is first; slot of each job so far; value; nodes that can be used.
+    heap: list[tuple[int, tuple[int, ...], int, tuple[int, ...]]] = []
+    heappush(heap, (-bound(0, 0, rooms), (), 0, rooms))
+    seen: set[tuple[object, ...]] = set()
+    expanded = 0
+    while True:
+        _, path, value, rooms = heappop(heap)
+        job = len(path)
+        if job == num_jobs:
+            return Found([LEFT_OUT if slot == num_slots else slot for slot in path], expanded)
+        state = (job, *sorted(zip(sort, rooms, strict=True)))
+        if state in seen:
+            continue
+        seen.add(state)
+        expanded += 1
+        for slot in range(num_slots + 1):
+            profit, left = 0, rooms
+            if slot < num_slots:
+                if not problem.fits(job, slot, rooms[slot]):
+                    continue
+                profit = problem.profit[job]
+                room = rooms[slot] - problem.weight[job][slot]
+                left = (*rooms[:slot], room, *rooms[slot + 1 :])
+            left = usable(job + 1, left)
+            worth = value + profit
+            heappush(heap, (-bound(worth, job + 1, left), (*path, slot), worth, left))
+
+
+def greedy(problem: Knapsack) -> list[int]:
+    """Return the slot of each job, or ``LEFT_OUT``: not always the best solution there is."""
+    slots = [LEFT_OUT] * len(problem)
+    rooms = list(problem.capacity)
+    for slot in range(len(rooms)):
+        _fill(problem, slots, rooms, slot)
+    _interchange(problem, slots, rooms)
+    _exclude(problem, slots, rooms)
+    return slots
+
+
+def _fill(problem: Knapsack, slots: list[int], rooms: list[int], slot: int) -> None:
+    """Algorithm 3: put every job that is left out and fits in a slot, in order."""
+    for job, weights in enumerate(problem.weight):
+        if slots[job] == LEFT_OUT and problem.fits(job, slot, rooms[slot]):
+            slots[job] = slot
+            rooms[slot] -= weights[slot]
+
+
+def _interchange(problem: Knapsack, slots: list[int], rooms: list[int]) -> None:
+    """Swap two jobs of different slots where that makes room for one that is left out."""
+    weight = problem.weight
+    for one, other in combinations(range(len(problem)), 2):
+        a, b = slots[one], slots[other]
+        if LEFT_OUT in (a, b) or a == b:
+            continue
+        room_a = rooms[a] + weight[one][a]
+        room_b = rooms[b] + weight[other][b]
+        if not (problem.fits(other, a, room_a) and problem.fits(one, b, room_b)):
+            continue
+        room_a -= weight[other][a]
+        room_b -= weight[one][b]
+        # The most profitable job that now fits, the first of several.
+        best, where = None, LEFT_OUT
+        for job, slot in enumerate(slots):
+            if slot != LEFT_OUT or (
+                best is not None and problem.profit[job] <= problem.profit[best]
+            ):
+                continue
+            for to, room in ((a, room_a), (b, room_b)):
+                if problem.fits(job, to, room):
+                    best, where = job, to
+                    break
+        if best is None:
+            continue
+        slots[one], slots[other], slots[best] = b, a, where
+        rooms[a], rooms[b] = room_a, room_b
+        rooms[where] -= weight[best][where]
+
+
+def _exclude(problem: Knapsack, slots: list[int], rooms: list[int]) -> None:
+    """Take out each job in turn, the last first, where jobs that are left out are worth more."""
+    for job in reversed(range(len(problem))):
+        slot = slots[job]
+        if slot == LEFT_OUT:
+            continue
+        room = rooms[slot] + problem.weight[job][slot]
+        instead = []
+        for other, where in enumerate(slots):
+            if where == LEFT_OUT and problem.fits(other, slot, room):
+                instead.append(other)
+                room -= problem.weight[other][slot]
+        if sum(problem.profit[other] for other in instead) > problem.profit[job]:
+            slots[job] = LEFT_OUT
+            for other in instead:
+                slots[other] = slot
+            rooms[slot] = room
+
+
 def cp_sat(problem: Knapsack, limits: cpsat.Limits) -> tuple[list[int], dict[str, float]]:
     """
     Return the best solution found and statistics; it is the best there is if the limit allows.
@@ -95,7 +240,6 @@ def cp_sat(problem: Knapsack, limits: cpsat.Limits) -> tuple[list[int], dict[str
         for (slot, number), count in zip(counts, solved.values, strict=True):
             for _ in range(count):
                 best[next(waiting[number])] = slot
-        numbers[stats.IMPROVED] = 1
     return best, numbers
 
 

@@ -55,14 +55,7 @@ class Row(Entry):
 
 
 def read_table(path: Path, needed: str) -> Iterator[Row]:
-    """
-    Yield the rows of a table.
-
-    Raises
-    ------
-    ConfigError
-        If the file cannot be read, has no such column, or a line has other columns than the first.
-    """
+    """Yield the rows of a table."""
     lines = [line for line in enumerate(read_text(path).splitlines(), start=1) if line[1].strip()]
     names = [name.strip() for name in lines[0][1].split("|")] if lines else []
     keys = [_ALIASES.get(name.lower(), name.lower()) for name in names]
@@ -87,14 +80,7 @@ def read_table(path: Path, needed: str) -> Iterator[Row]:
 
 
 def read_qos(path: Path) -> dict[str, Qos]:
-    """
-    Return the QOS of ``sacctmgr -P show qos``.
-
-    Raises
-    ------
-    ConfigError
-        If it is not such a table, or a value is invalid; names file, line and column.
-    """
+    """Return the QOS of ``sacctmgr -P show qos``."""
     found = {row.text("name"): QOS.make(row.value) for row in read_table(path, "Name")}
     # Slurm may still give the number of a QOS that no longer exists.
     return {
@@ -110,11 +96,6 @@ def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:
     The accounts above are those of a column ParentName, or follow from the indentation that
     ``sacctmgr show assoc tree`` prints; without either, all accounts are assumed to be below the
     root.
-
-    Raises
-    ------
-    ConfigError
-        If it is not such a table, or a value is invalid; names file, line and column.
     """
     rows = list(read_table(path, "Account"))
     named = any("parentname" in row.values for row in rows)
@@ -144,24 +125,14 @@ def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:
     return tuple(found), named or indented
 
 
-def with_usage(
-    associations: Sequence[Association], path: Path
-) -> tuple[tuple[Association, ...], int]:
-    """
-    Return associations with the usage of ``sshare -l -a -P``, and how many had any.
-
-    Raises
-    ------
-    ConfigError
-        If it is not such a table.
-    """
+def with_usage(associations: Sequence[Association], path: Path) -> tuple[Association, ...]:
+    """Return associations with the usage of ``sshare -l -a -P``."""
     usage = {
         tuple(map(row.text, ("account", "user", "partition"))): row.value(_USAGE)
         for row in read_table(path, "RawUsage")
         if row.text("user") and row.text("rawusage")
     }
-    used = tuple(
+    return tuple(
         replace(one, usage=usage.get((one.account, one.user, one.partition), 0.0))
         for one in associations
     )
-    return used, sum(1 for one in used if one.usage)

@@ -60,14 +60,7 @@ class Conf:
 
 
 def read_conf(path: Path) -> Conf:
-    """
-    Read a ``slurm.conf``.
-
-    Raises
-    ------
-    ConfigError
-        If it or a file that it includes cannot be read, or a line is not of the form Name=value.
-    """
+    """Read a ``slurm.conf``."""
     conf = Conf(where=str(path))
     defaults: dict[str, dict[str, Value]] = {}
     tables: dict[str, list[Entry]] = {
@@ -123,19 +116,7 @@ def _included(path: Path, value: Value) -> list[Path]:
 
 
 def partition_nodes(conf: Conf, known: Mapping[str, frozenset[str]]) -> dict[str, tuple[str, ...]]:
-    """
-    Return the nodes of every partition, unordered.
-
-    Parameters
-    ----------
-    known
-        Features by node, for node sets defined by a feature.
-
-    Raises
-    ------
-    ConfigError
-        If a partition has an unknown node or node set.
-    """
+    """Return the nodes of every partition, unordered."""
     sets: dict[str, tuple[str, ...]] = {}
     for entry in conf.node_sets:
         feature = entry.text("Feature")

@@ -1,9 +1,4 @@
-"""
-Generic resources of nodes: ``Gres=gpu:a100:4,nvme:2`` of slurm.conf, and ``gres.conf``.
-
-slurm.conf says what a node has; gres.conf(5) adds the types and the devices
-(``File=/dev/nvidia[0-3]``, one per file).
-"""
+"""Generic resources of nodes: ``Gres=gpu:a100:4,nvme:2`` of slurm.conf."""
 
 from __future__ import annotations
 
@@ -11,12 +6,10 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.api.errors import ConfigError
-from slurm_adapter.config.lines import UNITS, Entry, Value, hosts, logical_lines, pairs, read_text
+from slurm_adapter.config.lines import UNITS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
-    from pathlib import Path
+    from slurm_adapter.config.lines import Value
 
 #: ``gpu``, ``gpu:4``, ``gpu:a100:4(S:0-1)``, ``bandwidth:lustre:no_consume:4G``.
 _GRES = re.compile(
@@ -25,7 +18,6 @@ _GRES = re.compile(
 )
 #: A file or files in a row.
 _BETWEEN = re.compile(r",(?![^(\[]*[)\]])")
-_MODES = ("autodetect",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +42,7 @@ class Gres:
 
 
 def read_gres(value: Value) -> tuple[Gres, ...]:
-    """
-    Return what ``Gres=`` of a node lists.
-
-    Raises
-    ------
-    ConfigError
-        If an item is not of the form name:type:count.
-    """
+    """Return what ``Gres=`` of a node lists."""
     found = []
     for item in _BETWEEN.split(value.text):
         match = _GRES.fullmatch(item.strip())
@@ -69,56 +54,3 @@ def read_gres(value: Value) -> tuple[Gres, ...]:
         number = int(count or 1) * UNITS[(unit or "").lower()]
         found.append(Gres(name, kind or "", number, consumed=not free))
     return tuple(found)
-
-
-def read_gres_conf(path: Path) -> list[Entry]:
-    """
-    Return the lines of a ``gres.conf`` that name a resource.
-
-    Raises
-    ------
-    ConfigError
-        If it cannot be read, or a line is not of the form Name=value.
-    """
-    found: list[Entry] = []
-    for line, content in logical_lines(read_text(path)):
-        values = pairs(content, str(path), line)
-        if "name" in values:
-            found.append(Entry(values["name"], values))
-        elif values.keys().isdisjoint(_MODES):
-            first = next(iter(values.values())).key
-            message = "the line has no Name, such as Name=gpu"
-            raise ConfigError(message, where=str(path), line=line, key=first)
-    return found
-
-
-def types_by_node(entries: Iterable[Entry]) -> dict[str, list[Gres]]:
-    """Return what gres.conf says about each node; entries for all nodes are under ''."""
-    found: dict[str, list[Gres]] = {}
-    for entry in entries:
-        files = entry.values.get("file") or entry.values.get("multiplefiles")
-        if "count" in entry.values or files is None:
-            count = entry.number("Count", 1)
-        else:
-            count = len(hosts(files))
-        gres = Gres(entry.name.text, entry.text("Type"), count)
-        named = hosts(entry.values["nodename"]) if "nodename" in entry.values else ("",)
-        for node in named:
-            found.setdefault(node, []).append(gres)
-    return found
-
-
-def with_types(listed: Sequence[Gres], said: Mapping[str, list[Gres]], node: str) -> list[Gres]:
-    """Return a node's resources, with types from gres.conf if slurm.conf has none."""
-    found: list[Gres] = []
-    for gres in listed:
-        typed = [
-            other
-            for other in (*said.get(node, ()), *said.get("", ()))
-            if other.name.lower() == gres.name.lower() and other.type
-        ]
-        if gres.type or sum(other.count for other in typed) != gres.count:
-            found.append(gres)
-        else:
-            found += typed
-    return found

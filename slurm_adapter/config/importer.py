@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,12 +12,11 @@ from cpsched.api.machines import systems
 from cpsched.api.tools import check_new_file, write_all
 from slurm_adapter.config.accounts import read_associations, read_qos, with_usage
 from slurm_adapter.config.conf import read_conf
-from slurm_adapter.config.gres import read_gres_conf
 from slurm_adapter.config.lines import read_text
 from slurm_adapter.config.machine import Machine, read_machine, system_file
 from slurm_adapter.config.policy import Imported, policy_of
 from slurm_adapter.config.scontrol import read_scontrol
-from slurm_adapter.config.unmodelled import UNFOLLOWED, Gap, of_site
+from slurm_adapter.config.unmodelled import Gap, of_site
 from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.parameters import PARAMETERS
 
@@ -27,21 +25,6 @@ if TYPE_CHECKING:
     from slurm_adapter.config.conf import Conf
     from slurm_adapter.config.unmodelled import Job
     from slurm_adapter.dispatch.policy import Policy
-
-#: Parameters that change no schedule here: paths, permissions, communication between daemons.
-_NO_EFFECT = re.compile(
-    r"(?i)(slurm|accounting|auth|cred|job(comp|acct|container|fileappend|defaults)"
-    r"|acctgather|log|task|proctrack|switch|mpi|state|mail|launch|health|ext?sensors|power"
-    r"|control|backup|cluster|communication|cli|bcast|cpufreq|core|crypto|debug|disable|dynamic"
-    r"|eio|enforce|epilogmsg|firstjob|getenv|gpufreq|gres|group|hash|inactive|interactive"
-    r"|keepalive|kill|license|max(array|batch|dbd|job|mem|node|step|tasks)|memlimit|message"
-    r"|minjob|namespace|next|nodefeatures|nodeset|openmode|overtime|parameters|plug|preempt|priority"
-    r"|private|propagate|prolog|reboot|requeue|resume|resv|returnto|route|salloc|sbatch|sched"
-    r"|scron|select|srun|suspend|tcp|tmpfs|topology|track|tres|unkillable|usepam"
-    r"|usespecialpw|vsize|wait|x11|include|def(mem|cpu|ault)|job(requeue|submit|credential)"
-    r"|sicp|fastschedule|burstbuffer|federation|mcs|dependency|fairshare|complete|batchstart"
-    r"|allowspec|url|data|certmgr|tls|oversubscribe|boot|snap|multiple|check|sallocdefault|treewidth)"
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,15 +38,14 @@ class Files:
         slurm.conf.
     scontrol
         Output of ``scontrol show config``, ``node``, ``partition``, ``reservation``, ``licenses``.
-    gres, topology
-        gres.conf and topology.conf; None: those beside slurm.conf, if it asks for them.
+    topology
+        topology.conf; None: that beside slurm.conf, if it asks for one.
     assoc, qos, sshare
         Output of ``sacctmgr -P show assoc``, ``sacctmgr -P show qos`` and ``sshare -l -a -P``.
     """
 
     conf: Path | None = None
     scontrol: tuple[Path, ...] = ()
-    gres: Path | None = None
     topology: Path | None = None
     assoc: Path | None = None
     qos: Path | None = None
@@ -126,19 +108,15 @@ def read_site(files: Files, name: str | None = None) -> Site:
         raise ConfigError("give either --conf slurm.conf or --scontrol FILE ...")
     conf = read_conf(files.conf) if files.conf else read_scontrol(files.scontrol)
     notes: list[str] = []
-    gres = files.gres or _beside(files, "gres.conf")
-    machine = read_machine(conf, read_gres_conf(gres) if gres else ())
+    machine = read_machine(conf)
     imported = _policy(conf, files, notes)
     name = name or conf.text("ClusterName") or Path(conf.where).stem
     gaps = of_site(machine, imported)
-    notes += machine.notes
     notes += [
         f"{one} is not given: {PARAMETERS[one].default}; old versions have {former}"
         for one, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic"))
         if not conf.text(one)
     ]
-    if unknown := _unknown(conf, files):
-        notes.append(f"unknown keys, ignored: {', '.join(unknown)}")
 
     def made(topology: Path | None) -> Site:
         texts = _texts(machine, imported.policy, name, topology)
@@ -180,26 +158,15 @@ def _is_wide(job: Job) -> bool:
     return job.text("nnodes") not in ("", "0", "1")
 
 
-def _beside(files: Files, name: str) -> Path | None:
-    """Return a file beside slurm.conf, if it exists."""
-    path = files.conf.parent / name if files.conf else None
-    return path if path is not None and path.is_file() else None
-
-
 def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     plugin = conf.text("TopologyPlugin").lower()
     if plugin in ("", "topology/none", "topology/default", "topology/flat"):
         return None
-    for name in ("topology.yaml", "topology.conf"):
-        if found := _beside(files, name):
-            return found
-    gaps.append(
-        Gap(
-            f"TopologyPlugin={plugin}",
-            "no topology: no topology.conf was found (--topology)",
-            _is_wide,
-        )
-    )
+    path = files.conf.parent / "topology.conf" if files.conf else None
+    if path is not None and path.is_file():
+        return path
+    instead = "no topology: no topology.conf was found (--topology)"
+    gaps.append(Gap(f"TopologyPlugin={plugin}", instead, _is_wide))
     return None
 
 
@@ -209,30 +176,11 @@ def _policy(conf: Conf, files: Files, notes: list[str]) -> Imported:
     if not is_tree and len({one.account for one in associations}) > 2:
         notes.append(
             "accounts: all are placed below the root, because the table has neither ParentName nor"
-            " indentation;"
-            " use sacctmgr -P show assoc tree, or format=...,ParentName"
+            " indentation; use sacctmgr -P show assoc tree, or format=...,ParentName"
         )
     if files.sshare:
-        associations, used = with_usage(associations, files.sshare)
-        if not used:
-            notes.append("usage: the output of sshare has none for the associations in the files")
-    if not files.assoc and conf.text("PriorityType") == "priority/multifactor":
-        notes.append(
-            "no associations (--assoc): shares are equal, and there are no limits by account"
-        )
+        associations = with_usage(associations, files.sshare)
     return policy_of(conf, qos, associations)
-
-
-def _unknown(conf: Conf, files: Files) -> list[str]:
-    """Return unknown keys of slurm.conf: neither modelled nor known to have no effect."""
-    if files.conf is None:
-        return []
-    known = {name.lower() for name in (*PARAMETERS, *UNFOLLOWED)}
-    return [
-        value.key
-        for key, value in conf.parameters.items()
-        if key not in known and not _NO_EFFECT.match(key)
-    ]
 
 
 def _checked(name: str, texts: dict[str, str]) -> tuple[System, Policy]:

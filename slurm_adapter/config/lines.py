@@ -1,7 +1,7 @@
 r"""
 The lines of Slurm's configuration files: ``Name=value`` pairs, comments, continued lines.
 
-``slurm.conf``, ``gres.conf`` and ``topology.conf`` are written so (slurm.conf(5)): names are in any
+``slurm.conf`` and ``topology.conf`` are written so (slurm.conf(5)): names are in any
 case, a value with spaces is in quotes, ``\#`` is a plain ``#``, and a line that ends in a
 backslash goes on in the next one.
 """
@@ -117,14 +117,7 @@ def hosts(value: Value) -> tuple[str, ...]:
 
 
 def read_text(path: Path) -> str:
-    """
-    Return the text of a configuration file; bytes that are not UTF-8 can only be in comments.
-
-    Raises
-    ------
-    ConfigError
-        If it cannot be read.
-    """
+    """Return the text of a configuration file; bytes that are not UTF-8 can only be in comments."""
     try:
         return path.read_text(encoding="utf-8", errors="replace")
     except OSError as error:
@@ -149,14 +142,7 @@ def logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 
 def pairs(content: str, where: str, line: int) -> dict[str, Value]:
-    """
-    Return the pairs of a line, by name in lower case.
-
-    Raises
-    ------
-    ConfigError
-        If it is not made of pairs, or a name comes twice (in any case).
-    """
+    """Return the pairs of a line, by name in lower case."""
     found: dict[str, Value] = {}
     at = 0
     while at < len(content):

@@ -12,7 +12,7 @@ from cpsched.api.errors import ConfigError
 from cpsched.api.fields import minutes
 from cpsched.api.machines import compress, natural
 from slurm_adapter.config.conf import partition_nodes
-from slurm_adapter.config.gres import read_gres, types_by_node, with_types
+from slurm_adapter.config.gres import read_gres
 from slurm_adapter.dispatch.values import clock, toml_table
 
 if TYPE_CHECKING:
@@ -27,7 +27,6 @@ _YEAR = 365 * 86400
 _NO_LIMIT = ("UNLIMITED", "INFINITE", "NONE", "-1", "4294967295")
 #: States in slurm.conf of nodes that are not there yet.
 _FUTURE = "FUTURE"
-_CPUS = "CPUs"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,38 +81,23 @@ class Machine:
     ----------
     partitions
         Names of the nodes of each, none for a partition without nodes.
-    notes
-        What is not taken as the files give it, a sentence each.
     """
 
     conf: Conf
     nodes: tuple[Node, ...]
     partitions: Mapping[str, frozenset[str]]
-    notes: tuple[str, ...] = ()
 
 
-def read_machine(conf: Conf, gres_conf: Sequence[Entry] = ()) -> Machine:
-    """
-    Return the machine that a configuration describes.
-
-    Raises
-    ------
-    ConfigError
-        If a value makes no sense or a partition has a node that there is not; names file, line
-        and key.
-    """
-    types = types_by_node(gres_conf)
+def read_machine(conf: Conf) -> Machine:
+    """Return the machine that a configuration describes."""
     nodes: dict[str, Node] = {}
     future: set[str] = set()
-    notes: list[str] = []
     for entry in conf.nodes:
         counts = _cpus(entry)
-        if entry.number(_CPUS, counts.cpus) != counts.cpus:
-            notes.append(counts.mended(entry))
         for name in entry.hosts():
             if name in nodes:
                 raise entry.name.error(f"has {name!r}, which another line has already")
-            nodes[name] = _node(entry, name, counts, types)
+            nodes[name] = _node(entry, name, counts)
             if nodes[name].state.startswith(_FUTURE):
                 future.add(name)
     if len(nodes) == len(future):
@@ -125,28 +109,15 @@ def read_machine(conf: Conf, gres_conf: Sequence[Entry] = ()) -> Machine:
         name: frozenset(listed) - future for name, listed in partition_nodes(conf, features).items()
     }
     there = sorted((name for name in nodes if name not in future), key=natural)
-    return Machine(conf, tuple(nodes[name] for name in there), partitions, tuple(notes))
+    return Machine(conf, tuple(nodes[name] for name in there), partitions)
 
 
 class _Counts(NamedTuple):
-    """Of a node, as Slurm counts them: sockets, cores in all, threads a core, CPUs."""
+    """Of a node, as Slurm counts them: cores in all, threads a core, CPUs."""
 
-    sockets: int
     cores: int
     threads: int
     cpus: int
-
-    def mended(self, entry: Entry) -> str:
-        """Say that the number of CPUs that a line gives is not taken, and why."""
-        each = self.cores // max(self.sockets, 1)
-        product = f"{self.sockets} x {each} x {self.threads} = {self.cpus}"
-        return str(
-            entry.values[_CPUS.lower()].error(
-                f"of {entry.name.text} is not Sockets x CoresPerSocket x ThreadsPerCore"
-                f" ({product}), nor Sockets x CoresPerSocket ({self.cores}), nor Sockets"
-                f" ({self.sockets}): taken as {self.cpus}, as Slurm does"
-            )
-        )
 
 
 def _cpus(entry: Entry) -> _Counts:
@@ -157,7 +128,7 @@ def _cpus(entry: Entry) -> _Counts:
     """
     boards = entry.number("Boards", 1)
     threads, each = entry.number("ThreadsPerCore", 1), entry.number("CoresPerSocket", 1)
-    given = entry.number(_CPUS, entry.number("Procs", 0))
+    given = entry.number("CPUs", entry.number("Procs", 0))
     if entry.text("SocketsPerBoard"):
         sockets = entry.number("SocketsPerBoard", 1) * boards
     elif entry.text("Sockets") or not given or given % max(each * threads, 1):
@@ -166,10 +137,10 @@ def _cpus(entry: Entry) -> _Counts:
         sockets = given // max(each * threads, 1)
     cores = sockets * each
     fits = given in (sockets, cores, cores * threads)
-    return _Counts(sockets, cores, threads, given if given and fits else cores * threads)
+    return _Counts(cores, threads, given if given and fits else cores * threads)
 
 
-def _node(entry: Entry, name: str, counts: _Counts, types: Mapping[str, list[Gres]]) -> Node:
+def _node(entry: Entry, name: str, counts: _Counts) -> Node:
     cpus = counts.cpus
     # With CPUs=cores on a machine of two threads a core, Slurm counts cores.
     each = 1 if cpus <= counts.cores else counts.threads
@@ -179,14 +150,13 @@ def _node(entry: Entry, name: str, counts: _Counts, types: Mapping[str, list[Gre
     mem = entry.number("RealMemory", 1) - entry.number("MemSpecLimit", 0)
     if usable < 1:
         raise entry.name.error(f"has {cpus} CPUs, of which none is left for jobs")
-    listed = read_gres(entry.values["gres"]) if entry.text("Gres") else ()
     feature = entry.text("Features") or entry.text("Feature")
     return Node(
         name=name,
         cpus=usable,
         threads=each,
         mem=max(mem, 1),
-        gres=tuple(with_types(listed, types, name)),
+        gres=read_gres(entry.values["gres"]) if entry.text("Gres") else (),
         features=tuple(dict.fromkeys(part for part in re.split(r"[,&]", feature) if part)),
         weight=entry.number("Weight", 1),
         state=entry.text("State").upper(),
@@ -194,16 +164,7 @@ def _node(entry: Entry, name: str, counts: _Counts, types: Mapping[str, list[Gre
 
 
 def system_file(machine: Machine, name: str, *, source: str, topology: str | None = None) -> str:
-    """
-    Return the text of a system file.
-
-    Parameters
-    ----------
-    source
-        Where it comes from, for the file.
-    topology
-        The name of a topology file that lies beside it.
-    """
+    """Return the text of a system file."""
     found = (item for node in machine.nodes for item in node.amounts().items())
     generic = list(dict.fromkeys(kind for kind, amount in found if amount))
     # A node that says nothing of its memory has 1 MB.
@@ -228,8 +189,6 @@ def system_file(machine: Machine, name: str, *, source: str, topology: str | Non
         lines += ["", "[log]", 'memory = "ignored"  # SelectTypeParameters does not count memory']
     if topology is not None:
         lines += ["", *toml_table("[topology]", {"slurm": topology})]
-        if topology.endswith((".yaml", ".yml")):
-            lines[-1] += "  # slurm_topology = NAME chooses one of several"
     return "\n".join(lines) + "\n"
 
 

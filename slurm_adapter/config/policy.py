@@ -55,14 +55,7 @@ class Imported:
 
 
 def policy_of(conf: Conf, qos: Mapping[str, Qos], associations: Sequence[Association]) -> Imported:
-    """
-    Return the policy that a configuration describes.
-
-    Raises
-    ------
-    ConfigError
-        If a value makes no sense; names file, line and key.
-    """
+    """Return the policy that a configuration describes."""
     found = Imported(Policy())
     parameters = _parameters(conf, found)
     partitions = {

@@ -33,20 +33,7 @@ class SlurmPolicyFiles(PolicyFiles):
 
     def remarks(self, specification: str, system: System, workload: Workload) -> list[str]:
         """Return in sentences what a dispatcher's policy does not know about a log."""
-        return remarks(_policy(specification), system, workload)
-
-    def overridden(self, specification: str) -> list[str]:
-        """Name the limits of associations that do not apply under a QOS."""
-        return policy_edit.overridden(_policy(specification))
-
-    def refused(self, key: str, reason: str) -> str:
-        """Return why the dispatcher has no such option; better where it is set instead."""
-        return policy_edit.elsewhere(key, reason)
-
-
-def _policy(specification: str) -> Policy:
-    policy: Policy = build("dispatchers", specification).policy
-    return policy
+        return remarks(build("dispatchers", specification).policy, system, workload)
 
 
 POLICY_FILES = SlurmPolicyFiles()
@@ -113,22 +100,13 @@ def _told(what: str, column: Labels, lacks: BoolArray) -> str:
 
 
 def _preemption(policy: Policy, system: System, workload: Workload) -> Iterator[str]:
-    """Say which jobs the policy may preempt."""
+    """Say if the policy preempts jobs by what no job of the log may."""
     modes = {*policy["PreemptMode"], *(one.preempt_mode for one in policy.qos.values())}
     modes |= {queue.preempt.name for queue in system.queues.values()}
     if policy["PreemptType"] == "preempt/none" or modes.isdisjoint(_AGAIN):
         return
-    may, total = int(workload.restartable.sum()), len(workload)
-    if not may:
+    if not workload.restartable.any():
         yield (
             "No job is preempted by REQUEUE or SUSPEND, because the log does not say which jobs"
             " may be restarted. --restarts share=1 allows it for all."
         )
-    elif policy["JobRequeue"]:
-        rest = f"; {total - may:,} may not, and keep their nodes" if may < total else ""
-        yield (
-            f"Preemption: {may:,} of {counted(total, 'job')} may be requeued or suspended"
-            f" (batch jobs without --no-requeue, as JobRequeue=1 sets{rest})."
-        )
-    else:
-        yield "Preemption: jobs that would be requeued are cancelled, as JobRequeue=0 sets."

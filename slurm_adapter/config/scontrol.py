@@ -35,11 +35,6 @@ _RECORDS = ("NodeName", "PartitionName", "ReservationName", "LicenseName")
 def read_scontrol(paths: Iterable[Path]) -> Conf:
     """
     Return what files with the output of ``scontrol show ...`` say, one or several things a file.
-
-    Raises
-    ------
-    ConfigError
-        If a file cannot be read or is not such output.
     """
     paths = list(paths)
     conf = Conf(where=", ".join(map(str, paths)))

@@ -1,19 +1,17 @@
 """
-Slurm's ``topology.conf`` and ``topology.yaml``: switches or blocks, and the nodes below them.
+Slurm's ``topology.conf``: switches or blocks, and the nodes below them.
 
-The formats are those of topology.conf(5) and topology.yaml(5). Read are ``SwitchName=`` with
-``Nodes=`` or ``Switches=``, ``BlockName=`` with ``Nodes=``, and ``BlockSizes=``; of the YAML file
-one topology of type ``tree``, ``block`` or ``flat``, whose keys are taken as those of the other.
+The format is that of topology.conf(5). Read are ``SwitchName=`` with ``Nodes=`` or ``Switches=``,
+``BlockName=`` with ``Nodes=``, and ``BlockSizes=``.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-import yaml
 
 from cpsched.api.errors import ConfigError, did_you_mean
 from cpsched.api.model import Topology, TopologyKind
@@ -21,46 +19,20 @@ from cpsched.api.tools import read_text
 from slurm_adapter.config.lines import Value, hosts, logical_lines, pairs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
     from cpsched.api.model import IntArray
 
 _KEYS = ("SwitchName", "Switches", "Nodes", "LinkSpeed", "BlockName", "BlockSizes")
-#: Types of topologies, by the key that names a switch or a block, and the keys of what is below.
+#: Types of topologies: the key that names a switch or a block, and the keys of what is below.
 _TYPES = {"tree": ("switchname", ("nodes", "switches")), "block": ("blockname", ("nodes",))}
-#: The list of a type in YAML, and a key of its entries that there must be.
-_LISTS = {"tree": ("switches", "switch"), "block": ("blocks", "block")}
-_FROM_YAML = {
-    "switch": "switchname",
-    "block": "blockname",
-    "nodes": "nodes",
-    "children": "switches",
-    "block_sizes": "blocksizes",
-}
-#: What a switch or a block needs, in the one format and the other.
-_NEEDED = {
-    (True, "tree"): "either Nodes or Switches",
-    (True, "block"): "Nodes",
-    (False, "tree"): "either nodes or children",
-    (False, "block"): "nodes",
-}
-#: The pairs of a line, or the keys of an entry.
-_Entry = dict[str, Value]
+_NEEDED = {"tree": "either Nodes or Switches", "block": "Nodes"}
 
 
 @dataclass(frozen=True, slots=True)
 class Unit:
-    """
-    A switch or a block.
-
-    Attributes
-    ----------
-    name
-        With its place in the file.
-    nodes, children
-        Names of its nodes, or of the switches below it; one of them is empty.
-    """
+    """A switch or a block."""
 
     name: Value
     nodes: tuple[str, ...] = ()
@@ -83,26 +55,17 @@ class _Found(NamedTuple):
 class SlurmTopologyFiles:
     """What the key ``slurm`` of a system file's ``[topology]`` names: a file of Slurm's."""
 
-    def has_names(self, file: Path) -> bool:
-        """Tell whether a file names its topologies, so that one can be asked for."""
-        return file.suffix.lower() in (".yaml", ".yml")
-
-    def read(
-        self, file: Path, node_names: Sequence[str], name: str | None = None
-    ) -> tuple[IntArray, Topology]:
+    def read(self, file: Path, node_names: Sequence[str]) -> tuple[IntArray, Topology]:
         """
         Return the order of nodes along a topology, and the topology.
 
         Parameters
         ----------
         file
-            ``topology.yaml`` (or ``.yml``), else in the format of ``topology.conf``.
+            A ``topology.conf``.
         node_names
             The machine's nodes, each of which must be in the file, as every node of the file must
             be on the machine.
-        name
-            Which topology of a YAML file; None: the first with ``cluster_default: true``, else the
-            first.
 
         Returns
         -------
@@ -115,14 +78,7 @@ class SlurmTopologyFiles:
             If the file cannot be read, or does not describe one connected topology of these nodes;
             names file, line, field and value.
         """
-        text, where = read_text(file), str(file)
-        if self.has_names(file):
-            kind, entries = _of_yaml(text, where, name)
-        else:
-            kind, entries = _of_conf(text, where)
-        if kind == "flat":
-            return np.arange(len(node_names), dtype=np.int64), Topology(len(node_names))
-        found = _units(entries, kind, where)
+        kind, found = _units(read_text(file), str(file))
         leaves, levels = _tree(found) if kind == "tree" else _blocks(found)
         order = _order(found, leaves, node_names)
         return order, Topology(len(node_names), kind=TopologyKind(kind), group_sizes=levels)
@@ -131,125 +87,27 @@ class SlurmTopologyFiles:
 TOPOLOGY_FILES = SlurmTopologyFiles()
 
 
-# --- the two formats ------------------------------------------------------------------------------
-
-
-def _of_conf(text: str, where: str) -> tuple[str, list[_Entry]]:
-    """Return the type of a ``topology.conf``, and its lines."""
-    found = []
+def _units(text: str, where: str) -> tuple[str, _Found]:
+    """Return the type of a ``topology.conf``, and its switches or blocks."""
+    units: dict[str, Unit] = {}
+    sizes: tuple[int, ...] = ()
     kind = ""
     for line, content in logical_lines(text):
         entry = pairs(content, where, line)
-        for key, value in entry.items():
-            if key not in map(str.lower, _KEYS):
-                hint, keys = did_you_mean(value.key, _KEYS), ", ".join(_KEYS)
-                message = f"there is no such key; there are: {keys}.{hint}"
-                raise ConfigError(message, where=where, line=line, key=value.key)
-        if entry.keys().isdisjoint(("switchname", "blockname", "blocksizes")):
-            message, first = "needs a SwitchName or a BlockName", next(iter(entry.values()))
-            raise ConfigError(message, where=where, line=line, key=first.key)
-        own = "tree" if "switchname" in entry else "block"
+        own = _type_of(entry, where, line)
         if kind not in ("", own):
             message = "switches and blocks cannot be in one file"
             raise ConfigError(message, where=where, line=line, key="SwitchName")
         kind = own
-        found.append(entry)
-    return kind or "tree", found
-
-
-def _of_yaml(text: str, where: str, name: str | None) -> tuple[str, list[_Entry]]:
-    """Return the type of a topology of a ``topology.yaml``, and its entries."""
-    try:
-        root = yaml.compose(text, Loader=yaml.SafeLoader)
-    except (yaml.YAMLError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        problem = getattr(error, "problem", None) or "it cannot be read"
-        line = None if mark is None else mark.line + 1
-        raise ConfigError(f"is not valid YAML: {problem}", where=where, line=line) from None
-    tops = [_mapping(node, where, "topology") for node in _items(root, where, "topologies")]
-    chosen = _chosen(tops, where, name)
-    types = [kind for kind in (*_TYPES, "flat") if kind in chosen]
-    if len(types) != 1:
-        raise _error(where, chosen["topology"], "topology", "needs one of: tree, block, flat")
-    kind = types[0]
-    if kind == "flat":
-        return kind, []
-    several, one = _LISTS[kind]
-    inside = _mapping(chosen[kind], where, kind)
-    found = []
-    for item in _items(_needed(inside, several, where, chosen[kind]), where, several):
-        entry = _mapping(item, where, one)
-        _needed(entry, one, where, item)
-        known = {_FROM_YAML[key]: (key, node) for key, node in entry.items() if key in _FROM_YAML}
-        found.append({own: _scalar(node, where, key) for own, (key, node) in known.items()})
-    if (sizes := inside.get("block_sizes")) is not None:
-        key = "block_sizes"
-        texts = [_scalar(size, where, key).text for size in _items(sizes, where, key)]
-        value = Value(",".join(texts), key, where, sizes.start_mark.line + 1)
-        found.append({_FROM_YAML[key]: value})
-    return kind, found
-
-
-def _chosen(tops: list[dict[str, Any]], where: str, name: str | None) -> dict[str, Any]:
-    """Return the topology that is asked for."""
-    names = [_scalar(_needed(top, "topology", where, None), where, "topology") for top in tops]
-    for own, top in zip(names, tops, strict=True):
-        default = top.get("cluster_default")
-        said = "" if default is None else _scalar(default, where, "cluster_default").text
-        if own.text == name or (name is None and said.lower() in ("true", "yes", "on")):
-            return top
-    if name is None:
-        return tops[0]
-    there = ", ".join(own.text for own in names)
-    raise ConfigError(f"there is no topology {name!r}; there are: {there}", where=where)
-
-
-def _items(node: Any, where: str, what: str) -> list[Any]:
-    if not isinstance(node, yaml.SequenceNode) or not node.value:
-        raise _error(where, node, what, "must be a list with at least one entry")
-    return list(node.value)
-
-
-def _mapping(node: Any, where: str, what: str) -> dict[str, Any]:
-    if not isinstance(node, yaml.MappingNode):
-        raise _error(where, node, what, "must have keys below it")
-    return {str(key.value): value for key, value in node.value}
-
-
-def _needed(entry: Mapping[str, Any], key: str, where: str, within: Any) -> Any:
-    if key not in entry:
-        raise _error(where, within, key, "is missing")
-    return entry[key]
-
-
-def _scalar(node: Any, where: str, key: str) -> Value:
-    if not isinstance(node, yaml.ScalarNode) or not node.value:
-        raise _error(where, node, key, "must be a text or a number")
-    return Value(str(node.value), key, where, node.start_mark.line + 1)
-
-
-def _error(where: str, node: Any, key: str, message: str) -> ConfigError:
-    line = None if node is None else node.start_mark.line + 1
-    return ConfigError(message, where=where, line=line, key=key)
-
-
-# --- what they describe ---------------------------------------------------------------------------
-
-
-def _units(entries: list[_Entry], kind: str, where: str) -> _Found:
-    """Return the switches or blocks."""
-    own, below = _TYPES[kind]
-    units: dict[str, Unit] = {}
-    sizes: tuple[int, ...] = ()
-    for entry in entries:
         if "blocksizes" in entry:
             sizes = entry["blocksizes"].read(_sizes)
-        name = entry.get(own)
+        key, below = _TYPES[kind]
+        name = entry.get(key)
         if name is None:
             continue
         given = [key for key in below if key in entry]
         if len(given) != 1 or not name.text:
-            raise name.error(f"needs {_NEEDED[name.key.lower() != name.key, kind]}")
+            raise name.error(f"needs {_NEEDED[kind]}")
         names = hosts(entry[given[0]])
         unit = Unit(name, names) if given == ["nodes"] else Unit(name, children=names)
         if name.text in units:
@@ -257,7 +115,20 @@ def _units(entries: list[_Entry], kind: str, where: str) -> _Found:
         units[name.text] = unit
     if not units:
         raise ConfigError("has neither a SwitchName nor a BlockName", where=where)
-    return _Found(where, units, sizes)
+    return kind, _Found(where, units, sizes)
+
+
+def _type_of(entry: dict[str, Value], where: str, line: int) -> str:
+    """Return what type of topology a line is part of."""
+    for key, value in entry.items():
+        if key not in map(str.lower, _KEYS):
+            hint, keys = did_you_mean(value.key, _KEYS), ", ".join(_KEYS)
+            message = f"there is no such key; there are: {keys}.{hint}"
+            raise ConfigError(message, where=where, line=line, key=value.key)
+    if entry.keys().isdisjoint(("switchname", "blockname", "blocksizes")):
+        message, first = "needs a SwitchName or a BlockName", next(iter(entry.values()))
+        raise ConfigError(message, where=where, line=line, key=first.key)
+    return "tree" if "switchname" in entry else "block"
 
 
 def _sizes(text: str) -> tuple[int, ...]:

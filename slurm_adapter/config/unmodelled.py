@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from cpsched.api.fields import parse_duration as duration
-from cpsched.api.machines import MAX_NODES, compress, expand
+from cpsched.api.machines import compress
 from cpsched.api.tools import brief, counted
 from slurm_adapter.config.machine import oversubscribe
 from slurm_adapter.dispatch.parameters import PARAMETERS
@@ -28,10 +27,8 @@ if TYPE_CHECKING:
 
     from cpsched.api.errors import TraceError
     from slurm_adapter.config.conf import Conf
-    from slurm_adapter.config.lines import Entry
     from slurm_adapter.config.machine import Machine
     from slurm_adapter.config.policy import Imported
-    from slurm_adapter.dispatch.policy import Policy
 
 _TYPED = re.compile(r"gres/([\w.+-]+):([\w.+-]+)=")
 _COUNTED = re.compile(r"\*[0-9]|\[")
@@ -58,25 +55,13 @@ class Job:
         """Partitions it named."""
         return frozenset(self.text("partition").split(",")) - {""}
 
-    @cached_property
-    def nodes(self) -> frozenset[str]:
-        """Nodes it had."""
-        try:
-            return frozenset(expand(self.text("nodelist"), MAX_NODES))
-        except ValueError:
-            return frozenset()
-
     @property
     def core_seconds(self) -> int:
-        """CPUs it had times seconds."""
+        """CPUs it had times seconds; 0 where the columns do not say them."""
         match = _CPUS.search(self.text("alloctres"))
         cpus = match[1] if match else self.text("alloccpus") or self.text("ncpus")
-        elapsed = self.text("elapsedraw")
-        try:
-            seconds = int(elapsed) if elapsed else duration(self.text("elapsed"))
-        except ValueError:
-            return 0
-        return seconds * int(cpus) if cpus.isdigit() else 0
+        seconds = self.text("elapsedraw")
+        return int(seconds) * int(cpus) if cpus.isdigit() and seconds.isdigit() else 0
 
 
 @dataclass(slots=True)
@@ -130,30 +115,23 @@ def count(log: Path, gaps: Iterable[Gap], hidden: Iterable[Gap]) -> Touched:
         If the file cannot be read, or does not say what its columns are.
     """
     found = Touched()
+
+    def bad(_: TraceError) -> None:
+        found.bad += 1
+
     shown, hidden = list(gaps), list(hidden)
-    tested = [gap for gap in (*shown, *hidden) if gap.touches is not None]
-    for values in _rows(log, found):
-        job = Job(values)
+    # Steps are not jobs.
+    rows = json_rows(log) or Lines(log, bad).rows()
+    for job in (Job(row.values) for row in rows if not row.is_step):
         work = job.core_seconds
         found.jobs += 1
         found.core_seconds += work
-        for gap in tested:
+        for gap in (*shown, *hidden):
             if gap.touches is not None and gap.touches(job):
                 gap.jobs += 1
                 gap.core_seconds += work
     found.gaps = [*shown, *(gap for gap in hidden if gap.jobs)]
     return found
-
-
-def _rows(log: Path, found: Touched) -> Iterator[Mapping[str, str]]:
-    """Yield the lines of jobs, not of their steps."""
-
-    def bad(_: TraceError) -> None:
-        found.bad += 1
-
-    for row in json_rows(log) or Lines(log, bad).rows():
-        if not row.is_step:
-            yield row.values
 
 
 def of_site(machine: Machine, imported: Imported) -> list[Gap]:
@@ -184,7 +162,11 @@ UNFOLLOWED = {
     "ResvProlog": "takes no time",
     "TopologyParam": "topology as without it",
 }
-_NOTHING = ("none", "(null)", "mcs/none", "burst_buffer/none", "")
+#: Values that say that there is none of something, or that change nothing.
+_NOTHING = (
+    *("", "(null)", "none", "mcs/none", "burst_buffer/none", "no", "0", "unlimited", "all", "up"),
+    *("infinite", "-1"),
+)
 
 
 def _of_parameters(conf: Conf, imported: Imported) -> Iterator[Gap]:
@@ -195,13 +177,10 @@ def _of_parameters(conf: Conf, imported: Imported) -> Iterator[Gap]:
         yield Gap(f"{name}={_few(words)}", instead)
     for name, instead in UNFOLLOWED.items():
         value = conf.text(name)
-        if value.lower() in _NOTHING:
-            continue
-        touches = _asks("bb", "bbf") if name == "BurstBufferType" else None
-        yield Gap(f"{name}={value}", instead, touches)
-    if conf.text("SuspendProgram") and conf.text("SuspendTime", "-1").upper() not in (
-        *("-1", "INFINITE", "NONE"),
-    ):
+        if value.lower() not in _NOTHING:
+            touches = _asks("bb", "bbf") if name == "BurstBufferType" else None
+            yield Gap(f"{name}={value}", instead, touches)
+    if conf.text("SuspendProgram") and conf.text("SuspendTime").lower() not in _NOTHING:
         yield Gap("power saving (SuspendTime, ResumeTimeout)", "nodes are always on")
     if "GANG" in conf.text("PreemptMode").upper():
         yield Gap("PreemptMode=GANG", "jobs do not take turns on the same cores")
@@ -220,48 +199,42 @@ _OPTIONS = {
     "--deadline": (("deadline",), "not followed"),
     "--spread-job": (("spread-job",), "placed as other jobs"),
 }
-#: Keys of partitions that are not modelled, the values that change nothing, and what is simulated.
+#: Keys of partitions that are not modelled, and what is simulated.
 _PARTITION_KEYS = {
-    "MaxCPUsPerNode": (("UNLIMITED", "0"), "jobs take all CPUs of a node"),
-    "MaxCPUsPerSocket": (("UNLIMITED", "0"), "jobs take all CPUs of a node"),
-    "LLN": (("NO",), "nodes as in other partitions: not the least loaded first"),
-    "ReqResv": (("NO",), "jobs need no reservation"),
-    "ExclusiveUser": (("NO",), "users share nodes"),
-    "ExclusiveTopo": (("NO",), "jobs share blocks"),
-    "AllowGroups": (("ALL",), "all users may use it"),
-    "AllowAllocNodes": (("ALL",), "jobs may come from any node"),
-    "RootOnly": (("NO",), "all users may use it"),
-    "State": (("UP",), "it is up"),
-    "OverTimeLimit": (("NONE", "0"), "the cluster's OverTimeLimit"),
-    "Alternate": ((), "jobs stay where they are"),
-    "SelectTypeParameters": (("NONE",), "the cluster's SelectTypeParameters"),
-    "PowerDownOnIdle": (("NO",), "nodes are always on"),
+    "MaxCPUsPerNode": "jobs take all CPUs of a node",
+    "MaxCPUsPerSocket": "jobs take all CPUs of a node",
+    "LLN": "nodes as in other partitions: not the least loaded first",
+    "ReqResv": "jobs need no reservation",
+    "ExclusiveUser": "users share nodes",
+    "ExclusiveTopo": "jobs share blocks",
+    "AllowGroups": "all users may use it",
+    "AllowAllocNodes": "jobs may come from any node",
+    "RootOnly": "all users may use it",
+    "State": "it is up",
+    "OverTimeLimit": "the cluster's OverTimeLimit",
+    "Alternate": "jobs stay where they are",
+    "SelectTypeParameters": "the cluster's SelectTypeParameters",
+    "PowerDownOnIdle": "nodes are always on",
 }
 
 
 def _of_partitions(conf: Conf) -> Iterator[Gap]:
-    by_value: dict[tuple[str, str], tuple[str, list[str]]] = {}
+    by_value: dict[tuple[str, str], list[str]] = {}
     for entry in conf.partitions:
         names = entry.name.text.split(",")
-        for key, text, instead in _partition_gaps(entry):
-            by_value.setdefault((key, text), (instead, []))[1].extend(names)
-    for (key, text), (instead, names) in by_value.items():
-        inside = frozenset(names)
+        for key in _PARTITION_KEYS:
+            if (text := entry.text(key)).lower() not in _NOTHING:
+                by_value.setdefault((key, text), []).extend(names)
+        sharing = oversubscribe(entry)
+        single = entry.text("OverSubscribe", "FORCE").upper() == "FORCE:1"
+        if sharing in ("FORCE", "YES") and not single:
+            by_value.setdefault(("OverSubscribe", sharing), []).extend(names)
+    for (key, text), names in by_value.items():
         yield Gap(
             f"{key}={text} of {_few(names)}",
-            instead,
-            lambda job, inside=inside: not inside.isdisjoint(job.partitions),  # type: ignore[misc]
+            _PARTITION_KEYS.get(key, "every job has its cores to itself"),
+            lambda job, inside=frozenset(names): not inside.isdisjoint(job.partitions),  # type: ignore[misc]
         )
-
-
-def _partition_gaps(entry: Entry) -> Iterator[tuple[str, str, str]]:
-    for key, (same, instead) in _PARTITION_KEYS.items():
-        text = entry.text(key)
-        if text and text.upper() not in same:
-            yield key, text, instead
-    sharing = oversubscribe(entry)
-    if sharing in ("FORCE", "YES") and entry.text("OverSubscribe", "FORCE").upper() != "FORCE:1":
-        yield "OverSubscribe", sharing, "every job has its cores to itself"
 
 
 def _of_nodes(machine: Machine) -> Iterator[Gap]:
@@ -272,31 +245,18 @@ def _of_nodes(machine: Machine) -> Iterator[Gap]:
             f"{counted(len(down), 'node')} down or drained: {brief(compress(down))}",
             "they are up; simulate --outages",
         )
-    used: frozenset[str] = frozenset().union(*machine.partitions.values())
-    if machine.partitions and (idle := [n.name for n in machine.nodes if n.name not in used]):
-        yield Gap(
-            f"{counted(len(idle), 'node')} in no partition: {brief(compress(idle))}", "they idle"
-        )
-    cloud = frozenset(node.name for node in machine.nodes if "CLOUD" in node.state)
-    if cloud:
-        yield Gap(
-            f"{counted(len(cloud), 'node')} of State=CLOUD",
-            "they are always on",
-            lambda job: not cloud.isdisjoint(job.nodes),
-        )
+    if cloud := [node for node in machine.nodes if "CLOUD" in node.state]:
+        yield Gap(f"{counted(len(cloud), 'node')} of State=CLOUD", "they are always on")
     free = sorted({gres.name for node in machine.nodes for gres in node.gres if not gres.consumed})
     if free:
         yield Gap(f"resources that are not used up (no_consume): {_few(free)}", "left out")
-    shared = sorted({kind for node in machine.nodes for kind in node.amounts()} & {"mps", "shard"})
-    if shared:
-        yield Gap(f"{_few(shared)} are parts of GPUs", "counted as resources of their own")
 
 
-def of_jobs(machine: Machine, policy: Policy) -> list[Gap]:
-    """Return what jobs may ask for and is not modelled, or is not there."""
+def of_jobs(machine: Machine) -> list[Gap]:
+    """Return what jobs may ask for and is not modelled."""
     several = _several_types(machine)
     kinds = f"types of {_few(sorted(several))}"
-    gaps = [
+    return [
         Gap("heterogeneous jobs", "each component is a job", lambda job: "+" in job.text("jobid")),
         Gap(
             "features with counts ([a*2&b*4])",
@@ -305,40 +265,6 @@ def of_jobs(machine: Machine, policy: Policy) -> list[Gap]:
         ),
         Gap(kinds, "any type serves", lambda job: _typed(job, several)),
         *(Gap(name, instead, _asks(*names)) for name, (names, instead) in _OPTIONS.items()),
-    ]
-    nodes = {node.name for node in machine.nodes}
-    pairs = {(one.account, one.user) for one in policy.associations}
-    lacks: dict[str, tuple[str, bool, Callable[[Job], bool]]] = {
-        "partitions that are not": (
-            "such jobs are rejected",
-            True,
-            lambda job: bool(job.partitions - machine.partitions.keys()),
-        ),
-        "nodes that are not": (
-            "the machine as it is in the files",
-            True,
-            lambda job: bool(job.nodes - nodes),
-        ),
-        "reservations that are not": (
-            "nothing is reserved",
-            True,
-            lambda job: job.text("reservation") not in {"", *policy.reservations},
-        ),
-        "QOS that are not": (
-            "neither limits nor priority",
-            bool(policy.qos),
-            lambda job: job.text("qos") not in {"", *policy.qos},
-        ),
-        "users without an association": (
-            "no shares or limits",
-            bool(pairs),
-            lambda job: (job.text("account"), job.text("user")) not in pairs,
-        ),
-    }
-    return gaps + [
-        Gap(f"{what} in the files", instead, touches)
-        for what, (instead, matters, touches) in lacks.items()
-        if matters
     ]
 
 

@@ -108,11 +108,6 @@ class ShareTree:
     def level_fair_share(self, usage: FloatArray) -> FloatArray:
         """
         Return level fair share: the share among siblings over the part of their parent's usage.
-
-        Parameters
-        ----------
-        usage
-            Of each association and all below it, shape ``(A,)``.
         """
         above = np.zeros(len(self))
         above[1:] = usage[self.share_parent[1:]]
@@ -133,11 +128,6 @@ class ShareTree:
         over the number of users. A user who ties with the sibling before has its rank. So has the
         first user of an account that ties with the sibling before: the page says that tied
         accounts are merged, Slurm (22.05) visits one after the other.
-
-        Parameters
-        ----------
-        usage
-            Of each association and all below it, shape ``(A,)``.
         """
         num = len(self)
         factor = self.level_fair_share(usage)
@@ -172,14 +162,7 @@ class ShareTree:
     # --- classic ----------------------------------------------------------------------------------
 
     def effective_usage(self, norm: FloatArray) -> FloatArray:
-        """
-        Return effective usage: one's own, and a part of what one's siblings have used.
-
-        Parameters
-        ----------
-        norm
-            Each association's part of all usage, shape ``(A,)``.
-        """
+        """Return effective usage: one's own, and a part of what one's siblings have used."""
         found = norm.copy()
         found[0] = 1.0
         for positions in self._levels[1:]:

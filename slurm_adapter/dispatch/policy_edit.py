@@ -9,7 +9,6 @@ from cpsched.api.errors import ConfigError, did_you_mean
 from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.policy import (
     ASSOCIATIONS,
-    LIMITS,
     PARTITIONS,
     QOS,
     RESERVATIONS,
@@ -30,10 +29,6 @@ _TABLES = {
     "reservation": (RESERVATIONS, "name"),
 }
 _LICENSES, _LICENSE = "licenses", count(1)
-#: Limits of a QOS, and those of associations that they go before.
-_ABOVE = (("MaxJobsPU", "MaxJobs"), ("MaxJobsPA", "MaxJobs"), ("GrpJobs", "GrpJobs"))
-#: Keys of partitions that are not in the policy.
-_IN_SYSTEM = ("PriorityTier", "DefaultTime", "Nodes", "MinNodes", "MaxNodes", "OverSubscribe")
 
 
 def edited(policy: Policy, edits: Iterable[str]) -> Policy:
@@ -60,7 +55,7 @@ def edited(policy: Policy, edits: Iterable[str]) -> Policy:
         try:
             policy = _changed(policy, named, key, value) if named else _counted(policy, rest, value)
         except ValueError as error:
-            raise ConfigError(elsewhere(key, str(error)), where=text, key=key) from None
+            raise ConfigError(str(error), where=text, key=key) from None
         for _, message in policy_file.problems(policy):
             raise ConfigError(message, where=text, key=key)
     return policy
@@ -70,12 +65,7 @@ def _named(policy: Policy, kind: str, name: str, text: str) -> tuple[Table, list
     """Return the table of an edit and those of its entries that it names."""
     if kind not in _TABLES:
         known = (*_TABLES, _LICENSES)
-        named = [
-            other
-            for other, (table, field) in _TABLES.items()
-            if any(getattr(one, field) == kind for one in table.of(policy))
-        ]
-        hint = f" Did you mean '{named[0]}.{text}'?" if named else did_you_mean(kind, known)
+        hint = did_you_mean(kind, known)
         raise ConfigError(f"{kind!r} must be one of: {', '.join(known)}.{hint}", where=text)
     if not name:
         raise ConfigError(f"must be {kind}.NAME.KEY=VALUE", where=text)
@@ -117,40 +107,3 @@ def _counted(policy: Policy, name: str, text: str) -> Policy:
     """Return a policy with so many licences of a name, or none where that is empty."""
     others = {one: number for one, number in policy.licenses.items() if one != name}
     return replace(policy, licenses=others | ({name: _LICENSE.read(text)} if text else {}))
-
-
-def overridden(policy: Policy) -> list[str]:
-    """
-    Say which limits of associations do not hold jobs of a QOS that has one of the same kind.
-
-    However high that is: see Slurm's page on resource limits.
-    """
-    found = []
-    for qos in policy.qos.values():
-        for one in policy.associations:
-            pairs = [
-                (above, limit)
-                for above, limit in _ABOVE
-                if above in qos.limits and limit in one.limits
-            ]
-            both = qos.limits.get("GrpTRES", {}).keys() & one.limits.get("GrpTRES", {}).keys()
-            pairs += [(f"GrpTRES={tres}", f"GrpTRES={tres}") for tres in sorted(both)]
-            whose = f"user {one.user}" if one.user else f"account {one.account}"
-            found += [
-                f"{above} of QOS {qos.name} goes before {limit} of {whose}"
-                for above, limit in pairs
-            ]
-    return found
-
-
-def elsewhere(key: str, reason: str) -> str:
-    """Return why a key is refused; where it is set if it is one of Slurm's but not known here."""
-    if "no such" not in reason:
-        return reason
-    if key in LIMITS:
-        return f"it is a limit: set qos.NAME.{key}, account.NAME.{key} or user.NAME.{key}"
-    if key == "MaxTime":
-        return "use the change max-time PARTITION=H:MM:SS"
-    if key in _IN_SYSTEM:
-        return "it is a key of partitions in the system file"
-    return reason

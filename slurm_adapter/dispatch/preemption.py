@@ -28,14 +28,7 @@ _MODES = {
 def make_rules(
     policy: Policy, system: System, qos_of: Callable[[IntArray], IntArray]
 ) -> PreemptionRules:
-    """
-    Return the rules of a policy.
-
-    Parameters
-    ----------
-    qos_of
-        Returns the positions of jobs' QOS in the policy by rows of the job store.
-    """
+    """Return the rules of a policy."""
     if policy["PreemptType"] == "preempt/qos":
         return QosRules(policy, qos_of)
     return PartitionRules(policy, system)

@@ -12,42 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from slurm_adapter.kernels import records as r
+
 if TYPE_CHECKING:
     from cpsched.api.model import FloatArray, IntArray
 
 #: The highest priority a job can have.
 MOST = float(2**32 - 1)
-
-
-class Asked(NamedTuple):
-    """
-    What the factors of n jobs follow from; a job in several partitions is here once for each.
-
-    Attributes
-    ----------
-    since
-        Second from which on age counts.
-    cpus, nodes
-        CPUs, and the fewest nodes.
-    minutes
-        The time limit.
-    partition, qos, association
-        Positions in the tables of :class:`Multifactor`; -1: none.
-    nice
-        What the job's priority is lowered by.
-    tres
-        How much the job asks for of each kind that has a weight, shape ``(n, T)``.
-    """
-
-    since: IntArray
-    cpus: IntArray
-    nodes: IntArray
-    minutes: IntArray
-    partition: IntArray
-    qos: IntArray
-    association: IntArray
-    nice: IntArray
-    tres: FloatArray | IntArray
 
 
 class Factors(NamedTuple):
@@ -115,24 +86,32 @@ class Multifactor:
     association: FloatArray = field(default_factory=_none)
     partition_tres: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
 
-    def factors(self, jobs: Asked, now: int, fair_share: FloatArray) -> Factors:
+    def factors(
+        self, jobs: IntArray, tres: FloatArray | IntArray, now: int, fair_share: FloatArray
+    ) -> Factors:
         """
-        Return the weighted factors of jobs.
+        Return the weighted factors of n jobs.
 
         Parameters
         ----------
+        jobs
+            Columns of :mod:`slurm_adapter.kernels.records`; a job in several partitions is here
+            once for each.
+        tres
+            How much each asks for of each kind that has a weight, shape ``(n, T)``.
         fair_share
             Of each association, shape ``(A,)``.
         """
+        own, partition = jobs[:, r.ASSOCIATION], jobs[:, r.PARTITION]
         return Factors(
-            age=self.age_of(jobs.since, now),
-            association=self.association_weight * _at(self.association, jobs.association),
-            fair_share=self.fair_share * _at(fair_share, jobs.association),
+            age=self.age_of(jobs[:, r.SINCE], now),
+            association=self.association_weight * _at(self.association, own),
+            fair_share=self.fair_share * _at(fair_share, own),
             job_size=self.job_size * self._size(jobs),
-            partition=self.partition_weight * _at(self.partition, jobs.partition),
-            qos=self.qos_weight * _at(self.qos, jobs.qos),
-            nice=jobs.nice,
-            tres=self._tres(jobs),
+            partition=self.partition_weight * _at(self.partition, partition),
+            qos=self.qos_weight * _at(self.qos, jobs[:, r.QOS]),
+            nice=jobs[:, r.NICE],
+            tres=self._tres(partition, tres),
         )
 
     def age_of(self, since: IntArray, now: int) -> FloatArray:
@@ -142,27 +121,26 @@ class Multifactor:
         aged: FloatArray = self.age * np.where(waited < self.max_age, part, 1.0)
         return aged
 
-    def _size(self, jobs: Asked) -> FloatArray:
+    def _size(self, jobs: IntArray) -> FloatArray:
         """Return the job size factor, within [0, 1]."""
-        nodes, cpus = jobs.nodes / self.nodes, jobs.cpus / self.cpus
+        cpus = jobs[:, r.CPUS]
+        nodes, part = jobs[:, r.NODES] / self.nodes, cpus / self.cpus
         if self.small_relative_to_time:
-            size = np.maximum(nodes, cpus) / np.maximum(jobs.minutes, 1)
+            size = np.maximum(nodes, part) / np.maximum(jobs[:, r.MINUTES], 1)
         else:
-            size = np.where(jobs.cpus > 0, (nodes + cpus) / 2, nodes)
+            size = np.where(cpus > 0, (nodes + part) / 2, nodes)
         if self.favor_small:
             size = 1.0 - size
         clipped: FloatArray = np.clip(size, 0.0, 1.0)
         return clipped
 
-    def _tres(self, jobs: Asked) -> FloatArray:
+    def _tres(self, partition: IntArray, asked: FloatArray | IntArray) -> FloatArray:
         """Return the weighted factors of each kind of trackable resource."""
         if not len(self.tres_weight):
-            return np.zeros((len(jobs.since), 0))
-        whole = np.zeros((len(jobs.since), len(self.tres_weight)))
-        known = jobs.partition >= 0
-        whole[known] = self.partition_tres[jobs.partition[known]]
+            return np.zeros((len(partition), 0))
+        whole = np.where(partition[:, np.newaxis] >= 0, self.partition_tres[partition], 0.0)
         part = np.zeros_like(whole)
-        np.divide(jobs.tres, whole, part, where=whole > 0)
+        np.divide(asked, whole, part, where=whole > 0)
         return part * self.tres_weight
 
 

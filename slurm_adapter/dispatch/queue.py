@@ -22,16 +22,6 @@ class SortedQueue:
     Then by tier of partition, priority and number.
 
     Between two computations of priorities the order is kept; new records are inserted.
-
-    Parameters
-    ----------
-    records
-        All records.
-
-    Attributes
-    ----------
-    order
-        The records in order.
     """
 
     def __init__(self, records: Records) -> None:

@@ -16,7 +16,7 @@ from cpsched.api.model import columns as c
 from slurm_adapter.dispatch.accounts import Accounts
 from slurm_adapter.dispatch.limits import Job, LimitBook, Who, limited_tres
 from slurm_adapter.dispatch.partitions import Partitions, Reservations
-from slurm_adapter.dispatch.priority import MOST, Asked, Multifactor, normalized
+from slurm_adapter.dispatch.priority import MOST, Multifactor, normalized
 from slurm_adapter.dispatch.rows import Rows
 from slurm_adapter.dispatch.tres import Tres
 from slurm_adapter.kernels import records as r
@@ -219,9 +219,8 @@ class Records:
         key = (row[r.PARTITION], row[r.ASSOCIATION], *row[r.CPUS : r.STANDING], counted)
         found = self._factors.get(key)
         if found is None:
-            asked = np.array([row], dtype=np.int64).T[_ASKED]
-            job = Asked._make((*asked, np.array([counted[1:]], dtype=np.int64)))
-            one = self.multifactor.factors(job, 0, np.zeros(len(self.accounts.tree)))
+            job, tres = np.array([row], dtype=np.int64), np.array([counted[1:]], dtype=np.int64)
+            one = self.multifactor.factors(job, tres, 0, np.zeros(len(self.accounts.tree)))
             rest = one.tres.sum(axis=1) - one.nice
             parts = (one.association, one.job_size, one.partition, one.qos, rest)
             found = self._factors[key] = tuple(part.item() for part in parts)
@@ -304,8 +303,6 @@ class Records:
 
 #: The priority of the first job under priority/basic, as Slurm has it.
 _FIRST = 4294901759
-#: The columns that factors of priorities follow from.
-_ASKED = [r.SINCE, r.CPUS, r.NODES, r.MINUTES, r.PARTITION, r.QOS, r.ASSOCIATION, r.NICE]
 
 
 class Shapes:

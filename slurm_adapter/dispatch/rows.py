@@ -13,21 +13,7 @@ _FEWEST = 256
 
 
 class Rows:
-    """
-    An array that grows at its end.
-
-    Parameters
-    ----------
-    width
-        Of each row; empty for single values.
-
-    Attributes
-    ----------
-    array
-        With more rows than are in use.
-    size
-        How many are.
-    """
+    """An array that grows at its end."""
 
     def __init__(self, *width: int, kind: type = np.int64) -> None:
         self.array: AnyArray = np.zeros((_FEWEST, *width), dtype=kind)

@@ -27,16 +27,7 @@ _REMEMBERED = (
 
 
 class Timing:
-    """
-    Passes to come.
-
-    Parameters
-    ----------
-    policy
-        With the intervals.
-    lag
-        Seconds from an event to the main pass that it brings about.
-    """
+    """Passes to come."""
 
     def __init__(self, policy: Policy, *, lag: int = 0) -> None:
         self._lag = lag

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -13,13 +12,11 @@ from cpsched.api.tools import clock, counted, duration, quoted
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cpsched.api.logs import Workload
     from cpsched.api.simulation import Schedule
     from slurm_adapter.fidelity.measures import Fidelity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Difference:
+class Difference(NamedTuple):
     """
     One job.
 
@@ -59,60 +56,42 @@ def differences(
             return
         row = int(fidelity.rows[at])
         kind = int(workload.user.codes[row]), int(workload.queue.codes[row])
-        if kind in seen:
-            continue
-        seen.add(kind)
-        yield _difference(schedule, row, explain)
+        if kind not in seen:
+            seen.add(kind)
+            yield _difference(schedule, row, explain)
 
 
 def _difference(schedule: Schedule, row: int, explain: Callable[[str, int], str]) -> Difference:
     workload = schedule.workload
     job, recorded = str(workload.job_id[row]), int(workload.recorded_start[row])
     simulated = int(schedule.start[row])
-    earlier = simulated < recorded
-    apart = duration(abs(simulated - recorded))
+    earlier, moment = simulated < recorded, min(simulated, recorded)
     whose = [
         f"{what} {quoted(column.values[column.codes[row]])}"
         for what, column in (("user", workload.user), ("queue", workload.queue))
         if column.codes[row] >= 0
     ]
-    title = (
-        f"job {job} ({', '.join([*whose, counted(int(workload.units[row]), 'unit')])}):"
-        f" {apart} {'earlier' if earlier else 'later'} in the simulation"
-    )
-    moment = min(simulated, recorded)
+    units = counted(int(workload.units[row]), "unit")
+    did = f"waited until {clock(recorded, workload.epoch)}" if earlier else "started"
     return Difference(
-        title=title,
+        title=f"job {job} ({', '.join([*whose, units])}): {duration(abs(simulated - recorded))}"
+        f" {'earlier' if earlier else 'later'} in the simulation",
         simulated=explain(job, moment),
-        recorded=_in_record(schedule, row, moment, earlier=earlier),
+        recorded=f"it {did}: {_in_record(schedule, row, moment)}",
     )
 
 
-def _in_record(schedule: Schedule, row: int, moment: int, *, earlier: bool) -> str:
+def _in_record(schedule: Schedule, row: int, moment: int) -> str:
     """Say what the record shows of a second at which a job started in one of the two."""
     workload = schedule.workload
     start, cores = workload.recorded_start, workload.units * workload.request[:, 0]
     known = start != MISSING
     runs = known & (start <= moment) & (moment < start + workload.runtime)
-    used, total = int(cores[runs].sum()), int(schedule.system.total[0])
-    when = clock(moment, workload.epoch)
-    state = f"at {when} {used:,} of {total:,} cores were in use by recorded jobs"
-    waiting = known & (workload.submit <= moment) & (start > moment)
-    waiting[row] = False
-    before = int((waiting & (workload.submit <= workload.submit[row])).sum())
-    if not earlier:
-        passed = f"; it overtook {counted(before, 'job')} submitted before it" if before else ""
-        return f"it started: {state}{passed}"
+    waits = known & (workload.submit <= moment) & (start > moment)
+    waits[row] = False
+    before = int((waits & (workload.submit <= workload.submit[row])).sum())
     return (
-        f"it waited until {clock(int(start[row]), workload.epoch)}: {state},"
-        f" {counted(int(waiting.sum()), 'other job')} waited, {before:,} of them submitted before"
-        f" it{_overtaken(workload, row, moment)}"
+        f"at {clock(moment, workload.epoch)} {int(cores[runs].sum()):,} of"
+        f" {int(schedule.system.total[0]):,} cores were in use by recorded jobs,"
+        f" {counted(int(waits.sum()), 'other job')} waited, {before:,} of them submitted before it"
     )
-
-
-def _overtaken(workload: Workload, row: int, moment: int) -> str:
-    """Say how many jobs that came later started while a job waited on."""
-    start = workload.recorded_start
-    passed = (start > moment) & (start < start[row]) & (workload.submit > workload.submit[row])
-    number = int(passed.sum())
-    return f"; {counted(number, 'job')} submitted later started before it" if number else ""

@@ -1,4 +1,4 @@
-"""The files of a check: figures as JSON, every job and every hour as CSV."""
+"""The files of a check: figures as JSON, every job as CSV."""
 
 from __future__ import annotations
 
@@ -16,15 +16,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from cpsched.api.model import AnyArray
     from slurm_adapter.fidelity.check import Check
-    from slurm_adapter.fidelity.differences import Difference
     from slurm_adapter.fidelity.measures import Fidelity, Measured
 
 
-def write_files(checked: Check, found: Sequence[Difference], folder: Path) -> list[Path]:
+def write_files(checked: Check, folder: Path) -> list[Path]:
     """
-    Write ``fidelity.json``, ``fidelity-jobs.csv`` and ``fidelity-use.csv``; all or none.
+    Write ``fidelity.json`` and ``fidelity-jobs.csv``; both or none.
 
     If the machine was probably down, also ``fidelity-outages.csv``.
     """
@@ -32,45 +30,33 @@ def write_files(checked: Check, found: Sequence[Difference], folder: Path) -> li
     outages = {"fidelity-outages.csv": as_csv(checked.schedule, down).encode()} if down else {}
     whole, workload = checked.whole, checked.schedule.workload
     about: dict[str, Any] = {
+        "schema": "cpsched.fidelity/2",
         "statement": list(statement(whole, checked.repeats)),
         **whole.to_dict(),
-        "split": checked.split,
         "lag": checked.lag,
-        "given_what_ran": asdict(checked.given),
-        "fit": None if checked.fit is None else asdict(checked.fit),
         "repeats": [asdict(one) for one in checked.repeats],
-        "first_part": asdict(checked.first.overall),
-        "last_part": asdict(checked.last.overall),
-        "last_part_unfitted": (
-            None if checked.unfitted is None else asdict(checked.unfitted.overall)
-        ),
-        "differences": [asdict(one) for one in found],
+        "differences": [one._asdict() for one in checked.differences],
         "downtimes": down,
     }
-    rows, waits = whole.rows, (whole.recorded, whole.simulated, whole.error)
-    uses = (whole.recorded_use.round(6), whole.simulated_use.round(6))
-    jobs = _csv(
-        ("job_id", "submit", "recorded_wait_s", "simulated_wait_s", "error_s"),
-        (workload.job_id[rows], workload.submit[rows], *waits),
-    )
-    hours = _csv(("hour", "recorded_use", "simulated_use"), (whole.hours, *uses))
+    jobs = {
+        "job_id": workload.job_id[whole.rows],
+        "submit": workload.submit[whole.rows],
+        "recorded_wait_s": whole.recorded,
+        "simulated_wait_s": whole.simulated,
+        "error_s": whole.error,
+    }
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(jobs)
+    writer.writerows(zip(*(column.tolist() for column in jobs.values()), strict=True))
     return write_all(
         folder,
         {
             "fidelity.json": (json.dumps(about, indent=1) + "\n").encode(),
-            "fidelity-jobs.csv": jobs,
-            "fidelity-use.csv": hours,
+            "fidelity-jobs.csv": out.getvalue().encode(),
             **outages,
         },
     )
-
-
-def _csv(header: Sequence[str], columns: Sequence[AnyArray]) -> bytes:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(zip(*(column.tolist() for column in columns), strict=True))
-    return out.getvalue().encode()
 
 
 #: Of waits that are reproduced closely, roughly: the share of the mean wait that the bias may be,
@@ -90,7 +76,7 @@ _ON_WHAT_IFS = {
     "not": "What-ifs: do not trust them yet. Check next, the most frequent causes first:"
     " nodes that were down (--outages), what cpsched slurm import lists as not modelled,"
     " the empty machine at the beginning (--measure-from), parameters that have changed"
-    " since (--fit), a longer log; the jobs that differ most show where it begins.",
+    " since, a longer log; the jobs that differ most show where it begins.",
 }
 
 
@@ -132,11 +118,6 @@ def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> Iterator[
     )
     if one.rank is not None:
         yield f"Order of jobs by wait: rank correlation {one.rank:.2f}."
-    if fidelity.use_correlation is not None:
-        yield (
-            f"Hourly use of the machine: correlation {fidelity.use_correlation:.2f},"
-            f" {100 * fidelity.use_difference:.1f} percentage points apart on average."
-        )
     means = [one.simulated, *(again.simulated for again in repeats)]
     resolution = max(
         abs(one.bias), one.mean_error / max(one.jobs, 1) ** 0.5, max(means) - min(means)

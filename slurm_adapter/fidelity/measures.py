@@ -1,4 +1,4 @@
-"""Recorded starts beside simulated ones: errors of waits, ranks, and use of the machine."""
+"""Recorded starts beside simulated ones: errors of waits, and ranks."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.api.errors import ConfigError
 from cpsched.api.model import MISSING
-from cpsched.api.simulation import SIZES, JobClass, StepFunction, job_class, job_size, labels
+from cpsched.api.simulation import SIZES, JobClass, job_class, job_size, labels
 from cpsched.api.studies import asks_for_gpus
 
 if TYPE_CHECKING:
     from cpsched.api.logs import Workload
-    from cpsched.api.model import BoolArray, FloatArray, IntArray
+    from cpsched.api.model import BoolArray, IntArray
     from cpsched.api.simulation import Schedule
 
 #: Errors up to these many seconds are counted: a minute, ten minutes, an hour.
 WITHIN = (60, 600, 3600)
-#: Reported quantiles of the error.
-QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-HOUR = 3600
 #: Groups of a kind with fewer jobs say nothing.
 FEWEST = 10
+#: Longest recorded wait of an immediate start, seconds: such waits are the controller's lag.
+AT_ONCE = 120
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,12 +74,8 @@ class Fidelity:
     groups
         Kind and name of a group, and its jobs: queues, partitions, accounts, users, QOS,
         lengths, sizes, GPUs.
-    quantiles
-        Of the error (simulated minus recorded), by :data:`QUANTILES`.
     left_out
         Jobs that are not compared, by reason.
-    hours, recorded_use, simulated_use
-        Beginning of each hour, and the mean share of the machine's cores that jobs used in it.
     """
 
     rows: IntArray
@@ -88,11 +84,7 @@ class Fidelity:
     overall: Measured
     from_submit: tuple[float, float]
     groups: tuple[tuple[str, str, Measured], ...]
-    quantiles: tuple[float, ...]
     left_out: dict[str, int]
-    hours: IntArray
-    recorded_use: FloatArray
-    simulated_use: FloatArray
 
     @property
     def error(self) -> IntArray:
@@ -100,17 +92,15 @@ class Fidelity:
         return self.simulated - self.recorded
 
     @property
-    def use_correlation(self) -> float | None:
-        """Correlation of the two uses of the machine hour by hour; None where one is constant."""
-        if len(self.hours) < 2 or not (np.ptp(self.recorded_use) and np.ptp(self.simulated_use)):
-            return None
-        return float(np.corrcoef(self.recorded_use, self.simulated_use)[0, 1])
+    def lag(self) -> int:
+        """
+        Seconds that a controller needs from its decision to the start.
 
-    @property
-    def use_difference(self) -> float:
-        """Mean absolute difference of the two, hour by hour."""
-        gap = np.abs(self.recorded_use - self.simulated_use)
-        return float(gap.mean()) if len(gap) else 0.0
+        The median recorded wait of jobs that start as they are submitted in the simulation, and
+        within :data:`AT_ONCE` of it in the record; 0 where there are none.
+        """
+        waits = self.recorded[(self.simulated == 0) & (self.recorded <= AT_ONCE)]
+        return int(np.median(waits)) if len(waits) else 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the single jobs as plain JSON types."""
@@ -120,37 +110,31 @@ class Fidelity:
             "groups": [
                 {"kind": kind, "group": name, **asdict(one)} for kind, name, one in self.groups
             ],
-            "error_quantiles": dict(zip(map(str, QUANTILES), self.quantiles, strict=True)),
             "left_out": self.left_out,
-            "use_correlation": self.use_correlation,
-            "use_difference": self.use_difference,
         }
 
 
-def measure(
-    schedule: Schedule, *, start: int | None = None, end: int | None = None, lag: int = 0
-) -> Fidelity:
+def measure(schedule: Schedule, *, start: int | None = None, lag: int = 0) -> Fidelity:
     """
     Return how closely a schedule reproduces the starts that its log recorded.
 
     Parameters
     ----------
-    start, end
-        Jobs submitted in ``[start, end)`` are compared.
+    start
+        Jobs submitted from this second on are compared; None: all.
     lag
-        Seconds added to every simulated start: the controller's delay from its decision to the
-        start.
+        Seconds added to every simulated start.
 
     Raises
     ------
-    ValueError
+    ConfigError
         If there is no job to compare.
     """
     workload = schedule.workload
     submit, recorded = workload.submit, workload.recorded_start
-    inside = np.ones(len(workload), dtype=np.bool_)
-    inside &= True if start is None else submit >= start
-    inside &= True if end is None else submit < end
+    inside = np.full(len(submit), True) if start is None else submit >= start
+    if not inside.any():
+        raise ConfigError("no job is submitted after that", key="--measure-from")
     known, started = recorded != MISSING, schedule.start != MISSING
     left_out = {
         "have no recorded start": int((inside & ~known).sum()),
@@ -158,12 +142,15 @@ def measure(
     }
     rows = np.flatnonzero(inside & known & started)
     if not len(rows):
-        raise ValueError("no job has a recorded and a simulated start")
+        raise ConfigError(
+            "no job has a recorded and a simulated start: fidelity needs a log that says when jobs"
+            " started",
+            where=workload.title,
+        )
     # For a held job, both waits count from when it could start.
     since = np.maximum(submit, workload.begin)[rows]
     real = recorded[rows] - since
     ours = schedule.start[rows] + lag - since
-    error = ours - real
     return Fidelity(
         rows=rows,
         recorded=real,
@@ -174,9 +161,7 @@ def measure(
             float((schedule.start - submit)[rows].mean() + lag),
         ),
         groups=tuple(_groups(schedule, rows, real, ours)),
-        quantiles=tuple(np.quantile(error, QUANTILES).tolist()),
         left_out={reason: number for reason, number in left_out.items() if number},
-        **_use(schedule, rows),
     )
 
 
@@ -231,20 +216,3 @@ def _kinds(schedule: Schedule, rows: IntArray) -> dict[str, tuple[IntArray, tupl
         "size": (job_size(schedule)[rows], tuple(SIZES)),
         "GPU": (gpus.astype(np.int64), ("no", "yes")),
     }
-
-
-def _use(schedule: Schedule, rows: IntArray) -> dict[str, Any]:
-    """Return the use of the cores hour by hour, of the same jobs in both."""
-    workload, total = schedule.workload, int(schedule.system.total[0])
-    cores = workload.units[rows] * workload.request[rows, 0]
-    start = workload.recorded_start[rows]
-    first, last = int(workload.submit[rows].min()), int(workload.submit[rows].max())
-    edges = np.arange(first, last + 1, HOUR)
-    if len(edges) < 2:
-        nothing = np.zeros(0)
-        return {"hours": edges[:0], "recorded_use": nothing, "simulated_use": nothing}
-    uses = [
-        StepFunction.over(begin, begin + workload.runtime[rows], cores).means(edges) / max(total, 1)
-        for begin in (start, schedule.start[rows])
-    ]
-    return {"hours": edges[:-1], "recorded_use": uses[0], "simulated_use": uses[1]}

@@ -9,6 +9,7 @@ import numpy as np
 from cpsched.api.kernels import (
     FAR,
     GROUPS,
+    MANY,
     NONE,
     SEGMENTS,
     ZERO,
@@ -18,7 +19,6 @@ from cpsched.api.kernels import (
     cut_at,
     filled,
     find_window,
-    group_total,
     groups_of,
     inner,
     leaf,
@@ -65,6 +65,20 @@ class Tallies(NamedTuple):
     reserved: IntArray
 
 
+@leaf
+def _group_total(machine, level, groups, shape):
+    """Return how many units of a request fit on all nodes together."""
+    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
+    first, size = groups.first, groups.size
+    need = shapes[shape, SHAPE_REQUEST]
+    total = 0
+    for g in groups.line:
+        # Most nodes of a busy machine have nothing left.
+        if level[g, 0] >= need:
+            total += size[g] * room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
+    return total
+
+
 @inner
 def candidates(order, records, numbers, placed, num_placed):
     """Return the records that a backfill pass considers, in order."""
@@ -89,14 +103,7 @@ def candidates(order, records, numbers, placed, num_placed):
 
 @inner
 def that_fit(jobs, given, profile):
-    """
-    Say of some jobs which could start now if none of the others did.
-
-    Returns
-    -------
-    fits, last
-        For each job; and the place of the last that could, -1 if none could.
-    """
+    """Say of some jobs which could start now if none of the others did."""
     records, rules, machine = given.records, given.rules, given.machine
     now = rules.numbers[r.NOW]
     known = filled(len(machine.shapes), NONE)
@@ -108,7 +115,7 @@ def that_fit(jobs, given, profile):
         if records[record, r.BEGINS] > now or (own >= 0 and rules.kept_from[own] > now):
             continue
         if known[shape] < 0:
-            known[shape] = group_total(machine, profile.levels[0], groups_of(profile), shape)
+            known[shape] = _group_total(machine, profile.levels[0], groups_of(profile), shape)
         if known[shape] >= given.cols[records[record, r.ROW], UNITS]:
             fits[i] = over_limit(given.limits, records[record, r.TEMPLATE], record) < 0
         if fits[i]:
@@ -287,18 +294,7 @@ def _may_reserve(tallies, numbers, records, record, of_array):
 
 @inner
 def _first_window(asks, d, request, reserves, given, profile, low):
-    """
-    Return the first segment at which a job fits, -1 where that is too late for it.
-
-    Parameters
-    ----------
-    d
-        The job's request.
-    reserves
-        Whether it may start later than now.
-    low
-        Filled with what is free throughout the window.
-    """
+    """Return the first segment at which a job fits, -1 where that is too late for it."""
     machine, numbers = given.machine, given.rules.numbers
     shapes, num_nodes, now = machine.shapes, len(machine.capacity), profile.times[0]
     # Another job may begin so long after the end of one.

@@ -6,21 +6,28 @@ import numpy as np
 
 from cpsched.api.kernels import (
     FIRST_FIT,
+    GROUPS,
     NONE,
     ONE,
+    SEGMENTS,
     SPARE,
     ZERO,
-    add_ends,
-    expected_ends,
-    group_starts,
+    begin_at,
+    begin_where_differs,
+    copy_row,
+    give_back,
+    group_places,
     grouped,
     inner,
     kernel,
     leaf,
     machine_at,
+    mark_allocations,
     packed,
     weighted,
+    words,
 )
+from cpsched.api.model import EXPECTED_END, SHAPE, SHAPE_CLASS
 from slurm_adapter.kernels import records as r
 from slurm_adapter.kernels.backfill import backfill_pass, candidates, that_fit
 from slurm_adapter.kernels.main import main_pass
@@ -31,23 +38,73 @@ from slurm_adapter.kernels.records import Given, count_in, over_limit
 _SPARE_SEGMENTS = np.int64(34)
 
 
-@leaf
-def _coarse(ends, numbers):
+@inner
+def _group_starts(jobs, cols, machine, free, running, arena_node, arena_amount):
     """
-    Let running jobs that end at about the same time end with the last of them.
+    Return where groups begin, as runs: at nodes that differ from the one before them.
 
-    As where Slurm looks for a job's start: it takes away the jobs that end within some seconds of
-    the first, tries, and goes on with the next ones and more seconds.
+    No group is in two of the lowest groups of the topology.
+    """
+    num_nodes, num_kinds = free.shape
+    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
+    begins = np.zeros(words(num_nodes), dtype=np.int64)
+    begin_at(begins, ZERO)
+    begin_where_differs(begins, free.ravel(), num_kinds)
+    begin_where_differs(begins, capacity.ravel(), num_kinds)
+    for group in machine.levels[:1]:
+        begin_where_differs(begins, group, ONE)
+    known = np.zeros(eligible.shape[0], dtype=np.int64)
+    for job in jobs:
+        k = shapes[cols[job, SHAPE], SHAPE_CLASS]
+        if known[k] == 0:
+            known[k] = 1
+            begin_where_differs(begins, eligible[k], ONE)
+    mark_allocations(begins, num_nodes, cols, running, arena_node, arena_amount)
+    return begins
+
+
+@inner
+def _expected_ends(cols, running):
+    """Return when running jobs are expected to end."""
+    ends = np.empty(len(running), dtype=np.int64)
+    for i in range(len(running)):
+        ends[i] = cols[running[i], EXPECTED_END]
+    return ends
+
+
+@inner
+def _add_ends(profile, cols, running, ends, arena_node, arena_amount, num_nodes):
+    """
+    Add what running jobs give back, in order of their ends, to a profile of one segment.
+
+    A job that should have ended by now ends in the next second.
 
     Parameters
     ----------
     ends
-        In order; changed.
+        When each of ``running`` is taken to end, in order.
+    """
+    times, rows = profile.times, profile.rows
+    places = group_places(profile.first, profile.num[GROUPS], num_nodes)
+    last = 0
+    for i in range(len(running)):
+        end = max(ends[i], times[0] + 1)
+        if end > times[last]:
+            last += 1
+            times[last] = end
+            rows[last] = last
+            copy_row(profile, last - 1, last)
+        give_back(profile, last, places, running[i], cols, arena_node, arena_amount)
+    profile.num[SEGMENTS] = last + 1
 
-    Returns
-    -------
-    int
-        No less than how many different ones there are.
+
+@leaf
+def _coarse(ends, numbers):
+    """
+    Let running jobs that end at about the same time end with the last; return how many ends remain.
+
+    As where Slurm looks for a job's start: it takes away the jobs that end within some seconds of
+    the first, tries, and goes on with the next ones and more seconds.
     """
     within = numbers[r.ENDS_WITHIN]
     if within == 0:
@@ -68,14 +125,7 @@ def _coarse(ends, numbers):
 
 @inner
 def _passes(order, given, begins, held):
-    """
-    Run the main pass and the backfill pass, as far as they are due.
-
-    Returns
-    -------
-    log, used, jobs, started
-        What starts; the records that the backfill pass has looked at; those that start.
-    """
+    """Run the main pass and the backfill pass, as far as they are due."""
     records, rules = given.records, given.rules
     numbers = rules.numbers
     profile = grouped(numbers[r.NOW], begins, held.free, ONE, SPARE)
@@ -99,11 +149,11 @@ def _passes(order, given, begins, held):
         records[record, r.PLANNED] = -1
     if len(jobs) > 0:
         # The same groups anew, with all that is to come; then what starts now, in the same steps.
-        ends = expected_ends(given.cols, held.running)
+        ends = _expected_ends(given.cols, held.running)
         distinct = _coarse(ends, numbers)
         segments = distinct + len(started) + 2 * len(rules.kept_from) + _SPARE_SEGMENTS
         profile = grouped(numbers[r.NOW], begins, held.free, segments, SPARE)
-        add_ends(profile, given.cols, held.running, ends, held.node, held.amount, len(held.free))
+        _add_ends(profile, given.cols, held.running, ends, held.node, held.amount, len(held.free))
         profile = without_placed(placed, num_placed, given, profile, True)
         log, used, placed, num_placed = backfill_pass(jobs, fits, given, profile, log, used)
         started = np.concatenate((started, records_in(placed, num_placed)))
@@ -135,7 +185,7 @@ def slurm_pass(order, records, rules, limits, cols, nodes, held):
     placer = machine_at(nodes.policy, shapes, eligible, capacity, scarce, places)
     given = Given(records, rules, limits, cols, machine, weighted(placer, nodes.weights))
     nothing = np.empty(0, dtype=np.int64)
-    begins = group_starts(nothing, cols, machine, held.free, held.running, held.node, held.amount)
+    begins = _group_starts(nothing, cols, machine, held.free, held.running, held.node, held.amount)
     for k in range(len(begins)):
         begins[k] |= rules.begins[k]
     log, used, jobs, started = _passes(order, given, begins, held)

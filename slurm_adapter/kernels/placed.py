@@ -60,14 +60,7 @@ def records_in(placed, num_placed):
 
 @inner
 def without_placed(placed, num_placed, given, profile, until_ends):
-    """
-    Return a profile after what the main pass started, placed in the same steps.
-
-    Parameters
-    ----------
-    until_ends
-        Whether jobs leave their nodes when they end; a profile of one segment has no ends.
-    """
+    """Return a profile after what the main pass started, placed in the same steps."""
     now = profile.times[0]
     shapes, capacity = given.machine.shapes, given.machine.capacity
     at = ZERO

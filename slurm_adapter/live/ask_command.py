@@ -1,26 +1,29 @@
-"""``cpsched slurm when`` and ``cpsched slurm explain``: questions about jobs of a live queue."""
+"""``cpsched slurm when``, ``explain`` and ``serve``: questions about jobs of a live queue."""
 
 from __future__ import annotations
 
+import threading
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path  # noqa: TC003  (typer reads it)
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from cpsched.api.commands import AsJson, Group, Predictor, echo, grouped, print_json
 from cpsched.api.errors import ConfigError
-from slurm_adapter.live.commands import (
-    PolicyDispatcher,
-    RecordFolder,
-    SystemFile,
-    backend_of,
-    machine_of,
-)
+from slurm_adapter.live.commands import SystemFile, backend_of, machine_of, stopped_by_signals
 
 if TYPE_CHECKING:
     from slurm_adapter.live.queue import LiveQueue
+
+PolicyDispatcher = Annotated[
+    str,
+    typer.Option(
+        "--dispatcher", "-d", help="The dispatcher; slurm:policy=FILE stands for Slurm itself."
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +33,13 @@ class Now(Group):
     system: SystemFile = None
     dispatcher: PolicyDispatcher = "slurm"
     predictor: Predictor = "requested"
-    record: RecordFolder = None
+    record: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of a twin, for runtimes and the accuracy of past forecasts.",
+            metavar="FOLDER",
+        ),
+    ] = None
     scenarios: Annotated[
         int, typer.Option(help="Scenarios to simulate.", min=2, max=1000, metavar="N")
     ] = 20
@@ -38,12 +47,13 @@ class Now(Group):
     def queue(self) -> tuple[LiveQueue, dict[str, int]]:
         """Return the queue, and when Slurm expects which job to start."""
         from cpsched.api.tools import build
-        from slurm_adapter.live.queue import LiveQueue, record_in
+        from slurm_adapter.live.queue import LiveQueue
+        from slurm_adapter.live.record import record_in
 
         slurm = backend_of()
         machine = machine_of(self.system, slurm)
         build("dispatchers", self.dispatcher)
-        record = record_in(self.record)
+        record = None if self.record is None else record_in(self.record)
         queue = LiveQueue(slurm.snapshot(), machine, self.dispatcher, self.predictor, record)
         return queue, dict(slurm.expected_starts())
 
@@ -103,6 +113,39 @@ def explain_command(
     echo("")
     for label, line in lines:
         echo("\n".join(labelled(label, line, width())))
+
+
+def serve_command(
+    system: SystemFile = None,
+    dispatcher: PolicyDispatcher = "slurm",
+    twin: Annotated[
+        Path | None,
+        typer.Option(help="Folder of a twin, for runtimes and findings."),
+    ] = None,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="On 127.0.0.1.")] = 8642,
+    every: Annotated[
+        int, typer.Option(min=1, help="Seconds between polls.", metavar="SECONDS")
+    ] = 30,
+) -> None:
+    """Show the queue with forecasts and reasons as a read-only web page on this machine."""
+    from cpsched.api.tools import build
+    from slurm_adapter.live.page.page import Watch, server
+
+    build("dispatchers", dispatcher)
+    if twin is not None and not twin.is_dir():
+        raise ConfigError("is not a folder", where=twin)
+    slurm = backend_of()
+    machine = machine_of(system, slurm)
+    watch = Watch(backend=slurm, system=machine, dispatcher=dispatcher, twin=twin)
+    with stopped_by_signals() as stop, server(watch, port) as page:
+        threading.Thread(target=page.serve_forever, daemon=True).start()
+        echo(
+            f"http://127.0.0.1:{port}/ until Ctrl-C. From elsewhere: ssh -L {port}:127.0.0.1:{port}"
+        )
+        while not stop.is_set():
+            watch.look()
+            stop.wait(every)
+        page.shutdown()
 
 
 def _unix(date: str | None) -> int | None:

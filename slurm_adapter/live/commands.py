@@ -9,7 +9,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -28,35 +27,16 @@ from cpsched.api.commands import (
 
 if TYPE_CHECKING:
     from cpsched.api.model import System
-    from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.orders import Counts
+    from slurm_adapter.live.scontrol import Scontrol
 
 SystemFile = Annotated[
     str | None,
     typer.Option("--system", help="System file of the machine. [as the controller describes it]"),
 ]
 
-RecordFolder = Annotated[
-    Path | None,
-    typer.Option(
-        "--record",
-        help="Folder of a twin, for runtimes and the accuracy of past forecasts.",
-        metavar="FOLDER",
-    ),
-]
-PolicyDispatcher = Annotated[
-    str,
-    typer.Option(
-        "--dispatcher", "-d", help="The dispatcher; slurm:policy=FILE stands for Slurm itself."
-    ),
-]
-
 
 def demo_command(
-    system: Annotated[str, typer.Option(help="System whose nodes and queues are used.")] = "eurora",
-    nodes: Annotated[
-        int, typer.Option(min=1, help="Number of its nodes to use.", metavar="N")
-    ] = 16,
     jobs: Annotated[
         int, typer.Option(min=0, help="Number of held jobs to submit.", metavar="N")
     ] = 40,
@@ -65,21 +45,16 @@ def demo_command(
     ] = 30,
     seed: Seed = 0,
 ) -> None:
-    """Start a private Slurm on this machine with a queue of held jobs, until Ctrl-C."""
-    from cpsched.api.machines import systems
+    """Start a private Slurm of 16 nodes here with a queue of held jobs, until Ctrl-C."""
     from slurm_adapter.live import demo
     from slurm_adapter.live.private import PrivateSlurm
-    from slurm_adapter.live.site import site_of
 
-    machine = systems.load(system)
-    site = site_of(machine, nodes=min(nodes, machine.num_nodes))
     with (
         stopped_by_signals() as stop,
         tempfile.TemporaryDirectory(prefix="cpsched-slurm-") as folder,
-        PrivateSlurm(Path(folder) / "slurm", site) as slurm,
+        PrivateSlurm(Path(folder) / "slurm", demo.SITE) as slurm,
     ):
-        most = max(min(machine.num_nodes, nodes) // 8, 1)
-        for job in demo.jobs(jobs, seed, mean=mean, most_nodes=most):
+        for job in demo.jobs(jobs, seed, mean=mean, most_nodes=2):
             demo.submit(slurm, job)
         echo(f"Slurm is up with {counted(len(slurm.nodes), 'node')}, {counted(jobs, 'held job')}.")
         echo("In another terminal:\n")
@@ -134,16 +109,6 @@ def run_command(
     user: Annotated[
         list[str] | None, typer.Option(help="Only jobs of this user; repeat for several.")
     ] = None,
-    requeue: Annotated[
-        bool,
-        typer.Option(
-            "--requeue",
-            help=(
-                "Let the dispatcher (try) requeue running jobs that it started, unless submitted"
-                " with --no-requeue."
-            ),
-        ),
-    ] = False,
     starts: Annotated[
         int, typer.Option(min=1, help="Largest number of starts per cycle.", metavar="N")
     ] = 50,
@@ -162,7 +127,6 @@ def run_command(
         ),
     ] = 2,
     seed: Seed = 0,
-    as_json: AsJson = False,
 ) -> None:
     """Schedule the held jobs of a live Slurm that are marked for it, until SIGTERM or Ctrl-C."""
     from slurm_adapter.live.engine import Engine, Filter, Limits
@@ -173,12 +137,12 @@ def run_command(
 
     def say(line: str) -> None:
         """Print a line with the time, unbuffered, because the output may be a pipe."""
-        echo(f"{time.strftime('%H:%M:%S')} {escaped(line)}", err=as_json)
+        echo(f"{time.strftime('%H:%M:%S')} {escaped(line)}")
         sys.stdout.flush()
 
     engine = Engine(
         slurm,
-        Mirror(machine, dispatcher, predictor, seed=seed, may_requeue=requeue),
+        Mirror(machine, dispatcher, predictor, seed=seed),
         folder=state,
         act=act,
         ours=Filter(mark=mark, partitions=frozenset(partition or ()), users=frozenset(user or ())),
@@ -192,8 +156,6 @@ def run_command(
                 engine.run(stop)
         finally:
             say(_summary(engine.counts))
-            if as_json:
-                print_json("slurm.run", _as_data(engine.counts))
 
 
 @contextmanager
@@ -209,32 +171,24 @@ def stopped_by_signals() -> Iterator[threading.Event]:
             signal.signal(sign, handler)
 
 
-def _as_data(counts: Counts) -> dict[str, Any]:
-    """Return what a loop has done as plain JSON types."""
-    told = asdict(counts)
-    latencies = sorted(told.pop("latencies"))
-    return {**told, "median_s_to_run": latencies[len(latencies) // 2] if latencies else None}
-
-
 def _summary(counts: Counts) -> str:
-    median = _as_data(counts)["median_s_to_run"]
-    shown = "" if median is None else f", median {median:.1f} s to run"
+    took = sorted(counts.latencies)
+    shown = f", median {took[len(took) // 2]:.1f} s to run" if took else ""
     return (
         f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} ordered to start,"
         f" {counts.ran} seen running{shown}, {counts.wrong} on wrong nodes,"
-        f" {counts.taken_back} withdrawn, {counts.refused} refused, {counts.requeued} requeued,"
-        f" {counts.shrunk} shrunk"
+        f" {counts.taken_back} withdrawn, {counts.refused} refused"
     )
 
 
-def backend_of() -> Backend:
+def backend_of() -> Scontrol:
     """Return the live Slurm that the commands talk to."""
     from slurm_adapter.live.scontrol import Scontrol
 
     return Scontrol()
 
 
-def machine_of(name: str | None, backend: Backend) -> System:
+def machine_of(name: str | None, backend: Scontrol) -> System:
     """Return a system by name or file; without one, as the controller describes it."""
     from cpsched.api.machines import systems
     from slurm_adapter.live.plan import system_of
@@ -254,8 +208,6 @@ def _table(plan: Mapping[str, Any]) -> Iterator[str]:
         f"{plan['dispatcher']} would start {starting} of {counted(len(jobs), 'waiting job')} now;"
         f" {counted(plan['running'], 'job')} run"
     )
-    for one in plan["shrinks"]:
-        yield f"job {one['job']} would give up nodes, and keep {compress(one['keeps'])}"
 
     def until(second: int | None) -> str:
         return "" if second is None else duration(max(second - now, 0))

@@ -25,22 +25,18 @@ def is_ready(job: LiveJob, snapshot: Snapshot) -> bool:
     """
     if job.eligible != MISSING and job.eligible > snapshot.now:
         return False
-    return not any(_is_in_the_way(*item, job, snapshot) for item in _dependencies(job.dependency))
+    return next(waits_for(job, snapshot), None) is None
 
 
-def _dependencies(text: str) -> Iterator[tuple[str, str]]:
-    """Yield the dependencies of a job: the type, and the job's key or array."""
-    if "singleton" in text:
-        yield "singleton", ""
-    for word, number, task in _WAITS_FOR.findall(text):
-        yield word, f"{number}_{task}" if task and task != "*" else number
-
-
-def _is_in_the_way(word: str, key: str, job: LiveJob, snapshot: Snapshot) -> bool:
-    if word == "singleton":
-        same = (one for one in snapshot.jobs.values() if one.name == job.name)
-        return any(one.user == job.user and one.number < job.number for one in same)
-    others = [one for one in snapshot.jobs.values() if key in (one.key, one.array, str(one.number))]
-    if word == "after":
-        return any(one.waits for one in others)
-    return any(one.state != "COMPLETING" for one in others)
+def waits_for(job: LiveJob, snapshot: Snapshot) -> Iterator[LiveJob]:
+    """Yield the jobs in the queue and on nodes that a held one has to wait for."""
+    jobs = snapshot.jobs.values()
+    if "singleton" in job.dependency:
+        same = (one for one in jobs if (one.name, one.user) == (job.name, job.user))
+        yield from (one for one in same if one.number < job.number)
+    for word, number, task in _WAITS_FOR.findall(job.dependency):
+        name = f"{number}_{task}" if task and task != "*" else number
+        for one in jobs:
+            is_open = one.waits if word == "after" else one.state != "COMPLETING"
+            if is_open and name in (one.key, one.array, str(one.number)):
+                yield one

@@ -9,18 +9,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError, RunError
-from slurm_adapter.live.backend import UnreachableError, UnreadableError
 from slurm_adapter.live.mirror import Stage
+from slurm_adapter.live.order import UnreachableError, UnreadableError
 from slurm_adapter.live.orders import Counts, Orders
-from slurm_adapter.live.requests import is_marked, why_rigid
+from slurm_adapter.live.requests import is_marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
     from pathlib import Path
     from threading import Event
 
-    from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.mirror import Chosen, Mirror
+    from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
 #: Seconds between attempts to reach Slurm, at first and at most; it doubles.
@@ -39,7 +39,7 @@ class Filter:
     Attributes
     ----------
     mark
-        Their AdminComment or comment; a comment may have ``nodes=2-8`` beside it.
+        Their AdminComment or comment.
     partitions, users
         One of these; empty: any.
     """
@@ -68,8 +68,7 @@ class Limits:
     starts
         Largest number of starts per cycle.
     patience
-        Seconds within which a job that was ordered to start must run, and one that was ordered to
-        shrink must hold only the nodes that it keeps.
+        Seconds within which a job that was ordered to start must run.
     fastest, slowest
         Seconds between cycles while things happen, and while nothing does.
     """
@@ -100,7 +99,7 @@ class Engine:
 
     def __init__(
         self,
-        backend: Backend,
+        backend: Scontrol,
         mirror: Mirror,
         *,
         folder: Path | None = None,
@@ -121,9 +120,8 @@ class Engine:
         self._shown: frozenset[str] = frozenset()
         self._unfit: frozenset[str] = frozenset()
         self.mirror = mirror
-        self.orders = Orders(backend, mirror, self._ours.takes, self._limits.patience, say)
+        self.orders = Orders(backend, mirror, self._limits.patience, say)
         mirror.mine = self._is_mine
-        mirror.may_shrink = self.orders.may_shrink if act else self._ours.takes
 
     @property
     def counts(self) -> Counts:
@@ -225,7 +223,7 @@ class Engine:
         unseen = (order.job for order in orders.pending())
         gone = {*mirror.gone(snapshot), *(job for job in unseen if job not in snapshot.jobs)}
         ended = self._backend.ended(gone) if gone else {}
-        orders.check(snapshot, ended, first=first)
+        orders.check(snapshot, ended)
         mirror.follow(snapshot, ended)
         self._say_unfit()
         if first:
@@ -238,28 +236,20 @@ class Engine:
             self._show(chosen, snapshot.now)
             return news
         orders.send(chosen, snapshot.jobs)
-        return news or bool(chosen) or orders.is_waiting()
+        return news or bool(chosen) or bool(orders.pending())
 
     def _say_unfit(self) -> None:
-        """Report once which of our jobs stay held because they cannot run, or cannot shrink."""
-        unfit = {}
-        for key, one in self.mirror.known.items():
-            if one.stage is Stage.UNFIT:
-                unfit[key] = f"stays held: {one.why}"
-            elif one.job.waits and (why := why_rigid(one.job)):
-                unfit[key] = f"will keep its nodes: {why}"
+        """Report once which of our jobs stay held because they cannot run."""
+        known = self.mirror.known.items()
+        unfit = {key: one.why for key, one in known if one.stage is Stage.UNFIT}
         for key in unfit.keys() - self._unfit:
-            self._say(f"job {key} {unfit[key]}")
+            self._say(f"job {key} stays held: {unfit[key]}")
         self._unfit = frozenset(unfit)
 
     def _show(self, starts: Iterable[Chosen], now: int) -> None:
         """Print the orders that would be sent, if new; nothing is sent."""
         mirror = self.mirror
-        would = {key: f"job {key} would be requeued" for key in mirror.requeues}
-        for one in mirror.shrinks:
-            would[one.key] = f"job {one.key} would keep {','.join(one.nodes)} only"
-        for one in starts:
-            would[one.key] = f"job {one.key} would start on {','.join(one.nodes)}"
+        would = {one.key: f"job {one.key} would start on {','.join(one.nodes)}" for one in starts}
         for key, line in would.items():
             if line not in self._shown:
                 self._say(line)

@@ -17,7 +17,7 @@ from cpsched.api.fields import parse_amount as amount
 from cpsched.api.fields import parse_duration as duration
 from cpsched.api.machines import expand
 from cpsched.api.model import MISSING
-from slurm_adapter.live.backend import UnreadableError
+from slurm_adapter.live.order import UnreadableError
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, is_closed
 from slurm_adapter.sacct.request import COUNTS, MEMORY
 
@@ -31,8 +31,6 @@ _TOTAL_MEMORY = re.compile(r"(?:^|,)mem=([0-9.]+[KMGTP]?)")
 #: What a job holds on nodes, in ``scontrol -d show job``.
 _HELD = re.compile(r" Nodes=(\S+) CPU_IDs=(\S*) Mem=([0-9]+) GRES=(\S*)")
 _BOUNDS = re.compile(r" ReqNodeList=\S+ ExcNodeList=(\S+) ")
-_REQUEUE = re.compile(r" Requeue=([01]) Restarts=")
-_BATCH_HOST = re.compile(r" BatchHost=(\S+)")
 _THROTTLE = re.compile(r" ArrayTaskThrottle=([0-9]+)")
 _RESERVATION = re.compile(
     r"(?m)^ReservationName=.*? StartTime=([0-9]+) EndTime=([0-9]+) .*? Nodes=(\S+) "
@@ -137,14 +135,11 @@ def details_of(text: str, job: LiveJob) -> dict[str, Any]:
     node is left out if it contradicts the known nodes and cores.
     """
     bounds, throttles = _BOUNDS.findall(text), _THROTTLE.findall(text)
-    scripts = _BATCH_HOST.findall(text) if job.holds else ()
     names = bounds[-1] if bounds else ""
     return {
         "excluded": () if names in _NOTHING else hosts(names),
         "placed": _placed(text, job),
         "array_limit": int(throttles[0]) if throttles else 0,
-        "restartable": _REQUEUE.findall(text)[-1:] == ["1"],
-        "batch_host": scripts[-1] if scripts else "",
     }
 
 

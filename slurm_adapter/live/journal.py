@@ -3,9 +3,8 @@ Orders to jobs, written to disk before they are sent.
 
 One JSON object a line, only ever appended: ``what`` happens, the ``time``, and the order as it is
 from then on. ``begin`` before a job is ordered to start, ``ran`` when it has been seen on its
-nodes, ``back`` when the start was withdrawn; ``requeue`` before a running job is requeued,
-``shrink`` before one is ordered to give up nodes, then ``shrunk`` or, if it runs on as it was,
-``kept``; ``gone`` when it has left the queue.
+nodes, ``back`` when the start was withdrawn, ``gone`` when it has left the queue; ``kept`` at the
+beginning of a new file.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from cpsched.api.errors import RunError
-from slurm_adapter.live.backend import Order
+from slurm_adapter.live.order import Order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 #: Size in bytes from which a journal is set aside when it is opened, and a new one begun.
 _LARGE = 16 * 2**20
 #: What happens to an order: whether it is open from then on.
-_OPEN = dict.fromkeys(("begin", "ran", "requeue", "shrink", "shrunk", "kept"), True)
+_OPEN = dict.fromkeys(("begin", "ran", "kept"), True)
 _OPEN |= dict.fromkeys(("back", "gone"), False)
 
 

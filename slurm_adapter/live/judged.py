@@ -1,85 +1,76 @@
 """
 Forecasts of starts that were made on a live Slurm, and when the jobs really started.
 
-They are in the folder of a twin (``forecasts.parquet``), so they outlast the process that made
-them; the correction of later forecasts is computed from the file.
+They are in the record of a twin, so they outlast the process that made them; the correction of
+later forecasts is computed from the record.
 """
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pyarrow as pa
-from pyarrow import parquet
 
 from cpsched.api.answers import NEVER, Calibration, Starts
-from cpsched.api.errors import RunError
-from cpsched.api.model import MISSING
-from cpsched.api.tools import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
-    from cpsched.api.model import IntArray
     from slurm_adapter.live.record import Record
     from slurm_adapter.live.snapshot import LiveJob
 
-#: Number of forecasts kept: of started jobs, more than a calibration remembers; and of other jobs.
-_SETTLED, _OPEN = 400, 400
-_SECONDS = pa.list_(pa.int64())
-SCHEMA = pa.schema(
-    [
-        *((name, pa.string()) for name in ("dispatcher", "job")),
-        *((name, pa.int64()) for name in ("submit", "now", "start")),
-        *((name, _SECONDS) for name in ("raw", "told")),
-    ]
-)
+#: Number of forecasts of waiting jobs that are kept.
+_OPEN = 400
+#: Those of jobs that have started since are settled, and those of jobs that never will dropped; of
+#: the settled ones more are kept than a calibration remembers.
+_SETTLE = """
+BEGIN;
+UPDATE forecasts SET start = (
+  SELECT max(forecasts.now, min(jobs.start)) FROM jobs WHERE jobs.key = forecasts.job
+  AND jobs.submit = forecasts.submit AND jobs.start > 0 AND jobs.state != 'PENDING'
+) WHERE start IS NULL;
+DELETE FROM forecasts WHERE start IS NULL AND NOT EXISTS (
+  SELECT * FROM jobs WHERE jobs.key = forecasts.job
+  AND jobs.submit = forecasts.submit AND jobs.state = 'PENDING' AND NOT jobs.gone
+);
+DELETE FROM forecasts WHERE start IS NOT NULL AND rowid NOT IN (
+  SELECT rowid FROM forecasts WHERE start IS NOT NULL ORDER BY start DESC LIMIT 400
+);
+COMMIT;
+"""
 
 
 class JudgedForecasts:
-    """
-    The forecasts in a twin's folder; seconds in it are Unix time.
+    """The forecasts in a twin's record; seconds in it are Unix time."""
 
-    Parameters
-    ----------
-    folder
-        Where ``forecasts.parquet`` is, or will be.
-
-    Raises
-    ------
-    RunError
-        If the file is damaged.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._path = folder / "forecasts.parquet"
-        self._rows: list[dict[str, Any]] = []
-        if self._path.exists():
-            try:
-                self._rows = parquet.read_table(self._path, schema=SCHEMA).to_pylist()
-            except (OSError, ValueError, pa.ArrowException) as error:
-                raise RunError(f"{self._path}: is not a file of forecasts: {error}") from None
+    def __init__(self, record: Record) -> None:
+        self._record = record
 
     def calibration(self, dispatcher: str, now: int) -> Calibration:
         """Return the correction of forecasts under a dispatcher at a second (Unix time)."""
         found = Calibration()
-        rows = [row for row in self._rows if row["dispatcher"] == dispatcher]
-        rows.sort(key=lambda row: (row["start"] == MISSING, row["start"]))
-        for number, row in enumerate(rows):
-            raw, told = _starts(row, "raw", number), _starts(row, "told", number)
-            if row["start"] == MISSING:
+        with self._record.database() as database:
+            rows = database.execute(
+                "SELECT now, start, raw, told FROM forecasts WHERE dispatcher = ?"
+                " ORDER BY start NULLS LAST, rowid",
+                (dispatcher,),
+            ).fetchall()
+        for number, (made, start, *both) in enumerate(rows):
+            raw, told = (_starts(made, number, text) for text in both)
+            if start is None:
                 found.still_wait(raw, told, now)
             else:
-                found.note(raw, told, np.array([row["start"]]))
+                found.note(raw, told, np.array([start]))
         return found
 
     def are_new(self, jobs: Sequence[LiveJob], most: int) -> list[LiveJob]:
         """Return the last jobs without a forecast, at most this many."""
-        known = {(row["job"], row["submit"]) for row in self._rows}
-        room = _OPEN - sum(row["start"] == MISSING for row in self._rows)
+        with self._record.database() as database:
+            rows = database.execute("SELECT job, submit, start FROM forecasts").fetchall()
+        known = {(job, submit) for job, submit, _ in rows}
+        room = _OPEN - sum(start is None for *_, start in rows)
         new = [job for job in jobs if (job.key, job.submit) not in known]
         return new[max(len(new) - max(min(most, room), 0), 0) :]
 
@@ -94,59 +85,23 @@ class JudgedForecasts:
         epoch
             Unix time of its second 0.
         """
-        raw = replace(raw, now=raw.now + epoch, scenario=_in_unix(raw.scenario, epoch))
+        seconds = np.where(raw.scenario == NEVER, NEVER, raw.scenario + epoch)
+        raw = replace(raw, now=raw.now + epoch, scenario=seconds)
         told = self.calibration(dispatcher, raw.now).corrected(raw)
-        for at, job in enumerate(jobs):
-            self._rows.append(
-                {
-                    "dispatcher": dispatcher,
-                    "job": job.key,
-                    "submit": job.submit,
-                    "now": raw.now,
-                    "start": MISSING,
-                    "raw": raw.scenario[:, at].tolist(),
-                    "told": told.scenario[:, at].tolist(),
-                }
-            )
-        self._save()
-
-    def settle(self, record: Record) -> None:
-        """Record which jobs have started since, and drop those that never will."""
-        waiting = [row for row in self._rows if row["start"] == MISSING]
-        still = {
-            (key, row["submit"]) for key, row in record.open.items() if row["state"] == "PENDING"
-        }
-        if all((row["job"], row["submit"]) in still for row in waiting):
-            return
-        began = {
-            (row["key"], row["submit"]): row["start"]
-            for row in record.recent()
-            if row["start"] != MISSING and row["state"] != "PENDING"
-        }
-        for row in waiting:
-            at = began.get((row["job"], row["submit"]), MISSING)
-            row["start"] = at if at == MISSING else max(at, row["now"])
-        settled = sorted((row for row in self._rows if row["start"] != MISSING), key=_start)
-        self._rows = [
-            *settled[-_SETTLED:],
-            *(row for row in waiting if (row["job"], row["submit"]) in still),
+        both = zip(raw.scenario.T.tolist(), told.scenario.T.tolist(), strict=True)
+        rows = [
+            (dispatcher, job.key, job.submit, raw.now, None, *map(json.dumps, starts))
+            for job, starts in zip(jobs, both, strict=True)
         ]
-        self._save()
+        with self._record.database() as database:
+            database.executemany("INSERT INTO forecasts VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
-    def _save(self) -> None:
-        table = pa.Table.from_pylist(self._rows, schema=SCHEMA)
-        with replacing(self._path) as path:
-            parquet.write_table(table, path, compression="zstd")
-
-
-def _start(row: dict[str, Any]) -> int:
-    return int(row["start"])
+    def settle(self) -> None:
+        """Record which jobs have started since, and drop those that never will."""
+        with self._record.database() as database:
+            database.executescript(_SETTLE)
 
 
-def _in_unix(scenario: IntArray, epoch: int) -> IntArray:
-    return np.where(scenario == NEVER, NEVER, scenario + epoch)
-
-
-def _starts(row: dict[str, Any], which: str, handle: int) -> Starts:
-    scenario = np.array(row[which], dtype=np.int64)[:, None]
-    return Starts(row["now"], np.array([handle]), scenario, np.array([NEVER]))
+def _starts(now: int, handle: int, scenario: str) -> Starts:
+    seconds = np.array(json.loads(scenario), dtype=np.int64)[:, None]
+    return Starts(now, np.array([handle]), seconds, np.array([NEVER]))

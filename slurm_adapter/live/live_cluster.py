@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.api.errors import DispatchError
-from cpsched.api.model import Allocation, JobType, Start
+from cpsched.api.model import Allocation, Start
 from cpsched.api.model import columns as c
 from cpsched.api.simulation import Cluster, Outages
 from slurm_adapter.live.placing import as_slurm_fills, holdings, within
@@ -54,10 +54,20 @@ class LiveCluster(Cluster):
         return max(unix - self.epoch, self.now)
 
     def learn_from(self, other: LiveCluster) -> None:
-        """Take over what another one's predictor has learnt, before any job is here."""
+        """
+        Take over what another one's predictor has learnt, before any job is here.
+
+        Jobs that have not ended leave the other one; nothing is learnt from them.
+        """
+        store = other.machine.store
+        is_open = np.isin(store.columns[: store.size, c.STATE], (c.HELD, c.WAITING, c.RUNNING))
+        for row in np.flatnonzero(is_open).tolist():
+            other.leave(row, other.now)
         old = other.state()
-        requests = {**old["jobs"], "submitted": old["jobs"]["submitted"][:0]}
-        self.restore({**self.state(), "jobs": requests, "ids": [], "predictor": old["predictor"]})
+        if "jobs" in old:
+            requests = {**old["jobs"], "submitted": old["jobs"]["submitted"][:0]}
+            learnt = {"jobs": requests, "ids": [], "predictor": old["predictor"]}
+            self.restore({**self.state(), **learnt})
 
     # --- nodes -----------------------------------------------------------------------------------
 
@@ -94,16 +104,12 @@ class LiveCluster(Cluster):
             self.failed(row, now)
         self.cancel(row, now)
 
-    def run(
-        self, job: LiveJob, now: int, fewest: int, displace: Callable[[set[int], int], None]
-    ) -> int:
+    def run(self, job: LiveJob, now: int, displace: Callable[[set[int], int], None]) -> int:
         """
         Enter a running job, with what it holds; return its handle, -1 if it holds nothing.
 
         Parameters
         ----------
-        fewest
-            How few of its nodes it may be left, each then a unit; 0: it keeps them.
         displace
             Removes jobs from nodes on which they have not been seen running.
         """
@@ -118,13 +124,9 @@ class LiveCluster(Cluster):
             held = within(whole, self.machine.free, self._core)
         if not len(held.node):
             return -1
-        if len(held.node) != len(job.nodes) or len(set(held.units.tolist())) != 1:
-            fewest = 0
         left = replace(job, time_limit=max(self._end_of(job) - now, 1))
-        request = holding(left, held.amount, self.system.resources, fewest=fewest)
+        request = holding(left, held.amount, self.system.resources)
         row = self.submit(request, now, job_id=job.key)
-        if fewest:
-            held = held._replace(units=np.ones_like(held.units))
         self.start([Start(row, held)], now)
         return row
 
@@ -141,34 +143,6 @@ class LiveCluster(Cluster):
             return True
         cores = holdings(job, self._node_of, self.system.resources).units
         return np.array_equal(cores, here.amount[:, self._core])
-
-    def is_malleable(self, row: int) -> bool:
-        """Say whether a job runs that may give up nodes."""
-        return self.machine.is_in(row, c.RUNNING) and (
-            self.machine.store.columns.item(row, c.JOB_TYPE) == JobType.MALLEABLE
-        )
-
-    def shrink(self, row: int, job: LiveJob, now: int) -> bool:
-        """Take note that a job holds only these nodes; return False if they are too few."""
-        # Of a job that ends, Slurm shows fewer and fewer.
-        least = self.machine.store.columns.item(row, c.UNITS_MIN)
-        if len(job.nodes) < least:
-            return False
-        held = self.machine.allocation(row)
-        left = np.isin(held.node, [self._node_of[name] for name in job.nodes])
-        # What runs on a closed node goes on; it is closed again when all has entered.
-        self.close((), now)
-        kept = Allocation(held.node[left], held.units[left], held.amount[left])
-        self.resize(row, kept, now, latest=max(self._end_of(job), now + 1))
-        # What it has given up it cannot get back.
-        self.set_bounds(row, least, len(job.nodes), now)
-        return True
-
-    def fix(self, row: int) -> None:
-        """Let a job keep the nodes that it has."""
-        if self.is_malleable(row):
-            held = self.machine.store.columns.item(row, c.HELD_UNITS)
-            self.set_bounds(row, held, held, self.now)
 
     def has_started(self, start: Start, now: int, *, must: bool) -> bool:
         """

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict, dataclass, fields, replace
-from enum import StrEnum
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, fields, replace
+from enum import Enum, auto
+from typing import TYPE_CHECKING
 
 from cpsched.api.errors import (
     CpschedError,
     DispatchError,
     InfeasibleRequestError,
-    RunError,
     taking_up,
 )
-from cpsched.api.model import MISSING, Decision, Requeue, Resize, Start, Status
+from cpsched.api.model import MISSING, Start, Status
 from cpsched.api.model import columns as c
 from cpsched.api.simulation import checkpoint
 from slurm_adapter.live.dependencies import is_ready
 from slurm_adapter.live.live_cluster import LiveCluster
-from slurm_adapter.live.requests import YEAR, fewest_nodes, request_of
-from slurm_adapter.live.snapshot import LiveJob, Placed
+from slurm_adapter.live.requests import YEAR, request_of
+from slurm_adapter.live.snapshot import LiveJob
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -49,27 +47,17 @@ _HELD = ("nodes", "cpus", "start", "time_limit")
 MOST_ROWS, _ROWS_A_JOB = 20_000, 4
 
 
-class Stage(StrEnum):
+class Stage(Enum):
     """The stage of a job in the mirror."""
 
-    HELD = "held"
+    HELD = auto()
     """It waits for its begin time or for other jobs."""
-    WAITING = "waiting"
-    ORDERED = "ordered"
+    WAITING = auto()
+    ORDERED = auto()
     """It holds its nodes here, but has not been seen running there."""
-    RUNNING = "running"
-    LEAVING = "leaving"
-    """It runs, and its requeue has been ordered."""
-    SHRINKING = "shrinking"
-    """It runs, and has been ordered to give up nodes; it holds them until that is seen."""
-    LEFT = "left"
-    """Its start has been withdrawn, and it waits once this is seen."""
-    UNFIT = "unfit"
+    RUNNING = auto()
+    UNFIT = auto()
     """It can never run on the system, or asks for what is not modelled."""
-
-
-#: Where a job has been seen running.
-_ON_NODES = (Stage.RUNNING, Stage.LEAVING, Stage.SHRINKING)
 
 
 @dataclass(slots=True)
@@ -83,20 +71,17 @@ class Known:
         Its handle; -1 if it has none.
     why
         Why it is unfit.
-    left_at
-        When it left its nodes because its requeue was ordered, Unix time.
     """
 
     job: LiveJob
     stage: Stage
     row: int = -1
     why: str = ""
-    left_at: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """A job to start or to shrink, and its nodes."""
+    """A job to start, and its nodes."""
 
     key: str
     nodes: tuple[str, ...]
@@ -116,8 +101,6 @@ class Mirror:
         As for :class:`~cpsched.engine.cluster.Cluster`.
     mine
         Whether a waiting job is ours to start.
-    may_requeue
-        Whether the dispatcher may requeue running jobs that it has started.
 
     Attributes
     ----------
@@ -125,12 +108,6 @@ class Mirror:
         Every job that is in the queue or holds nodes, with its stage here.
     planned
         Planned starts of waiting jobs, Unix seconds; if the dispatcher plans.
-    requeues
-        The jobs that the last decision requeues.
-    shrinks
-        The running jobs to which it gives other nodes, and which nodes.
-    may_shrink
-        Whether a running job may be ordered to give up nodes, if its comment allows it.
     """
 
     def __init__(
@@ -141,23 +118,16 @@ class Mirror:
         *,
         mine: Callable[[LiveJob], bool] = lambda _: True,
         seed: int = 0,
-        may_requeue: bool = False,
     ) -> None:
         self.system = system
         self.mine = mine
-        self.may_shrink: Callable[[LiveJob], bool] = lambda _: False
-        self._may_requeue = may_requeue
         self._specs = (dispatcher, predictor)
         self._seed = seed
         self._cluster: LiveCluster | None = None
         self.known: dict[str, Known] = {}
         self.planned: dict[str, int] = {}
-        self.requeues: list[str] = []
-        self.shrinks: list[Chosen] = []
         #: Jobs that were not started although the dispatcher selected them: call it again.
         self._left = False
-        #: The second in which a job began that may shrink, or shrank: it can from the next one on.
-        self._fixed_in: int | None = None
 
     @property
     def cluster(self) -> LiveCluster:
@@ -196,7 +166,7 @@ class Mirror:
 
     def gone(self, snapshot: Snapshot) -> list[str]:
         """Return the jobs that held nodes and are no longer in a snapshot."""
-        stages = (*_ON_NODES, Stage.ORDERED, Stage.LEFT)
+        stages = (Stage.RUNNING, Stage.ORDERED)
         return [
             key
             for key, known in self.known.items()
@@ -209,8 +179,7 @@ class Mirror:
     def _is_large(self) -> bool:
         """Whether by far most jobs here have ended, and all others can be entered again."""
         rows = self.cluster.machine.store.size
-        told = (Stage.ORDERED, Stage.SHRINKING)
-        ordered = any(known.stage in told for known in self.known.values())
+        ordered = any(known.stage is Stage.ORDERED for known in self.known.values())
         return rows > max(MOST_ROWS, _ROWS_A_JOB * len(self.known)) and not ordered
 
     def _begin_anew(self) -> None:
@@ -220,8 +189,6 @@ class Mirror:
         The jobs in the queue and on nodes are entered again, each at its submit. A dispatcher's
         state about single jobs is not kept, because their handles change.
         """
-        for known in self.known.values():
-            self._leave(known, self.cluster.now)
         fresh = self._made(self.epoch)
         fresh.learn_from(self.cluster)
         self._cluster, self.known = fresh, {}
@@ -254,43 +221,35 @@ class Mirror:
         if known is None:
             return False
         old, known.job = known.job, job
-        if job.holds and known.stage is Stage.LEAVING:
-            # While it ends, Slurm shows it with later and later starts.
-            stays = set(job.nodes) <= set(old.nodes)
-        elif job.holds and known.stage in _ON_NODES:
-            stays = _same(_HELD, old, job) or self._shrank(known, old, now)
+        if job.holds and known.stage is Stage.RUNNING:
+            stays = _same(_HELD, old, job)
         elif job.holds:
             stays = self._confirm(known)
-        elif known.stage in (Stage.ORDERED, Stage.LEAVING, Stage.LEFT):
+        elif known.stage is Stage.ORDERED:
             stays = True
         else:
             # Otherwise requeued, released by someone else, or changed.
-            stays = known.stage not in _ON_NODES and self.mine(job) and _same(_ASKED, old, job)
+            ran = known.stage is Stage.RUNNING
+            stays = not ran and self.mine(job) and _same(_ASKED, old, job)
         if not stays:
             self._leave(known, now)
             del self.known[job.key]
-        elif known.stage in (Stage.HELD, Stage.LEFT):
-            self._let_in(known, snapshot, now)
-        return stays
-
-    def _let_in(self, known: Known, snapshot: Snapshot, now: int) -> None:
-        """Let a job into the queue once it may start, and is as its user submitted it."""
-        if snapshot.now > known.left_at and is_ready(known.job, snapshot):
-            enter = self.cluster.release if known.stage is Stage.HELD else self.cluster.requeue
-            enter(known.row, now)
+        elif known.stage is Stage.HELD and is_ready(job, snapshot):
+            self.cluster.release(known.row, now)
             known.stage = Stage.WAITING
+        return stays
 
     def _enter(self, job: LiveJob, snapshot: Snapshot) -> None:
         now = min(self.cluster.second(_since(job)), self.cluster.second(snapshot.now))
         if job.holds:
-            self.known[job.key] = Known(job, Stage.RUNNING, self._run(job, now))
+            row = self.cluster.run(job, now, self._displace)
+            self.known[job.key] = Known(job, Stage.RUNNING, row)
             return
         ready = is_ready(job, snapshot)
         known = self.known[job.key] = Known(job, Stage.WAITING if ready else Stage.HELD)
         try:
-            request = request_of(job, self.system)
             known.row = self.cluster.submit(
-                replace(request, restartable=request.restartable and self._may_requeue),
+                request_of(job, self.system),
                 now,
                 job_id=job.key,
                 held=not ready,
@@ -302,30 +261,6 @@ class Mirror:
 
     # --- what jobs hold --------------------------------------------------------------------------
 
-    def _run(self, job: LiveJob, now: int) -> int:
-        """Enter a running job, with what it holds; return its handle, -1 if it holds nothing."""
-        row = self.cluster.run(job, now, self._fewest(job), self._displace)
-        if row >= 0 and self.cluster.is_malleable(row):
-            self._fixed_in = now
-        return row
-
-    def _fewest(self, job: LiveJob) -> int:
-        """Return how few nodes a running job may be left, 0 if it is not to shrink."""
-        return fewest_nodes(job) if self.may_shrink(job) else 0
-
-    def _shrank(self, known: Known, old: LiveJob, now: int) -> bool:
-        """Take note that a job that may shrink has given up nodes; say whether that is all."""
-        job = known.job
-        some = set(job.nodes) < set(old.nodes) and _same(("start", "time_limit"), old, job)
-        if not (some and self.cluster.is_malleable(known.row)):
-            return False
-        if not self.cluster.shrink(known.row, job, now):
-            return False
-        if known.stage is Stage.SHRINKING:
-            known.stage = Stage.RUNNING
-        self._fixed_in = now
-        return True
-
     def _displace(self, nodes: set[int], now: int) -> None:
         """Remove jobs from nodes on which they have not been seen running."""
         for known in self.known.values():
@@ -336,8 +271,7 @@ class Mirror:
 
     def _confirm(self, known: Known) -> bool:
         """Record that a waiting or ordered job runs; return whether it runs as ordered."""
-        # One that may shrink enters anew, with its nodes as units.
-        if known.stage is not Stage.ORDERED or known.row < 0 or self._fewest(known.job):
+        if known.stage is not Stage.ORDERED or known.row < 0:
             return False
         if self.cluster.runs_as_told(known.row, known.job):
             known.stage = Stage.RUNNING
@@ -362,29 +296,23 @@ class Mirror:
             If the dispatcher breaks an invariant.
         """
         second, cluster = self.cluster.second(now), self.cluster
-        self.requeues, self.shrinks = [], []
-        # What is decided while a job gives up nodes would not know of them.
-        if any(known.stage is Stage.SHRINKING for known in self.known.values()):
-            return []
-        if self._fixed_in is not None and self._fixed_in < second:
-            self._left, self._fixed_in = True, None
         if not (cluster.is_due(second) or self._left):
             return []
         self._left = False
         known_of = {known.row: known for known in self.known.values() if known.row >= 0}
         decision = cluster.decide(second)
-        self._note_changes(decision, known_of)
+        starts = [action for action in decision.actions if isinstance(action, Start)]
+        if len(starts) < len(decision.actions):
+            raise DispatchError(f"{self._specs[0]} asks for more than starts on a live Slurm")
         if (plan := decision.planned_starts) is not None:
             planned = zip(plan.handle, plan.start, strict=True)
             self.planned = {known_of[row].job.key: self.epoch + int(at) for row, at in planned}
         chosen: list[Chosen] = []
-        starts = [action for action in decision.actions if isinstance(action, Start)]
         for number, start in enumerate(starts):
             if most is not None and number >= most:
                 self._left = True
                 break
-            # A start on nodes that others give up fits once these are free.
-            if not cluster.has_started(start, second, must=not (number or self.shrinks)):
+            if not cluster.has_started(start, second, must=not number):
                 # Jobs before it are placed a little differently from the decision.
                 self._left = True
                 continue
@@ -393,59 +321,17 @@ class Mirror:
             chosen.append(Chosen(known.job.key, cluster.names(start.allocation)))
         return chosen
 
-    def _note_changes(self, decision: Decision, known_of: Mapping[int, Known]) -> None:
-        """Record the jobs to requeue or to shrink; they hold their nodes until then."""
-        for action in decision.actions:
-            if isinstance(action, Start):
-                continue
-            if not isinstance(action, Requeue | Resize):
-                raise DispatchError(
-                    f"{self._specs[0]} asks for {type(action).__name__}, which is not possible on a"
-                    " live Slurm"
-                )
-            known = known_of[action.handle]
-            if known.stage is not Stage.RUNNING:
-                continue
-            if isinstance(action, Requeue):
-                known.stage = Stage.LEAVING
-                self.requeues.append(known.job.key)
-                continue
-            known.stage = Stage.SHRINKING
-            kept, host = self.cluster.names(action.allocation), known.job.batch_host
-            # The node of its script is one of them.
-            kept = (host, *kept[:-1]) if host and host not in kept else kept
-            self.shrinks.append(Chosen(known.job.key, kept))
-
-    def undo(self, key: str, now: int, *, for_good: bool = False) -> None:
-        """
-        Record that what was decided of a job does not take place: it waits, or runs as it was.
-
-        Parameters
-        ----------
-        for_good
-            Whether it is not to be asked to shrink again.
-        """
+    def undo(self, key: str, now: int) -> None:
+        """Record that a start that was decided does not take place."""
         known = self.known.get(key)
-        if known is None:
+        if known is None or known.stage is not Stage.ORDERED:
             return
-        if known.stage in (Stage.LEAVING, Stage.SHRINKING):
-            # What was to start on its nodes did not.
-            self._left |= known.stage is Stage.SHRINKING
-            known.stage = Stage.RUNNING
-            if for_good:
-                self.cluster.fix(known.row)
-        elif known.stage is Stage.ORDERED and known.row < 0:
+        if known.row < 0:
             # It enters again with the next snapshot.
             del self.known[key]
-        elif known.stage is Stage.ORDERED:
+        else:
             self.cluster.failed(known.row, self.cluster.second(now))
             known.stage = Stage.WAITING
-
-    def left(self, key: str, now: int) -> None:
-        """Record that a job whose requeue was decided has left its nodes."""
-        known = self.known.get(key)
-        if known is not None and known.stage is Stage.LEAVING:
-            known.stage, known.left_at = Stage.LEFT, now
 
     def adopt(self, job: LiveJob, nodes: Sequence[str], now: int) -> None:
         """Record that a job was ordered to nodes earlier, and has not been seen running."""
@@ -454,25 +340,20 @@ class Mirror:
             self._leave(known, self.cluster.second(now))
         end = now + (YEAR if job.time_limit < 0 else job.time_limit)
         there = replace(job, start=now, end=end, nodes=tuple(nodes), placed=())
-        self.known[job.key] = Known(job, Stage.ORDERED, self._run(there, self.cluster.second(now)))
+        row = self.cluster.run(there, self.cluster.second(now), self._displace)
+        self.known[job.key] = Known(job, Stage.ORDERED, row)
 
     # --- saving ----------------------------------------------------------------------------------
 
     def save(self, path: Path) -> None:
-        """Write everything that an equal mirror needs to continue, or nothing."""
-        if self._cluster is None:
-            return
-        saved = {
-            "cluster": self.cluster.state(),
-            "epoch": self.epoch,
-            "closed": sorted(self.cluster.closed),
-            "known": json.dumps([asdict(known) for known in self.known.values()]),
-        }
-        checkpoint.write(path, self._identity(), saved)
+        """Write what the predictor has learnt, and all that belongs to it, or nothing."""
+        if self._cluster is not None:
+            saved = {"epoch": self.epoch, "cluster": self.cluster.state()}
+            checkpoint.write(path, self._identity(), saved)
 
     def load(self, path: Path) -> None:
         """
-        Load what :meth:`save` wrote.
+        Learn what another mirror knew that was saved; jobs are entered again, as they are then.
 
         Raises
         ------
@@ -480,17 +361,12 @@ class Mirror:
             If it is damaged, or of another system, dispatcher or predictor.
         """
         saved = checkpoint.read(path, self._identity())
-        with taking_up("the followed queue"):
-            self._cluster = self._made(int(saved["epoch"]))
-            self._cluster.closed = frozenset(int(node) for node in saved["closed"])
-            for known in json.loads(saved["known"]):
-                job, stage = _job(known.pop("job")), Stage(known.pop("stage"))
-                self.known[job.key] = Known(job, stage, **known)
-        try:
-            self.cluster.restore(saved["cluster"])
-        except RunError:
-            self._cluster, self.known = None, {}
-            raise
+        with taking_up("what a predictor has learnt"):
+            old = self._made(int(saved["epoch"]))
+            old.restore(saved["cluster"])
+            fresh = self._made(old.epoch)
+            fresh.learn_from(old)
+        self._cluster = fresh
 
     def _identity(self) -> str:
         return f"live {self._specs} seed {self._seed} system {self.system.digest()}"
@@ -503,11 +379,3 @@ def _since(job: LiveJob) -> int:
 
 def _same(names: Sequence[str], one: LiveJob, other: LiveJob) -> bool:
     return all(getattr(one, name) == getattr(other, name) for name in names)
-
-
-def _job(saved: Mapping[str, Any]) -> LiveJob:
-    known: dict[str, Any] = {}
-    for key, value in saved.items():
-        known[key] = tuple(value) if isinstance(value, list) else value
-    known["placed"] = tuple(Placed(**one) for one in saved["placed"])
-    return LiveJob(**known)

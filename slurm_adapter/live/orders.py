@@ -13,15 +13,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import RunError
-from slurm_adapter.live.backend import Order, UnreachableError, WrongNodesError
 from slurm_adapter.live.journal import Journal
-from slurm_adapter.live.mirror import Stage
+from slurm_adapter.live.order import Order, WrongNodesError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.mirror import Chosen, Mirror
+    from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
     Jobs = Mapping[str, LiveJob]
@@ -45,8 +44,6 @@ class Counts:
     wrong: int = 0
     taken_back: int = 0
     refused: int = 0
-    requeued: int = 0
-    shrunk: int = 0
     cycles: int = 0
     latencies: deque[float] = field(default_factory=lambda: deque(maxlen=_LATENCIES))
 
@@ -59,8 +56,6 @@ class Orders:
     ----------
     backend, mirror
         The Slurm, and what is known of it.
-    ours
-        Whether a job is ours, held or not.
     patience
         Seconds within which Slurm has to show what it was ordered.
     say
@@ -69,13 +64,12 @@ class Orders:
 
     def __init__(
         self,
-        backend: Backend,
+        backend: Scontrol,
         mirror: Mirror,
-        ours: Callable[[LiveJob], bool],
         patience: float,
         say: Callable[[str], None],
     ) -> None:
-        self._backend, self._mirror, self._ours = backend, mirror, ours
+        self._backend, self._mirror = backend, mirror
         self._patience, self._say = patience, say
         self.journal = Journal()
         self.counts = Counts()
@@ -90,35 +84,20 @@ class Orders:
         """Return the starts that have not been seen."""
         return [one for one in self.journal.orders.values() if not one.ran]
 
-    def is_waiting(self) -> bool:
-        """Say whether an order has not been seen carried out."""
-        return any(not one.ran or one.keeps for one in self.journal.orders.values())
-
     def is_resting(self, key: str) -> bool:
         """Say whether a job that did not start is not to be tried again yet."""
         return self._rests.get(key, 0) > self._now
 
-    def may_shrink(self, job: LiveJob) -> bool:
-        """Say whether a running job was started from here, and is still ours."""
-        return job.key in self.journal.orders and job.state == "RUNNING" and self._ours(job)
-
     # --- what became of them ---------------------------------------------------------------------
 
-    def check(self, snapshot: Snapshot, ended: Jobs, *, first: bool) -> None:
+    def check(self, snapshot: Snapshot, ended: Jobs) -> None:
         """
         See what has become of orders; withdraw the starts that will not take place.
-
-        Parameters
-        ----------
-        first
-            Whether the orders are of a process that has ended: it may not have come to send them.
 
         Raises
         ------
         WrongNodesError
             If a job runs on other nodes than it was ordered to.
-        RunError
-            If Slurm has taken an order to shrink, and does not carry it out.
         """
         self._now = snapshot.now
         ran, gone, back = [], [], []
@@ -134,10 +113,6 @@ class Orders:
         self._note_running(ran)
         self.journal.write("gone", gone)
         self._take_back(back, snapshot.jobs)
-        for order in list(self.journal.orders.values()):
-            if order.keeps:
-                self._check_shrink(order, snapshot.jobs[order.job], first=first)
-        self._undo_unsent()
         for kept in (self._rests, self._failures, self._refusals):
             for key in kept.keys() - snapshot.jobs.keys():
                 del kept[key]
@@ -175,10 +150,6 @@ class Orders:
         done = [order for order in orders if order.job not in refused]
         self.journal.write("back", done)
         for order in done:
-            if order.leaves:
-                self._mirror.left(order.job, self._now)
-                self._say(f"job {order.job} waits again")
-                continue
             self._mirror.undo(order.job, self._now)
             self._rest(order.job)
             self.counts.taken_back += 1
@@ -190,57 +161,12 @@ class Orders:
         self._rests[key] = self._now + min(_REST * 2 ** self._failures[key], _LONGEST_REST)
         self._failures[key] += 1
 
-    def _check_shrink(self, order: Order, job: LiveJob, *, first: bool) -> None:
-        nodes, took = set(job.nodes), time.time() - order.at
-        held, kept = ",".join(job.nodes), ",".join(order.keeps)
-        is_same_run = job.state == "RUNNING" and job.start <= order.at
-        if not is_same_run or (first and nodes == set(order.nodes)):
-            self._goes_on(order)
-        elif nodes == set(order.keeps):
-            self.counts.shrunk += 1
-            self.journal.write("shrunk", [replace(order, nodes=order.keeps, keeps=())])
-            self._say(f"job {job.key} holds only {held} after {took:.1f} s")
-        elif nodes != set(order.nodes):
-            self.counts.wrong += 1
-            raise WrongNodesError(
-                f"job {job.key} holds {held}, it was ordered to keep {kept} of"
-                f" {','.join(order.nodes)}"
-            )
-        elif took > self._patience:
-            raise RunError(
-                f"job {job.key} still holds {held} {took:.0f} s after it was ordered to keep"
-                f" {kept} only"
-            )
-
-    def _goes_on(self, order: Order, *, for_good: bool = False) -> None:
-        """Take note that a job runs on as it is; for good: it is not asked again to shrink."""
-        if order.keeps or order.leaves:
-            self.journal.write("kept", [replace(order, keeps=(), leaves=False)])
-        self._mirror.undo(order.job, self._now, for_good=for_good)
-
-    def _undo_unsent(self) -> None:
-        """
-        Take back in the mirror what was decided and not sent.
-
-        Slurm could not be reached for another order right before, or the state was saved then.
-        """
-        for key, known in list(self._mirror.known.items()):
-            order = self.journal.orders.get(key)
-            sent = {
-                Stage.ORDERED: order is not None,
-                Stage.SHRINKING: order is not None and bool(order.keeps),
-                Stage.LEAVING: order is not None and order.leaves,
-            }
-            if not sent.get(known.stage, True):
-                self._mirror.undo(key, self._now)
-
     def adopt(self, jobs: Jobs) -> None:
         """Let the mirror know of the starts that were ordered before this process began."""
         for order in self.pending():
-            job, known = jobs.get(order.job), self._mirror.known.get(order.job)
+            job = jobs.get(order.job)
             if job is not None and job.waits:
-                if known is None or known.stage is not Stage.ORDERED:
-                    self._mirror.adopt(job, order.nodes, self._now)
+                self._mirror.adopt(job, order.nodes, self._now)
                 self._say(
                     f"job {order.job} was already ordered to start on {','.join(order.nodes)}"
                 )
@@ -249,7 +175,7 @@ class Orders:
 
     def send(self, starts: Iterable[Chosen], jobs: Jobs) -> None:
         """
-        Carry out what the mirror has decided: jobs wait again, give up nodes, and start.
+        Order jobs to start, as the mirror has decided.
 
         Raises
         ------
@@ -258,68 +184,15 @@ class Orders:
         NotAllowedError, RunError
             If Slurm does not permit an order, or keeps refusing those for a job.
         """
-        self._requeue(jobs)
-        self._shrink(jobs)
-        self._begin(starts, jobs)
-
-    def _send(self, what: str, orders: Sequence[Order]) -> dict[str, str]:
-        """Write orders down and send them; return why Slurm refuses some of them."""
-        if not orders:
-            return {}
-        self.journal.write(what, orders)
-        try:
-            return dict(getattr(self._backend, what)(orders))
-        except UnreachableError:
-            for order in orders:
-                if order.ran:
-                    self._goes_on(order)
-            raise
-
-    def _requeue(self, jobs: Jobs) -> None:
-        """Requeue the jobs that the dispatcher selects; only those that we started."""
-        orders, refused = [], {}
-        for key in self._mirror.requeues:
-            order = self.journal.orders.get(key)
-            if order is not None and key in jobs and self._ours(jobs[key]):
-                orders.append(replace(order, leaves=True))
-            else:
-                refused[key] = "this engine did not start it"
-        for order in self._change("requeue", orders, refused, "is not requeued"):
-            self.counts.requeued += 1
-            self._say(f"job {order.job} is requeued")
-
-    def _shrink(self, jobs: Jobs) -> None:
-        """Leave running jobs only the nodes that the dispatcher wants them to keep."""
-        orders, refused = [], {}
-        for key, keeps in ((one.key, one.nodes) for one in self._mirror.shrinks):
-            job = jobs[key]
-            if not self.may_shrink(job):
-                refused[key] = "it was not started from here, or ends"
-            elif not set(keeps) < set(job.nodes):
-                refused[key] = "Slurm lets a running job only give up nodes"
-            else:
-                order = self.journal.orders[key]
-                orders.append(replace(order, nodes=job.nodes, keeps=keeps, at=time.time()))
-        for order in self._change("shrink", orders, refused, "keeps its nodes"):
-            self._say(f"job {order.job} is ordered to keep {','.join(order.keeps)} only")
-
-    def _change(
-        self, what: str, orders: Sequence[Order], refused: dict[str, str], instead: str
-    ) -> list[Order]:
-        """Send orders to running jobs, and return those accepted; the other jobs run on."""
-        refused |= self._send(what, orders)
-        for key, why in refused.items():
-            order = self.journal.orders.get(key, Order(key))
-            self._goes_on(order, for_good=what == "shrink")
-            self._say(f"job {key} {instead}: {why}")
-        return [order for order in orders if order.job not in refused]
-
-    def _begin(self, starts: Iterable[Chosen], jobs: Jobs) -> None:
-        now, orders = time.time(), []
-        for key, job, nodes in ((one.key, jobs[one.key], one.nodes) for one in starts):
-            orders.append(Order(key, nodes, job.required, job.nodes_min, job.nodes_max, now))
+        now = time.time()
+        orders = [
+            Order(one.key, one.nodes, job.required, job.nodes_min, job.nodes_max, now)
+            for one in starts
+            for job in (jobs[one.key],)
+        ]
         self.counts.ordered += len(orders)
-        refused = self._send("begin", orders)
+        self.journal.write("begin", orders)
+        refused = self._backend.begin(orders) if orders else {}
         for order in orders:
             if order.job not in refused:
                 self._refusals.pop(order.job, None)

@@ -10,23 +10,19 @@ from typing import TYPE_CHECKING, Any
 from cpsched.api.errors import ConfigError
 from slurm_adapter.config.importer import Files, read_site
 from slurm_adapter.live.mirror import Mirror, Stage
-from slurm_adapter.live.requests import is_marked
+from slurm_adapter.live.requests import may_start
 
 if TYPE_CHECKING:
     from cpsched.api.model import System
-    from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.mirror import Known
-    from slurm_adapter.live.snapshot import LiveJob, Snapshot
+    from slurm_adapter.live.scontrol import Scontrol
+    from slurm_adapter.live.snapshot import Snapshot
 
 #: Slurm has no expected waits of queues; if all are equal, their value changes nothing.
 EXPECTED_WAIT = 3600
-#: The mark of jobs held for cpsched.
-MARK = "cpsched"
-#: Reasons of jobs held by users or operators.
-_HELD_BY_PEOPLE = ("JobHeldUser", "JobHeldAdmin")
 
 
-def system_of(backend: Backend) -> System:
+def system_of(backend: Scontrol) -> System:
     """
     Return the system as the controller describes it; queues have one expected wait.
 
@@ -50,7 +46,7 @@ def system_of(backend: Backend) -> System:
 
 
 def plan(
-    backend: Backend, system: System, dispatcher: str, predictor: str = "requested", seed: int = 0
+    backend: Scontrol, system: System, dispatcher: str, predictor: str = "requested", seed: int = 0
 ) -> dict[str, Any]:
     """
     Return what a dispatcher would start now among all waiting jobs that are not held, as JSON.
@@ -61,14 +57,12 @@ def plan(
     -------
     dict
         ``jobs`` are those that wait; those that would start now come first, in the dispatcher's
-        order, with the nodes where they do. ``shrinks`` are the running jobs that would give up
-        nodes, with those that each would keep. Times are Unix seconds, None where dispatcher or
-        Slurm do not say.
+        order, with the nodes where they do. Times are Unix seconds, None where dispatcher or Slurm
+        do not say.
     """
     snapshot = backend.snapshot()
     expected = backend.expected_starts()
-    mirror = Mirror(system, dispatcher, predictor, mine=_counts, seed=seed)
-    mirror.may_shrink = lambda job: is_marked(job, MARK)
+    mirror = Mirror(system, dispatcher, predictor, mine=may_start, seed=seed)
     mirror.follow(snapshot)
     chosen = {one.key: one.nodes for one in mirror.decide(snapshot.now)}
     waiting = [key for key, known in mirror.known.items() if known.job.waits]
@@ -91,17 +85,12 @@ def plan(
             }
         )
     return {
+        "schema": "cpsched.slurm.plan/2",
         "now": snapshot.now,
         "dispatcher": dispatcher,
         "running": sum(known.stage is Stage.RUNNING for known in mirror.known.values()),
         "jobs": jobs,
-        "shrinks": [{"job": one.key, "keeps": list(one.nodes)} for one in mirror.shrinks],
     }
-
-
-def _counts(job: LiveJob) -> bool:
-    held_by_people = job.held and job.reason in _HELD_BY_PEOPLE
-    return job.waits and not job.is_part and (not held_by_people or is_marked(job, MARK))
 
 
 def _why(known: Known, snapshot: Snapshot) -> str:

@@ -29,8 +29,6 @@ from cpsched.api.machines import expand
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from slurm_adapter.live.site import Site
-
 PRIVATE = """\
 ClusterName=private
 SlurmctldHost={host}(127.0.0.1)
@@ -88,6 +86,24 @@ def missing() -> str | None:
 def _command(name: str) -> str | None:
     """Return the path of a command; daemons are not on everybody's PATH."""
     return shutil.which(name, path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """
+    A site's configuration: nodes, partitions, priorities, scheduling.
+
+    Attributes
+    ----------
+    conf, gres
+        Texts of slurm.conf, without what makes a cluster private, and of gres.conf.
+    job_submit
+        Text of job_submit.lua; None: there is none.
+    """
+
+    conf: str
+    gres: str = ""
+    job_submit: str | None = None
 
 
 @dataclass(slots=True)
@@ -265,6 +281,9 @@ class PrivateSlurm:
             if own:
                 first, last = last + 1, last + len(own)
                 lines[at] += f" NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}]"
+        if self.site.job_submit is not None:
+            lines.append("JobSubmitPlugins=lua")
+            (self.folder / "job_submit.lua").write_text(self.site.job_submit)
         private = (PRIVATE + self.more).format(
             host=host, port=port, user=getpass.getuser(), folder=self.folder
         )
@@ -276,8 +295,6 @@ class PrivateSlurm:
                 (self.folder / "dev" / f"{name}{number}").touch()
         gres = self.site.gres.replace("/dev/", f"{self.folder}/dev/")
         (self.folder / "gres.conf").write_text(gres)
-        if self.site.job_submit is not None:
-            (self.folder / "job_submit.lua").write_text(self.site.job_submit)
         (self.folder / "cgroup.conf").write_text("CgroupPlugin=cgroup/v1\nCgroupAutomount=no\n")
 
     def daemon(self, name: str, *arguments: str) -> None:

@@ -13,23 +13,21 @@ from cpsched.api.model import MISSING
 from cpsched.api.model import columns as c
 from cpsched.api.simulation import Present, Settings
 from cpsched.api.tools import brief
+from slurm_adapter.live.dependencies import waits_for
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.mirror import Mirror, Stage
-from slurm_adapter.live.record import Record, is_record, live_job
+from slurm_adapter.live.record import live_job
+from slurm_adapter.live.requests import may_start
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from cpsched.api.answers import Answer, Explanation
     from cpsched.api.model import System
-    from slurm_adapter.live.mirror import Known
+    from slurm_adapter.live.record import Record
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
 #: Days of jobs that may be repeated, and the most jobs, the last ones.
 _DAYS, _MOST_PAST = 7, 5000
 _PAST = "past-"
-#: The mark of our own held jobs, in their AdminComment.
-_OURS = "cpsched"
 
 
 class LiveQueue:
@@ -89,7 +87,7 @@ class LiveQueue:
         handle = None if job is None else self.handle(job)
         calibration = None
         if self.record is not None:
-            judged = JudgedForecasts(self.record.folder)
+            judged = JudgedForecasts(self.record)
             calibration = judged.calibration(self.present.dispatcher, self.snapshot.now)
         return when(
             self.present,
@@ -159,27 +157,6 @@ class LiveQueue:
         return known.row
 
 
-def may_start(job: LiveJob) -> bool:
-    """Say whether a waiting job is one that somebody starts: it is not held, or held for us."""
-    return job.key.startswith(_PAST) or not job.held or job.admin_comment.startswith(_OURS)
-
-
-def record_in(folder: Path | None) -> Record | None:
-    """
-    Return the record of a twin's folder.
-
-    Raises
-    ------
-    ConfigError
-        If there is none in it.
-    """
-    if folder is None:
-        return None
-    if not is_record(folder):
-        raise ConfigError("has no record of a twin", where=folder)
-    return Record(folder)
-
-
 def _present(
     mirror: Mirror, snapshot: Snapshot, specs: tuple[str, str], seconds: dict[str, int]
 ) -> Present:
@@ -205,7 +182,11 @@ def _present(
         for one in held
         if one.job.eligible != MISSING and one.job.eligible > snapshot.now
     }
-    others = {one.row: _waits_for(one, mirror) for one in held if one.row not in begin}
+    dependency = {}
+    for one in (one for one in held if one.row not in begin):
+        for other in waits_for(one.job, snapshot):
+            if other.key in mirror.known and (row := mirror.known[other.key].row) >= 0:
+                dependency[one.row] = row
     return Present.of_cluster(
         mirror.cluster,
         dispatcher=specs[0],
@@ -213,23 +194,9 @@ def _present(
         settings=Settings(),
         ran=ran,
         begin=begin,
-        dependency={row: other for row, other in others.items() if other is not None},
+        dependency=dependency,
         epoch=mirror.epoch,
     )
-
-
-def _waits_for(one: Known, mirror: Mirror) -> int | None:
-    """Return the handle of a job that another one waits for; None if it is not known."""
-    text = one.job.dependency
-    for other in mirror.known.values():
-        names = (other.job.key, other.job.array, str(other.job.number))
-        if (
-            other.row >= 0
-            and other is not one
-            and any(f":{name}" in text for name in names if name)
-        ):
-            return other.row
-    return None
 
 
 def _past(record: Record, snapshot: Snapshot) -> dict[str, tuple[LiveJob, int]]:
@@ -244,6 +211,16 @@ def _past(record: Record, snapshot: Snapshot) -> dict[str, tuple[LiveJob, int]]:
     found = {}
     for number, row in enumerate(rows[-_MOST_PAST:]):
         key = f"{_PAST}{number}"
-        waits = {"key": key, "state": "PENDING", "dependency": "", "eligible": row["submit"]}
-        found[key] = replace(live_job(row), **waits), max(row["end"] - row["start"], 1)
+        found[key] = (
+            replace(
+                live_job(row),
+                key=key,
+                state="PENDING",
+                eligible=row["submit"],
+                dependency="",
+                held=False,
+                is_part=False,
+            ),
+            max(row["end"] - row["start"], 1),
+        )
     return found

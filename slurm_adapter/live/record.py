@@ -12,7 +12,7 @@ from contextlib import closing, contextmanager
 from dataclasses import fields
 from typing import TYPE_CHECKING, Any
 
-from cpsched.api.errors import RunError
+from cpsched.api.errors import ConfigError, RunError
 from cpsched.api.model import MISSING
 from slurm_adapter.live.snapshot import LiveJob
 
@@ -20,20 +20,18 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from slurm_adapter.live.backend import Backend
+    from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import Snapshot
 
     Row = dict[str, Any]
 
 #: Most unseen jobs that Slurm is asked about at once, the last ones.
 _MOST_ASKED = 5000
-#: So many of the last changes are recent.
-_RECENT = 2000
 #: Seconds for which a command waits while another one writes.
 _PATIENCE = 60
 #: Columns of a job: Slurm's values, lists separated by commas. Then when it was first seen; and
 #: whether it has left, and its end is known.
-_LEFT_OUT = ("placed", "comment", "restartable", "batch_host")
+_LEFT_OUT = ("placed", "comment")
 _KEPT = {one.name: str(one.type) for one in fields(LiveJob) if one.name not in _LEFT_OUT}
 _COLUMNS = (*_KEPT, "first_seen", "gone", "end_known")
 _TABLES = f"""
@@ -41,6 +39,7 @@ CREATE TABLE IF NOT EXISTS jobs ({", ".join(_COLUMNS)}, PRIMARY KEY (key, submit
 CREATE TABLE IF NOT EXISTS nodes (node, since, until);
 CREATE TABLE IF NOT EXISTS gaps (since, until);
 CREATE TABLE IF NOT EXISTS looks (format PRIMARY KEY, last);
+CREATE TABLE IF NOT EXISTS forecasts (dispatcher, job, submit, now, start, raw, told);
 """
 _FORMAT = "cpsched.twin/1"
 
@@ -48,6 +47,20 @@ _FORMAT = "cpsched.twin/1"
 def is_record(folder: Path) -> bool:
     """Say whether a folder has the record of a twin."""
     return (folder / "record.sqlite").exists()
+
+
+def record_in(folder: Path) -> Record:
+    """
+    Return the record of a twin's folder.
+
+    Raises
+    ------
+    ConfigError
+        If there is none in it.
+    """
+    if not is_record(folder):
+        raise ConfigError("has no record of a twin", where=folder)
+    return Record(folder)
 
 
 class Record:
@@ -80,7 +93,7 @@ class Record:
         if any(folder.iterdir()) and not is_record(folder):
             raise RunError(f"{folder}: has files that do not belong to a twin; name another folder")
         try:
-            with self._database() as database:
+            with self.database() as database:
                 database.executescript(_TABLES)
                 looks = database.execute("SELECT last FROM looks").fetchone()
             self.open: dict[str, Row] = {row["key"]: row for row in self._jobs("WHERE NOT gone")}
@@ -88,7 +101,7 @@ class Record:
         except sqlite3.DatabaseError as error:
             raise RunError(f"{folder}: is not the record of a twin: {error}") from None
 
-    def see(self, snapshot: Snapshot, source: Backend) -> bool:
+    def see(self, snapshot: Snapshot, source: Scontrol) -> bool:
         """
         Add a snapshot; return whether anything has changed.
 
@@ -107,7 +120,7 @@ class Record:
             if before is None or _differs(before, seen[key]):
                 rows.append(seen[key])
         gap = self.now != MISSING and snapshot.now - self.now > self._patience
-        with self._database() as database:
+        with self.database() as database:
             if gap:
                 database.execute("INSERT INTO gaps VALUES (?, ?)", (self.now, snapshot.now))
             values = ", ".join(f":{name}" for name in _COLUMNS)
@@ -120,7 +133,7 @@ class Record:
         self.now, self.open = snapshot.now, seen
         return changed
 
-    def _that_left(self, snapshot: Snapshot, source: Backend) -> Iterator[Row]:
+    def _that_left(self, snapshot: Snapshot, source: Scontrol) -> Iterator[Row]:
         """Yield jobs that have left the queue, or have been submitted or queued again."""
         gone = [key for key in self.open if key not in snapshot.jobs]
         known = source.ended(gone) if gone else {}
@@ -137,10 +150,10 @@ class Record:
             state = ("COMPLETED" if ran else "CANCELLED") if guessed else row["state"]
             yield _ended(row, snapshot.now, state)
 
-    def _missed(self, snapshot: Snapshot, source: Backend) -> Iterator[Row]:
+    def _missed(self, snapshot: Snapshot, source: Scontrol) -> Iterator[Row]:
         """Yield jobs that were submitted and left since the last snapshot: later ones are seen."""
         numbers = {job.number for job in snapshot.jobs.values()}
-        with self._database() as database:
+        with self.database() as database:
             (highest,) = database.execute("SELECT max(number) FROM jobs").fetchone()
         last = max(numbers, default=0)
         first = last if highest is None else highest + 1
@@ -152,33 +165,29 @@ class Record:
         """Yield all jobs seen, those that have left first."""
         return self._jobs("ORDER BY NOT gone, rowid")
 
-    def recent(self) -> Iterator[Row]:
-        """Yield the jobs in the queue or on nodes, and the last ones that have left."""
-        return self._jobs("WHERE NOT gone OR rowid > (SELECT max(rowid) FROM jobs) - ?", _RECENT)
-
-    def _jobs(self, which: str, *values: int) -> Iterator[Row]:
-        with self._database() as database:
-            for row in database.execute(f"SELECT * FROM jobs {which}", values):  # noqa: S608
+    def _jobs(self, which: str) -> Iterator[Row]:
+        with self.database() as database:
+            for row in database.execute(f"SELECT * FROM jobs {which}"):  # noqa: S608
                 yield dict(zip(_COLUMNS, row, strict=True))
 
     def first_seen(self) -> int | None:
         """Return when the record began, Unix seconds; None if it has not."""
-        with self._database() as database:
+        with self.database() as database:
             (second,) = database.execute("SELECT min(first_seen) FROM jobs").fetchone()
         return None if second is None else int(second)
 
     def gaps(self) -> list[tuple[int, int]]:
         """Return the intervals without a record, Unix seconds."""
-        with self._database() as database:
+        with self.database() as database:
             return database.execute("SELECT since, until FROM gaps").fetchall()
 
     def outages(self) -> list[tuple[str, int, int]]:
         """Return which nodes were closed from when to when, ``MISSING`` if they still are."""
-        with self._database() as database:
+        with self.database() as database:
             return database.execute("SELECT node, since, until FROM nodes").fetchall()
 
     @contextmanager
-    def _database(self) -> Iterator[sqlite3.Connection]:
+    def database(self) -> Iterator[sqlite3.Connection]:
         """Give the database for one transaction."""
         path = self.folder / "record.sqlite"
         with closing(sqlite3.connect(path, timeout=_PATIENCE)) as database, database:

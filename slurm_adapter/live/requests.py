@@ -1,10 +1,8 @@
-"""A live job's request in our form, and what its comment says of other sizes."""
+"""A live job's request in our form, and its mark."""
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import InfeasibleRequestError
@@ -20,6 +18,10 @@ if TYPE_CHECKING:
 
 #: Slurm's planning time for jobs without a time limit, seconds.
 YEAR = 365 * 86400
+#: The mark of jobs held for cpsched.
+MARK = "cpsched"
+#: Reasons of jobs held by users or operators.
+_HELD_BY_PEOPLE = ("JobHeldUser", "JobHeldAdmin")
 
 
 def request_of(job: LiveJob, system: System) -> Request:
@@ -55,7 +57,6 @@ def request_of(job: LiveJob, system: System) -> Request:
         split="even" if even and is_fixed else "any",
         contiguous=job.contiguous,
         exclusive=job.exclusive or (memory and not job.mem),
-        restartable=job.restartable,
         constraint=_constraint(job),
         queue=job.partition,
         **_labels(job),
@@ -100,7 +101,7 @@ def _labels(job: LiveJob) -> dict[str, Any]:
     }
 
 
-def holding(job: LiveJob, held: IntArray, kinds: Sequence[str], *, fewest: int = 0) -> Request:
+def holding(job: LiveJob, held: IntArray, kinds: Sequence[str]) -> Request:
     """
     Return a request that what a job holds satisfies, wherever its nodes are.
 
@@ -108,78 +109,27 @@ def holding(job: LiveJob, held: IntArray, kinds: Sequence[str], *, fewest: int =
     ----------
     held
         Its resources on each of its nodes, shape ``(nodes, kinds)``.
-    fewest
-        How few of its nodes it may be left, each then a unit; 0: it keeps them, and a core is one.
-        It never gets more: a job of Slurm grows only by another job.
     """
     least, most, total = (
         dict(zip(kinds, row.tolist(), strict=True))
         for row in (held.min(axis=0), held.max(axis=0), held.sum(axis=0))
     )
-    nodes = len(held)
-    request = Request(
+    return Request(
         units=total["core"],
         per_node={kind: amount for kind, amount in least.items() if amount and kind != "core"},
         per_node_max={kind: amount for kind, amount in most.items() if amount and kind != "core"},
-        nodes_min=fewest or nodes,
-        nodes_max=nodes,
+        nodes_min=len(held),
+        nodes_max=len(held),
         **_labels(job),
     )
-    if not fewest:
-        return request
-    core = {"core": least["core"]}
-    return replace(request, units=nodes, resources=core, job_type="malleable", units_min=fewest)
 
 
-_BEGINS = "nodes="
-_WORD = re.compile(r"nodes=([1-9][0-9]{0,5})-([1-9][0-9]{0,5})")
+def is_marked(job: LiveJob, mark: str = MARK) -> bool:
+    """Say whether a job carries a mark, as AdminComment or comment."""
+    return mark in (job.admin_comment, job.comment)
 
 
-def is_marked(job: LiveJob, mark: str) -> bool:
-    """Say whether a job carries a mark: as AdminComment, or as comment beside its bounds."""
-    rest = " ".join(word for word in job.comment.split() if not word.startswith(_BEGINS))
-    return mark in (job.admin_comment, job.comment, rest)
-
-
-def fewest_nodes(job: LiveJob) -> int:
-    """Return how few nodes a running job may be left; 0 if it has to keep what it holds."""
-    bounds = _bounds(job)
-    if bounds is None or job.state != "RUNNING" or job.is_part or _why_uneven(job):
-        return 0
-    fewest, most = bounds
-    alike = len({one.cores for one in job.placed}) == 1 and len(job.placed) == len(job.nodes)
-    return fewest if alike and fewest < len(job.nodes) <= most else 0
-
-
-def why_rigid(job: LiveJob) -> str:
-    """Return why a waiting job will keep its nodes though its comment has bounds; '' otherwise."""
-    if not any(word.startswith(_BEGINS) for word in job.comment.split()):
-        return ""
-    bounds = _bounds(job)
-    if bounds is None:
-        return "its comment must have one word nodes=FEWEST-MOST, such as nodes=2-8"
-    fewest, most = bounds
-    if not fewest <= job.nodes_min == job.nodes_max <= most:
-        return f"it must ask for one number of nodes from {fewest} to {most}"
-    if not job.exclusive and job.tasks != job.nodes_min * job.tasks_per_node:
-        return "it must ask for as much on each node: --ntasks-per-node or --exclusive"
-    return _why_uneven(job)
-
-
-def _bounds(job: LiveJob) -> tuple[int, int] | None:
-    """Return the fewest and most nodes in a job's comment; None unless they are there once."""
-    words = [word for word in job.comment.split() if word.startswith(_BEGINS)]
-    match = _WORD.fullmatch(words[0]) if len(words) == 1 else None
-    if match is None or int(match[1]) > int(match[2]):
-        return None
-    return int(match[1]), int(match[2])
-
-
-def _why_uneven(job: LiveJob) -> str:
-    if not (job.exclusive or job.tasks_per_node):
-        return "it must ask for as much on each node: --ntasks-per-node or --exclusive"
-    if job.contiguous:
-        return "it asks for consecutive nodes"
-    if job.gres_per_job or job.gres_per_task:
-        return "it asks for GRES for the job or its tasks, not for each node"
-    return ""
+def may_start(job: LiveJob) -> bool:
+    """Say whether a job waits that somebody starts: no user or operator holds it, or it is ours."""
+    held_by_people = job.held and job.reason in _HELD_BY_PEOPLE
+    return job.waits and not job.is_part and (not held_by_people or is_marked(job))

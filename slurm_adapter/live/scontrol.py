@@ -9,7 +9,6 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from slurm_adapter.live.backend import NotAllowedError, UnreachableError, UnreadableError
 from slurm_adapter.live.fields import (
     JOB_FIELDS,
     NODE_FIELDS,
@@ -21,13 +20,14 @@ from slurm_adapter.live.fields import (
     reservations_of,
     separator,
 )
+from slurm_adapter.live.order import NotAllowedError, UnreachableError, UnreadableError
 from slurm_adapter.live.snapshot import LiveJob, Snapshot, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from slurm_adapter.live.backend import Order
+    from slurm_adapter.live.order import Order
 
 #: Seconds to wait for a command's answer.
 _PATIENCE = 30
@@ -44,7 +44,11 @@ _AT_ONCE = 500
 
 class Scontrol:
     """
-    Slurm's commands.
+    Slurm's commands: queries to a live Slurm, and orders to it.
+
+    Every method raises :class:`UnreachableError` if Slurm does not answer, queries
+    :class:`UnreadableError` if its answer cannot be read, orders :class:`NotAllowedError` if Slurm
+    does not permit them. Orders return why, for each job that Slurm refused.
 
     Parameters
     ----------
@@ -80,7 +84,7 @@ class Scontrol:
         return found
 
     def expected_starts(self) -> dict[str, int]:
-        """Return when Slurm expects waiting jobs to start."""
+        """Return when Slurm expects waiting jobs to start, Unix seconds; only those with a time."""
         rows = self._records("squeue", "-r", "-t", "PD", fields=("JobArrayID", "StartTime"))
         return {
             row["JobArrayID"]: int(row["StartTime"]) for row in rows if row["StartTime"].isdigit()
@@ -98,27 +102,12 @@ class Scontrol:
         refused = self._each(bound)
         return refused | self._each({job: f"release {job}" for job in bound if job not in refused})
 
-    def requeue(self, orders: Sequence[Order]) -> dict[str, str]:
-        """Requeue running jobs and hold them."""
-        return self._each({one.job: f"requeuehold {_key(one.job)}" for one in orders})
-
-    def shrink(self, orders: Sequence[Order]) -> dict[str, str]:
-        """Leave running jobs some of their nodes."""
-        # One after another: told twice, a job that has shrunk would be refused.
-        return self._one_by_one(
-            {
-                one.job: f"update JobId={_key(one.job)} NodeList={_names(one.keeps)}"
-                for one in orders
-            }
-        )
-
     def take_back(self, orders: Sequence[Order]) -> dict[str, str]:
-        """Hold jobs and remove the nodes that they were bound to."""
+        """Hold jobs, with the nodes and bounds of their own requests."""
         return self._each(
             {
                 one.job: f"hold {_key(one.job)}\n"
                 + _update(one, one.required, one.nodes_min, one.nodes_max)
-                + (" StartTime=now" if one.leaves else "")
                 for one in orders
             }
         )
@@ -127,9 +116,6 @@ class Scontrol:
         """Send commands to one scontrol; after complaints one by one, to find the job."""
         if not commands or not self._order("\n".join(commands.values())):
             return {}
-        return self._one_by_one(commands)
-
-    def _one_by_one(self, commands: Mapping[str, str]) -> dict[str, str]:
         complaints = {job: self._order(command) for job, command in commands.items()}
         return {job: complaint for job, complaint in complaints.items() if complaint}
 

@@ -47,8 +47,6 @@ class LiveJob:
         Its name in orders: ``7``, or ``12_3`` for a task of an array.
     array, array_limit
         The array that it is a task of, '' for none; the most tasks that may run at once, 0: any.
-    restartable
-        Whether its user allows a requeue.
     is_part
         Whether it is a component of a heterogeneous job.
     state
@@ -71,8 +69,6 @@ class LiveJob:
         Required and excluded nodes.
     nodes, placed
         The nodes that it holds; and how much on each, if known.
-    batch_host
-        The node on which its script runs, '' if unknown.
     """
 
     key: str
@@ -82,7 +78,6 @@ class LiveJob:
     array: str = ""
     array_limit: int = 0
     is_part: bool = False
-    restartable: bool = False
     reason: str = ""
     held: bool = False
     eligible: int = MISSING
@@ -118,7 +113,6 @@ class LiveJob:
     excluded: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
     placed: tuple[Placed, ...] = ()
-    batch_host: str = ""
 
     @property
     def holds(self) -> bool:

@@ -18,17 +18,18 @@ from typing import TYPE_CHECKING
 from cpsched.api.errors import CpschedError, RunError
 from cpsched.api.machines import systems
 from cpsched.api.tools import counted, duration
-from slurm_adapter.live.backend import UnreachableError
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.log_of import began, lines, outages
-from slurm_adapter.live.queue import LiveQueue, may_start
+from slurm_adapter.live.order import UnreachableError
+from slurm_adapter.live.queue import LiveQueue
+from slurm_adapter.live.requests import may_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from typing import Any
 
-    from slurm_adapter.live.backend import Backend
     from slurm_adapter.live.record import Record
+    from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import Snapshot
 
     Row = Mapping[str, Any]
@@ -76,9 +77,9 @@ class Twin:
     _forecast_at: int = 0
 
     def __post_init__(self) -> None:
-        self._judged = JudgedForecasts(self.record.folder)
+        self._judged = JudgedForecasts(self.record)
 
-    def follow(self, backend: Backend, stop: Callable[[float], bool]) -> None:
+    def follow(self, backend: Scontrol, stop: Callable[[float], bool]) -> None:
         """
         Follow until stopped.
 
@@ -108,12 +109,12 @@ class Twin:
         """Score forecasts, and make new ones at intervals."""
         if not self.forecasts:
             return
-        self._judged.settle(self.record)
+        self._judged.settle()
         if snapshot.now < self._forecast_at:
             return
         self._forecast_at = snapshot.now + self.forecasts
         try:
-            waiting = [job for job in snapshot.jobs.values() if job.waits and may_start(job)]
+            waiting = [job for job in snapshot.jobs.values() if may_start(job)]
             if new := self._judged.are_new(waiting, _MOST_FORECASTS):
                 machine = systems.load(self.system)
                 queue = LiveQueue(snapshot, machine, self.baseline, record=self.record)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from cpsched.api.commands import AsJson, SystemName, echo, print_json, working
-from cpsched.api.errors import ConfigError, RunError
+from cpsched.api.errors import RunError
 from slurm_adapter.live.commands import backend_of, stopped_by_signals
 
 
@@ -68,7 +68,7 @@ def command(
     """
     from cpsched.api.machines import systems
     from cpsched.api.tools import build
-    from slurm_adapter.live.record import Record, is_record
+    from slurm_adapter.live.record import Record, record_in
     from slurm_adapter.live.twin import Twin
 
     # Wrong names must be reported now, not after a week.
@@ -76,8 +76,8 @@ def command(
     names = dispatcher or ["rollout"]
     for name in (baseline, *names):
         build("dispatchers", name)
-    if report is not None and not is_record(folder):
-        raise ConfigError("has no record of a twin", where=folder)
+    if report is not None:
+        record_in(folder)
     twin = Twin(
         record=Record(folder, patience=max(10 * every, 600)),
         system=system if not Path(system).exists() else str(Path(system).absolute()),

@@ -26,12 +26,6 @@ _LIST = re.compile(r'"jobs"\s*:\s*\[')
 _NEXT = re.compile(r"[\s,]*([\]{])")
 #: Bytes of a file, unpacked; it is read at once.
 _MOST = 2**31
-#: Flags of the data, by what they are called in the column Flags.
-_FLAGS = {
-    "STARTED_ON_SUBMIT": "SchedSubmit",
-    "STARTED_ON_SCHEDULE": "SchedMain",
-    "STARTED_ON_BACKFILL": "SchedBackfill",
-}
 
 
 def is_json(start: bytes) -> bool:
@@ -83,7 +77,6 @@ def _row(job: Mapping[str, Any], place: Place) -> Row:
     current = state.get("current", job.get("state"))
     while isinstance(current, list):
         current = current[0] if current else None
-    flags = job.get("flags")
     line = {
         "jobid": _job_id(job),
         "jobidraw": _text(job.get("job_id")),
@@ -104,9 +97,6 @@ def _row(job: Mapping[str, Any], place: Place) -> Row:
         "constraints": _text(job.get("constraints")),
         "reservation": _text(_part(job, "reservation").get("name")),
         "licenses": _text(job.get("licenses")),
-        "priority": _text(job.get("priority")),
-        "reason": _text(state.get("reason")),
-        "flags": ",".join(_FLAGS.get(flag, flag) for flag in flags or () if isinstance(flag, str)),
         "submitline": _text(job.get("submit_line")),
     }
     limit = _part(_part(_part(_part(job, "array"), "limits"), "max"), "running").get("tasks")

@@ -76,13 +76,6 @@ def may_be_requeued(command: str, asked: Mapping[str, str]) -> bool:
     Say whether Slurm may queue a job again: a batch job without ``--no-requeue``.
 
     That is so under ``JobRequeue=1``, Slurm's default.
-
-    Parameters
-    ----------
-    command
-        ``SubmitLine`` of sacct; may be empty.
-    asked
-        Its :func:`options`.
     """
     program = command.partition(" ")[0].rpartition("/")[2]
     # Of both options the last one counts.

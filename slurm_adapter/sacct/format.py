@@ -2,36 +2,14 @@ r"""
 Slurm's accounting: ``sacct --parsable2`` (or ``--parsable``, ``--json``), plain or gzip.
 
 ``docs/reference/slurm-logs.md`` says what becomes of each column; the forms in which it may come
-are those of :mod:`slurm_adapter.sacct.lines` and
-:mod:`slurm_adapter.sacct.as_json`.
+are those of :mod:`slurm_adapter.sacct.lines` and :mod:`slurm_adapter.sacct.as_json`.
 
-=================  ==============================================================================
-``job_id``         ``JobID``, else ``JobIDRaw``. Tasks of arrays (``123_4``) and components of
-                   heterogeneous jobs (``123+0``) are jobs of their own; ``123_[5-9]``, tasks that
-                   never started, is as many. Further attempts of a job that was queued again
-                   (``sacct --duplicates``) are ``123#2``, ``123#3``, each submitted when it was
-                   queued again, for Slurm resets ``Submit`` then, and with a dependency on the end
-                   of the one before. But attempts that were preempted are not jobs: what is lost by
-                   preemption follows from a schedule, so the next one has the submit of the first
-``submit``         ``Submit``; recorded start: ``Start``
-``begin``          ``Eligible``, where it is later than ``Submit`` and neither a dependency nor the
-                   limit of an array explains that (:mod:`slurm_adapter.sacct.waits`)
-``runtime``        ``ElapsedRaw``, ``Elapsed`` (both leave out suspended time), else End - Start
-requested time     ``TimelimitRaw`` (minutes), else ``Timelimit``; ``UNLIMITED`` and
-                   ``Partition_Limit`` are unknown
-units and nodes    see :mod:`slurm_adapter.sacct.request`
-queue, partition   ``Partition``; the queue of a job that named several is the list of
-                   ``SubmitLine`` (``short,long``)
-name, user, group  ``JobName``, ``User``, ``Account``
-qos, reservation   ``QOS``, ``Reservation``, else ``SubmitLine``
-licenses           ``Licenses``, else ``SubmitLine``, else ``license/...`` of the TRES
-nice, dependency   ``SubmitLine``, as is the limit of an array (``--array=0-99%5``)
-``restartable``    batch jobs without ``--no-requeue`` in ``SubmitLine``: as with
-                   ``JobRequeue=1``, Slurm's default
-``status``         ``State``: COMPLETED, TIMEOUT, CANCELLED (by any user), PREEMPTED as they are;
-                   REQUEUED counts as preempted; FAILED, NODE_FAIL, BOOT_FAIL, OUT_OF_MEMORY,
-                   DEADLINE are failed
-=================  ==============================================================================
+Tasks of arrays (``123_4``) and components of heterogeneous jobs (``123+0``) are jobs of their own;
+``123_[5-9]``, tasks that never started, is as many. Further attempts of a job that was queued again
+(``sacct --duplicates``) are ``123#2``, ``123#3``, each submitted when it was queued again, for
+Slurm resets ``Submit`` then, and with a dependency on the end of the one before. But attempts that
+were preempted are not jobs: what is lost by preemption follows from a schedule, so the next one has
+the submit of the first.
 
 A job that was cancelled before it started has ``cancel``, its ``End``, and no recorded start; its
 runtime is unknown and taken as its requested time, or where that is unknown as long as it waited.
@@ -64,7 +42,6 @@ from slurm_adapter.sacct.waits import Waits
 from slurm_adapter.sacct.write import write
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
     from pathlib import Path
 
     from cpsched.api.logs import Place, Workload
@@ -116,8 +93,6 @@ class _Reading:
     waits: Waits = field(default_factory=Waits)
     #: What is said in the header: how many jobs or lines, and what of them.
     notes: Counter[str] = field(default_factory=Counter)
-    started_by: Counter[str] = field(default_factory=Counter)
-    waited_for: Counter[str] = field(default_factory=Counter)
     listed: int = 0
     #: Rows of jobs that were preempted; and lines of them that are no longer rows, for the next
     #: attempt is there instead.
@@ -126,38 +101,22 @@ class _Reading:
 
     def workload(self) -> Workload:
         """Read the file."""
-        rows, lines = self._rows()
+        lines = Lines(self.path, self.jobs.bad)
         # sacct prints the steps of a job right after it.
-        for _, group in groupby(rows, key=lambda row: row.job_id.partition(".")[0]):
+        for _, group in groupby(json_rows(self.path) or lines.rows(), key=_without_step):
             found = list(group)
             steps = [row for row in found if row.is_step]
             if len(steps) == len(found):
                 self.jobs.set_aside("step without its job", steps[0].job_id)
-            self._count_steps(steps)
+            self.notes["steps"] += len(steps)
             for row in found:
                 if not row.is_step:
                     self._take(row, steps)
         columns = self.waits.columns(self.jobs)
         self.notes["jobs that waited for jobs not in the log"] += self.waits.unknown
         counts = [f"{what}: {count}" for what, count in self.notes.items() if count]
-        counts += [f"lines that {what}: {count}" for what, count in lines.items()]
-        for what, names in (("started by", self.started_by), ("waited for", self.waited_for)):
-            known = [f"{name} {count}" for name, count in names.most_common() if name]
-            counts += [f"jobs {what}: {', '.join(known)}"] if known else []
+        counts += [f"lines that {what}: {count}" for what, count in lines.notes.items()]
         return self.jobs.workload([("Note", text) for text in counts], **columns)
-
-    def _rows(self) -> tuple[Iterator[Row], Mapping[str, int]]:
-        """Return the rows of the file, and what will have been mended when they are read."""
-        rows = json_rows(self.path)
-        if rows is not None:
-            return rows, {}
-        lines = Lines(self.path, self.jobs.bad)
-        return lines.rows(), lines.notes
-
-    def _count_steps(self, steps: list[Row]) -> None:
-        self.notes["steps"] += len(steps)
-        if any(step.values.get("maxrss") for step in steps):
-            self.notes["jobs with the memory of steps (MaxRSS), which is not used"] += 1
 
     def _take(self, row: Row, steps: list[Row]) -> None:
         """Take one line, as a job, as jobs, or as what else it is."""
@@ -213,8 +172,6 @@ class _Reading:
         jobs.add(job, place)
         if found.preempted:
             self.preempted.add(row)
-        self.started_by[found.started_by] += 1
-        self.waited_for[found.waited_for] += 1
         self.waits.note(row, job.job_id)
         self.notes["attempts of jobs that were queued again"] += attempt > 1
         self.notes["components of heterogeneous jobs"] += "+" in job_id
@@ -233,6 +190,10 @@ class _Reading:
         if not found.preempted:
             self.preempted.discard(row)
         return True
+
+
+def _without_step(row: Row) -> str:
+    return row.job_id.partition(".")[0]
 
 
 def _tasks(text: str) -> list[range]:

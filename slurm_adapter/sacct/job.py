@@ -42,7 +42,6 @@ _UNENDED = {
     **dict.fromkeys(("PENDING", "RESV_DEL_HOLD"), "still waiting"),
     "REVOKED": "ran on another cluster",
 }
-_STARTERS = ("SchedSubmit", "SchedMain", "SchedBackfill")
 _UNKNOWN = ("Unknown", "None", "N/A", "NONE")
 _NO_LIMIT = ("UNLIMITED", "Partition_Limit")
 #: By how much local times may be off between two of them where the clock was set back.
@@ -67,8 +66,6 @@ class Found(NamedTuple):
         ``--dependency``.
     preempted
         Whether it was preempted.
-    started_by, waited_for
-        Which of Slurm's schedulers started it; the last reason to wait that is not its turn.
     """
 
     job: Job
@@ -76,8 +73,6 @@ class Found(NamedTuple):
     asked_begin: int
     dependency: str
     preempted: bool
-    started_by: str
-    waited_for: str
 
 
 def job_of(row: Row, shapes: Shapes) -> Found:
@@ -132,16 +127,12 @@ def job_of(row: Row, shapes: Shapes) -> Found:
         begin=asked_begin if array_limit and start != MISSING else eligible,
         cancel=cancel,
     )
-    reason = values.get("reason", "")
-    flags = values.get("flags", "")
     return Found(
         job=job,
         eligible=eligible,
         asked_begin=asked_begin,
         dependency=asked.get("dependency", ""),
         preempted=values.get("state", "").startswith("PREEMPTED"),
-        started_by=next((flag for flag in flags.split(",") if flag in _STARTERS), ""),
-        waited_for="" if reason in _UNKNOWN else reason,
     )
 
 

@@ -3,9 +3,7 @@ The lines of ``sacct`` as rows of named columns.
 
 Columns come in any order, with any delimiter but a comma: one or more characters that are neither
 letters nor digits (``--parsable2``, ``--parsable``, ``--delimiter``). Their names are in the
-header, which may be there again where exports were joined. Without it (``--noheader``) they are
-those of a first line ``# format: JobID,JobName,...``, or, where the number of columns fits, those
-of :data:`FORMAT`.
+header, which may be there again where exports were joined; lines with ``#`` before it are comments.
 
 Names of jobs and commands are written as they are, and so may hold the delimiter or end lines:
 
@@ -20,7 +18,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.api.errors import TraceError, did_you_mean
@@ -28,18 +25,12 @@ from cpsched.api.logs import MAX_LINE, Place, check_header, decode, lines
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
 
-#: What docs/guides/slurm-logs.md asks sacct for.
-FORMAT = tuple(
-    "JobID,JobIDRaw,JobName,User,Account,Partition,QOS,State,Submit,Eligible,Start,End,ElapsedRaw,"
-    "Timelimit,ReqTRES,AllocTRES,ReqMem,Constraints,NNodes,Reservation,Flags,Priority,Reason,"
-    "MaxRSS,SubmitLine".lower().split(",")
-)
 #: Without one of each line's columns there is not a job.
 _NEEDED = ("JobID or JobIDRaw", "Submit", "Start", "ElapsedRaw or Elapsed or End")
 
 _HEADER_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
-_FORMAT_LINE = re.compile(r"#\s*format:\s*", re.IGNORECASE)
 #: A job, a task or tasks of an array, a component of a heterogeneous job, or a step of those.
 JOB_ID = re.compile(r"[0-9]+(?:_(?:[0-9]+|\[[^\]]*\]?)|\+[0-9]+)?(?:\.[\w+]+)?")
 _ITEM = r"[\w./:-]+=[\w.]*"
@@ -111,14 +102,6 @@ class Layout:
                 + (" (a name with the delimiter in it?)" if surplus > 0 else "")
             )
         return found
-
-    def is_line(self, cells: list[str], place: Place) -> bool:
-        """Tell whether a line can be one of these columns."""
-        try:
-            found = self.divided(cells, place)
-        except TraceError:
-            return False
-        return all(map(_takes, self.names, found))
 
     def begins_row(self, cells: Sequence[str]) -> bool:
         """Tell whether a line begins a row and does not go on with the text before it."""
@@ -205,13 +188,10 @@ class Lines:
                 self.bad(error)
                 continue
             if layout is None:
-                if _is_comment(text):
-                    continue
-                layout, is_header = _layout(text, here)
-                header = text if is_header else ""
-                if is_header or text.startswith("#"):
-                    continue
-            elif text == header:
+                if not text.startswith("#"):
+                    layout, header = _layout(text, here), text
+                continue
+            if text == header:
                 continue
             found = text.split(layout.delimiter)
             if layout.begins_row(found) or not (cells and layout.goes_on(cells)):
@@ -248,64 +228,37 @@ class Lines:
             return raw.decode("latin-1")
 
 
-def header_of(text: str) -> tuple[tuple[str, ...], str] | None:
+def _header(text: str) -> tuple[tuple[str, ...], str] | None:
     """Return names in lower case and the delimiter of a line of names, None if it is none."""
-    names = _HEADER_NAME.findall(text)
+    names = [name.lower() for name in _HEADER_NAME.findall(text)]
     between = _HEADER_NAME.split(text)
     # After the last name there is nothing, or (--parsable) one more delimiter.
     if len(names) < 2 or between[0].strip() or not between[1].strip(" "):
         return None
     inner, last = set(between[1:-1]), between[-1]
-    if len(inner) != 1 or last not in ("", *inner):
+    if len(inner) != 1 or last not in ("", *inner) or {"jobid", "jobidraw"}.isdisjoint(names):
         return None
-    return tuple(name.lower() for name in [*names, *([""] if last else [])]), between[1]
+    return (*names, *([""] if last else [])), between[1]
 
 
 def is_first_line(head: bytes) -> bool:
     """Tell whether the first bytes of a file are those of sacct's lines."""
     lines = (line.decode("utf-8", "replace").strip() for line in head.split(b"\n"))
-    first = next((line for line in lines if line and not _is_comment(line)), "")
-    try:
-        _layout(first, Place(Path()))
-    except TraceError:
-        found = header_of(_FORMAT_LINE.sub("", first, count=1).strip())
-        return found is not None and _names_jobs(found[0])
-    return True
+    first = next((line for line in lines if line and not line.startswith("#")), "")
+    return _header(first) is not None
 
 
-def _is_comment(line: str) -> bool:
-    return line.startswith("#") and not _FORMAT_LINE.match(line)
-
-
-def _names_jobs(names: Sequence[str]) -> bool:
-    return "jobid" in names or "jobidraw" in names
-
-
-def _layout(first: str, place: Place) -> tuple[Layout, bool]:
-    """Return how lines are made of columns, and whether the first one is the header."""
-    said = _FORMAT_LINE.match(first)
-    if said:
-        found = header_of(first[said.end() :].strip())
-        if found is None:
-            raise place.error("# format: JobID,JobName,... is expected", value=first)
-        names, delimiter = found
-        return _checked(Layout(names, "|" if delimiter == "," else delimiter), place), False
-    found = header_of(first)
-    if found is not None and _names_jobs(found[0]):
-        if found[1] == ",":
-            raise place.error("has commas between columns, as within them: use sacct --parsable2")
-        return _checked(Layout(*found), place), True
-    ends = first.endswith("|") and first.count("|") == len(FORMAT)
-    layout = Layout((*FORMAT, *([""] if ends else [])), "|")
-    if layout.is_line(first.split("|"), place):
-        return layout, False
-    raise place.error(
-        "is not a header of sacct --parsable2; without one (--noheader) put a line"
-        " '# format: JobID,JobName,...' first"
-    )
-
-
-def _checked(layout: Layout, place: Place) -> Layout:
+def _layout(first: str, place: Place) -> Layout:
+    """Return how the columns that a header names are on a line."""
+    found = _header(first)
+    if found is None:
+        raise place.error(
+            "is not a header of sacct --parsable2 (JobID|JobName|...; neither --noheader nor"
+            " --json is read)"
+        )
+    if found[1] == ",":
+        raise place.error("has commas between columns, as within them: use sacct --parsable2")
+    layout = Layout(*found)
     check_header(layout.names, place)
     missing = [
         needed

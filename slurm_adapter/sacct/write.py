@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.api.errors import TraceError
-from cpsched.api.logs import Labels, Workload, ordered, written
+from cpsched.api.logs import Labels, Workload, written
 from cpsched.api.model import MISSING, UNBOUNDED, DependencyType, Status, distinct
 from slurm_adapter.dispatch.values import clock
 
@@ -278,17 +278,6 @@ class _Text:
             self.lost["times will count from the first submit"] = 0
         if jobs.set_aside:
             self.lost["what was set aside"] = 0
-        used = np.concatenate([jobs.request, jobs.per_node]).sum(axis=0).tolist()
-        kinds = [kind for kind, amount in zip(jobs.resources, used, strict=True) if amount]
-        if jobs.resources != ordered(kinds):
-            self.lost["resources that no job asks for, and their order"] = 0
-        self._count_neutral()
-        for what, rows in {**self._changed_times(), **self._changed_amounts()}.items():
-            self._lose(rows, what)
-
-    def _count_neutral(self) -> None:
-        """Find columns the text has no place for."""
-        jobs = self.jobs
         neutral = Workload.build(
             title="",
             **{name: getattr(jobs, name) for name in ("job_id", "submit", "runtime", "units")},
@@ -298,79 +287,29 @@ class _Text:
         for name in _NOWHERE:
             differs = getattr(jobs, name) != getattr(neutral, name)
             self._lose(differs.reshape(len(jobs), -1).any(axis=1), f"values of {name}")
-
-    def _changed_times(self) -> dict[str, BoolArray]:
-        """Return the jobs whose times, statuses or ids will be others, by what they are."""
-        jobs, started = self.jobs, self.started
-        known = jobs.recorded_start != MISSING
-        limit = np.where(
-            jobs.requested_time != MISSING, jobs.requested_time, self.end - jobs.submit
-        )
-        arrays = [name.partition("_")[0] if "_" in name else None for name in self.ids]
-        pairs = zip(arrays, jobs.array.decode(), strict=True)
-        tasks = np.array([array is not None for array in arrays], dtype=np.bool_)
-        return {
-            "jobs without a recorded start: written as started when submitted": started & ~known,
-            "recorded starts before the submit: written as started when submitted": known
-            & (jobs.recorded_start < jobs.submit),
-            "jobs that ran before they were cancelled: when that was": started
-            & (jobs.cancel != MISSING),
-            "runtimes of jobs that never started": ~started & (jobs.runtime != limit),
-            "statuses of jobs that never started: they are cancelled": ~started
-            & (jobs.status != Status.CANCELLED),
-            "begin times not later than the submit": (jobs.begin != MISSING)
-            & (jobs.begin <= jobs.submit),
-            "dependencies that cannot have been so": self._unlike(),
-            "jobs whose id does not say their array": np.array([a != b for a, b in pairs]),
-            "limits of arrays, of jobs that are no tasks": (jobs.array_limit > 0) & ~tasks,
-            "jobs with a queue and no partition: both will be the same": (jobs.queue.codes >= 0)
-            & (jobs.partition.codes < 0),
-        }
-
-    def _changed_amounts(self) -> dict[str, BoolArray]:
-        """Return the jobs that will ask for something else, by what it is."""
-        jobs = self.jobs
-        nothing = np.zeros(len(jobs), dtype=np.int64)
         unit, node = (
             dict(zip(jobs.resources, amounts.T, strict=True))
             for amounts in (jobs.request, jobs.per_node)
         )
         others = [at for at, kind in enumerate(jobs.resources) if kind not in ("core", "mem")]
-        return {
-            "jobs whose units are not of one core: written as single cores": unit.get(
-                "core", nothing
-            )
-            != 1,
-            "jobs with GPUs or the like in each unit: written for nodes, if their number is known":
-                (jobs.request[:, others] > 0).any(axis=1),
-            "jobs that need cores on each node besides": node.get("core", nothing) > 0,
-            "jobs with memory for units and for nodes: written for nodes": (
-                unit.get("mem", nothing) > 0
-            )
-            & (node.get("mem", nothing) > 0),
-            "jobs with fewer units than nodes": jobs.units < jobs.nodes_min,
-        }  # fmt: skip
-
-    def _unlike(self) -> BoolArray:
-        """Tell which dependencies contradict the ids, or what became of the jobs."""
-        jobs = self.jobs
-        rows = np.flatnonzero(jobs.dependency >= 0)
-        other, kind = jobs.dependency[rows], jobs.dependency_type[rows]
-        number = np.array([int(_number(name)) for name in self.ids], dtype=np.int64)
-        wrong = number[other] >= number[rows]
-        good = np.isin(jobs.status[other], (Status.COMPLETED, Status.UNKNOWN))
-        after = kind == DependencyType.AFTER
-        met = np.where(after & self.started[other], self.start[other], self.end[other])
-        wrong |= self.started[rows] & (
-            (met > self.start[rows])
-            | ((kind == DependencyType.AFTEROK) & ~good)
-            | ((kind == DependencyType.AFTERNOTOK) & good)
+        nothing = np.zeros(len(jobs), dtype=np.int64)
+        whole: BoolArray = np.not_equal(unit.get("core", nothing), 1)
+        memory: IntArray = unit.get("mem", nothing)
+        self._lose(whole, "jobs whose units are not of one core: written as single cores")
+        beside: BoolArray = np.any(jobs.request[:, others] > 0, axis=1)
+        self._lose(
+            beside,
+            "jobs with GPUs or the like in each unit: written for nodes, if their number is known",
         )
-        last = dict(zip(self.ids, range(len(self.ids)), strict=True))
-        wrong |= np.array([last[self.ids[row]] != row for row in other.tolist()], dtype=np.bool_)
-        found = np.zeros(len(jobs), dtype=np.bool_)
-        found[rows] = wrong
-        return found & ~self._again()
+        self._lose(node.get("core", nothing) > 0, "jobs that need cores on each node besides")
+        self._lose(
+            (memory > 0) & (node.get("mem", nothing) > 0),
+            "jobs with memory for units and for nodes: written for nodes",
+        )
+        self._lose(
+            (jobs.recorded_start == MISSING) & self.started,
+            "jobs without a recorded start: written as started when submitted",
+        )
 
     def _again(self) -> BoolArray:
         """Tell which jobs are further attempts, which wait for the one before unasked."""

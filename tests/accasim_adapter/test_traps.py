@@ -252,14 +252,12 @@ def test_a_dispatcher_is_asked_only_where_something_happened(again_at):
 
 
 def test_options_are_the_dispatchers_own():
-    """In the specification or as keywords; the id is fit for a folder's name."""
-    made = World("easy:backfill=sjf", allocator="best-fit").made
+    """In the specification; the id is fit for a folder's name."""
+    made = World("easy:backfill=sjf,allocator=best-fit").made
     assert len(made.cluster.dispatcher.queues) == 2
     assert made.get_id() == "cpsched-easy_allocator=best-fit_backfill=sjf"
     with pytest.raises(ConfigError, match="no such option; 'easy' takes"):
-        World("easy", depth=3)
-    with pytest.raises(TypeError, match="options .depth. are for dispatchers given by name"):
-        World(Lazy(), depth=3)
+        World("easy:depth=3")
 
 
 @pytest.mark.parametrize(
@@ -269,9 +267,7 @@ def test_options_are_the_dispatchers_own():
         ({"predictor": "nope"}, "no predictor is called 'nope'"),
         ({"system": "nope"}, "no system is called 'nope'"),
         ({"correction": "nope"}, "correction: is 'nope', must be one of: requested, double"),
-        ({"expected_wait": 0}, "expected_wait: is 0, must be seconds, 1 to"),
-        ({"expected_wait": {"1": "1h"}}, "expected_wait 1: is '1h', must be seconds"),
-        ({"default_time": -1}, "default_time: is -1, must be seconds"),
+        ({"default_time": -1}, "default_time is -1, must be 1 or more"),
     ],
 )
 def test_what_is_wrong_is_said_before_accasim_makes_its_simulator(options, message):
@@ -303,16 +299,6 @@ def test_the_system_beside_must_be_the_same_machine():
     ):
         with pytest.raises(ConfigError, match=message):
             World("prb", system=other)
-
-
-def test_expected_waits_by_queue():
-    """Others have the default; with a system there are none to give."""
-    world = World("prb", expected_wait={"short": 60})
-    jobs = [Job("a", queue="short"), Job("b", queue=7), Job("c", queue=-1)]
-    world.ask(0, *jobs)
-    assert world.machine.store.columns[:3, 7].tolist() == [60, 3600, 3600]
-    with pytest.raises(ConfigError, match="the system already has expected waits"):
-        World("prb", system=machine((2,), (2,)), expected_wait=60)
 
 
 def test_without_accasim_the_error_says_how_to_get_it():

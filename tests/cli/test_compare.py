@@ -1,14 +1,12 @@
 """``cpsched compare`` as somebody types it."""
 
 import io
-import sys
-import time
-from pathlib import Path
 
 import pytest
+from rich.console import Console
+from rich.progress import Progress
 
 from cpsched.cli.progress import Bars
-from cpsched.study.status import Status, StatusFile, under_way
 
 STUDY = """\
 systems = ["four.toml"]
@@ -122,7 +120,6 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
         ((*QUICK, "--baseline", "prb"), "baseline.dispatcher: is 'prb', must be one of: easy"),
         ((*QUICK, "--jitter", "3"), "jitter: is 3, but seed 0 moves no job"),
         ((*QUICK, "--from", "monday"), "--from: 'monday' is neither seconds nor a date"),
-        ((*QUICK, "-j", "2", "--scheduler", "tcp://x:1"), "--jobs: applies to this machine"),
         (
             ("compare", "study.toml", "--out", "o", "-d", "fifo"),
             "--dispatcher: applies to a job log",
@@ -142,54 +139,20 @@ def test_bad_input_is_one_line(files, cpsched, arguments, message):
     assert err.count("\n") == 1
 
 
-def test_dask_that_is_not_installed_is_one_line(files, cpsched, monkeypatch):
-    """And how to install it."""
-    monkeypatch.setitem(sys.modules, "distributed", None)
-    code, _, err = cpsched("compare", "study.toml", "--out", "o", "--scheduler", "tcp://x:1")
-    assert code == 2
-    assert err == "cpsched: --scheduler: needs Dask; install it with: pip install 'cpsched[dask]'\n"
-
-
-def test_the_display_shows_runs_and_their_share(tmp_path):
-    """Runs done, runs under way with their own progress, what is done of those counted in."""
-    from rich.console import Console
-    from rich.progress import Progress
-
-    for index, (done, total) in enumerate([(30, 60), (0, 0)]):
-        folder = tmp_path / f"w{index}"
-        folder.mkdir()
-        file = StatusFile(folder, f"log-four-fifo-requested-s{index}-abc")
-        file.begin(total)
-        if done:
-            file.update(0, completed=done, queue="queue 3", date="day 1")
-        time.sleep(0.01)
-    (tmp_path / "token").mkdir()
-    running = under_way(tmp_path)
-    assert [one.done for one in running] == [30, 0]
-    console = Console(file=io.StringIO(), force_terminal=True, width=120)
-    with Progress(console=console, auto_refresh=False) as progress:
-        bars = Bars(progress, wide=True)
-        bars.begin(Path("nowhere"), runs=8, kept=2)
+def test_the_display_shows_runs_and_the_one_under_way():
+    """Runs done and failed, and how far the run of this process is."""
+    with Progress(console=Console(file=io.StringIO()), auto_refresh=False) as progress:
+        bars = Bars(progress)
+        bars.begin(runs=8, kept=2)
+        (shown,) = bars.watch("log-four-fifo-requested-s0-abc", 60, None)
+        shown.on_progress(30, 3, 86400)
+        whole, run = progress.tasks
+        assert (run.description.strip(), run.completed) == ("log-four-fifo-requested-s0", 30)
+        assert (run.total, run.fields["more"]) == (60, "queue 3  day 1")
         bars.advance("a", None)
         bars.advance("b", "no reason")
-        bars.show(running)
-        whole, one, two = progress.tasks
-        assert (whole.total, whole.completed, whole.fields["more"]) == (6, 2.5, "1 failed")
-        assert (one.description.strip(), one.completed) == ("log-four-fifo-requested-s0", 30)
-        assert (one.total, two.total) == (60, None)
-        bars.show([])
+        assert (whole.total, whole.completed, whole.fields["more"]) == (6, 2, "1 failed")
         assert len(progress.tasks) == 1
-        bars.stop()
-
-
-def test_a_status_that_is_half_written_is_left_out(tmp_path):
-    """A run that ends while we look is no error."""
-    (tmp_path / "a").mkdir()
-    (tmp_path / "a" / "status.json").write_text("{")
-    (tmp_path / "b").mkdir()
-    (tmp_path / "b" / "status.json").write_text('{"other": 1}')
-    assert under_way(tmp_path) == []
-    assert Status(name="x").total == 0
 
 
 def test_systems_are_compared_with_one_of_them(files, cpsched):

@@ -16,6 +16,7 @@ ON = ("log.swf", "--system", "four.toml")
 #: Commands without a result, and why.
 WITHOUT = {
     "slurm demo": "runs a private Slurm until it is stopped",
+    "slurm run": "schedules until it is stopped; the journal has the data",
     "slurm serve": "serves a page until it is stopped; /queue.json has the data",
 }
 

@@ -8,8 +8,9 @@ from hypothesis import strategies as st
 from jobtables import job_table
 from tiny import machine
 
-from cpsched.dispatch.priority import Basic, Slowdown
+from cpsched.dispatch.priority import Slowdown
 from cpsched.model.decision import NOTHING
+from cpsched_papers.priorities import Basic
 from cpsched_papers.window import (
     WindowDispatcher,
     point_priorities,

@@ -5,7 +5,6 @@ import gc
 import pytest
 from notebooks import four_cores, four_jobs, parsed
 
-import cpsched
 from cpsched.api import (
     ConfigError,
     Dispatcher,
@@ -175,13 +174,6 @@ def test_runs_that_cannot_be_compared_are_said_in_one_line(tmp_path):
         compare_runs([run, run])
 
 
-def test_a_folder_of_something_else_is_left_alone(tmp_path):
-    (tmp_path / "mine.txt").write_text("mine")
-    with pytest.raises(RunError, match="is not empty and holds no study"):
-        compare(four_jobs(), four_cores(), out=tmp_path)
-    assert [path.name for path in tmp_path.iterdir()] == ["mine.txt"]
-
-
 def test_a_system_is_written_and_read_back(tmp_path):
     """Also that of a run's folder."""
     eurora = load_system("eurora")
@@ -192,7 +184,3 @@ def test_a_system_is_written_and_read_back(tmp_path):
         load_system(tmp_path / "bad.json")
     with pytest.raises(ConfigError, match="must end in .json"):
         save_system(eurora, tmp_path / "eurora.toml")
-
-
-def test_the_package_itself_compares():
-    assert cpsched.compare is compare

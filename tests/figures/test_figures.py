@@ -16,12 +16,12 @@ from cpsched.figures.lanes import Rows, place
 from cpsched.figures.lines import Runs, draw_over_time
 from cpsched.figures.looks import looks
 from cpsched.figures.pictures import of_jobs, of_schedule
-from cpsched.figures.style import COLOURS, INK, NARROW, PAPER, WIDE, marks, save, styled, wrapped
+from cpsched.figures.style import COLOURS, INK, PAPER, marks, save, styled, wrapped
 from cpsched.figures.tradeoff import Point, front
 from cpsched.metrics.steps import StepFunction
 from cpsched.metrics.window import Window
 from cpsched.model.schedule import Segments
-from cpsched.model.topology import Topology, TopologyKind
+from cpsched.model.topology import Topology
 from cpsched.report.places import base_runs
 from cpsched.report.schedule_data import drawn
 from cpsched.study.paired import Estimate
@@ -197,7 +197,7 @@ def test_an_axis_over_time_has_plain_numbers(tops):
     """With a logarithm and without: not the formulas of the plotting library."""
     pytest.importorskip("matplotlib")
     with styled("t"):
-        figure = draw_over_time(Runs(_queues(*tops)), lambda run: run.queue_over_time, "jobs", WIDE)
+        figure = draw_over_time(Runs(_queues(*tops)), lambda run: run.queue_over_time, "jobs")
         text = save(figure, "svg").decode()
     assert "mathdefault" not in text
     assert (">1,000<" in text) == (max(tops) > 1000)
@@ -272,8 +272,7 @@ def test_the_front_is_of_the_runs_that_nothing_beats_in_both():
     ]  # fmt: skip
 
 
-@pytest.mark.parametrize("width", [WIDE, NARROW])
-def test_no_name_of_a_line_covers_another(width):
+def test_no_name_of_a_line_covers_another():
     """Twelve lines that end together; eight have names."""
     pytest.importorskip("matplotlib")
     whole = looks([(f"a dispatcher with a name {n}", "p") for n in range(12)])
@@ -283,9 +282,7 @@ def test_no_name_of_a_line_covers_another(width):
         for who, look in whole.items()
     ]  # fmt: skip
     with styled("t"):
-        figure = draw_over_time(
-            Runs(runs, runs[8:]), lambda run: run.queue_over_time, "jobs", width
-        )
+        figure = draw_over_time(Runs(runs, runs[8:]), lambda run: run.queue_over_time, "jobs")
         text = save(figure, "svg").decode()
         figure.draw_without_rendering()
     assert all((f"name {n}: 3<" in text or f"{n}: 3<" in text) == (n < 8) for n in range(12))
@@ -384,33 +381,9 @@ def _lying(topology, *where):
     )  # fmt: skip
 
 
-def _saturation(colours):
-    from matplotlib.colors import rgb_to_hsv
-
-    return rgb_to_hsv(np.asarray(colours)[:, :3])[:, 1]
-
-
-def test_jobs_that_are_not_compact_stand_out_in_a_strip_cut_into_blocks():
-    pytest.importorskip("matplotlib")
-    blocks = Topology(12, (4,), kind=TopologyKind.BLOCK)
-    schedule = _lying(blocks, [0, 1, 2], [3, 4], [8, 10, 11])
-    with styled("t"):
-        figure = nodes.draw_placement(schedule, Window(0, 60))
-    (axes,) = figure.axes
-    (drawn_jobs,) = axes.collections
-    # Eight nodes, drawn one by one: three pale, two not, and three that share a block.
-    assert (_saturation(drawn_jobs.get_facecolors()) > 0.5).tolist() == [False] * 3 + [True] * 2 + [
-        False
-    ] * 3
-    assert [line.get_ydata()[0] for line in axes.lines] == [4, 8]
-    assert axes.get_ylabel() == "3 blocks of nodes"
-
-
-def test_the_charts_of_a_schedule():
+def test_the_chart_of_a_schedule():
     pytest.importorskip("matplotlib")
     schedule = _lying(Topology(8), [0, 1], [3, 5])
-    pictures = of_schedule("x", schedule, Window(0, 60))
-    found = [one.file("w on s", ["svg", "png"]) for one in pictures]
-    assert [one.title for one in found] == ["nodes under x", "placement under x"]
-    assert all(one.content["png"].startswith(b"\x89PNG") for one in found)
-    assert "one colour per job" in found[1].caption
+    found = of_schedule("x", schedule, Window(0, 60)).file("w on s", ["svg", "png"])
+    assert found.title == "nodes under x"
+    assert found.content["png"].startswith(b"\x89PNG")

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from cpsched.generators.contract import heavy_sizes, persistent_normals, pick, stratified
+from cpsched.generators.contract import heavy_sizes, pick, stratified
+from cpsched_papers.generators.eurora_arrivals import persistent_normals
 
 
 @pytest.fixture

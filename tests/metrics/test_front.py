@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpsched.metrics.leading import headline, on_front
+from cpsched.metrics.leading import on_front
 from cpsched.metrics.predictions import knows_runtimes
 
 
@@ -37,19 +37,6 @@ def test_a_run_that_is_a_little_worse_in_one_figure_beats_nobody():
 
 def test_no_runs_have_no_front():
     assert on_front([], []) == []
-
-
-@pytest.mark.parametrize("missing", ["response", "tail", "slowdown"])
-def test_a_headline_has_all_three(missing):
-    def summary(without):
-        return {
-            "response_by_area_s": None if without == "response" else 5.5,
-            "wait_s": {"all": {"p99.9": None if without == "tail" else 9.0}},
-            "bounded_slowdown": {"all": {"mean": None if without == "slowdown" else 2.5}},
-        }
-
-    assert headline(summary("")) == (5.5, 9.0, 2.5)
-    assert headline(summary(missing)) is None
 
 
 @pytest.mark.parametrize(

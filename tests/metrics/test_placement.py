@@ -16,7 +16,6 @@ from cpsched.metrics.placement import (
     packing_factor,
     placement,
     places,
-    theoretical_runtime,
 )
 from cpsched.metrics.summary import summarize
 from cpsched.model.node_sets import NodeSets
@@ -104,15 +103,11 @@ def test_neighbouring_runs_of_other_units_are_one_block():
     assert (found.nodes.tolist(), found.blocks.tolist(), found.units.tolist()) == ([3], [1], [5])
 
 
-def test_shares_by_switch_level():
-    """Three jobs in a leaf run 10 s each, one under the root 70 s: 75 % of jobs, 30 % of time."""
+def test_shares_and_switches():
+    """Three jobs in a leaf run 10 s each, one under the root 70 s: a share of 50 / 190."""
     schedule = lying(tree(8, 2, 4), [0], [2, 3], [4, 5], [1, 6], seconds=[10, 10, 10, 70])
     found = placement(schedule, places(schedule))
-    assert found["by_switch_level"] == {
-        "0": {"jobs": 0.75, "job_time": 0.3, "node_time": 50 / 190},
-        "1": {"jobs": 0.0, "job_time": 0.0, "node_time": 0.0},
-        "2": {"jobs": 0.25, "job_time": 0.7, "node_time": 140 / 190},
-    }
+    assert found["contiguous"] == {"jobs": 0.75, "node_time": 50 / 190}
     assert found["lowest_common_switch"] == {
         "jobs": 4, "mean": 0.5, "std": pytest.approx(3**0.5 / 2), "median": 0.0,
         "p95": pytest.approx(1.7), "max": 2,
@@ -122,12 +117,9 @@ def test_shares_by_switch_level():
 def test_without_time_or_switches_there_are_no_shares():
     """Nothing to divide by, and a plain line has no switches to be common."""
     schedule = lying(tree(4, 2), [0], [1, 2], seconds=[0, 0])
-    shares = placement(schedule, places(schedule))["by_switch_level"]
-    assert shares["0"] == {"jobs": 0.5, "job_time": None, "node_time": None}
+    assert placement(schedule, places(schedule))["contiguous"] == {"jobs": 1, "node_time": None}
     schedule = lying(machine((1,), (1,)), [0, 1])
-    found = placement(schedule, places(schedule))
-    assert found["lowest_common_switch"] is None
-    assert found["by_switch_level"] is None
+    assert placement(schedule, places(schedule))["lowest_common_switch"] is None
 
 
 def test_packing_factor():
@@ -185,26 +177,6 @@ def test_against_their_definitions(where, sizes):
     ]
 
 
-def test_theoretical_runtime():
-    """
-    Eq. 7.2: (2 cores x 10 s + 2 cores x 20 s) / 4 cores = 15 s, of 30 s that it takes (eq. 7.3).
-
-    The first job is alone on its nodes and holds all 4 cores: what it asks for counts.
-    """
-    schedule = run(
-        jobs((0, 2, 10), (0, 2, 20), nodes_min=[2, 1], exclusive=[True, False]),
-        machine((2,), (2,)),
-        "fifo",
-    ).schedule
-    assert schedule.start.tolist() == [0, 10]
-    found = places(schedule)
-    assert theoretical_runtime(schedule, found) == (2 * 10 + 2 * 20) / 4
-    summary = summarize(schedule)
-    assert summary["theoretical_runtime_s"] == 15.0
-    assert summary["theoretical_utilization"] == 0.5
-    assert summary["utilization"]["core"] == (4 * 10 + 2 * 20) / (4 * 30)
-
-
 def test_only_jobs_that_ended_count():
     """One was cut while it ran: it has nodes, and is in no measure."""
     schedule = lying(machine((1,), (1,), (1,)), [0, 2], [1])
@@ -221,12 +193,11 @@ def test_only_jobs_that_ended_count():
 
 
 def test_counted_pools_have_no_places():
-    """Their nodes are amounts; the theoretical runtime needs no places and is there."""
+    """Their nodes are amounts."""
     system = replace(machine((2,), (2,)), log=LogMapping(processors=ProcessorMapping.POOL))
     workload = replace(jobs((0, 3, 10)), layout="processors")
     summary = summarize(run(fit(workload, system), system, "fifo").schedule)
     assert summary["placement"] is None
-    assert summary["theoretical_runtime_s"] == 7.5
     # A log that knows nodes keeps them on the same machine.
     assert not system.is_counted_pool
     summary = summarize(run(jobs((0, 3, 10)), system, "fifo").schedule)
@@ -265,14 +236,14 @@ def test_measures_of_many_sets_are_those_of_each(where, topology):
         assert found["groups_touched"]["mean"] == pytest.approx(np.mean(groups))
 
 
-def test_shares_are_of_jobs_of_time_and_of_node_time():
+def test_shares_are_of_jobs_and_of_node_time():
     """A job of two nodes for 10 s on one leaf, one of two nodes for 30 s on two leaves."""
     workload = jobs((0, 2, 10), (0, 2, 30), nodes_min=[2, 2])
     schedule = run(workload, tree(4, 2), "fifo").schedule
     node = schedule.segments.node.copy()
     assert node.tolist() == [0, 2]
     found = placement(schedule, places(schedule))
-    assert found["compact"] == {"jobs": 1, "job_time": 1, "node_time": 1}
+    assert found["compact"] == {"jobs": 1, "node_time": 1}
     one = np.ones(4, dtype=np.int64)
     schedule = replace(
         schedule,
@@ -283,8 +254,8 @@ def test_shares_are_of_jobs_of_time_and_of_node_time():
     schedule.segments.node[:] = [0, 3, 1, 2]
     schedule = replace(schedule, workload=schedule.workload)
     found = placement(schedule, places(schedule))
-    assert found["contiguous"] == {"jobs": 0.5, "job_time": 0.75, "node_time": 0.75}
-    assert found["compact"] == {"jobs": 0, "job_time": 0, "node_time": 0}
+    assert found["contiguous"] == {"jobs": 0.5, "node_time": 0.75}
+    assert found["compact"] == {"jobs": 0, "node_time": 0}
     assert found["groups_touched"]["mean"] == 2
     # Two leaf switches, up to the root and down again.
     assert found["distance_hops"]["mean"] == 4

@@ -7,7 +7,7 @@ from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.summary import summarize
-from cpsched.metrics.system import loss_of_capacity, utilization, weighted_means
+from cpsched.metrics.system import loss_of_capacity, response_by_area, utilization
 from cpsched.metrics.window import busy_window
 
 
@@ -36,34 +36,20 @@ def test_width_by_hand(schedule):
     assert nominal(schedule).width.tolist() == [2, 4, 4, 2, 1, 1, 0, 0, 4, 1]
 
 
-def test_weighted_means_by_hand():
-    """Response 10 on 1 core and 40 on 3: 130 / 4. Areas 5 and 60, responses times width 10, 120."""
-    assert weighted_means(*map(np.array, ([10, 40], [5, 20], [1, 3]))) == {
-        "response_by_area_s": 2450 / 65,
-        "response_by_width_s": 32.5,
-        "slowdown_by_area": 130 / 65,
-    }
-
-
-def test_response_by_area_does_not_see_how_a_job_is_split():
-    """Three cores for 20 s, or one and two at the same time."""
-    whole = weighted_means(*map(np.array, ([10, 40], [5, 20], [1, 3])))
-    parts = weighted_means(*map(np.array, ([10, 40, 40], [5, 20, 20], [1, 1, 2])))
-    assert whole["response_by_area_s"] == parts["response_by_area_s"]
-
-
-def test_weighted_means_of_nothing_are_none():
+def test_response_by_area_by_hand():
+    """Response 10 on 1 core and 40 on 3; areas 5 and 60. How a job is split does not matter."""
+    assert response_by_area(*map(np.array, ([10, 40], [5, 20], [1, 3]))) == 2450 / 65
+    assert response_by_area(*map(np.array, ([10, 40, 40], [5, 20, 20], [1, 1, 2]))) == 2450 / 65
     none = np.zeros(0, dtype=np.int64)
-    assert set(weighted_means(none, none, none).values()) == {None}
-    area = weighted_means(np.array([4]), np.array([0]), np.array([1]))
-    assert (area["response_by_area_s"], area["slowdown_by_area"]) == (None, None)
+    assert response_by_area(none, none, none) is None
+    assert response_by_area(np.array([4]), np.array([0]), np.array([1])) is None
 
 
 def test_a_machine_that_never_ran_has_no_measures():
     told = summarize(run(jobs((3, 9, 1)), machine((1,)), "fifo").schedule)
     assert told["utilization"] == told["loss_of_capacity"] == {"core": None}
     assert told["throughput_jobs_per_hour"] is told["makespan_s"] is None
-    assert told["placement"] is told["theoretical_utilization"] is None
+    assert told["placement"] is None
 
 
 def test_a_kind_the_machine_has_none_of_has_no_utilization():

@@ -63,7 +63,7 @@ TEN = (
 
 @pytest.fixture(scope="session")
 def ten_runs(tmp_path_factory):
-    """The report of ten runs of a few thousand jobs, with all that a page has."""
+    """The report of ten runs of a thousand jobs, with all that a page has."""
     pytest.importorskip("bokeh")
     pytest.importorskip("matplotlib")
     from cpsched.report.make import make_report
@@ -72,11 +72,11 @@ def ten_runs(tmp_path_factory):
     rows = [
         (int(at), int(cores), int(runtime), int(runtime * 2))
         for at, cores, runtime in zip(
-            np.sort(rng.integers(0, 12 * 86400, 3000)), 2 ** rng.integers(0, 8, 3000),
-            rng.lognormal(7.5, 1.6, 3000).clip(1, 80_000), strict=True,
+            np.sort(rng.integers(0, 4 * 86400, 1000)), 2 ** rng.integers(0, 8, 1000),
+            rng.lognormal(7.5, 1.6, 1000).clip(1, 80_000), strict=True,
         )
     ]  # fmt: skip
-    names = [f"user{one:03d}" for one in rng.integers(0, 60, 3000)]
+    names = [f"user{one:03d}" for one in rng.integers(0, 60, 1000)]
     queues = [("debug", "parallel", "long")[min(int(one // 3600), 2)] for _, _, one, _ in rows]
     log = jobs(*rows, user=names, queue=queues, epoch=1_400_000_000)
     folder = tmp_path_factory.mktemp("ten")

@@ -50,13 +50,6 @@ def test_of_many_the_baseline_and_the_best_are_shown():
     assert [run.dispatcher for run in place.charted] == ["b", "h"]
 
 
-def test_every_workload_has_a_schedule():
-    """However many there are."""
-    runs = tuple(Result(name, 1, workload=str(log)) for log in range(20) for name in "ab")
-    found = places(Results(runs, Baseline(dispatcher="a")), {})
-    assert [len(place.shown) for place in found] == [1] * 20
-
-
 def test_the_run_that_is_spoken_of_is_shown_beside_its_baseline():
     runs = tuple(Result(name, at, predictor=p) for p in "XY" for at, name in enumerate("abc"))
     (place,) = places(Results(runs, Baseline(dispatcher="a")), {"log on four": ("c", "Y")})

@@ -41,6 +41,18 @@ def window(chromium, page):
     return chromium
 
 
+def point(window, at):
+    """Point at a rectangle of the first schedule, or away from all."""
+    window.execute_script(
+        "document.documentElement.style.scrollBehavior = 'auto';"
+        "document.getElementById('chart0').scrollIntoView()"
+    )
+    x, y = (1, 1) if at is None else window.execute_script(_MIDDLE, at)
+    actions = ActionChains(window)
+    actions.w3c_actions.pointer_action.move_to_location(round(x), round(y))
+    actions.perform()
+
+
 def test_it_renders_without_an_error(window):
     """Figures, tables and the chart are there; the console has no warning and no error."""
     count = "return document.querySelectorAll(arguments[0]).length"
@@ -52,12 +64,6 @@ def test_it_renders_without_an_error(window):
     )
     assert window.execute_script("return chart.sides[0].rects.data.left.length") > 30
     assert [line for line in window.get_log("browser") if line["level"] != "INFO"] == []
-
-
-def test_nothing_comes_from_a_network(window):
-    """The page is one file."""
-    loaded = "return performance.getEntriesByType('resource').map((one) => one.name)"
-    assert [name for name in window.execute_script(loaded) if not name.startswith("data:")] == []
 
 
 def test_a_click_on_a_heading_sorts(window):
@@ -73,22 +79,6 @@ def test_a_click_on_a_heading_sorts(window):
     assert up == sorted(up)
     assert down == sorted(down, reverse=True)
     assert len(set(up)) == 2
-
-
-def test_ratios_sort_as_numbers(window):
-    """Also where one has more decimals than another, and with their intervals."""
-    order = """
-    const body = document.createElement("tbody"), head = document.createElement("thead");
-    head.innerHTML = "<tr><th class=text><button></button></th></tr>";
-    body.innerHTML = [["0.12", 0.12], ["0.026 (0.02 to 0.03)", 0.026], ["-", null], ["2", 2]]
-      .map(([text, value]) => `<tr><td${value === null ? "" : ` data-value=${value}`}>${text}</td></tr>`)
-      .join("");
-    const table = document.createElement("table");
-    table.append(head, body);
-    sortTable(head.rows[0].cells[0]);
-    return [...body.rows].map((row) => row.cells[0].textContent.split(" ")[0]);
-    """
-    assert window.execute_script(order) == ["0.026", "0.12", "2", "-"]
 
 
 def test_days_are_counted_beyond_a_year(window):
@@ -110,21 +100,14 @@ def test_days_are_counted_beyond_a_year(window):
 
 def test_hovering_a_job_shows_it_and_names_are_text(window):
     """A user called like a script is shown as it is called."""
-    window.execute_script(
-        "document.documentElement.style.scrollBehavior = 'auto';"
-        "document.getElementById('chart0').scrollIntoView()"
-    )
     users = window.execute_script("return chart.sides[0].rects.data.user")
     at = next(index for index, user in enumerate(users) if "script" in user)
-    x, y = window.execute_script(_MIDDLE, at)
-    actions = ActionChains(window)
-    actions.w3c_actions.pointer_action.move_to_location(round(x), round(y))
 
     def shown(one):
         return "alert(1)" in one.execute_script(_TEXTS)
 
     assert not shown(window)
-    actions.perform()
+    point(window, at)
     WebDriverWait(window, 20).until(shown)
     text = window.execute_script(_TEXTS)
     assert "<script>alert(1)</script>" in text
@@ -134,17 +117,10 @@ def test_hovering_a_job_shows_it_and_names_are_text(window):
 
 def test_a_job_under_the_pointer_is_marked_in_both_charts(window):
     """All its rectangles, and a sentence on each schedule; away from it nothing is."""
-    window.execute_script(
-        "document.documentElement.style.scrollBehavior = 'auto';"
-        "document.getElementById('chart0').scrollIntoView()"
-    )
     text = "return document.getElementById('marked').textContent"
     hint = window.execute_script(text)
     job = window.execute_script("return chart.sides[0].rects.data.job[12]")
-    actions = ActionChains(window)
-    x, y = window.execute_script(_MIDDLE, 12)
-    actions.w3c_actions.pointer_action.move_to_location(round(x), round(y))
-    actions.perform()
+    point(window, 12)
     WebDriverWait(window, 20).until(lambda one: one.execute_script(text) != hint)
     for left, top, wanted in window.execute_script(MARKED, job):
         assert left == wanted
@@ -152,9 +128,7 @@ def test_a_job_under_the_pointer_is_marked_in_both_charts(window):
     said = window.execute_script(text)
     assert said.startswith(f"Job {job}. ")
     assert said.count(": starts day 1 ") == said.count(" after ") == 2
-    actions = ActionChains(window)
-    actions.w3c_actions.pointer_action.move_to_location(1, 1)
-    actions.perform()
+    point(window, None)
     WebDriverWait(window, 20).until(lambda one: one.execute_script(text) == hint)
     assert [left for left, _, _ in window.execute_script(MARKED, job)] == [[], []]
 

@@ -1,4 +1,4 @@
-"""The report at three widths, light and dark: nothing overlaps or is cut off, all can be read."""
+"""The report at three widths, light, dark and on paper: nothing overlaps or is cut off."""
 
 import pytest
 
@@ -137,34 +137,6 @@ def test_all_text_can_be_read(browser, ten_runs, theme):
     assert browser.execute_script(_PALE) == []
 
 
-def test_letters_of_charts_can_be_read_at_any_width(browser, ten_runs):
-    """Ten pixels at least: phones have charts of their own, and still narrower ones scroll."""
-    smallest = """
-    return Math.min(...[...document.querySelectorAll("figure svg text")]
-      .filter((one) => one.checkVisibility())
-      .map((one) => parseFloat(getComputedStyle(one).fontSize)
-        * one.ownerSVGElement.getBoundingClientRect().width / one.ownerSVGElement.viewBox.baseVal.width));
-    """
-    for width, least in ((320, 9.9), (390, 9.9), (1280, 9.5), (1920, 9.9)):
-        look(browser, ten_runs, width)
-        assert browser.execute_script(smallest) > least, width
-
-
-def test_charts_that_are_too_wide_scroll_in_their_box(browser, ten_runs):
-    """The page does not, and the keyboard reaches what does."""
-    charts = """
-    return [...document.querySelectorAll("figure > div")].filter((one) => one.checkVisibility())
-      .map((one) => [one.scrollWidth > one.clientWidth + 1, one.tabIndex]);
-    """
-    look(browser, ten_runs, 320)
-    assert browser.execute_script("return document.documentElement.scrollWidth") == 320
-    found = browser.execute_script(charts)
-    assert any(scrolls for scrolls, _ in found)
-    assert {tuple(one) for one in found} <= {(True, 0), (False, -1)}
-    look(browser, ten_runs, 1280)
-    assert {tuple(one) for one in browser.execute_script(charts)} == {(False, -1)}
-
-
 def test_every_chart_says_in_words_what_it_shows(browser, ten_runs):
     look(browser, ten_runs, 1280)
     alts = browser.execute_script(
@@ -253,18 +225,24 @@ def test_a_job_can_be_found_by_the_keyboard(browser, ten_runs):
     )
 
 
-def test_dates_below_schedules_are_apart_on_a_phone(browser, ten_runs):
-    """Labels of an axis take less room than there is between its marks."""
-    look(browser, ten_runs, 390)
-    marks = """
-    const pen = document.createElement("canvas").getContext("2d");
-    return chart.plots.map((plot) => {
-      const { frame } = Bokeh.index.get_by_id(plot.id), axis = plot.below[0], { start, end } = plot.x_range;
-      const ticks = axis.ticker.get_ticks(start, end, plot.x_range, 0).major;
-      const at = ticks.map((one) => frame.x_scale.compute(one));
-      pen.font = `${axis.major_label_text_font_size} sans-serif`;
-      return [pen.measureText("May 13").width, Math.min(...at.slice(1).map((one, before) => one - at[before]))];
-    });
-    """
-    for needed, apart in browser.execute_script(marks):
-        assert needed < apart
+def test_on_paper_it_is_light_and_has_no_controls(browser, ten_runs):
+    look(browser, ten_runs, 1000, theme="dark", media="print")
+    shown = (
+        "return [...document.querySelectorAll(arguments[0])].some((one) => one.checkVisibility())"
+    )
+    assert not browser.execute_script(shown, ".controls, nav, #theme")
+    drawings = (
+        "return [...document.querySelectorAll('figure')].map((one) =>"
+        " [...one.children].filter((child) => child.matches('div') && child.checkVisibility()).length)"
+    )
+    assert set(browser.execute_script(drawings)) == {1}
+    body = "return [getComputedStyle(document.body).backgroundColor, getComputedStyle(document.body).color]"
+    assert browser.execute_script(body) == ["rgb(255, 255, 255)", "rgb(31, 41, 51)"]
+    browser.execute_script(
+        "document.querySelectorAll('details').forEach((one) => { one.open = false; })"
+    )
+    browser.execute_script("dispatchEvent(new Event('beforeprint'))")
+    assert browser.execute_script(shown, "details.printed dl")
+    assert not browser.execute_script(shown, "details:not(.printed) table")
+    browser.execute_script("dispatchEvent(new Event('afterprint'))")
+    assert not browser.execute_script(shown, "details.printed dl")

@@ -110,27 +110,3 @@ def test_wrong_requests_are_errors():
         cluster.ask(job, 5, 1)
     cluster.ask(job, 4, 1)
     assert cluster.view(1).running.wanted_units.tolist() in ([0, 4], [4, 0])
-
-
-def test_a_running_job_may_be_given_other_bounds_and_a_latest_end():
-    """As where it runs it can only shrink, and its limit of time stays."""
-    cluster = Cluster(machine((8,)))
-    bounds = {"units_min": 1, "units_max": 4, "requested_time": 100, "resize_cost": 0}
-    rigid = cluster.submit(Request(requested_time=9), 0, job_id="r")
-    job = cluster.submit(Request(units=4, job_type="malleable", **bounds), 0, job_id="m")
-    with pytest.raises(DispatchError, match="job m is given other bounds, but it is not running"):
-        cluster.set_bounds(job, 1, 2, 0)
-    cluster.start(cluster.decide(0).actions, 0)
-    with pytest.raises(ConfigError, match="job r is given bounds .* but it is not malleable"):
-        cluster.set_bounds(rigid, 1, 1, 1)
-    with pytest.raises(ConfigError, match="job m may have 1 to 3 units, it holds 4"):
-        cluster.set_bounds(job, 1, 3, 1)
-    two = Allocation(np.array([0]), np.array([2]), np.array([[2]]))
-    cluster.resize(job, two, 10, latest=100)
-    cluster.set_bounds(job, 1, 2, 10)
-    running = cluster.view(10).running
-    at = running.handle.tolist().index(job)
-    assert (running.units_max[at], running.expected_end[at]) == (2, 100)
-    four = Allocation(np.array([0]), np.array([4]), np.array([[4]]))
-    with pytest.raises(DispatchError, match="job m is given 4 units"):
-        cluster.resize(job, four, 20)

@@ -18,9 +18,10 @@ from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.seeds import stream_seed
 from cpsched.simulation.arrivals import Arrivals
-from cpsched.simulation.runtime_models import GpuScaling, Recorded, positive_normal
+from cpsched.simulation.runtime_models import Recorded
 from cpsched.simulation.simulator import Simulator
 from cpsched.verification import Rule, verify
+from cpsched_papers.gpu_scaling import GpuScaling, positive_normal
 
 KINDS = ("core", "gpu")
 

@@ -11,7 +11,8 @@ import pytest
 
 from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.accounts import Accounts
-from slurm_adapter.dispatch.priority import Asked, Multifactor, normalized
+from slurm_adapter.dispatch.priority import Multifactor, normalized
+from slurm_adapter.kernels import records as r
 
 RECORDINGS = Path(__file__).parents[1] / "data" / "slurm" / "22.05.8"
 #: slurm.conf and accounts.txt of the recordings, as far as priorities go by them.
@@ -149,17 +150,18 @@ def test_priorities_are_those_of_sprio(name, number):
         for job, is_new in zip(known, new, strict=True)
     ]
     since = np.array([second(job["ACCRUE_TIME"]) for job in known])
-    asked = Asked(
-        since=np.where(new, NEVER, since),
-        cpus=np.array([size[0] for size in sizes]),
-        nodes=np.array([size[1] for size in sizes]),
-        minutes=np.ones(len(rows), dtype=np.int64),
-        partition=np.array([names.index(row[1]) for row in rows]),
-        qos=np.array([list(QOS).index(job["QOS"]) for job in known]),
-        association=np.array([owners.index((job["ACCOUNT"], job["USER"])) for job in known]),
-        nice=np.array([int(job["NICE"]) for job in known]),
-        tres=np.array([_tres(job["TRES_ALLOC"]) for job in known], dtype=float),
-    )
+    columns = {
+        r.SINCE: np.where(new, NEVER, since),
+        r.CPUS: [size[0] for size in sizes],
+        r.NODES: [size[1] for size in sizes],
+        r.PARTITION: [names.index(row[1]) for row in rows],
+        r.QOS: [list(QOS).index(job["QOS"]) for job in known],
+        r.ASSOCIATION: [owners.index((job["ACCOUNT"], job["USER"])) for job in known],
+        r.NICE: [int(job["NICE"]) for job in known],
+    }
+    asked = np.ones((len(rows), r.NUM_COLUMNS), dtype=np.int64)
+    asked[:, list(columns)] = np.transpose(list(columns.values()))
+    asked_tres = np.array([_tres(job["TRES_ALLOC"]) for job in known], dtype=float)
     rules = Multifactor(
         age=4000, association_weight=500, fair_share=10000, job_size=1500, partition_weight=2000,
         qos_weight=3000, tres_weight=np.array(list(WEIGHTS.values())), max_age=MAX_AGE,
@@ -170,7 +172,7 @@ def test_priorities_are_those_of_sprio(name, number):
         partition_tres=np.array([tres for _, tres in PARTITIONS.values()], dtype=float),
     )  # fmt: skip
     now = _last_computed(rows, normal, jobs)
-    found = rules.factors(asked, now, np.array(list(shares.values())))
+    found = rules.factors(asked, asked_tres, now, np.array(list(shares.values())))
     columns = zip(
         found.age, found.association, found.fair_share, found.job_size, found.partition, found.qos,
         strict=True,

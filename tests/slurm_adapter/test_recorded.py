@@ -69,9 +69,7 @@ def test_accounting_names_nothing_that_is_missing(folder, by_files):
     """The queue asked for nothing that the files do not have, or that is not followed."""
     from slurm_adapter.config.unmodelled import count, of_jobs
 
-    touched = count(
-        folder / "sacct.txt.gz", by_files.gaps, of_jobs(by_files.machine, by_files.policy)
-    )
+    touched = count(folder / "sacct.txt.gz", by_files.gaps, of_jobs(by_files.machine))
     assert touched.jobs == 448
     assert touched.bad == 0
     assert touched.gaps == []

@@ -3,6 +3,7 @@
 import shutil
 
 import pytest
+from small_studies import swf
 from tiny import FOUR_CORES
 
 from cpsched.study import carry_out, load_study
@@ -25,19 +26,6 @@ EASY = "easy"
 W = "requested"
 R = "actual"
 """
-
-
-def swf(num_jobs, gap=40):
-    """Return a log of jobs of 1 to 4 processors that queue up on four."""
-    lines = ["; Computer: a tiny machine", "; UnixStartTime: 1000000000"]
-    for job in range(1, num_jobs + 1):
-        processors, runtime = 1 + job * 7 % 4, 20 + job * 37 % 90
-        requested = 2 * runtime
-        lines.append(
-            f"{job} {job * gap} -1 {runtime} {processors} -1 -1 {processors} {requested}"
-            f" -1 1 {job % 5} 1 -1 1 -1 -1 -1"
-        )
-    return "\n".join(lines) + "\n"
 
 
 def _fill(folder):

@@ -3,7 +3,7 @@
 import pytest
 
 from cpsched.errors import ConfigError
-from cpsched.study.allocators import allocator_of, unequal, with_allocator
+from cpsched.study.allocators import allocator_of, unequal
 
 TOP = """\
 systems = ["four.toml"]
@@ -50,10 +50,6 @@ def test_two_dispatchers_that_become_the_same_are_refused(read):
     named = '["easy", "easy:allocator=best-fit"]'
     with pytest.raises(ConfigError, match="'easy:allocator=best-fit' is given twice, as a run"):
         read(TOP.format(dispatchers=named, allocator="best-fit"))
-
-
-def test_options_keep_their_order():
-    assert with_allocator("easy:priority=wfp3", "frugal") == "easy:allocator=frugal,priority=wfp3"
 
 
 def test_a_mixture_of_allocators_is_said():

@@ -7,15 +7,13 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from dataclasses import replace
 
 import pytest
+from small_studies import swf, tables, until
 
 from cpsched.cli.main import main
 from cpsched.errors import ConfigError, RunError
-from cpsched.report.make import make_report
-from cpsched.show import write_tables
 from cpsched.simulation.simulate import Checkpoint
 from cpsched.study import (
     Choice,
@@ -34,25 +32,6 @@ from predictors.training import save as write_model
 from predictors.training import train
 
 pytestmark = pytest.mark.slow
-
-
-def tables(folder):
-    """Return the tables of a folder, without the one that may differ."""
-    files = write_tables(make_tables(folder), folder / "tables")
-    return {path.name: path.read_bytes() for path in files if path.stem != "timing"}
-
-
-def test_every_run_is_a_run_folder(place, study):
-    """As ``simulate`` writes them; named by what they are, and with their place in the study."""
-    outcome = carry_out(study, place / "out")
-    assert (outcome.runs, outcome.kept, outcome.failed) == (12, 0, ())
-    folders = find_runs(place / "out" / "runs")
-    assert len(folders) == 12
-    assert folders[0].name.startswith("few-four-easy-actual-s1-")
-    run = load_run(folders[0])
-    assert run.about["arguments"]["dispatcher"] == "EASY"
-    assert run.about["settings"]["seed"] == 1
-    assert not list((place / "out" / ".work").iterdir())
 
 
 def test_what_is_complete_is_not_run_again(place, study, made):
@@ -97,20 +76,6 @@ def test_a_run_is_named_by_all_that_determines_it(place, study, monkeypatch):
     assert not names(study) & usual
 
 
-def test_the_content_of_a_model_file_is_part_of_the_name(place, study):
-    """A predictor trained anew is another one, under the same specification."""
-    model = place / "model.npz"
-
-    def identity():
-        one = replace(study.workloads[0], predictors=(Choice("M", f"gbm-log:model={model}"),))
-        return tasks_of(replace(study, workloads=(one,)))[0].identity
-
-    model.write_bytes(b"one")
-    first = identity()
-    model.write_bytes(b"two")
-    assert identity() != first
-
-
 def test_the_same_run_twice_is_refused(place, study):
     """Under two names it would be one folder and two rows."""
     twin = replace(study.workloads[0], label="twin")
@@ -147,12 +112,8 @@ def test_a_failed_run_is_written_down_and_the_rest_go_on(place, study):
 
 def test_what_failed_is_tried_again(place, study):
     """And its error forgotten when it succeeds."""
-    log = (place / "log.swf").read_text()
     one = replace(study, dispatchers=study.dispatchers[:1], seeds=(0,), jitter=0)
-    tasks = tasks_of(one)
-    store = Store(place / "out")
-    store.fail(tasks[0], "no reason", None)
-    assert log == (place / "log.swf").read_text()
+    Store(place / "out").fail(tasks_of(one)[0], "no reason", None)
     assert carry_out(one, place / "out").failed == ()
     assert not list((place / "out" / "failed").iterdir())
 
@@ -214,16 +175,11 @@ def test_nobody_begins_before_the_tables_are_written(place, study):
             carry_out(study, place / "out")
 
     carry_out(study, place / "out", finish=finish)
+    first, *others = find_runs(place / "out" / "runs")
+    assert (first.name.startswith("few-four-easy-actual-s1-"), len(others)) == (True, 11)
+    about = load_run(first).about
+    assert (about["arguments"]["dispatcher"], about["settings"]["seed"]) == ("EASY", 1)
     assert carry_out(study, place / "out").kept == 12
-
-
-def test_two_do_not_work_in_one_folder(place, study):
-    """The second is told so."""
-    with (
-        Store(place / "out").locked(),
-        pytest.raises(RunError, match="another process is carrying out"),
-    ):
-        carry_out(study, place / "out")
 
 
 def test_what_a_killed_campaign_left_is_cleared(place, study):
@@ -241,14 +197,13 @@ COMMAND = "import sys; from cpsched.cli.main import main; main(sys.argv[1:])"
 
 def test_killed_and_resumed_is_as_if_nothing_had_been(place, study):
     """kill -9 in the middle of a campaign with two processes; also its children end."""
-    log = place / "log.swf"
-    log.write_text("".join(swf_lines(400)))
+    (place / "log.swf").write_text(swf(400, gap=35))
     study = load_study(place / "study.toml")
     carry_out(study, place / "whole")
     argv = [sys.executable, "-c", COMMAND, "compare", "study.toml", "--out", "cut", "--jobs", "2"]
     process = subprocess.Popen(argv, cwd=place, stdout=subprocess.DEVNULL)
     runs = place / "cut" / "runs"
-    _until(lambda: runs.is_dir() and any(runs.iterdir()))
+    until(lambda: runs.is_dir() and any(runs.iterdir()))
     process.send_signal(signal.SIGKILL)
     process.wait()
     made = len(list(runs.iterdir()))
@@ -259,46 +214,24 @@ def test_killed_and_resumed_is_as_if_nothing_had_been(place, study):
     assert tables(place / "cut") == tables(place / "whole")
 
 
-def swf_lines(num_jobs):
-    """Return the lines of a log in which more queue up the longer it goes on."""
-    lines = ["; UnixStartTime: 1000000000\n"]
-    for job in range(1, num_jobs + 1):
-        runtime, size = 20 + job * 37 % 90, 1 + job * 7 % 4
-        lines.append(
-            f"{job} {job * 35} -1 {runtime} {size} -1 -1 {size} {2 * runtime} -1 1 1 1 -1 1 -1 -1"
-            " -1\n"
-        )
-    return lines
-
-
-def _until(condition):
-    for _ in range(3000):
-        if condition():
-            return
-        time.sleep(0.01)
-    raise AssertionError("nothing happened in 30 s")
-
-
 class Killer:
     """Stands in for a run that brings its process down."""
 
-    def __init__(self, name, always):
-        self._name, self._always = name, always
+    def __init__(self, name, marker, always):
+        self._name, self._marker, self._always = name, marker, always
 
-    def __call__(self, display, task, epoch):
-        from cpsched.simulation.observers import Observer
-
-        marker = display._path.parent.parent.parent / "was killed"
-        if self._name in display._status.name and (self._always or not marker.exists()):
-            marker.touch()
+    def __call__(self, name, jobs, epoch):
+        if self._name in name and (self._always or not self._marker.exists()):
+            self._marker.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        return (Observer(),)
+        return ()
 
 
 @pytest.mark.parametrize("always", [False, True])
 def test_a_killed_process_is_not_the_end(place, study, always):
     """The run is tried again alone; one that always kills its process has failed, the rest not."""
-    outcome = carry_out(study, place / "out", jobs=2, watch=Killer("fifo-actual-s2", always))
+    killer = Killer("fifo-actual-s2", place / "was killed", always)
+    outcome = carry_out(study, place / "out", jobs=2, watch=killer)
     failed = [failure.name for failure in outcome.failed]
     assert len(list((place / "out" / "runs").iterdir())) == 12 - len(failed)
     if always:
@@ -361,20 +294,6 @@ def test_a_moved_log_and_another_working_directory_are_the_same_runs(
     assert carry_out(load_study("study.toml"), place / "out").kept == 12
 
 
-def test_results_of_other_code_are_other_runs(place, study, monkeypatch):
-    """The version of cpsched hardly ever changes; its source does."""
-    from cpsched.simulation import identity
-
-    one = replace(study, seeds=(1,))
-    carry_out(one, place / "out")
-    monkeypatch.setattr(identity, "source_digest", lambda package: "another")
-    identity.versions_here.cache_clear()
-    try:
-        assert carry_out(one, place / "out").kept == 0
-    finally:
-        identity.versions_here.cache_clear()
-
-
 def test_a_model_file_is_a_predictor_of_a_study(place, read):
     """By its path from the study's folder, wherever we are; also as an option."""
     fitted, spec = sample(250), "gbm-log:trees=3,start=60,window=300"
@@ -387,6 +306,9 @@ def test_a_model_file_is_a_predictor_of_a_study(place, read):
     shutil.move(place / "sub" / "m,1.npz", place / "moved.npz")
     moved = read(text + '[predictors]\nM = "moved.npz"\n')
     assert {task.identity for task in tasks_of(moved)} == before
+    # One trained anew is another predictor, under the same specification.
+    (place / "moved.npz").write_bytes(b"another")
+    assert {task.identity for task in tasks_of(moved)}.isdisjoint(before)
 
 
 def test_a_model_that_has_seen_the_jobs_is_named(place, read, capsys):
@@ -409,7 +331,7 @@ def test_a_model_that_has_seen_the_jobs_is_named(place, read, capsys):
     assert not stop.value.code
     notes = [line for line in capsys.readouterr().out.splitlines() if "not a forecast" in line]
     assert notes == ["not a forecast on later: M was trained on these jobs"]
-    page = make_report(place / "out").page.read_text()
+    page = (place / "out" / "report.html").read_text()
     before, _, after = page.partition('<section id="others')
     assert "Not a forecast: M was trained on these jobs." in before
     assert "Not a forecast" not in after

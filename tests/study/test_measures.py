@@ -14,7 +14,6 @@ PLACEMENT = {
     "spread": {"mean": 17.4, "std": 36.0},
     "span_nodes": {"mean": 110.7, "std": 50.0},
     "lowest_common_switch": None,
-    "by_switch_level": None,
 }
 LOST = {"requeued": 0.0125, "killed": 0.0, "restarting": 0.002, "resizing": 0.0}
 
@@ -63,11 +62,9 @@ def test_measures_become_columns():
     assert found["spread_std"] == 36.0
     assert found["utilization_core"] == 0.4565
     assert not [name for name in found if "switch" in name]
-    shares = {"0": {"jobs": 0.5, "job_time": None}}
-    switches = {"lowest_common_switch": {"mean": 1.0, "std": 0.5}, "by_switch_level": shares}
+    switches = {"lowest_common_switch": {"mean": 1.0, "std": 0.5}}
     found = figures_of(summary(placement={**PLACEMENT, **switches}))
     assert found["lowest_common_switch_mean"] == 1.0
-    assert (found["switch_level_0_jobs"], found["switch_level_0_job_time"]) == (0.5, None)
     with pytest.raises(ValueError, match="'x' is not a number"):
         figures_of(summary(makespan_s="x"))
 

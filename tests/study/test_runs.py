@@ -10,13 +10,11 @@ import pyarrow.parquet as pq
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.base.node_lists import fold
 from cpsched.errors import RunError
-from cpsched.metrics.columns import job_columns
 from cpsched.model.schedule import Schedule
 from cpsched.report.reproduce import model_note
 from cpsched.study import load_run, save_run
-from cpsched.study.folder import appearing, digests_of, find_runs
+from cpsched.study.folder import appearing, find_runs
 from cpsched.study.reader import contradictions
 from predictors.check_tools import sample
 from predictors.replay import starts_of
@@ -43,14 +41,8 @@ def test_everything_is_read_back(simulated, tmp_path):
     save_run(simulated, tmp_path / "r")
     assert {path.name for path in (tmp_path / "r").iterdir()} == FILES
     back = load_run(tmp_path / "r").schedule
-    for name in (
-        "start",
-        "end",
-        "outcome",
-        "ranking_estimate",
-        "runtime_estimate",
-        "runtime_bound",
-    ):
+    estimates = ("ranking_estimate", "runtime_estimate", "runtime_bound")
+    for name in ("start", "end", "outcome", *estimates):
         assert np.array_equal(getattr(back, name), getattr(simulated.schedule, name)), name
     for name in type(back.segments).__slots__:
         found, written = (getattr(s.segments, name) for s in (back, simulated.schedule))
@@ -208,28 +200,8 @@ def test_no_run_and_other_formats_are_refused(simulated, tmp_path):
     save_run(simulated, tmp_path / "r")
     mark = tmp_path / "r" / "run.json"
     mark.write_text(json.dumps({**json.loads(mark.read_text()), "format": 99}))
-    with pytest.raises(RunError, match="format is 99, this cpsched reads 2"):
+    with pytest.raises(RunError, match="format is 99, this cpsched reads 3"):
         load_run(tmp_path / "r")
-
-
-@pytest.mark.parametrize(
-    ("runs", "text"),
-    [
-        ([(0, 1)], "node001"),
-        ([(0, 3)], "node[001-003]"),
-        ([(0, 2), (4, 1)], "node[001-002,005]"),
-        ([(8, 3)], "node[009-011]"),
-        ([(11, 1)], "login"),
-        ([(10, 3)], "node011,login,gpu1"),
-        ([(13, 3)], "n[9-11].site"),
-        ([], ""),
-    ],
-)
-def test_node_lists_are_folded(runs, text):
-    """As Slurm writes them; names without a number stand alone, what is behind it stays."""
-    names = [f"node{index:03d}" for index in range(1, 12)] + ["login", "gpu1"]
-    names += ["n9.site", "n10.site", "n11.site"]
-    assert fold(names, runs) == text
 
 
 def _plus_one(name, column):
@@ -258,26 +230,20 @@ def _json(name, **changes):
     return edit
 
 
-@pytest.mark.parametrize(
-    ("edit", "sentence"),
-    [
-        (_plus_one("jobs.parquet", "wait"), "jobs.parquet: column wait does not follow"),
-        (_plus_one("jobs.parquet", "submit"), "jobs.parquet: column submit does not follow"),
-        (_without("jobs.parquet", "nodes"), "jobs.parquet: column nodes is missing"),
-        (
-            _plus_one("queue.parquet", "waiting"),
-            "queue.parquet: column waiting does not follow",
-        ),
-        (_without("queue.parquet", "time"), "queue.parquet: column time is missing"),
-        (_json("metrics.json", makespan_s=1), "metrics.json: makespan_s does not follow"),
-        (_json("run.json", counts={}), "run.json: counts do not follow"),
-        (
-            _json("run.json", workload={"digest": "0"}),
-            "run.json: the workload is not the simulated one",
-        ),
-        (_json("run.json", system=None), "run.json: the system is not the simulated one"),
-    ],
-)
+CONTRADICTIONS = {
+    "jobs.parquet: column wait does not follow": _plus_one("jobs.parquet", "wait"),
+    "jobs.parquet: column submit does not follow": _plus_one("jobs.parquet", "submit"),
+    "jobs.parquet: column nodes is missing": _without("jobs.parquet", "nodes"),
+    "queue.parquet: column waiting does not follow": _plus_one("queue.parquet", "waiting"),
+    "queue.parquet: column time is missing": _without("queue.parquet", "time"),
+    "metrics.json: makespan_s does not follow": _json("metrics.json", makespan_s=1),
+    "run.json: counts do not follow": _json("run.json", counts={}),
+    "run.json: the workload is not the simulated one": _json("run.json", workload={"digest": "0"}),
+    "run.json: the system is not the simulated one": _json("run.json", system=None),
+}
+
+
+@pytest.mark.parametrize(("sentence", "edit"), CONTRADICTIONS.items())
 def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, sentence):
     """The columns people read are checked too, not only those a schedule is read from."""
     save_run(simulated, tmp_path / "r")
@@ -287,27 +253,15 @@ def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, s
     assert found.startswith(sentence)
 
 
-def test_a_run_of_before_contradicts_nothing(simulated, tmp_path):
-    """Its summary lacks a measure of now; taken out later, that is seen by the hash."""
-    save_run(simulated, tmp_path / "r")
-    summary = json.loads((tmp_path / "r" / "metrics.json").read_text())
-    del summary["response_by_area_s"]
-    (tmp_path / "r" / "metrics.json").write_text(json.dumps(summary))
-    (found,) = contradictions(load_run(tmp_path / "r"))
-    assert found.startswith("metrics.json: it was changed after it was written")
-    _json("run.json", files=digests_of(tmp_path / "r"))(tmp_path / "r")
-    assert contradictions(load_run(tmp_path / "r")) == []
-
-
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
         ("run.json", '{"a":', "it is not JSON (line 1, column 6: Expecting value)"),
         ("run.json", "[]", "it is not a JSON object ({...})"),
-        ("run.json", '{"format": 2}', "settings.overrun is None, 'kill' or 'extend' is expected"),
+        ("run.json", '{"format": 3}', "settings.overrun is None, 'kill' or 'extend' is expected"),
         (
             "run.json",
-            '{"format": 2, "settings": {"overrun": "x"}}',
+            '{"format": 3, "settings": {"overrun": "x"}}',
             "settings.overrun is 'x', 'kill' or 'extend' is expected",
         ),
         ("system.json", "{}", "'nodes' is missing in it"),
@@ -324,15 +278,6 @@ def test_what_is_wrong_with_a_file_is_said_in_words(simulated, tmp_path, name, c
     expected = re.escape(f"{path} is damaged: {message}")
     with pytest.raises(RunError, match=f"{expected}.*; simulate again with --overwrite$"):
         load_run(tmp_path / "r")
-
-
-def test_reasons_of_rejection_stand_with_their_jobs(tmp_path):
-    """Each text is kept once and belongs to many jobs."""
-    log = jobs((0, 9, 1), (0, 1, 1), (0, 9, 1), (0, 8, 1), (0, 2, 1))
-    done = run(log, machine((2,)), "fifo")
-    reasons = job_columns(done.schedule)["reason"].to_pylist()
-    assert [reason is None for reason in reasons] == [False, True, False, False, True]
-    assert {row: text for row, text in enumerate(reasons) if text} == done.schedule.rejected
 
 
 def test_a_run_knows_the_model_it_was_predicted_with(tmp_path):

@@ -16,7 +16,7 @@ from cpsched.study import carry_out, make_tables
 from cpsched.study.scenarios import BASELINE, scenario, what_if
 from cpsched.study.study_file import parse_study
 from slurm_adapter.dispatch import policy_file
-from slurm_adapter.dispatch.policy_edit import edited, overridden
+from slurm_adapter.dispatch.policy_edit import edited
 
 SYSTEM = """
 name = "site"
@@ -277,18 +277,6 @@ def test_a_study_file_can_say_the_same(folder):
     assert carry_out(own, folder / "out").kept == 2
 
 
-def test_a_baseline_may_be_of_another_system(folder):
-    (folder / "more.toml").write_text(SYSTEM.replace("count = 2", "count = 4"))
-    wanted = study(
-        folder,
-        systems=["site.toml", "more.toml"],
-        baseline={"dispatcher": "easy", "system": "site"},
-    )
-    carry_out(wanted, folder / "out")
-    rows = make_tables(folder / "out").differences.rows()
-    assert {(row["system"], row["base_system"]) for row in rows} == {("more", "site")}
-
-
 def test_two_scenarios_of_one_name_are_refused(folder):
     two = [scenario("x: drop user=u1"), scenario("x: drop user=u2")]
     with pytest.raises(ConfigError, match="two scenarios have this name"):
@@ -330,16 +318,6 @@ def test_values_of_a_policy_are_changed():
     }
 
 
-def test_limits_of_associations_that_a_qos_puts_out_of_force():
-    policy = edited(
-        policy_file.parse(POLICY), ["user.ann.MaxJobs=6", "account.physics.GrpTRES=cpu=9"]
-    )
-    assert overridden(policy) == ["MaxJobsPU of QOS normal goes before MaxJobs of user ann"]
-    assert overridden(edited(policy, ["qos.normal.MaxJobsPU=", "qos.normal.GrpTRES=cpu=99"])) == [
-        "GrpTRES=cpu of QOS normal goes before GrpTRES=cpu of account physics"
-    ]
-
-
 @pytest.mark.parametrize(
     ("edit", "message"),
     [
@@ -348,10 +326,7 @@ def test_limits_of_associations_that_a_qos_puts_out_of_force():
         ("qos.normal.MaxJobPU=1", "no such key.*mean 'MaxJobsPU'"),
         ("qos.normal.MaxJobsPU=few", "is not a whole number"),
         ("account.ann.Share=1", "no account 'ann'"),
-        ("normal.MaxJobsPU=1", "mean 'qos.normal.MaxJobsPU=1'"),
         ("qos.MaxJobsPU=1", "must be qos.NAME.KEY=VALUE"),
-        ("partition.short.MaxTime=1:00:00", "use the change max-time"),
-        ("partition.short.PriorityTier=2", "system file"),
     ],
 )
 def test_values_that_a_policy_has_not(edit, message):
@@ -367,7 +342,6 @@ def test_values_that_a_policy_has_not(edit, message):
     ("setting", "message"),
     [
         ("PriorityWeightFairshar=0", "no such option. Did you mean 'PriorityWeightFairshare'?"),
-        ("MaxJobsPU=3", "it is a limit: set qos.NAME.MaxJobsPU,"),
         ("nothing=1", "no such option; 'slurm' takes 6"),
         ("bf_window=abc", "'abc' is not a whole number"),
     ],

@@ -47,11 +47,6 @@ def test_one_pair_has_no_interval_and_zeros_no_ratio():
     assert difference([], []) is None
 
 
-def test_equal_pairs_have_an_interval_of_no_width():
-    """What never differs is known."""
-    assert difference([2, 2], [1, 1]) == Estimate(1.0, 1.0, 1.0, 2)
-
-
 def test_jitter_delays_by_whole_seconds_and_keeps_submit_order():
     """The same seed gives the same log; recorded waits stay."""
     log = jobs(*((i // 3, 1, 5) for i in range(300)))
@@ -84,14 +79,6 @@ def test_weeks_are_counted_from_the_first_submit():
 def _sums(values, per_week=1):
     week = np.repeat(np.arange(len(values)), per_week)
     return WeekSums.of(week, np.repeat(values, per_week), len(values))
-
-
-def test_equal_weeks_have_an_interval_of_no_width():
-    """Whichever are drawn, the mean is the same."""
-    difference_, ratio_ = intervals(_sums([6.0] * 10, 3), _sums([4.0] * 10, 5))
-    assert (difference_.mean, difference_.low, difference_.high) == (2, 2, 2)
-    assert (ratio_.mean, ratio_.low, ratio_.high) == (1.5, 1.5, 1.5)
-    assert ratio_.number == 10
 
 
 def test_the_interval_is_that_of_a_mean_of_weeks():
@@ -141,10 +128,3 @@ def test_too_few_weeks_or_jobs_have_no_interval():
     rare = WeekSums(np.array([5.0, *[0.0] * 9]), np.array([1.0, *[0.0] * 9]))
     found, _ = intervals(rare, rare)
     assert (found.low, found.high) == (0, 0)
-
-
-def test_repetitions_are_added_up():
-    """Jitter may move the last job into another week."""
-    both = _sums([1.0, 2.0]) + _sums([3.0, 4.0, 5.0])
-    assert both.total.tolist() == [4, 6, 5]
-    assert both.weight.tolist() == [2, 2, 1]

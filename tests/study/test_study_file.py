@@ -79,6 +79,9 @@ def test_everything_can_be_said(read):
         R = "actual"
         [run]
         overrun = "extend"
+        restarts = "share=0.5,cost=30"
+        runtime_model = "gpu-scaling: sigma=0.2"
+        outages = "drawn: repair=60"
         correction = "double"
         dispatch_interval = "0:00:30"
         enforce_limits = false
@@ -109,6 +112,8 @@ def test_everything_can_be_said(read):
     settings = study.settings
     assert (settings.overrun, settings.correction) == ("extend", "double")
     assert (settings.dispatch_interval, settings.enforce_limits) == (30, False)
+    assert (settings.restarts, settings.outages) == ("share=0.5,cost=30", "drawn:repair=60")
+    assert settings.runtime_model == "gpu-scaling:sigma=0.2"
     assert study.baseline == Baseline(predictor="R")
 
 
@@ -143,30 +148,6 @@ def test_a_seeded_workload_is_another_one_for_every_seed(read):
     assert [task.made_of.jitter for task in tasks_of(mixed)] == [0] * 4 + [5] * 4
 
 
-def test_the_runtime_model_is_the_same_for_all_runs(read):
-    """In its one form; another one is another run."""
-    plain = read(TOP + LOG)
-    scaled = read(TOP + '[run]\nruntime_model = "gpu-scaling: sigma=0.2"\n' + LOG)
-    assert plain.settings.runtime_model == "recorded"
-    assert scaled.settings.runtime_model == "gpu-scaling:sigma=0.2"
-    assert tasks_of(plain)[0].identity != tasks_of(scaled)[0].identity
-
-
-@pytest.mark.parametrize(
-    ("setting", "value", "wrong", "message"),
-    [
-        ("restarts", "share=0.5,cost=30", "part=0.5", "has no part; there are: share, cost"),
-        ("malleable", "share=0.5,kind=moldable", "kind=soft", "kind is soft, must be one of"),
-    ],
-)
-def test_some_jobs_may_be_restarted_or_change_size(read, setting, value, wrong, message):
-    made = read(TOP + f'[run]\n{setting} = "{value}"\n' + LOG)
-    assert getattr(made.settings, setting) == value
-    assert {dict(task.made_of.mapping)[setting] for task in tasks_of(made)} == {value}
-    with pytest.raises(ConfigError, match=f"{setting}: .*{message}"):
-        read(TOP + f'[run]\n{setting} = "{wrong}"\n' + LOG)
-
-
 SHARES = """
 restarts = ["share=0.5", "none"]
 [malleable]
@@ -197,16 +178,6 @@ def test_workloads_are_run_under_each_setting(read):
     assert "log-0-1-share-0-5-half-four-fifo" in tasks[2].name
 
 
-def test_nodes_may_be_down(read, tmp_path):
-    assert read(TOP + LOG).settings.outages == "none"
-    drawn = read(TOP + '[run]\noutages = "drawn: repair=60"\n' + LOG)
-    assert drawn.settings.outages == "drawn:repair=60"
-    with pytest.raises(ConfigError, match=r"run.outages: .*down.csv: is not a file"):
-        read(TOP + '[run]\noutages = "table:file=down.csv"\n' + LOG)
-    with pytest.raises(ConfigError, match=r"run.outages: .*repair"):
-        read(TOP + '[run]\noutages = "drawn:repair=0"\n' + LOG)
-
-
 MODELS = '[runtime_models]\n"0.1" = "locality:alpha=0.1"\n"0.2" = "locality: alpha=0.2"\n'
 
 
@@ -226,11 +197,6 @@ def test_the_studies_of_co_allocation_are_those_of_the_papers():
         assert all(
             isinstance(one.source, Generated) and one.source.seeded for one in study.workloads
         )
-        # Every workload has the backfilling that the others are compared with.
-        for workload in study.workloads:
-            labels = [one.label for one in workload.dispatchers or study.dispatchers]
-            assert study.baseline.dispatcher in labels
-            assert len(labels) > 1
 
 
 def test_the_study_of_the_thesis_has_42_runs():
@@ -271,11 +237,8 @@ def test_a_part_of_all_workloads(study):
         (TOP + LOG + "frist = 3", r"workloads\[1\].frist: there is no such key.* Did you mean 'first'"),
         (TOP + 'sedes = 3\n' + LOG, "sedes: there is no such key; .*Did you mean 'seeds'"),
         (TOP + "seeds = 0\n" + LOG, "seeds: is 0, must be a number of seeds from 1 to 10000"),
-        (TOP + "seeds = true\n" + LOG, "seeds: is True, must be"),
         (TOP + "seeds = [1, 1]\n" + LOG, "seeds: 1 is listed twice"),
-        (TOP + "seeds = [-1]\n" + LOG, r"seeds: is \[-1\], must be"),
         (TOP + "jitter = 5\n" + LOG, "jitter: is 5, but seed 0 moves no job"),
-        (TOP + "jitter = -5\n" + LOG, "jitter: is -5, must be a whole number from 0 to 86400"),
         ('dispatchers = ["fifo"]\n' + LOG, r"workloads\[1\].systems: there is no system"),
         (TOP.replace("easy", "esay") + LOG, "dispatchers: no dispatcher is called 'esay'; .*easy'"),
         (TOP.replace("easy", "easy:x=1") + LOG, "dispatchers: easy:x=1: x: no such option"),
@@ -293,10 +256,7 @@ def test_a_part_of_all_workloads(study):
         ),
         (TOP + LOG + 'name = "=1+1"', r"name: '=1\+1' cannot be used in a table; .* begin with none of"),
         (TOP + LOG + 'generator = "eurora"', "file: give either a file or a generator"),
-        (TOP + "[[workloads]]", "file: give either a file or a generator"),
         (TOP + LOG + 'name = "<b>"', r"workloads\[1\].name: '<b>' cannot be used in a table"),
-        (TOP + LOG + 'name = ""', r"workloads\[1\].name: is '', must be text"),
-        (TOP + LOG + "first = 0", r"workloads\[1\].first: is 0, must be a whole number from 1"),
         (TOP + LOG + 'from = "monday"', r"workloads\[1\].from: is 'monday', must be seconds"),
         (TOP + LOG + "from = 9\nto = 9", r"workloads\[1\].to: the part of the log ends at 9, must be after"),
         (
@@ -304,9 +264,7 @@ def test_a_part_of_all_workloads(study):
             r"workloads\[1\].to: the part of the log ends at 2011-01-01T23:00:00-01:00, must be after",
         ),
         (TOP + LOG + 'predictors = ["W"]', r"predictors: 'W' is not one of: requested"),
-        (TOP + LOG + "skip_bad_lines = 1", "skip_bad_lines: is 1, must be true or false"),
         (TOP + '[[workloads]]\ngenerator = "x"', "generator: is 'x', must be one of: esp, esp-nodes, eurora, heterogeneous"),
-        (TOP + '[[workloads]]\nfiel = "log.swf"', r"workloads\[1\].fiel: there is no such key; .*mean 'file'"),
         (TOP + LOG + "options = {}", r"workloads\[1\].options: does not apply to a workload of a file"),
         (TOP + ESP + 'format = "swf"', r"workloads\[1\].format: does not apply to a workload of a g"),
         (TOP + LOG + "seeded = true", r"workloads\[1\].seeded: does not apply to a workload of a file"),
@@ -329,14 +287,11 @@ def test_a_part_of_all_workloads(study):
             TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { jobs = 1 }',
             r"workloads\[1\].options: jobs: 1 is not between 1000",
         ),
-        (
-            TOP + '[[workloads]]\ngenerator = "eurora"\noptions = { load = "much" }',
-            r"workloads\[1\].options: load: 'much' is not a number",
-        ),
+        (TOP + '[run]\nrestarts = "part=0.5"\n' + LOG, "restarts: .*has no part; there are: share, cost"),
+        (TOP + '[run]\noutages = "table:file=down.csv"\n' + LOG, "run.outages: .*down.csv: is not a file"),
+        (TOP + '[run]\noutages = "drawn:repair=0"\n' + LOG, "run.outages: .*repair"),
         (TOP + '[run]\noverrun = "stop"\n' + LOG, "run.overrun: is 'stop', must be one of: kill"),
         (TOP + '[baseline]\ndispatcher = "prb"\n' + LOG, "baseline.dispatcher: is 'prb', must be"),
-        (TOP + "dispatchers2 = 1\n" + LOG, "dispatchers2: there is no such key"),
-        ('sytems = ["eurora"]\n', "sytems: there is no such key; .*Did you mean 'systems'"),
         (TOP + '[[workloads]]\nfile = "/"\n', r"workloads\[1\].file: / is a folder"),
         ('systems = ["four.toml"]\n[dispatchers]\n"a|b" = "fifo"\n' + LOG, "cannot be used in a table"),
         ('systems = ["four.toml"]\n[dispatchers]\na = 1\n' + LOG, "dispatchers: is .*must be a list"),

@@ -2,13 +2,11 @@
 
 import csv
 import json
-import re
 import shutil
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 import pytest
 
 from cpsched.base.tables import Column, Table
@@ -53,7 +51,7 @@ def test_a_summary_is_the_mean_over_the_repetitions(finished):
     assert first["repetitions"] == len(mine) == 3
     assert first["wait_mean_s"] == pytest.approx(sum(r["wait_mean_s"] for r in mine) / 3)
     assert (first["simulated"], first["rejected"]) == (60, 0)
-    for name in ("wait_{}_s", "slowdown_{}", "bounded_slowdown_{}", "overtaken_{}_jobs"):
+    for name in ("wait_{}_s", "slowdown_{}", "bounded_slowdown_{}"):
         assert all(isinstance(first[name.format(one)], float) for one in STATISTICS)
     for name in ("utilization_core", "makespan_s", "throughput_jobs_per_hour"):
         assert first[name] > 0
@@ -117,11 +115,10 @@ def test_a_baseline_is_a_dispatcher_a_predictor_or_both(place, study, baseline, 
 
 
 def test_files_say_the_same_in_every_format(made):
-    """CSV and Parquet have every column in full; Markdown and LaTeX are for people."""
+    """CSV has every column in full; Markdown is for people."""
     tables = make_tables(made)
     files = {path.name: path for path in write_tables(tables, made / "tables")}
     for name, rows in tables.named().items():
-        assert pq.read_table(files[f"{name}.parquet"]).to_pylist() == rows.rows()
         with files[f"{name}.csv"].open() as file:
             read = list(csv.DictReader(file))
         assert len(read) == len(rows)
@@ -133,9 +130,6 @@ def test_files_say_the_same_in_every_format(made):
     assert text.startswith("# a few runs\n\n## few on four\n\n### Wait\n\n| dispatcher |")
     assert "| FIFO | W | 60 | 0 | 3 |" in text
     assert "verdict" in files["differences.md"].read_text()
-    source = files["summary.tex"].read_text()
-    assert source.count(r"\begin{tabular}") == source.count(r"\end{tabular}") == 7
-    assert len(set(re.findall(r"\\label\{(.*?)\}", source))) == 7
 
 
 def test_a_seed_that_moves_nothing_is_a_repetition_too(place, read):
@@ -208,7 +202,6 @@ def test_differences_have_a_header_without_a_row(made):
     write_tables(make_tables(made), made / "tables")
     header = (made / "tables" / "differences.csv").read_text()
     assert set(header.strip().split(",")) == whole
-    assert pq.read_table(made / "tables" / "differences.parquet").num_rows == 0
 
 
 def test_tables_are_written_all_or_none(made, monkeypatch):
@@ -247,9 +240,8 @@ def test_tables_of_a_part(made):
         ("metrics.json", "{}", "is damaged"),
         ("metrics.json", "[", "cannot be read"),
         ("jobs.parquet", "x", "is damaged"),
-        ("queue.parquet", "x", "is damaged"),
         ("run.json", "[]", "not a JSON object"),
-        ("run.json", '{"format": 99}', "is damaged .format 99, this cpsched reads 2"),
+        ("run.json", '{"format": 99}', "is damaged .format 99, this cpsched reads 3"),
     ],
 )
 def test_damage_is_named(made, file, content, message):
@@ -298,7 +290,7 @@ def test_every_table_of_measures_shows_the_tail_of_the_wait(finished):
     """The 99.9th percentile and the longest beside whatever is the least."""
     found = readable(make_tables(finished))
     tables = [*found["summary"], *found["classes"], *found["sizes"]]
-    assert len(tables) == 11
+    assert len(tables) == 10
     for titled in tables:
         heads = [column.header for column in titled.table.columns]
         assert "p99.9 wait" in heads, titled.title
@@ -326,34 +318,6 @@ def test_waits_by_size_have_verdicts(finished):
     assert huge["difference_low"] <= huge["difference"] <= huge["difference_high"]
     assert huge["week_ratio_low"] is None
     assert huge["verdict"].startswith(("lower", "higher", "unclear"))
-
-
-def test_runs_of_before_are_read(made):
-    """What their summaries do not have is worked out from their tables, or is not there."""
-    now = make_tables(made)
-    for folder in (made / "runs").iterdir():
-        for name, new in {"metrics.json": _NEW, "run.json": ("allocator",)}.items():
-            content = json.loads((folder / name).read_text())
-            for key in new:
-                del content[key]
-            (folder / name).write_text(json.dumps(content))
-    before = make_tables(made)
-    for row, old in zip(now.summary.rows(), before.summary.rows(), strict=True):
-        assert old["response_by_area_s"] == pytest.approx(row["response_by_area_s"])
-        assert old["on_front"] == row["on_front"]
-        assert old["allocator"] == "first-fit"
-        assert row["user_wait_max_s"] > 0
-        assert old["user_wait_max_s"] is old["overtaken_mean_jobs"] is None
-        assert "steady_utilization_core" not in old
-    assert len(before.sizes) == 0
-    write_tables(before, made / "tables")
-
-
-#: Of summaries.
-_NEW = (
-    "steady_window_s", "steady_utilization", "wait_by_size_s", "wait_by_user_s",
-    "overtaken_by_jobs", "response_by_area_s",
-)  # fmt: skip
 
 
 def test_latex_runs_nothing():

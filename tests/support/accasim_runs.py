@@ -33,10 +33,24 @@ def in_process(code, *arguments, **env):
     return done.stdout
 
 
-_SIMULATE = """
+#: Code that notes the start of every job that has ended.
+STARTS = """
 import json, sys
-from datetime import UTC, datetime
 import accasim_adapter
+from accasim_adapter.additional import Hooks
+
+class Starts(Hooks):
+    def __init__(self):
+        super().__init__()
+        self.of = {}
+
+    def exec_after_completion(self, removed_jobs):
+        self.of |= {job.id: job.start_time for job in removed_jobs}
+"""
+
+_SIMULATE = (
+    STARTS
+    + """
 from cpsched import systems, traces
 
 def simulated(workload, machine, out, name, again=False, additional=None, **options):
@@ -49,23 +63,22 @@ def simulated(workload, machine, out, name, again=False, additional=None, **opti
     more = [accasim_adapter.DispatchAgain()] if again else []
     if additional:
         more.append(accasim_adapter.CpschedPredictor(additional))
-    writer = accasim_adapter.ScheduleWriter(f"{out}/schedule")
+    more.append(starts := Starts())
     simulator = accasim_adapter.simulator(
-        workload, machine, dispatcher=dispatcher, out=out, additional_data=[*more, writer],
+        workload, machine, dispatcher=dispatcher, out=out, additional_data=more,
         scheduling_output=False, statistics_output=False, show_statistics=False, LOG_LEVEL="ERROR",
     )
     simulator.start_simulation()
-    for line in open(f"{out}/schedule").read().splitlines():
-        moment = datetime.fromisoformat(line.rpartition("__")[2].partition(";")[0])
-        yield line.partition(";")[0], int(moment.replace(tzinfo=UTC).timestamp())
+    return starts.of
 
 tasks, out = json.loads(sys.argv[1])
 found = []
 for log, system, first, dispatchers in tasks:
     workload, machine = traces.read(log).select(first=first), systems.load(system)
-    found.append([dict(simulated(workload, machine, out, **one)) for one in dispatchers])
+    found.append([simulated(workload, machine, out, **one) for one in dispatchers])
 print(json.dumps(found))
 """
+)
 
 
 def accasim_starts(tasks, out):

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from fake_slurm import FakeSlurm
+
 from cpsched import systems
-from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.snapshot import Reserved
 
 EURORA = systems.load("eurora")

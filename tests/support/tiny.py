@@ -116,7 +116,7 @@ CLASSES = (
     "aucsched1:window=8",
     "aucsched2:window=8",
     "aucsched3:window=8",
-    "wla:age_limit=20,held=inside,interval=none",
+    "wla:tight=yes,interval=none",
     "compact:dispatcher=easy:priority=slowdown",
     "malleable:strategy=average",
     "cp-malleable:window=4",

@@ -6,7 +6,7 @@ import pytest
 
 from cpsched import traces
 from cpsched.errors import TraceError
-from slurm_adapter.sacct.lines import FORMAT
+from slurm_adapter.sacct.write import HEADER
 
 NAMES = (
     "JobID|JobName|User|Account|Partition|State|Submit|Start|End|ElapsedRaw|TimelimitRaw"
@@ -93,29 +93,9 @@ def test_headers_of_joined_exports_are_read_once(log):
     assert ("Set aside", "repeated line: 0.1 core-hours; 7") in workload.header
 
 
-def test_a_format_line_stands_for_the_header(log, differences):
-    plain = log("a.sacct", f"{NAMES}\n{ROW}\n")
-    names = NAMES.replace("|", ",")
-    for name, first in (("b.txt", f"# format: {names}"), ("c.txt", f"#Format:{NAMES}")):
-        path = log(name, f"{first}\n{ROW}\n")
-        assert traces.detect(path) == "sacct"
-        assert differences(traces.read(plain), traces.read(path)) == ["title"]
-    other = log("d.txt", f"# format: {NAMES.replace('|', ';')}\n{ROW.replace('|', ';')}\n")
-    assert differences(traces.read(plain), traces.read(other)) == ["title"]
-
-
-def test_without_a_header_the_documented_columns_are_meant(log, differences):
-    cells = dict(zip(NAMES.lower().split("|"), ROW.split("|"), strict=True))
-    cells["jobidraw"] = cells["jobid"]
-    line = "|".join(cells.get(name, "") for name in FORMAT)
-    headed = log("a.sacct", "|".join(FORMAT) + f"\n{line}\n")
-    for name, text in (("b.txt", f"{line}\n"), ("c.txt", f"{line}|\n")):
-        path = log(name, text)
-        assert traces.detect(path) == "sacct"
-        assert differences(traces.read(headed), traces.read(path)) == ["title"]
-    assert len(traces.read(headed)) == 1
-    with pytest.raises(TraceError, match="# format: JobID,JobName"):
-        traces.read(log("d.txt", f"{ROW}\n"), format="sacct")
+def test_a_header_is_needed(log):
+    with pytest.raises(TraceError, match="is not a header of sacct --parsable2"):
+        traces.read(log("a.txt", f"{ROW}\n"), format="sacct")
 
 
 def test_comments_before_the_header_are_passed_over(log, differences):
@@ -139,4 +119,4 @@ def test_the_documented_columns_are_those_of_the_page():
     page = Path(__file__).parents[2] / "docs" / "guides" / "slurm-logs.md"
     command = re.search(r"^TZ=UTC .*?-o (\S+)", page.read_text().replace("\\\n", ""), re.MULTILINE)
     assert command is not None
-    assert tuple(command[1].lower().split(",")) == FORMAT
+    assert command[1].replace(",", "|") == HEADER

@@ -79,49 +79,36 @@ def test_text_that_looks_like_nothing_stays_text(log):
     assert workload.name.decode() == ["a,b", "two\nlines"]
 
 
-def test_requests_for_places_are_read(log):
-    header = f"{HEADER},segment,max_switches,switch_wait"
-    path = log("a.csv", f"{header}\nx,0,1,24,9,12,2,300\ny,0,1,1,9,,,\n")
-    workload = traces.read(path)
-    assert workload.segment.tolist() == [12, 0]
-    assert workload.max_switches.tolist() == [2, 0]
-    assert workload.switch_wait.tolist() == [300, MISSING]
-
-
 def test_gzip_and_windows_line_ends_are_read(log):
     path = log("a.csv.gz", f"\ufeff{HEADER}\r\nx,0,1,3,9\r\n\r\ny,0,1,3,9")
     assert traces.read(path).job_id.tolist() == ["x", "y"]
 
 
 BAD_ROWS = {
-    "no job id": (",0,1,1,9", "field job_id = '': must not be empty"),
-    "repeated job id": ("x,0,1,1,9", "field job_id = 'x': another row has this id"),
-    "negative submit": ("b,-1,1,1,9", "field submit = '-1': must be from 0 to"),
-    "empty submit": ("b,,1,1,9", "field submit = '': must not be empty"),
-    "negative runtime": ("b,0,-1,1,9", "field runtime = '-1': must be from 0 to"),
-    "absurd runtime": (
-        "b,0,1000000000000000000,1,9",
-        "runtime = '1000000000000000000': must be from 0",
-    ),
-    "beyond belief": ("b,0,1000000000001,1,9", "field runtime = '1000000000001': must be from 0"),
-    "absurd submit": ("b,-9999999999999999999,1,1,9", "submit = '-9999999999999999999': must be"),
-    "words": ("b,0,long,1,9", "field runtime = 'long': is not a whole number"),
-    "fraction": ("b,0,1.5,1,9", "field runtime = '1.5': is not a whole number"),
-    "hexadecimal": ("b,0,0x1,1,9", "field runtime = '0x1': is not a whole number"),
-    "no units": ("b,0,1,0,9", "field units = '0': must be from 1 to"),
-    "no time": ("b,0,1,1,0", "field requested_time = '0': must be from 1 to"),
-    "too few cells": ("b,0,1", "the header has 5 columns, here are 3"),
-    "too many cells": ("b,0,1,1,9,", "the header has 5 columns, here are 6"),
-    "broken quotes": ('"b"x,0,1,1,9', "is not a row of CSV: ',' expected after '\"'"),
-    "NUL": ("b\0,0,1,1,9", "holds a NUL byte; text is expected"),
+    ",0,1,1,9": "field job_id = '': must not be empty",
+    "x,0,1,1,9": "field job_id = 'x': another row has this id",
+    "b,-1,1,1,9": "field submit = '-1': must be from 0 to",
+    "b,,1,1,9": "field submit = '': must not be empty",
+    "b,0,-1,1,9": "field runtime = '-1': must be from 0 to",
+    "b,0,1000000000001,1,9": "field runtime = '1000000000001': must be from 0",
+    "b,-9999999999999999999,1,1,9": "submit = '-9999999999999999999': must be",
+    "b,0,long,1,9": "field runtime = 'long': is not a whole number",
+    "b,0,1.5,1,9": "field runtime = '1.5': is not a whole number",
+    "b,0,1,0,9": "field units = '0': must be from 1 to",
+    "b,0,1,1,0": "field requested_time = '0': must be from 1 to",
+    "b,0,1": "the header has 5 columns, here are 3",
+    "b,0,1,1,9,": "the header has 5 columns, here are 6",
+    '"b"x,0,1,1,9': "is not a row of CSV: ',' expected after '\"'",
+    "b\0,0,1,1,9": "holds a NUL byte; text is expected",
 }
 
 
-@pytest.mark.parametrize("name", BAD_ROWS)
-def test_a_row_that_cannot_be_true_is_named_or_counted(log, name):
-    row, message = BAD_ROWS[name]
+@pytest.mark.parametrize("row", BAD_ROWS)
+def test_a_row_that_cannot_be_true_is_named_or_counted(log, row):
     path = log("a.csv", f"# by hand\n{HEADER}\nx,0,1,1,9\n\n{row}\nc,0,1,1,9\n")
-    with pytest.raises(TraceError, match=re.escape(f"{path}:5: ") + ".*" + re.escape(message)):
+    with pytest.raises(
+        TraceError, match=re.escape(f"{path}:5: ") + ".*" + re.escape(BAD_ROWS[row])
+    ):
         traces.read(path)
     workload = traces.read(path, skip_bad_lines=True)
     assert workload.job_id.tolist() == ["c", "x"]
@@ -230,13 +217,9 @@ def test_a_table_without_jobs_is_an_error(log, content, message):
 BAD_METADATA = {
     ("cpsched-table", "2"): "this cpsched reads versions up to 1",
     ("epoch", '"today"'): "must be seconds since 1970",
-    ("epoch", "1e3"): "must be seconds since 1970",
-    ("epoch", "true"): "must be seconds since 1970",
     ("epoch", "10000000000000"): "must be seconds since 1970",
     ("title", "7"): "must be a string",
     ("layout", '"heap"'): 'must be "units" or "processors"',
-    ("layout", "[]"): 'must be "units" or "processors"',
-    ("resources", "[]"): "must be different names",
     ("resources", '["core", "core"]'): "must be different names",
     ("resources", '["core", 1]'): "must be a list of strings",
     ("resources", '["core"]'): "must name 'gpu' too, which has a column",

@@ -176,14 +176,6 @@ def test_decode_refuses_what_is_no_text(raw, message):
         text.decode(raw, text.Place(Path("log"), 7))
 
 
-def test_replacing_packs_the_same_bytes_every_time(tmp_path):
-    for name in ("a.gz", "b.gz"):
-        with text.written(tmp_path / name) as file:
-            file.write(b"hello")
-    assert (tmp_path / "a.gz").read_bytes() == (tmp_path / "b.gz").read_bytes()
-    assert gzip.decompress((tmp_path / "a.gz").read_bytes()) == b"hello"
-
-
 def test_writing_names_a_folder_that_is_not_there(tmp_path):
     with (
         pytest.raises(TraceError, match="cannot be written: No such file"),

@@ -66,18 +66,6 @@ def test_the_format_can_be_said(logs, log):
         traces.read(logs / "small.swf", format="pbs")
 
 
-def test_a_missing_file_is_an_error(tmp_path):
-    with pytest.raises(TraceError, match=r"none\.swf: cannot be read: No such file"):
-        traces.read(tmp_path / "none.swf")
-
-
-@pytest.mark.parametrize("name", ["a.swf", "a.swf.gz", "a.csv", "a.CSV.gz", "a.parquet"])
-def test_the_name_says_what_to_write(logs, tmp_path, name):
-    workload = traces.read(logs / "checkpointed.swf")
-    traces.write(workload, tmp_path / name)
-    assert traces.read(tmp_path / name).job_id.tolist() == ["1", "2"]
-
-
 def test_writing_needs_a_format_that_can_be_written(logs, tmp_path):
     workload = traces.read(logs / "small.swf")
     with pytest.raises(

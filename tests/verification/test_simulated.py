@@ -33,41 +33,6 @@ def test_a_simulation_cut_anywhere_is_valid(workload, system, until):
     assert verify(schedule_of(fitted, simulator, recorder), complete=False) == []
 
 
-class Halved:
-    """Every job runs for half of what the log says."""
-
-    name = "halved"
-
-    def __init__(self, runtime):
-        self._runtime = runtime
-
-    def reset(self, arrivals, seed):
-        pass
-
-    def work(self, job):
-        return int(self._runtime[job]) // 2
-
-    def speed(self, job, allocation):
-        return 1
-
-
-def test_a_run_under_another_runtime_model_needs_that_said():
-    fitted = fit(jobs((0, 1, 10), (0, 1, 4)), machine((1,)))
-    recorder = AllocationRecorder(1)
-    simulator = Simulator(
-        fitted,
-        build("dispatchers", "fifo"),
-        build("predictors", "requested"),
-        runtime_model=Halved(fitted.workload.runtime),
-        observers=[recorder],
-    )
-    simulator.run()
-    schedule = schedule_of(fitted, simulator, recorder)
-    assert schedule.end.tolist() == [5, 7]
-    assert {violation.rule for violation in verify(schedule)} == {Rule.RUNTIME}
-    assert verify(schedule, recorded=False) == []
-
-
 _MESSAGE = re.compile(r"job (\d+) takes node n(\d+) to (\d+) (core|gpu) at (\d+), it has (\d+)")
 
 

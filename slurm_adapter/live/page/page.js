@@ -117,7 +117,7 @@ function show(seen) {
   chart(seen);
   table(seen);
   document.getElementById("twin").hidden = !seen.statement;
-  if (seen.statement) document.getElementById("statement").textContent = seen.statement.text;
+  if (seen.statement) document.getElementById("statement").textContent = seen.statement;
   document.body.dataset.ready = "yes";
 }
 

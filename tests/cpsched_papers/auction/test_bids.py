@@ -13,15 +13,14 @@ from cpsched_papers.auction.spots import line_spots, switch_spots
 
 
 def maker_of(
-    view, per_job=15, most=1000, fragments=False, ranges=True, tree=False, nodesets=None,
-    most_nodes=10**9,
-):  # fmt: skip
+    view, per_job=15, most=1000, fragments=False, ranges=True, tree=False, most_nodes=10**9
+):
     """Return a maker of the bids of all waiting jobs."""
 
     def spots(offer):
         if tree:
             return switch_spots(offer, view.system.topology, most=per_job)
-        return line_spots(offer, fragments=fragments, most=per_job, nodesets=nodesets)
+        return line_spots(offer, fragments=fragments, most=per_job)
 
     return BidMaker(
         view, view.waiting, per_job=per_job, most=most, most_nodes=most_nodes, spots=spots,
@@ -50,15 +49,6 @@ def test_job_types():
     )  # fmt: skip
     asks, which = asks_of(view.waiting, view.system.capacity.max(axis=0))
     assert [asks[number].job_type for number in which] == [1, 2, 3, 2, 1]
-
-
-def test_a_bid_crosses_as_many_nodesets_as_it_may():
-    """Every other node is full: four units lie on four nodesets, two on two."""
-    view = gpu_view([(1, 1), (0, 1)] * 4, [{"units": 4}, {"units": 2, "nodes": 2}])
-    for nodesets, known in ((None, {0, 1}), (4, {0, 1}), (3, {1}), (2, {1}), (1, set())):
-        bids = bids_of(view, nodesets=nodesets)
-        assert {bid.job for bid in bids} == known
-        assert all(bid.num_nodesets <= (nodesets or 4) for bid in bids)
 
 
 def test_classes_on_one_nodeset():

@@ -6,10 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched.cp import cpsat
-from cpsched_papers.wla import solvers
-from cpsched_papers.wla.branch_and_bound import branch_and_bound
-from cpsched_papers.wla.greedy import greedy
 from cpsched_papers.wla.knapsack import LEFT_OUT, Knapsack, upper_bound
+from cpsched_papers.wla.solvers import branch_and_bound, cp_sat, greedy
 
 LIMITS = cpsat.Limits(deterministic=1.0)
 
@@ -58,7 +56,7 @@ def problems(draw):
 def test_exact_solvers_find_what_trying_everything_finds(problem):
     best = exhaustive(problem)
     assert branch_and_bound(problem).slots == best
-    found, _ = solvers.cp_sat(problem, LIMITS)
+    found, _ = cp_sat(problem, LIMITS)
     assert is_valid(problem, found)
     assert problem.value(found) == problem.value(best) <= upper_bound(problem)
 

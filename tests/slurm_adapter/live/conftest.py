@@ -1,10 +1,10 @@
 """A Slurm in memory, engines on it, and backends with a Slurm behind each."""
 
 import pytest
+from fake_slurm import FakeSlurm
 from live_slurm import EURORA, Real, fake
 
 from slurm_adapter.live.engine import Engine, Limits
-from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.mirror import Mirror
 from slurm_adapter.live.scontrol import Scontrol
 
@@ -28,11 +28,11 @@ def slurm():
 def make(slurm, tmp_path):
     """Make an engine, or the next one after a crash; ``said`` is what it says."""
 
-    def made(dispatcher="prb", *, patience=0, starts=50, may_requeue=False, **given):
+    def made(dispatcher="prb", *, patience=0, starts=50, **given):
         said = []
         engine = Engine(
             slurm,
-            Mirror(EURORA, dispatcher, may_requeue=may_requeue),
+            Mirror(EURORA, dispatcher),
             limits=Limits(patience=patience, starts=starts),
             say=said.append,
             **{"folder": tmp_path / "state", "act": True, **given},

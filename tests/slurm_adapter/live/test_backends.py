@@ -2,7 +2,7 @@
 
 import pytest
 
-from slurm_adapter.live.backend import Order
+from slurm_adapter.live.order import Order
 from slurm_adapter.live.snapshot import is_closed
 
 live = pytest.mark.slurm_live
@@ -113,27 +113,6 @@ def test_nothing_starts_on_a_node_that_is_drained(any_slurm):
 
 
 @every
-def test_a_running_job_is_queued_again_and_may_start_at_once(any_slurm):
-    """It is held until it is taken back with what its user asked for, and starts elsewhere then."""
-    slurm, backend = any_slurm, any_slurm.backend
-    key = slurm.submit(cores=2)
-    assert backend.requeue([Order(key), Order("999999")]).keys() == {key, "999999"}
-    backend.begin([Order(key, ("node003",))])
-    running = slurm.wait(runs(key)).jobs[key]
-    assert running.restartable
-    assert backend.requeue([Order(key)]) == {}
-    job = slurm.wait(lambda snapshot: snapshot.jobs[key].waits).jobs[key]
-    assert (job.held, job.required, job.eligible > job.submit) == (True, ("node003",), True)
-    assert backend.take_back([Order(key, leaves=True)]) == {}
-    snapshot = backend.snapshot()
-    job = snapshot.jobs[key]
-    assert (job.waits, job.held, job.required) == (True, True, ())
-    assert job.eligible <= snapshot.now + 1
-    assert backend.begin([Order(key, ("node004",))]) == {}
-    assert slurm.wait(runs(key), 30).jobs[key].nodes == ("node004",)
-
-
-@every
 def test_reservations_are_known_before_they_begin(any_slurm):
     """And while they last their nodes are closed."""
     slurm, backend = any_slurm, any_slurm.backend
@@ -164,25 +143,3 @@ def test_states_of_nodes(states, closed):
     assert {state: is_closed(state) for state in states.split()} == dict.fromkeys(
         states.split(), closed
     )
-
-
-@every
-def test_a_running_job_gives_up_nodes_but_not_that_of_its_script(any_slurm):
-    """It is told nodes that it has; each of the others is free at once, and it runs on."""
-    slurm, backend = any_slurm, any_slurm.backend
-    key = slurm.submit(nodes=3, cores=6)
-    held = ("node002", "node003", "node004")
-    backend.begin([Order(key, held)])
-    assert slurm.wait(runs(key)).jobs[key].batch_host == "node002"
-    for nodes in (held[1:], ("node002", "node005")):
-        assert backend.shrink([Order(key, keeps=nodes), Order("999999", keeps=nodes)]).keys() == {
-            key, "999999",
-        }  # fmt: skip
-    assert backend.snapshot().jobs[key].nodes == held
-    assert backend.shrink([Order(key, keeps=("node002", "node004"))]) == {}
-    job = slurm.wait(lambda snapshot: len(snapshot.jobs[key].nodes) == 2).jobs[key]
-    assert (job.state, job.nodes) == ("RUNNING", ("node002", "node004"))
-    assert [one.node for one in job.placed] == ["node002", "node004"]
-    other = slurm.submit(cores=16)
-    backend.begin([Order(other, ("node003",))])
-    slurm.wait(runs(other))

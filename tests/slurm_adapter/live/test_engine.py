@@ -1,25 +1,22 @@
 """The loop on a Slurm: only what is ours, only where it was told, and nothing twice or lost."""
 
-import json
 import threading
 from contextlib import nullcontext
 
 import pytest
+from fake_slurm import FakeSlurm
 from live_slurm import steps, submit
 
 from cpsched.errors import ConfigError
 from slurm_adapter.live import commands
-from slurm_adapter.live.backend import (
+from slurm_adapter.live.engine import Engine, Filter
+from slurm_adapter.live.mirror import Stage
+from slurm_adapter.live.order import (
     NotAllowedError,
     UnreachableError,
     UnreadableError,
     WrongNodesError,
 )
-from slurm_adapter.live.engine import Engine, Filter
-from slurm_adapter.live.fake import FakeSlurm
-from slurm_adapter.live.mirror import Stage
-
-TRY = "try:dispatcher=easy,seconds=20"
 
 
 def job_of(slurm, key):
@@ -45,18 +42,16 @@ class Ticks(threading.Event):
             self.set()
 
 
-def test_what_a_loop_has_done_as_data(slurm, monkeypatch, cpsched):
-    """One object when it ends; what is said meanwhile goes to stderr."""
+def test_what_a_loop_has_done_is_said_when_it_ends(slurm, monkeypatch, cpsched):
+    """After what it would do, each with the time."""
     submit(slurm)
     stop = Ticks(1, slurm.advance)
     monkeypatch.setattr(commands, "backend_of", lambda: slurm)
     monkeypatch.setattr(commands, "stopped_by_signals", lambda: nullcontext(stop))
-    code, out, err = cpsched("slurm", "run", "--system", "eurora", "--json")
-    found = json.loads(out)
-    assert (code, found["schema"]) == (0, "cpsched.slurm.run/1")
-    assert (found["cycles"], found["ordered"], found["median_s_to_run"]) == (1, 0, None)
-    assert "dry run: easy on 64 nodes" in err
-    assert "ended after 1 cycle" in err
+    code, out, _ = cpsched("slurm", "run", "--system", "eurora")
+    assert code == 0
+    assert "dry run: easy on 64 nodes" in out
+    assert "ended after 1 cycle: 0 ordered to start" in out
 
 
 def test_jobs_run_where_they_were_told(slurm, engine):
@@ -169,82 +164,11 @@ def test_an_engine_that_ends_and_starts_again_goes_on(slurm, make, monkeypatch):
         engine._save = lambda: None
     second = make()
     with second.opened():
+        second.cycle()
         assert {one.stage for one in second.mirror.known.values()} == {Stage.RUNNING}
         more = submit(slurm)
         steps(second, slurm, 3)
     assert [order.split()[1] for order in slurm.orders] == [*keys, more]
-
-
-def test_a_try_that_is_over_waits_again_and_then_runs_to_its_end(slurm, make):
-    """
-    One runs for 100 s, one ends within its try, one may not be queued again.
-
-    None is tried twice, each starts on the nodes told, and Slurm's two minutes are not waited for.
-    """
-    long, short = (submit(slurm, seconds=seconds, time_limit=7200) for seconds in (100, 10))
-    kept = submit(slurm, seconds=100, time_limit=7200, restartable=False)
-    began = slurm.now
-    engine = make(TRY, may_requeue=True)
-    with engine.opened():
-        steps(engine, slurm, 200)
-    assert slurm.snapshot().jobs == {}
-    assert ordered(slurm, "requeue") == [long]
-    assert ordered(slurm, "begin").count(long) == 2
-    ends = {key: job.end - began for key, job in slurm.ended([long, short, kept]).items()}
-    assert ends[short] < 20
-    assert ends[kept] < 110
-    assert 120 < ends[long] < 135
-    counts = engine.counts
-    assert (counts.requeued, counts.wrong, counts.taken_back, counts.ran) == (1, 0, 0, 4)
-
-
-def test_nothing_is_queued_again_unless_that_is_allowed(slurm, make):
-    """Nor is a job that somebody has taken from us meanwhile."""
-    long = submit(slurm, seconds=100, time_limit=7200)
-    engine = make(TRY)
-    with engine.opened():
-        steps(engine, slurm, 60)
-    assert job_of(slurm, long).state == "RUNNING"
-    other = submit(slurm, seconds=100, time_limit=7200)
-    engine = make(TRY, may_requeue=True)
-    with engine.opened():
-        steps(engine, slurm)
-        slurm.change(other, admin_comment="mine")
-        steps(engine, slurm, 30)
-    assert job_of(slurm, other).state == "RUNNING"
-    assert f"job {other} is not requeued: this engine did not start it" in engine.said
-
-
-@pytest.mark.parametrize("heard", [True, False])
-@pytest.mark.parametrize("killed", [True, False])
-def test_cut_off_while_it_requeues_it_loses_no_job(killed, heard, slurm, make, monkeypatch):
-    """Whether or not Slurm was told: the job runs to its end, and the next one starts."""
-    long = submit(slurm, seconds=60, time_limit=7200)
-    requeue = FakeSlurm.requeue
-
-    def lost(self, orders):
-        monkeypatch.undo()
-        if heard:
-            requeue(self, orders)
-        raise KeyboardInterrupt if killed else UnreachableError("Slurm does not answer")
-
-    monkeypatch.setattr(FakeSlurm, "requeue", lost)
-    engine = make(TRY, may_requeue=True)
-    with engine.opened():
-        with pytest.raises((UnreachableError, KeyboardInterrupt)):
-            steps(engine, slurm, 100)
-        if killed:
-            engine._save = lambda: None
-        else:
-            assert Stage.LEAVING not in {one.stage for one in engine.mirror.known.values()}
-            steps(engine, slurm, 100)
-    engine = make(TRY, may_requeue=True)
-    with engine.opened():
-        steps(engine, slurm, 100)
-        other = submit(slurm, seconds=10, time_limit=7200)
-        steps(engine, slurm, 100)
-    assert slurm.snapshot().jobs == {}
-    assert {job.state for job in slurm.ended([long, other]).values()} == {"COMPLETED"}
 
 
 def test_jobs_cancelled_under_its_hands_are_forgotten(slurm, engine, monkeypatch):

@@ -7,7 +7,6 @@ separator. Of later versions the tests have what the manual of ``squeue`` says.
 
 import pytest
 
-from slurm_adapter.live.backend import UnreadableError
 from slurm_adapter.live.fields import (
     JOB_FIELDS,
     NODE_FIELDS,
@@ -18,6 +17,7 @@ from slurm_adapter.live.fields import (
     records,
     separator,
 )
+from slurm_adapter.live.order import UnreadableError
 from slurm_adapter.live.snapshot import Placed, in_order
 
 MARK = "xMARKMARKMARK"

@@ -135,39 +135,3 @@ def test_only_the_chosen_partition(slurm, state):
         wait(lambda: queue(slurm) == [other])
     assert slurm.run("squeue", "-h", "-o", "%t %r") == "PD JobHeldUser\n"
     check(slurm, state, ours)
-
-
-def test_tries_are_cut_short_and_run_again(slurm, state):
-    """Jobs ask for an hour; one of them ends within its try of 3 s, the other one does not."""
-    jobs = [submit(slurm, f"sleep {seconds}", "-n2", "-t60") for seconds in (0.2, 5)]
-    with engine(slurm, state, "--requeue", dispatcher="try:dispatcher=easy,seconds=3") as process:
-        wait(lambda: not queue(slurm))
-    assert "1 requeued" in process.said
-    check(slurm, state, jobs)
-    assert [len(record(slurm)[0][job]) for job in jobs] == [1, 2]
-
-
-def test_a_running_job_gives_up_nodes_for_a_large_one(slurm, state):
-    """It runs on, on fewer nodes; the other one starts on those that it gave up."""
-
-    def nodes_of(job):
-        names = slurm.run("squeue", "-h", "-t", "R", "-j", str(job), "-o", "%N").strip()
-        return set(expand(names, 100)) if names else set()
-
-    each = "--ntasks-per-node=16"
-    with engine(slurm, state, dispatcher="malleable:strategy=preferred"):
-        wide = submit(slurm, "sleep 600", each, "-N16", "-t60", "--comment=nodes=4-16")
-        wait(lambda: has(state, "ran"))
-        large = submit(slurm, "sleep 2", each, "-N8", "-t1")
-        wait(lambda: nodes_of(large))
-        left, taken = nodes_of(wide), nodes_of(large)
-        wait(lambda: large not in queue(slurm))
-        assert nodes_of(wide) == left
-        slurm.run("scancel", str(wide))
-        wait(lambda: not queue(slurm))
-    assert 4 <= len(left) <= 8
-    assert len(taken) == 8
-    assert not left & taken
-    words = [entry["what"] for entry in journal(state)][:6]
-    assert words == ["begin", "ran", "shrink", "shrunk", "begin", "ran"]
-    assert record(slurm)[1][large] == ["COMPLETED"]

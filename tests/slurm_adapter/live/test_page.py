@@ -7,12 +7,11 @@ import urllib.error
 import urllib.request
 
 import pytest
+from fake_slurm import FakeSlurm
 
 from cpsched import systems
 from cpsched.errors import ConfigError
-from slurm_adapter.live.fake import FakeSlurm
-from slurm_adapter.live.page.app import server
-from slurm_adapter.live.page.watch import SCHEMA, Watch
+from slurm_adapter.live.page.page import SCHEMA, Watch, server
 from slurm_adapter.live.queue import LiveQueue
 
 #: A user's name that would be more than a name.
@@ -76,7 +75,7 @@ def test_it_is_read_only_and_answers_under_its_own_name(address):
     """No other method, no other host, nothing else to find."""
     assert ask(f"{address}/queue.json", data=b"{}")[0] == 501
     assert ask(f"{address}/", headers={"Host": "evil.example"})[0] == 400
-    assert ask(f"{address}/../app.py")[0] == 404
+    assert ask(f"{address}/../page.py")[0] == 404
     assert ask(f"{address}/page.css")[1]["Content-Type"].startswith("text/css")
 
 
@@ -98,7 +97,7 @@ def test_a_twins_last_statement_is_shown(slurm, tmp_path):
     (tmp_path / "weeks/2026-W46.txt").write_text("nothing to gain")
     watch = Watch(backend=slurm, system=slurm.system, dispatcher="fifo", twin=tmp_path)
     watch.look()
-    assert watch.document["statement"] == {"name": "2026-W46", "text": "nothing to gain"}
+    assert watch.document["statement"] == "nothing to gain"
 
 
 def test_an_empty_queue(slurm):

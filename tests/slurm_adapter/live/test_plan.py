@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from fake_slurm import FakeSlurm
 from live_slurm import EURORA, submit
 
-from slurm_adapter.live.fake import FakeSlurm
 from slurm_adapter.live.plan import plan, system_of
 from slurm_adapter.live.scontrol import Scontrol
 

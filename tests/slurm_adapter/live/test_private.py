@@ -5,40 +5,22 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from cpsched import systems
 from cpsched.errors import ConfigError
 from slurm_adapter.live import private
+from slurm_adapter.live.demo import SITE
 from slurm_adapter.live.private import PrivateSlurm
-from slurm_adapter.live.site import Site, site_of
-
-
-def test_a_site_has_every_kind_of_node_of_a_system():
-    """Sixteen of Eurora's 64 nodes: each kind its share, at least one."""
-    site = site_of(systems.load("eurora"), nodes=16)
-    nodes = [line for line in site.conf.splitlines() if line.startswith("NodeName")]
-    assert nodes == [
-        "NodeName=node[001-009] CPUs=16 Sockets=1 CoresPerSocket=16 ThreadsPerCore=1"
-        " RealMemory=15912 Feature=mic Gres=mic:2 State=UNKNOWN",
-        "NodeName=node[033-038] CPUs=16 Sockets=1 CoresPerSocket=16 ThreadsPerCore=1"
-        " RealMemory=15912 Feature=gpu Gres=gpu:2 State=UNKNOWN",
-        "NodeName=node039 CPUs=16 Sockets=1 CoresPerSocket=16 ThreadsPerCore=1"
-        " RealMemory=32071 Feature=gpu_bigmem Gres=gpu:2 State=UNKNOWN",
-    ]
-    assert "PartitionName=debug Nodes=node[001-009,033-039] State=UP Default=YES MaxTime=30" in (
-        site.conf.splitlines()
-    )
-    assert "NodeName=node[033-038] Name=gpu File=/dev/gpu[0-1]" in site.gres
 
 
 def test_what_is_not_installed_is_named(monkeypatch, tmp_path):
     """With the line that installs it, and nothing is written."""
     monkeypatch.setattr(private, "_command", lambda name: None if "slurm" in name else name)
     with pytest.raises(ConfigError, match="apt-get install .*slurmctld slurmd$"):
-        PrivateSlurm(tmp_path / "slurm", Site(conf="")).start()
+        PrivateSlurm(tmp_path / "slurm", SITE).start()
     assert not (tmp_path / "slurm").exists()
 
 
@@ -72,7 +54,7 @@ def processes_of(conf):
 @pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
 def test_the_demo_leaves_nothing_behind(sign):
     """Neither daemons nor jobs nor files."""
-    command = [sys.executable, "-m", "cpsched", "slurm", "demo", "--nodes", "4", "--jobs", "3"]
+    command = [sys.executable, "-m", "cpsched", "slurm", "demo", "--jobs", "3"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as demo:
         lines = iter(demo.stdout)
         conf = Path(next(line for line in lines if "SLURM_CONF" in line).split("=")[1].strip())
@@ -82,7 +64,7 @@ def test_the_demo_leaves_nothing_behind(sign):
             ["squeue", "-h"], env=environment, capture_output=True, text=True, check=True
         )
         assert len(queue.stdout.splitlines()) == 3
-        assert len([line for line in processes_of(conf) if "slurmd" in line]) == 4
+        assert len([line for line in processes_of(conf) if "slurmd" in line]) == 16
         demo.send_signal(sign)
         demo.wait(60)
     assert demo.returncode == 0
@@ -93,7 +75,7 @@ def test_the_demo_leaves_nothing_behind(sign):
 @pytest.mark.slurm_live
 def test_jobs_of_a_killed_controller_end_with_the_cluster(short_path):
     """Nobody can cancel them, so they are killed."""
-    site = site_of(systems.load("eurora"), nodes=3, hold=False)
+    site = replace(SITE, job_submit=None)
     with PrivateSlurm(short_path / "slurm", site) as slurm:
         slurm.run("sbatch", "-o", "/dev/null", "--wrap", "exec sleep 300")
         end = time.monotonic() + 60
@@ -107,7 +89,6 @@ def test_jobs_of_a_killed_controller_end_with_the_cluster(short_path):
 @pytest.mark.slurm_live
 def test_a_folder_with_too_long_a_name_is_refused(tmp_path):
     """Jobs would never start: their sockets have no room."""
-    site = site_of(systems.load("eurora"), nodes=1)
     folder = tmp_path / ("x" * (100 - len(str(tmp_path))))
     with pytest.raises(ConfigError, match=r"characters too long for Slurm's sockets"):
-        PrivateSlurm(folder, site).start()
+        PrivateSlurm(folder, SITE).start()

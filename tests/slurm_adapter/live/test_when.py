@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cpsched.answer.why_text import text
-from cpsched.errors import ConfigError, RunError
+from cpsched.errors import ConfigError
 from slurm_adapter.live import ask_command
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.queue import LiveQueue
@@ -192,7 +192,7 @@ def test_the_sites_own_forecasts_correct_the_next(slurm, tmp_path):
     assert told.jobs[0].planned == told.now + 1
     assert told.jobs[0].p50 - told.now == pytest.approx(1800, abs=5)
     assert other.jobs[0].p50 == other.now + 1
-    assert JudgedForecasts(tmp_path).are_new([snapshot.jobs[key]], 1) == [snapshot.jobs[key]]
+    assert JudgedForecasts(record).are_new([snapshot.jobs[key]], 1) == [snapshot.jobs[key]]
 
 
 def test_a_job_that_waits_beyond_its_forecast_is_learnt_from_at_once(slurm, tmp_path):
@@ -203,7 +203,7 @@ def test_a_job_that_waits_beyond_its_forecast_is_learnt_from_at_once(slurm, tmp_
     record.see(slurm.snapshot(), slurm)
     twin.judge(slurm.snapshot())
     now = slurm.snapshot().now
-    judged = JudgedForecasts(tmp_path)
+    judged = JudgedForecasts(record)
     assert [len(judged.calibration("fifo", second)) for second in (now, now + 3600)] == [0, 1]
     assert len(judged.calibration("easy", now + 3600)) == 0
 
@@ -218,14 +218,11 @@ def test_forecasts_of_jobs_that_never_start_are_forgotten(slurm, tmp_path):
         twin.judge(slurm.snapshot())
         slurm.advance(1)
     asked = slurm.snapshot().jobs[key]
-    assert JudgedForecasts(tmp_path).are_new([asked], 1) == []
+    assert JudgedForecasts(record).are_new([asked], 1) == []
     slurm.cancel(key)
     record.see(slurm.snapshot(), slurm)
     twin.judge(slurm.snapshot())
-    assert JudgedForecasts(tmp_path).are_new([asked], 1) == [asked]
-    (tmp_path / "forecasts.parquet").write_text("x")
-    with pytest.raises(RunError, match="is not a file of forecasts"):
-        JudgedForecasts(tmp_path)
+    assert JudgedForecasts(record).are_new([asked], 1) == [asked]
 
 
 def test_commands_ask_the_same_queue(slurm, cpsched, monkeypatch):

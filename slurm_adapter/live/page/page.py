@@ -1,8 +1,11 @@
-"""What the page shows: the queue with forecasts, refreshed regularly."""
+"""A page of the live queue on this machine: forecasts, reasons and the next hours; read-only."""
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import ConfigError, CpschedError
@@ -12,14 +15,32 @@ from slurm_adapter.live.record import Record, is_record
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-    from pathlib import Path
 
     from cpsched.api.model import System
-    from slurm_adapter.live.backend import Backend
+    from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
-SCHEMA = "cpsched.live/1"
+SCHEMA = "cpsched.live/2"
 _FORECAST = ("p10", "p50", "p90", "planned")
+_HERE = Path(__file__).resolve().parent
+_FILES = {
+    "/": ("page.html", "text/html; charset=utf-8"),
+    "/page.css": ("page.css", "text/css; charset=utf-8"),
+    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
+}
+#: Loads nothing from elsewhere, sends nothing, and cannot be framed.
+_HEADERS = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline';"
+        " connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none';"
+        " frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "no-store",
+}
+#: The accepted host names; others could be an attack from another page.
+_HOSTS = ("localhost", "127.0.0.1")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -37,7 +58,7 @@ class Watch:
         The last state, as plain JSON types; replaced as a whole.
     """
 
-    backend: Backend
+    backend: Scontrol
     system: System
     dispatcher: str
     twin: Path | None = None
@@ -56,8 +77,9 @@ class Watch:
         snapshot, system = self.backend.snapshot(), self.system
         told = self._told(snapshot)
         expected = self.backend.expected_starts()
-        jobs = snapshot.jobs.values()
-        running = [_running(job) for job in jobs if job.holds]
+        running = [job for job in snapshot.jobs.values() if job.holds]
+        # Those without an end come last.
+        running.sort(key=lambda job: (job.end == MISSING, job.end))
         return {
             "schema": SCHEMA,
             "now": snapshot.now,
@@ -66,8 +88,8 @@ class Watch:
             "nodes": system.num_nodes,
             "closed_nodes": len(snapshot.closed.intersection(system.node_names)),
             "cores": int(system.capacity[:, system.resource_index("core")].sum()),
-            "cores_in_use": sum(job["cores"] for job in running),
-            "running": sorted(running, key=lambda job: (job["end"] is None, job["end"] or 0)),
+            "cores_in_use": sum(job.cpus for job in running),
+            "running": [{**_plain(job), "end": _known(job.end)} for job in running],
             "waiting": [
                 {
                     **_plain(job),
@@ -77,7 +99,7 @@ class Watch:
                     **told.get(job.key, dict.fromkeys(_FORECAST)),
                     "slurm_expects": expected.get(job.key),
                 }
-                for job in jobs
+                for job in snapshot.jobs.values()
                 if job.waits
             ],
             "statement": self._statement(),
@@ -88,8 +110,7 @@ class Watch:
         twin = self.twin
         record = Record(twin) if twin is not None and is_record(twin) else None
         try:
-            queue = LiveQueue(snapshot, self.system, self.dispatcher, record=record)
-            answer = queue.when()
+            answer = LiveQueue(snapshot, self.system, self.dispatcher, record=record).when()
         except ConfigError:
             # No job is waiting.
             return {}
@@ -102,13 +123,11 @@ class Watch:
             for one in answer.jobs
         }
 
-    def _statement(self) -> dict[str, str] | None:
+    def _statement(self) -> str | None:
         """Return the last statement of the twin."""
         weeks = [] if self.twin is None else self.twin.glob("weeks/*.txt")
         last = max(weeks, key=lambda path: path.stat().st_mtime, default=None)
-        if last is None:
-            return None
-        return {"name": last.stem, "text": last.read_text(encoding="utf-8")}
+        return None if last is None else last.read_text(encoding="utf-8")
 
 
 def _plain(job: LiveJob) -> dict[str, Any]:
@@ -116,22 +135,53 @@ def _plain(job: LiveJob) -> dict[str, Any]:
         "job": job.key,
         "user": job.user,
         "partition": job.partition,
-        "account": job.account,
         "cores": job.cpus,
-        "gres": job.gres_per_node or job.gres_per_job,
         "time_limit": _known(job.time_limit),
-    }
-
-
-def _running(job: LiveJob) -> dict[str, Any]:
-    return {
-        **_plain(job),
-        "state": job.state,
-        "nodes": list(job.nodes),
-        "start": _known(job.start),
-        "end": _known(job.end),
     }
 
 
 def _known(second: int) -> int | None:
     return None if second == MISSING else second
+
+
+def server(watch: Watch, port: int) -> ThreadingHTTPServer:
+    """
+    Return a server of the page, which listens on this machine only.
+
+    Raises
+    ------
+    ConfigError
+        If the port is taken.
+    """
+
+    class Page(BaseHTTPRequestHandler):
+        server_version, sys_version = "cpsched", ""
+
+        def do_GET(self) -> None:
+            if self.headers.get("Host", "").split(":")[0] not in _HOSTS:
+                self.send_error(400, "Invalid host")
+            elif self.path == "/queue.json":
+                self._answer(json.dumps(watch.document).encode(), "application/json")
+            elif self.path in _FILES:
+                name, kind = _FILES[self.path]
+                self._answer((_HERE / name).read_bytes(), kind)
+            else:
+                self.send_error(404)
+
+        def _answer(self, content: bytes, kind: str) -> None:
+            self.send_response(200)
+            headers = {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(content))}
+            for name, value in headers.items():
+                self.send_header(name, value)
+            self.end_headers()
+            self.wfile.write(content)
+
+        def log_message(self, *_: object) -> None:
+            """Write no log: the command prints only where the page is."""
+
+    try:
+        return ThreadingHTTPServer(("127.0.0.1", port), Page)
+    except OSError as error:
+        raise ConfigError(
+            f"cannot listen on 127.0.0.1:{port}: {error.strerror}", key="--port"
+        ) from None

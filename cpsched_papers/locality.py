@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cpsched.errors import ConfigError, check_choice
-from cpsched.simulation.runtime_models import Recorded, refuse_other_sizes
+from cpsched.api.errors import ConfigError, check_choice
+from cpsched.api.simulation import Recorded, refuse_other_sizes
 
 if TYPE_CHECKING:
-    from cpsched.model.allocation import Allocation
-    from cpsched.simulation.arrivals import Arrivals
-    from cpsched.simulation.runtime_models import Parts
+    from cpsched.api.model import Allocation
+    from cpsched.api.simulation import Arrivals, Parts
 
 #: On which nodes a sensitive job ran as long as the log says.
 CONTIGUOUS, SCATTERED = "contiguous", "scattered"

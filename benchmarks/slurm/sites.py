@@ -2,35 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpsched.api.machines import compress
+from slurm_adapter.live.demo import HOLD_ALL
+from slurm_adapter.live.private import Site
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cpsched.api.model import IntArray, System
 
-#: All submitted jobs are held and marked; users cannot set an AdminComment themselves. Jobs
-#: submitted as held are left to their users.
-HOLD_ALL = """\
-function slurm_job_submit(job_desc, part_list, submit_uid)
-   if job_desc.priority ~= 0 then
-      job_desc.priority = 0
-      job_desc.admin_comment = "cpsched"
-   end
-   return slurm.SUCCESS
-end
-function slurm_job_modify(job_desc, job_rec, part_list, modify_uid)
-   return slurm.SUCCESS
-end
-return slurm.SUCCESS
-"""
 #: A site's settings if jobs are started from outside.
-FROM_OUTSIDE = """\
+_FROM_OUTSIDE = """\
 SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 PriorityType=priority/basic
@@ -43,42 +29,20 @@ _OWN_KINDS = ("core", "mem")
 _GPU = "gpu"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+def site_of(system: System, nodes: int | None = None) -> Site:
     """
-    A site's configuration: nodes, partitions, priorities, scheduling.
-
-    Attributes
-    ----------
-    conf, gres
-        Texts of slurm.conf, without what makes a cluster private, and of gres.conf.
-    job_submit
-        Text of job_submit.lua; None: there is none.
-    """
-
-    conf: str
-    gres: str = ""
-    job_submit: str | None = None
-
-
-def site_of(system: System, *, nodes: int | None = None, hold: bool = True) -> Site:
-    """
-    Return a site with the nodes and queues of a system.
+    Return a site with the nodes and queues of a system, where all submitted jobs are held.
 
     Parameters
     ----------
     nodes
         Number of nodes; of each kind its share, at least one. None: all.
-    hold
-        Whether every submitted job is held, and marked with the AdminComment ``cpsched``.
     """
     chosen = np.arange(system.num_nodes) if nodes is None else _share(system, nodes)
     generic = [kind for kind in system.resources if kind not in _OWN_KINDS]
-    lines, gres = [FROM_OUTSIDE], []
+    lines, gres = [_FROM_OUTSIDE], []
     if generic:
         lines.append(f"GresTypes={','.join(generic)}")
-    if hold:
-        lines.append("JobSubmitPlugins=lua")
     if (at := system.resource_index("mem")) >= 0:
         # That of the node with the least for each of its cores.
         least = (system.capacity[:, at] // 1024 // system.capacity[:, 0]).min()
@@ -93,7 +57,7 @@ def site_of(system: System, *, nodes: int | None = None, hold: bool = True) -> S
     return Site(
         conf="\n".join([*lines, ""]),
         gres="".join(f"{line}\n" for line in gres),
-        job_submit=HOLD_ALL if hold else None,
+        job_submit=HOLD_ALL,
     )
 
 

@@ -2,7 +2,7 @@
 A month of a site that runs Slurm: partitions, QOS, accounts, arrays, GPUs, and people's habits.
 
 For system ``site-152`` and its policy. Nothing in it is measured at a site
-(:mod:`cpsched.generators.site_tables`); shares of jobs and the load of the machine are met, the
+(:mod:`slurm_adapter.site_tables`); shares of jobs and the load of the machine are met, the
 rest is drawn. Jobs come in campaigns: stretches of similar jobs of one user.
 """
 
@@ -13,10 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING, DependencyType, Status
-from cpsched.errors import ConfigError
-from cpsched.generators import site_tables as known
-from cpsched.generators.contract import (
+from cpsched.api.errors import ConfigError
+from cpsched.api.generators import (
     LARGEST_SEED,
     check_number,
     check_whole,
@@ -28,13 +26,15 @@ from cpsched.generators.contract import (
     stratified,
     streams,
 )
-from cpsched.generators.site_tables import KINDS
-from cpsched.model.workload import Workload
+from cpsched.api.logs import Workload
+from cpsched.api.model import MISSING, DependencyType, Status
+from slurm_adapter import site_tables as known
+from slurm_adapter.site_tables import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.api.model import BoolArray, FloatArray, IntArray
 
 #: Counts up when equal options begin to give another workload.
 VERSION = 1

@@ -7,12 +7,12 @@ from cpsched import systems, traces
 from cpsched.base import resources
 from cpsched.base.types import MISSING, DependencyType, Status
 from cpsched.errors import ConfigError
-from cpsched.generators import site_tables as known
-from cpsched.generators.site import SITE, SiteOptions
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
+from slurm_adapter import site_tables as known
 from slurm_adapter.dispatch import policy_file
 from slurm_adapter.sacct.schedule import as_recorded
+from slurm_adapter.site import SITE, SiteOptions
 
 
 @pytest.fixture(scope="module")

@@ -6,35 +6,22 @@ bound to have room, running, completing, gone. It refuses what a real one refuse
 unknown input. Its clock moves only with :meth:`advance`.
 """
 
-from __future__ import annotations
-
 import math
 from collections import Counter
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from cpsched.api.model import MISSING
-from slurm_adapter.live.backend import NotAllowedError, UnreachableError
 from slurm_adapter.live.fields import gres_of
+from slurm_adapter.live.order import NotAllowedError, UnreachableError
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, Snapshot, in_order
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
-
-    from cpsched.api.model import System
-    from slurm_adapter.live.backend import Order
 
 _INVALID_JOB = "Invalid job id specified"
 _INVALID_NODE = "Invalid node name specified"
-_NOT_NOW = "Requested operation is presently disabled"
-#: Seconds that a requeued job has to wait.
-_DELAY = 121
 _BOUNDS = ("nodes_min", "nodes_max")
 #: What is no generic resource.
 _OWN = ("core", "mem")
 _NOT_PENDING = "Job is no longer pending execution"
-_NOT_RUNNING = "Job is not running"
-_NO_INDEX = "Job update not available right now, the DB index is being set, try again in a bit"
 
 
 @dataclass(slots=True)
@@ -52,80 +39,58 @@ class FakeSlurm:
         Seconds for which an ended job still holds its nodes.
     reachable, allowed
         Whether it answers, and whether it accepts our orders.
-    accounting
-        Whether it has slurmdbd; without it a job shrinks only once.
     orders
         Every order it has carried out, in words.
     reserved
         Reservations of nodes; no job starts that could run into one.
     """
 
-    system: System
+    system: Any
     now: int = 1_700_000_000
     completing: int = 1
     reachable: bool = True
     allowed: bool = True
-    accounting: bool = True
     orders: list[str] = field(default_factory=list)
     reserved: tuple[Reserved, ...] = ()
     _jobs: dict[str, LiveJob] = field(default_factory=dict)
     _seconds: dict[str, float] = field(default_factory=dict)
     _gone: dict[str, LiveJob] = field(default_factory=dict)
-    _shrunk: set[str] = field(default_factory=set)
     _closed: set[str] = field(default_factory=set)
     _whole: dict[str, Counter[str]] = field(default_factory=dict)
     _count: int = 0
 
-    def __post_init__(self) -> None:
+    def __post_init__(self):
         kinds, names = self.system.resources, self.system.node_names
         for name, row in zip(names, self.system.capacity.tolist(), strict=True):
             self._whole[name] = Counter(dict(zip(kinds, row, strict=True)))
 
     # --- as a backend ----------------------------------------------------------------------------
 
-    def snapshot(self) -> Snapshot:
-        """Return the queue and the nodes."""
+    def snapshot(self):
         self._answer()
         in_force = [one for one in self.reserved if one.start <= self.now < one.end]
         closed = self._closed.union(*(one.nodes for one in in_force))
         jobs = in_order(list(self._jobs.values()))
         return Snapshot(self.now, jobs, frozenset(closed), self.reserved)
 
-    def ended(self, jobs: Iterable[str]) -> dict[str, LiveJob]:
-        """Return the outcomes of jobs."""
+    def ended(self, jobs):
         self._answer()
         return {key: self._gone[key] for key in jobs if key in self._gone}
 
-    def expected_starts(self) -> dict[str, int]:
+    def expected_starts(self):
         """Return nothing: it does not plan."""
         self._answer()
         return {}
 
-    def configuration(self) -> dict[str, str]:
-        """Raise an error: a fake has only its system."""
-        raise NotImplementedError("the fake has no configuration; use its system")
-
-    def begin(self, orders: Sequence[Order]) -> dict[str, str]:
-        """Bind jobs to nodes and release them."""
+    def begin(self, orders):
         return self._each(orders, self._begin)
 
-    def requeue(self, orders: Sequence[Order]) -> dict[str, str]:
-        """Requeue running jobs and hold them."""
-        return self._each(orders, self._requeue)
-
-    def shrink(self, orders: Sequence[Order]) -> dict[str, str]:
-        """Leave running jobs some of their nodes."""
-        return self._each(orders, self._shrink)
-
-    def take_back(self, orders: Sequence[Order]) -> dict[str, str]:
-        """Hold jobs and remove the nodes that they were bound to."""
+    def take_back(self, orders):
         return self._each(orders, self._take_back)
 
-    def _each(
-        self, orders: Sequence[Order], carry_out: Callable[[Order, LiveJob], str]
-    ) -> dict[str, str]:
+    def _each(self, orders, carry_out):
         """Carry out orders; ``carry_out`` returns why it cannot, or ''."""
-        refused: dict[str, str] = {}
+        refused = {}
         for order in orders:
             self._answer()
             if not self.allowed:
@@ -136,7 +101,7 @@ class FakeSlurm:
                 refused[order.job] = why
         return refused
 
-    def _begin(self, order: Order, job: LiveJob) -> str:
+    def _begin(self, order, job):
         if not job.waits:
             return _NOT_PENDING
         if not set(order.nodes) <= self._whole.keys():
@@ -146,57 +111,27 @@ class FakeSlurm:
         self.change(order.job, held=False, reason="None", **bound)
         return ""
 
-    def _requeue(self, order: Order, job: LiveJob) -> str:
-        if job.state != "RUNNING" or not job.restartable:
-            return _NOT_NOW
-        self.orders.append(f"requeue {order.job}")
-        self.queue_again(order.job, held=True, eligible=self.now + _DELAY)
-        return ""
-
-    def _shrink(self, order: Order, job: LiveJob) -> str:
-        if job.state != "RUNNING":
-            return _NOT_RUNNING
-        if not set(order.keeps) <= set(job.nodes) or job.batch_host not in order.keeps:
-            # A job grows only by another one, and keeps the node on which its script runs.
-            return _INVALID_NODE
-        if order.job in self._shrunk and not self.accounting:
-            return _NO_INDEX
-        self.orders.append(f"shrink {order.job} {','.join(order.keeps)}")
-        self._shrunk.add(order.job)
-        self.leave_with(order.job, order.keeps)
-        return ""
-
-    def _take_back(self, order: Order, job: LiveJob) -> str:
+    def _take_back(self, order, job):
         if not job.waits:
             return _NOT_PENDING
         self.orders.append(f"take back {order.job}")
         own = {name: getattr(order, name) for name in ("required", *_BOUNDS)}
-        eligible = self.now if order.leaves else job.eligible
-        self.change(order.job, held=True, reason="JobHeldAdmin", eligible=eligible, **own)
+        self.change(order.job, held=True, reason="JobHeldAdmin", **own)
         return ""
 
-    def _answer(self) -> None:
+    def _answer(self):
         if not self.reachable:
             raise UnreachableError("Slurm does not answer: Unable to contact slurm controller")
 
     # --- what happens ----------------------------------------------------------------------------
 
-    def submit(self, *, seconds: float = math.inf, **asked: Any) -> str:
-        """
-        Submit a job, by default held and marked; return its key.
-
-        Parameters
-        ----------
-        seconds
-            How long it runs.
-        asked
-            What a :class:`~slurm_adapter.live.snapshot.LiveJob` has.
-        """
+    def submit(self, *, seconds=math.inf, **asked):
+        """Submit a job that runs so long, by default held and marked; return its key."""
         self._count += 1
-        usual: dict[str, Any] = {
+        usual = {
             "key": str(self._count), "number": self._count, "state": "PENDING", "held": True,
             "reason": "JobHeldUser", "admin_comment": "cpsched", "submit": self.now,
-            "time_limit": 3600, "mem_per_core": True, "restartable": True,
+            "time_limit": 3600, "mem_per_core": True,
         }  # fmt: skip
         job = LiveJob(**{**usual, **asked})
         if job.key in self._jobs:
@@ -205,7 +140,7 @@ class FakeSlurm:
         self._seconds[job.key] = seconds
         return job.key
 
-    def advance(self, seconds: int = 1) -> None:
+    def advance(self, seconds=1):
         """Advance time second by second: jobs end, and released ones start."""
         for _ in range(seconds):
             self.now += 1
@@ -222,30 +157,29 @@ class FakeSlurm:
             for job in released:
                 self._try(job, free)
 
-    def cancel(self, key: str) -> None:
-        """Cancel a job as its user would."""
+    def cancel(self, key):
         if self._jobs[key].waits:
             self._gone[key] = replace(self._jobs.pop(key), state="CANCELLED", end=self.now)
         else:
             self._end(key, "CANCELLED")
 
-    def queue_again(self, key: str, **changed: Any) -> None:
+    def queue_again(self, key, **changed):
         """Requeue a running job as Slurm does: bound to the same nodes."""
         waits = {"state": "PENDING", "nodes": (), "placed": (), "start": MISSING, "end": MISSING}
-        again = {"batch_host": "", "submit": self.now, "reason": "BeginTime"}
+        again = {"submit": self.now, "reason": "BeginTime"}
         self.change(key, **waits, **again | changed)
 
-    def leave_with(self, key: str, nodes: Sequence[str]) -> None:
-        """Shrink a running job to some of its nodes, whoever ordered it."""
+    def leave_with(self, key, nodes):
+        """Shrink a running job to some of its nodes, as its user may."""
         kept = tuple(one for one in self._jobs[key].placed if one.node in nodes)
         left = {"nodes": tuple(one.node for one in kept), "cpus": sum(one.cores for one in kept)}
         self.change(key, placed=kept, **left, **dict.fromkeys(_BOUNDS, len(kept)))
 
-    def change(self, key: str, **changed: Any) -> None:
+    def change(self, key, **changed):
         """Change what a job asks for, as scontrol update does."""
         self._jobs[key] = replace(self._jobs[key], **changed)
 
-    def close(self, node: str, *, down: bool = False) -> None:
+    def close(self, node, *, down=False):
         """Drain a node, or set it down, which requeues its jobs."""
         if node not in self._whole:
             raise KeyError(node)
@@ -255,17 +189,16 @@ class FakeSlurm:
                 if node in job.nodes:
                     self.queue_again(key)
 
-    def open(self, node: str) -> None:
-        """Let jobs start on a node again."""
+    def open(self, node):
         self._closed.remove(node)
 
-    def _end(self, key: str, state: str) -> None:
+    def _end(self, key, state):
         self._gone[key] = replace(self._jobs[key], state=state, end=self.now)
         self.change(key, state="COMPLETING", end=self.now)
         if not self.completing:
             del self._jobs[key]
 
-    def free(self) -> dict[str, Counter[str]]:
+    def free(self):
         """Return what no job holds on each node."""
         free = {name: whole.copy() for name, whole in self._whole.items()}
         for job in self._jobs.values():
@@ -273,7 +206,7 @@ class FakeSlurm:
                 free[one.node].subtract(_amounts(one))
         return free
 
-    def _try(self, job: LiveJob, free: Mapping[str, Counter[str]]) -> None:
+    def _try(self, job, free):
         """Start a job if the nodes it is bound to have room; without such nodes, on the first."""
         shut = self._closed | set(job.excluded)
         first = [name for name in free if name not in shut][: job.nodes_min]
@@ -290,14 +223,12 @@ class FakeSlurm:
             free[one.node].subtract(_amounts(one))
         nodes, end = tuple(one.node for one in placed), self.now + limit
         times = {"start": self.now, "end": end, "state": "RUNNING", "reason": "None"}
-        self.change(job.key, nodes=nodes, placed=tuple(placed), batch_host=nodes[0], **times)
+        self.change(job.key, nodes=nodes, placed=tuple(placed), **times)
 
-    def _place(
-        self, job: LiveJob, names: Sequence[str], free: Mapping[str, Counter[str]]
-    ) -> list[Placed]:
+    def _place(self, job, names, free):
         """Fill nodes in their order, leaving a core for each of the rest, as Slurm does."""
         gres, left = gres_of(job.gres_per_node), job.cpus
-        placed: list[Placed] = []
+        placed = []
         order = sorted(names, key=self.system.node_names.index)
         for at, name in enumerate(order):
             room, whole = free[name], self._whole[name]
@@ -319,5 +250,5 @@ class FakeSlurm:
         return [] if left else placed
 
 
-def _amounts(one: Placed) -> dict[str, int]:
+def _amounts(one):
     return {"core": one.cores, "mem": one.mem, **one.gres}

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched.dispatch.profile import Profile
+from cpsched_papers.profile import Profile
 
 _END = 60
 SLOTS = st.integers(0, 5)

@@ -1,0 +1,34 @@
+"""Logs and tables of small studies, and waiting for what other processes do."""
+
+import time
+
+from cpsched.show import write_tables
+from cpsched.study import make_tables
+
+
+def swf(num_jobs, gap=40):
+    """Return a log of jobs of 1 to 4 processors that queue up on four."""
+    lines = ["; Computer: a tiny machine", "; UnixStartTime: 1000000000"]
+    for job in range(1, num_jobs + 1):
+        processors, runtime = 1 + job * 7 % 4, 20 + job * 37 % 90
+        requested = 2 * runtime
+        lines.append(
+            f"{job} {job * gap} -1 {runtime} {processors} -1 -1 {processors} {requested}"
+            f" -1 1 {job % 5} 1 -1 1 -1 -1 -1"
+        )
+    return "\n".join(lines) + "\n"
+
+
+def tables(folder):
+    """Return the tables of a folder, without the one that may differ."""
+    files = write_tables(make_tables(folder), folder / "tables")
+    return {path.name: path.read_bytes() for path in files if path.stem != "timing"}
+
+
+def until(condition):
+    """Wait until something is true, for half a minute at most."""
+    for _ in range(3000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("nothing happened in 30 s")
