@@ -10,7 +10,7 @@ import numpy as np
 from cpsched.api.predictors import HORIZONS, LEVELS
 
 if TYPE_CHECKING:
-    from cpsched.api.model import AnyArray, BoolArray, FloatArray, IntArray
+    from cpsched.api.model import AnyArray, FloatArray, IntArray
 
 #: An answer counts as close within this share of the runtime.
 CLOSE = 0.2
@@ -122,31 +122,6 @@ def ranks(values: AnyArray) -> FloatArray:
     return ranks
 
 
-#: Share of the jobs that go on for longer which may be taken for jobs that end.
-FALSE_ALARMS = 0.05
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChanceScore:
-    """
-    How well jobs that end within a horizon were told from others; None where nothing tells.
-
-    Attributes
-    ----------
-    share
-        Of the jobs that do.
-    recall
-        Share of these found where 5 % of the others are taken for such, too.
-    auc
-        Probability that of one job that does and one that does not the first has the higher
-        chance; ties count half.
-    """
-
-    share: float | None = None
-    recall: float | None = None
-    auc: float | None = None
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DistributionScore:
     """
@@ -169,43 +144,6 @@ class DistributionScore:
     coverage: float
     below: float
     above: float
-
-
-def chance_score(score: FloatArray, within: BoolArray) -> ChanceScore:
-    """
-    Score how jobs that end in time were told from others.
-
-    Parameters
-    ----------
-    score
-        Higher where a job is more likely to end in time, shape ``(n,)``; NaN where nothing is
-        said of a job, which is left out.
-    within
-        Whether it did.
-    """
-    known = ~np.isnan(score)
-    score, within = score[known], within[known]
-    share = float(within.mean()) if len(within) else None
-    if share is None or not 0.0 < share < 1.0:
-        return ChanceScore(share=share)
-    return ChanceScore(share=share, recall=_recall(score, within), auc=_auc(score, within))
-
-
-def _recall(score: FloatArray, within: BoolArray) -> float:
-    """Return the share of jobs found at :data:`FALSE_ALARMS`; between two scores, interpolated."""
-    order = np.argsort(-score, kind="stable")
-    found, ordered = within[order], score[order]
-    last = np.append(ordered[1:] != ordered[:-1], True)
-    hits, alarms = np.cumsum(found)[last], np.cumsum(~found)[last]
-    at = FALSE_ALARMS * alarms[-1]
-    return float(np.interp(at, np.append(0, alarms), np.append(0, hits)) / hits[-1])
-
-
-def _auc(score: FloatArray, within: BoolArray) -> float:
-    """Return the area under the curve of hits over false alarms (Mann and Whitney's U)."""
-    hits = int(within.sum())
-    others = len(within) - hits
-    return float((ranks(score)[within].sum() - hits * (hits + 1) / 2) / (hits * others))
 
 
 def distribution_score(

@@ -73,22 +73,10 @@ def evaluate_command(
         Path | None,
         typer.Option("--out", "-o", help="File for all predictions: .csv, .csv.gz or .parquet."),
     ] = None,
-    plots: Annotated[
-        Path | None,
-        typer.Option(
-            "--plots", help="Folder for the learning curve, SVG and PNG; created if missing."
-        ),
-    ] = None,
     overwrite: Overwrite = False,
     warmup: Annotated[
         float, typer.Option(help="Share of the jobs at the start that are not scored.")
     ] = 0.1,
-    min_runtime: Annotated[
-        int,
-        typer.Option(
-            min=0, help="Leave out jobs that ran for fewer seconds, as if never submitted."
-        ),
-    ] = 0,
     *,
     log: Log,
     seed: Seed = 0,
@@ -106,10 +94,8 @@ def evaluate_command(
         check_new_file(
             out, overwrite=overwrite, suffixes=(".csv", ".csv.gz", ".parquet"), key="--out"
         )
-    if plots is not None:
-        _check_plots(plots, overwrite=overwrite)
     jobs = log.read()
-    fitted, starts = replayed(_long_enough(jobs, min_runtime), system, dispatcher)
+    fitted, starts = replayed(jobs, system, dispatcher)
     num_jobs = len(fitted.workload) - len(fitted.rejected)
     evaluations = []
     for spec in specs:
@@ -119,15 +105,12 @@ def evaluate_command(
             )
     if out is not None:
         _write(out, fitted, evaluations)
-    figures = [] if plots is None else _draw(plots, fitted, evaluations)
     if as_json:
         print_json("evaluate", as_data(starts, evaluations))
     else:
         _print(fitted, starts, evaluations)
         if out is not None:
             echo(f"\n{out}: all predictions")
-        for path in figures:
-            echo(f"{path}: figure")
 
 
 def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
@@ -157,15 +140,6 @@ def trained_on_these_jobs(fitted: Fitted, evaluations: Sequence[Evaluation]) -> 
 
     notes = [(item, not_a_forecast(item.provenance, fitted.workload)) for item in evaluations]
     return [f"not a forecast: {escaped(item.predictor)} {note}" for item, note in notes if note]
-
-
-def _long_enough(jobs: Workload, min_runtime: int) -> Workload:
-    import numpy as np
-
-    rows = np.flatnonzero(jobs.runtime >= min_runtime)
-    if not len(rows):
-        raise ConfigError(f"no job ran for {min_runtime} seconds or more", key="--min-runtime")
-    return jobs if len(rows) == len(jobs) else jobs.take(rows)
 
 
 def check_dispatcher(dispatcher: str | None, system: str | None) -> None:
@@ -198,27 +172,6 @@ def replayed(jobs: Workload, system: str | None, dispatcher: str | None) -> tupl
     num_jobs = len(fitted.workload) - len(fitted.rejected)
     with progress_bar("starts", num_jobs, fitted.workload.epoch) as observers:
         return fitted, starts_of(fitted, dispatcher, observers)
-
-
-def _check_plots(folder: Path, *, overwrite: bool) -> None:
-    """Refuse a folder, or to draw at all, before minutes are spent."""
-    from predictors import plots
-
-    plots.check()
-    if folder.exists() and not folder.is_dir():
-        raise ConfigError("is a file, must be a folder", where=folder, key="--plots")
-    if not folder.absolute().parent.is_dir():
-        raise ConfigError("its folder does not exist", where=folder, key="--plots")
-    for name in plots.FILES:
-        if (folder / name).exists():
-            check_new_file(folder / name, overwrite=overwrite, key="--plots")
-
-
-def _draw(folder: Path, fitted: Fitted, evaluations: list[Evaluation]) -> list[Path]:
-    from predictors import plots
-
-    folder.mkdir(exist_ok=True)
-    return plots.draw(folder, fitted, evaluations)
 
 
 def _write(out: Path, fitted: Fitted, evaluations: list[Evaluation]) -> None:
@@ -257,7 +210,6 @@ def as_data(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
                 "predictor": item.predictor,
                 "warmup_jobs": item.scored,
                 "overall": asdict(item.overall),
-                "ends_within": {str(span): asdict(score) for span, score in item.within.items()},
                 "distribution": item.distribution and asdict(item.distribution),
                 "by_class": {name: asdict(score) for name, score in item.by_class.items()},
                 "stats": dict(item.stats),
@@ -271,13 +223,13 @@ def as_data(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
 
 def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation]) -> None:
     from cpsched.api.commands import width
-    from predictors.tables import by_class, distributions, overall, used, within
+    from predictors.tables import by_class, distributions, overall, used
 
     echo(heading(fitted, starts, evaluations[0]))
     for note in trained_on_these_jobs(fitted, evaluations):
         echo(note)
-    tables = (overall(evaluations), by_class(evaluations), within(evaluations))
-    for table in (*tables, distributions(evaluations), *used(evaluations)):
+    tables = (overall(evaluations), by_class(evaluations), distributions(evaluations))
+    for table in (*tables, *used(evaluations)):
         if table is None:
             continue
         echo("")

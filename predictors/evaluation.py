@@ -14,10 +14,8 @@ from cpsched.api.simulation import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT
 from cpsched.api.tools import Spec, brief, build, counted, duration
 from predictors.accuracy import (
     Accuracy,
-    ChanceScore,
     DistributionScore,
     accuracy,
-    chance_score,
     distribution_score,
 )
 from predictors.replay import Replay, Starts
@@ -56,10 +54,6 @@ class Evaluation:
     by_class
         The same for ``short`` (at most 1 h), ``medium`` (at most 12 h) and ``long`` jobs, by
         runtime.
-    within
-        For each of :data:`~cpsched.model.prediction.HORIZONS`, how well jobs that end within it
-        (their runtimes cut at the requested time) were told from others: by the chances, or where
-        there are none by ``ranking_estimate``, shortest first.
     distribution
         How good the quantiles and chances were; None where there are none.
     stats
@@ -80,7 +74,6 @@ class Evaluation:
     scored: int
     overall: Accuracy
     by_class: Mapping[str, Accuracy]
-    within: Mapping[int, ChanceScore]
     distribution: DistributionScore | None
     stats: Mapping[str, int]
     provenance: Mapping[str, str]
@@ -152,7 +145,6 @@ def _scored(replay: Replay, spec: str, warmup: float) -> Evaluation:
         return accuracy(*(values[scored][chosen] for values in given))
 
     classes = np.digitize(runtime[scored], [SHORT_LIMIT, MEDIUM_LIMIT], right=True)
-    by = [-ranking.astype(float)] * len(HORIZONS) if chances is None else chances.T
     return Evaluation(
         predictor=spec,
         rows=rows,
@@ -164,10 +156,6 @@ def _scored(replay: Replay, spec: str, warmup: float) -> Evaluation:
         scored=scored.start,
         overall=score(classes >= 0),
         by_class={name: score(classes == code) for code, name in enumerate(CLASSES)},
-        within={
-            horizon: chance_score(said[scored], cut <= horizon)
-            for said, horizon in zip(by, HORIZONS, strict=True)
-        },
         distribution=None
         if quantiles is None
         else distribution_score(

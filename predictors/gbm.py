@@ -30,11 +30,6 @@ _MOST_TREES = 10_000
 class Forests:
     """
     A model of forests: the first says the logarithm of a runtime, others shares of the request.
-
-    Parameters
-    ----------
-    forests
-        One for each score, over the same features.
     """
 
     def __init__(self, forests: Sequence[Forest]) -> None:

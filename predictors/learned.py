@@ -55,18 +55,7 @@ class Model(Protocol):
 
 @dataclass(slots=True)
 class OpenJob:
-    """
-    A job between its submit and its end.
-
-    Attributes
-    ----------
-    job
-        As it was submitted.
-    row, scores
-        Its features, shape ``(F,)``, and the S numbers the model said of it; NaN without one.
-    start
-        Second, -1 while it waits.
-    """
+    """A job between its submit and its end."""
 
     job: JobRecord
     row: AnyArray

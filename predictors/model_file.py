@@ -27,11 +27,8 @@ if TYPE_CHECKING:
 #: Of the layout of model files and the meaning of features; files of other formats are refused.
 FORMAT = 2
 _KIND = "cpsched model"
-#: Options of a training that a model is used without: those of the run they are given for, and
-#: the library that grew its trees, of which there is one now.
-_LEFT_OUT = ("model", "frozen", "backend")
-#: Predictors that models were trained for once, and what took their place.
-_REMOVED = dict.fromkeys(("stack", "gbm-ratio", "linear", "gbm-classes"), "gbm-log")
+#: Options of a training that a model is used without: those of the run they are given for.
+_LEFT_OUT = ("model", "frozen")
 #: Bytes of all arrays of a file together; ten times the largest there is.
 _MOST = 2**30
 _DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError)
@@ -189,8 +186,7 @@ def predictor_of(path: Path) -> Spec:
     Raises
     ------
     ConfigError
-        If the file is damaged or not a model, or of a predictor that is no more. Only its header
-        is read.
+        If the file is damaged or not a model. Only its header is read.
     """
     try:
         header = read_json(str(read_arrays(path, _MOST, only=["/header"])["/header"]))
@@ -201,12 +197,6 @@ def predictor_of(path: Path) -> Spec:
         raise ConfigError(
             "is not a model of cpsched, or is damaged; 'cpsched train' writes one", where=path
         ) from error
-    if name in _REMOVED:
-        raise ConfigError(
-            f"is a model of '{name}', a predictor that was removed; train '{_REMOVED[name]}'"
-            " instead",
-            where=path,
-        )
     options = _options(path, trained if isinstance(trained, Mapping) else {})
     return Spec(name, tuple(sorted(options.items())))
 

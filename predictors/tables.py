@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.api.predictors import HORIZONS
 from cpsched.api.simulation import CLASSES
 from cpsched.api.studies import count_table
 from cpsched.api.tools import Column, Number, Table
@@ -14,9 +13,6 @@ if TYPE_CHECKING:
 
     from predictors.accuracy import Accuracy
     from predictors.evaluation import Evaluation
-
-#: What horizons are called.
-SPANS = dict(zip(HORIZONS, ("60 s", "10 min", "1 h"), strict=True))
 
 
 def overall(evaluations: Sequence[Evaluation]) -> Table:
@@ -43,26 +39,6 @@ def by_class(evaluations: Sequence[Evaluation]) -> Table:
             Column("predictor", "", tuple(predictor for predictor, _, _ in rows)),
             Column("jobs", "", _of(scores, "jobs")),
             *_errors(scores),
-        ),
-    )
-
-
-def within(evaluations: Sequence[Evaluation]) -> Table:
-    """Return how well short jobs were told from others, one row a horizon and predictor."""
-    rows = [
-        (item.predictor, SPANS[horizon], item.within[horizon])
-        for horizon in HORIZONS
-        for item in evaluations
-    ]
-    scores = [score for _, _, score in rows]
-    return Table(
-        "Jobs that end soon:",
-        (
-            Column("end within", "", tuple(name for _, name, _ in rows)),
-            Column("predictor", "", tuple(predictor for predictor, _, _ in rows)),
-            Column("of all jobs", "%", _of(scores, "share", 100), 1),
-            Column("found at 5 % false alarms", "%", _of(scores, "recall", 100), 1),
-            Column("AUC", "", _of(scores, "auc"), 3),
         ),
     )
 

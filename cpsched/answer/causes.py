@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from itertools import groupby
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.answer.explanation import NearestNode, Waiting
+from cpsched.answer.explanation import Waiting
 from cpsched.answer.room import Fitting, node_list
 from cpsched.dispatch.contract import WaitReason
 from cpsched.kernels import placing
 
 if TYPE_CHECKING:
-    from cpsched.answer.context import DecisionContext, Holding
+    from cpsched.answer.context import DecisionContext
     from cpsched.answer.explanation import OtherJob
     from cpsched.base.types import IntArray
     from cpsched.model.allocation import Allocation
@@ -42,7 +40,6 @@ def why_waiting(context: DecisionContext) -> Waiting:
     reserved = context.reserved.get(context.handle)
     nodes = None if reserved is None else reserved.nodes
     names = context.view.system.node_names
-    lacks = not fits_after
     return Waiting(
         reason=reason,
         room=room,
@@ -50,7 +47,6 @@ def why_waiting(context: DecisionContext) -> Waiting:
         ahead=ahead,
         waits_for=tuple(needed),
         could_start=could_start,
-        nearest=nearest_node(fitting, context.free_after, context.holdings()) if lacks else None,
         would_end=context.end_of(context.row, context.view.now),
         planned=None if reserved is None else reserved.start,
         planned_nodes=None if nodes is None else node_list(names, np.sort(nodes)),
@@ -122,59 +118,6 @@ def waits_for(context: DecisionContext, fitting: Fitting) -> tuple[list[OtherJob
     return kept, held[needed - 1].end
 
 
-def nearest_node(fitting: Fitting, free: IntArray, held: list[Holding]) -> NearestNode | None:
-    """
-    Return the next node to have room for a job's share; None if no end makes room.
-
-    The share is the rest of the job divided by its nodes, or what the largest node holds. Of
-    several nodes with room at the same second, the one with the most room now is taken, then the
-    first.
-
-    Parameters
-    ----------
-    free
-        What the nodes have, shape ``(N, R)``.
-    held
-        What jobs hold, and their expected ends.
-    """
-    capacity = fitting.view.system.capacity
-    whole = _held(fitting, capacity)
-    share = min(-(-fitting.units // max(fitting.nodes_min, 1)), int(whole.max(initial=0)))
-    before = _held(fitting, free)
-    lacking = (whole >= share) & (before < share)
-    later, end_of = free.copy(), attrgetter("end")
-    for end, ending in groupby(sorted(held, key=end_of), key=end_of):
-        for one in ending:
-            later[one.node] += one.amount
-        ready = np.flatnonzero(lacking & (_held(fitting, later) >= share))
-        if len(ready):
-            best = ready[np.argmax(before[ready])]
-            return _described(fitting, free, int(best), share, end)
-    return None
-
-
-def _held(fitting: Fitting, free: IntArray) -> IntArray:
-    return fitting.units_held(fitting.units_by_kind(free), free)
-
-
-def _described(fitting: Fitting, free: IntArray, node: int, share: int, end: int) -> NearestNode:
-    system = fitting.view.system
-    whole = system.capacity[node]
-    needed = whole if fitting.exclusive else share * fitting.request + fitting.per_node
-    kind = int(np.argmax(needed - free[node]))
-    by_kind = fitting.units_by_kind(free)
-    return NearestNode(
-        node=system.node_names[node],
-        units=share,
-        room=int(fitting.units_held(by_kind, free)[node]),
-        resource=system.resources[kind],
-        free=int(free[node, kind]),
-        needed=int(needed[kind]),
-        capacity=int(whole[kind]),
-        at=end,
-    )
-
-
 #: This many planned jobs are checked, the earliest first.
 _MOST_PLANNED = 64
 
@@ -206,14 +149,7 @@ def delayed(context: DecisionContext, fitting: Fitting) -> OtherJob | None:
 
 
 class _Future:
-    """
-    Free capacity now and at every planned start; between them it only grows.
-
-    Parameters
-    ----------
-    starts
-        Planned starts, seconds.
-    """
+    """Free capacity now and at every planned start; between them it only grows."""
 
     def __init__(self, context: DecisionContext, starts: list[int]) -> None:
         view = context.view

@@ -97,33 +97,6 @@ class Room:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NearestNode:
-    """
-    The first node to have room for a job's share, of those that have none now.
-
-    Attributes
-    ----------
-    units, room
-        How many units the job would have on it, and for how many there is room now.
-    resource
-        The kind that is shortest there.
-    free, needed, capacity
-        Of that kind: what is free now, what the share takes, and what the node has.
-    at
-        When there is room if running jobs end as expected and no other job starts, seconds.
-    """
-
-    node: str
-    units: int
-    room: int
-    resource: str
-    free: int
-    needed: int
-    capacity: int
-    at: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class OtherJob:
     """
     A job that is part of the reason why this one does not start.
@@ -198,8 +171,6 @@ class Waiting:
         starts; by expected end.
     could_start
         When these have ended, seconds; None if it fits already.
-    nearest
-        The next node to have room for its share; None if room is not the reason.
     would_end
         Its expected end if it were started now.
     planned, planned_nodes
@@ -216,7 +187,6 @@ class Waiting:
     ahead: OtherJob | None = None
     waits_for: tuple[OtherJob, ...] = ()
     could_start: int | None = None
-    nearest: NearestNode | None = None
     would_end: int | None = None
     planned: int | None = None
     planned_nodes: str | None = None
@@ -252,8 +222,6 @@ class Explanation:
         Why a job is held or rejected, or starts.
     waiting
         Why a waiting job does not start.
-    overtaken
-        How many jobs submitted after it have started, for a job that waits or is held.
     epoch
         Unix time of second 0, or None.
     same_id
@@ -276,7 +244,6 @@ class Explanation:
     places: tuple[Place, ...] = ()
     reason: str | None = None
     waiting: Waiting | None = None
-    overtaken: int | None = None
     epoch: int | None = None
     same_id: int = 1
     stats: dict[str, float] = field(default_factory=dict)

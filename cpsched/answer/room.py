@@ -51,32 +51,16 @@ class Fitting:
         needed: IntArray = self.units * self.request + self.nodes_min * self.per_node
         return needed
 
-    def units_by_kind(self, free: IntArray) -> IntArray:
-        """Return the units each kind alone would allow on each node, shape ``(N, R)``."""
-        limit = np.array([self.units])
-        held = [
-            unit_capacity(
-                free[:, [kind]], self.request[None, [kind]], self.per_node[None, [kind]], limit
-            )[0]
-            for kind in range(len(self.request))
-        ]
-        return np.stack(held, axis=1) * self.eligible[:, None]
-
-    def units_held(self, by_kind: IntArray, free: IntArray) -> IntArray:
-        """Return the units each node has room for, shape ``(N,)``."""
-        held: IntArray = by_kind.min(axis=1)
-        if self.exclusive:
-            held[(free != self.view.system.capacity).any(axis=1)] = 0
-        return held
-
     def place(self, free: IntArray) -> Allocation | None:
         """Return where the job fits if it is alone; None if it does not."""
         return self.allocator.place(self.view, self.row, free)
 
     def room(self, free: IntArray) -> Room:
         """Return how much of the job fits on the nodes, given what is free, ``(N, R)``."""
-        by_kind = self.units_by_kind(free)
-        held = self.units_held(by_kind, free)
+        by_kind = self._units_by_kind(free)
+        held: IntArray = by_kind.min(axis=1)
+        if self.exclusive:
+            held[(free != self.view.system.capacity).any(axis=1)] = 0
         total = min(int(held.sum()), self.units)
         resources = self._resources(free, by_kind.sum(axis=0))
         fits = self.place(free) is not None
@@ -89,6 +73,17 @@ class Fitting:
             places=places(names, np.flatnonzero(held), held[held > 0]),
             obstacle="" if fits else self._obstacle(resources, held, free),
         )
+
+    def _units_by_kind(self, free: IntArray) -> IntArray:
+        """Return the units each kind alone would allow on each node, shape ``(N, R)``."""
+        limit = np.array([self.units])
+        held = [
+            unit_capacity(
+                free[:, [kind]], self.request[None, [kind]], self.per_node[None, [kind]], limit
+            )[0]
+            for kind in range(len(self.request))
+        ]
+        return np.stack(held, axis=1) * self.eligible[:, None]
 
     def _resources(self, free: IntArray, units: IntArray) -> tuple[Demand, ...]:
         system = self.view.system

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulator import Simulator
 
-    Prepare = Callable[[Dispatcher, View], None]
-
 #: How many jobs of a chain of dependencies are named.
 _MOST_CHAINED = 5
 _OUTCOMES = {
@@ -89,7 +87,6 @@ def why_in_log(
     dispatcher: str | Dispatcher = "easy",
     predictor: str = "requested",
     settings: Settings | None = None,
-    prepare: Prepare | None = None,
     observers: Sequence[Observer] = (),
 ) -> Explanation:
     """
@@ -105,9 +102,6 @@ def why_in_log(
         Seconds since the workload's epoch; what happens at the last instant up to it counts.
     dispatcher, predictor
         Specifications like ``easy:backfill=sjf``; the dispatcher may be an object.
-    prepare
-        Called with dispatcher and view before the decision that is explained (and before some
-        earlier ones, so the last call counts).
     observers
         Notified of all events.
 
@@ -134,8 +128,8 @@ def why_in_log(
             reason=found.rejected,
             summary=f"job {brief(job)} can never run on this system: {found.rejected}",
         )
-    witness, simulator = _halted(found.handle, fitted, time, (dispatcher, predictor, settings),
-                                 prepare, observers)  # fmt: skip
+    what = (dispatcher, predictor, settings)
+    witness, simulator = _halted(found.handle, fitted, time, what, observers)
     present = Present.of_simulator(simulator, fitted, name, predictor, settings)
     looks = [look for look in witness.seen if look is not None]
     said = next((look for look in looks if look["reason"]), looks[-1] if looks else {})
@@ -155,23 +149,15 @@ def _halted(
     fitted: Fitted,
     time: int,
     what: tuple[str | Dispatcher, str, Settings],
-    prepare: Prepare | None,
     observers: Sequence[Observer],
 ) -> tuple[_Witness, Simulator]:
-    """
-    Simulate up to and including the last instant at or before a second.
-
-    Parameters
-    ----------
-    what
-        Dispatcher, predictor and settings.
-    """
+    """Simulate up to and including the last instant at or before a second."""
     dispatcher, predictor, settings = what
     accepted = np.delete(fitted.workload.job_id, [row for row, _ in fitted.rejected])
     last: int | None = None
     while True:
         inner = build("dispatchers", dispatcher) if isinstance(dispatcher, str) else dispatcher
-        witness = _Witness(inner, partial(_look, handle, accepted), prepare)
+        witness = _Witness(inner, partial(_look, handle, accepted))
         simulator = simulator_of(fitted, witness, predictor, settings, observers)
         witness.follow(simulator, handle, time, last)
         while (instant := simulator.next_time()) is not None and instant <= time:
@@ -183,38 +169,19 @@ def _halted(
 
 
 class _Witness(Wrapper):
-    """
-    Looks at the decisions of another dispatcher that may be the last by a second.
-
-    Parameters
-    ----------
-    look
-        Called with dispatcher, view and decision, before the decision is carried out.
-    prepare
-        Called with dispatcher and view before the dispatcher decides.
-
-    Attributes
-    ----------
-    decided
-        When the dispatcher was last called; None: never.
-    seen
-        What ``look`` returned for each decision of that instant.
-    allocation
-        What a job was given at its last start.
-    """
+    """Looks at the decisions of another dispatcher that may be the last by a second."""
 
     def __init__(
         self,
         inner: Dispatcher,
         look: Callable[[Dispatcher, View, Decision], Any],
-        prepare: Prepare | None,
     ) -> None:
         super().__init__(inner)
         self.name = inner.name  # type: ignore[misc]
         self.decided: int | None = None
         self.seen: list[Any] = []
         self.allocation: Allocation | None = None
-        self._look, self._prepare = look, prepare
+        self._look = look
 
     def follow(self, simulator: Simulator, handle: int, time: int, last: int | None) -> None:
         """Say which job is meant, by when, and when the last decision is made if that is known."""
@@ -224,11 +191,8 @@ class _Witness(Wrapper):
         if view.now != self.decided:
             self.seen.clear()
         self.decided = view.now
-        shown = self._may_be_last(view.now)
-        if shown and self._prepare is not None:
-            self._prepare(self.inner, view)
         decision = self.inner.decide(view)
-        if shown:
+        if self._may_be_last(view.now):
             self.seen.append(self._look(self.inner, view, decision))
         for action in decision.actions:
             if isinstance(action, Start) and action.handle == self._handle:
@@ -280,18 +244,7 @@ def _explanation(
     decided: int | None,
     allocation: Allocation | None = None,
 ) -> Explanation:
-    """
-    Return what there is to say of a job.
-
-    Parameters
-    ----------
-    said
-        Of the last decision, see :func:`_look`.
-    decided
-        When that was made; None: never.
-    allocation
-        What the job was given, if it has started.
-    """
+    """Return what there is to say of a job."""
     saved, workload = present.state, present.jobs.workload
     columns = present.cluster.machine.store.columns
     estimate = int(columns[handle, c.RUNTIME_ESTIMATE])
@@ -325,7 +278,6 @@ def _explanation(
         places=()
         if allocation is None
         else places(present.jobs.system.node_names, allocation.node, allocation.units),
-        overtaken=_overtaken(present, handle) if state in _STATES.values() else None,
         **said,
     )
     return replace(about, summary=summary_of(about))
@@ -338,13 +290,6 @@ def _state(present: Present, handle: int, *, starts: bool) -> JobState:
     if outcome in _OUTCOMES:
         return _OUTCOMES[outcome]
     return _STATES.get(int(present.table.column(c.STATE)[handle]), JobState.RUNNING)
-
-
-def _overtaken(present: Present, handle: int) -> int:
-    """Return how many jobs submitted in a later second than one have started."""
-    submit = present.jobs.workload.submit
-    later = submit > submit[handle]
-    return int((later & (present.state["start_time"] != MISSING)).sum())
 
 
 def _next_decision(simulator: Simulator, time: int) -> int | None:

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 from cpsched.answer.explanation import JobState
 from cpsched.base.tables import Column, Table
 from cpsched.base.words import (
-    amount,
     amounts,
     brief,
     clock,
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
         Asked,
         Demand,
         Explanation,
-        NearestNode,
         OtherJob,
         Place,
         Room,
@@ -82,8 +80,6 @@ def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
             f"the log has {about.same_id:,} jobs of this id; this is the last one submitted by"
             " then",
         )
-    if about.overtaken:
-        yield "", f"overtaken by {counted(about.overtaken, 'job')} submitted later"
     yield "asks for", _request(job)
     by = f"{about.dispatcher}, runtime estimate: {estimate(about.predictor)}"
     if about.queue_length is not None:
@@ -118,8 +114,6 @@ def _waiting(about: Explanation, waiting: Waiting, width: int) -> Iterator[str]:
     yield from _resources(waiting.room).text(width).splitlines()
     yield ""
     yield from labelled("room for", _room(waiting.room), width)
-    if waiting.nearest is not None:
-        yield from labelled("nearest", _nearest(about, waiting.nearest), width)
     yield from _jobs("start now", waiting.before, width)
     if waiting.ahead is not None:
         yield from _jobs("ahead", [waiting.ahead], width)
@@ -131,14 +125,6 @@ def _waiting(about: Explanation, waiting: Waiting, width: int) -> Iterator[str]:
         where = "" if waiting.planned_nodes is None else f" on {waiting.planned_nodes}"
         plan = f"to start at {_from_now(about, waiting.planned)}{where}"
         yield from labelled("planned", plan, width)
-
-
-def _nearest(about: Explanation, near: NearestNode) -> str:
-    has = [memory(n) if near.resource == "mem" else f"{n:,}" for n in (near.free, near.needed)]
-    return (
-        f"{near.node}: {has[0]} of {amount(near.resource, near.capacity)} free, {has[1]}"
-        f" needed; free at {_from_now(about, near.at)}"
-    )
 
 
 def _from_now(about: Explanation, time: int) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,12 +20,9 @@ from cpsched.cli.options import (
     grouped,
     second_of,
 )
-from cpsched.cli.output import echo, escaped, print_json
-from cpsched.errors import ConfigError
+from cpsched.cli.output import echo, print_json
 
 if TYPE_CHECKING:
-    from cpsched.answer.dump import ModelDump
-    from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
 
 
@@ -73,13 +69,6 @@ class Moment(Group):
 @grouped
 def explain_command(
     job: Annotated[str, typer.Option("--job", help="Id of the job, as in the log.", metavar="ID")],
-    dump_model: Annotated[
-        Path | None,
-        typer.Option(
-            help="Write the CP-SAT model of the decision: .pb, or .pb.txt for text.",
-            metavar="FILE",
-        ),
-    ] = None,
     *,
     moment: Moment,
     as_json: AsJson = False,
@@ -91,29 +80,14 @@ def explain_command(
     from cpsched.cli.report import width
 
     under = moment.under()
-    dump = None if dump_model is None else _dump(dump_model, under["dispatcher"])
     jobs, time = moment.read()
     fitted = fitted_of(jobs, moment.system, under["settings"])
     with progress_bar(f"up to {time:,} s", len(jobs), jobs.epoch) as observers:
-        about = why_in_log(fitted, job=job, time=time, prepare=dump, observers=observers, **under)
+        about = why_in_log(fitted, job=job, time=time, observers=observers, **under)
     if as_json:
         print_json("explain", about.to_dict())
     else:
         echo(text(about, width()))
-    if dump is not None and dump_model is not None:
-        dump.write(dump_model, about)
-        if not as_json:
-            echo(f"\nModel of the decision at {about.decided:,} s: {escaped(str(dump_model))}")
-
-
-def _dump(path: Path, dispatcher: str) -> ModelDump:
-    """Refuse a dispatcher without a model, or an impossible file, before anything is simulated."""
-    from cpsched.answer.dump import ModelDump
-    from cpsched.base.spec import build
-
-    dump = ModelDump()
-    dump.check(build("dispatchers", dispatcher), path)
-    return dump
 
 
 @grouped
@@ -122,18 +96,6 @@ def when_command(
         str | None,
         typer.Option("--job", help="Id of one job; by default all waiting jobs.", metavar="ID"),
     ] = None,
-    script: Annotated[
-        Path | None,
-        typer.Option(
-            "--script", help="A batch script, as if submitted at that moment.", metavar="FILE"
-        ),
-    ] = None,
-    user: Annotated[
-        str,
-        typer.Option(
-            "--user", help="User who submits the script, as named in the log.", metavar="NAME"
-        ),
-    ] = "",
     by: Annotated[
         str | None,
         typer.Option(
@@ -164,10 +126,6 @@ def when_command(
     under = moment.under()
     jobs, now = moment.read()
     fitted = fitted_of(jobs, moment.system, under["settings"])
-    if script is not None:
-        if job is not None:
-            raise ConfigError("names a job of the log; leave it out with --script", key="--job")
-        fitted, job = _with_script(fitted, script, now, user)
     with steps() as shown:
         answer = when_in_log(
             fitted,
@@ -183,17 +141,3 @@ def when_command(
         print_json("when", answer.to_dict())
     else:
         echo(text(answer, width()))
-
-
-def _with_script(fitted: Fitted, script: Path, now: int, user: str) -> tuple[Fitted, str]:
-    """Return a log with the job of a batch script at its end, and that job's id."""
-    from cpsched.base import registry
-    from cpsched.mapping import append
-
-    if not (kinds := registry.names("scripts")):
-        raise ConfigError(
-            "no installed package reads batch scripts (cpsched.scripts)", key="--script"
-        )
-    read = registry.load("scripts", kinds[0])
-    asked = read(script, submit=now + (fitted.workload.epoch or 0), user=user)
-    return append(fitted, asked, now), str(asked.job_id[0])

@@ -106,13 +106,6 @@ def whole_weights(divisors: IntArray, horizon: int) -> list[int]:
     Exact (the least common multiple over each divisor) where that stays in range; otherwise
     rounded, and at least 1, so that a weight ``w`` is off by at most ``1 / (2 w)`` of itself, or is
     1.
-
-    Parameters
-    ----------
-    divisors
-        At least 1, shape ``(n,)``.
-    horizon
-        No start is later: ``n * weight * horizon`` stays below 2^62.
     """
     given = divisors.tolist()
     if not given:

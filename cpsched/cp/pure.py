@@ -57,16 +57,7 @@ class Near(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NodeProblem(Problem):
-    """
-    The waiting jobs of a decision on the machine's nodes; n jobs, N nodes.
-
-    Attributes
-    ----------
-    timeline
-        What the running jobs leave.
-    shortened
-        Whether it is of a part of the window only.
-    """
+    """The waiting jobs of a decision on the machine's nodes; n jobs, N nodes."""
 
     timeline: Timeline
     shortened: bool

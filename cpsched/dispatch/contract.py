@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from enum import StrEnum
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -187,16 +187,3 @@ class Dispatcher(RemembersArguments, ABC):
 
     def on_epoch(self, epoch: int | None) -> None:
         """Receive the Unix time of second 0, if known; called before :meth:`reset`."""
-
-
-@runtime_checkable
-class BuildsModel(Protocol):
-    """A dispatcher that solves a model and can show it."""
-
-    def build(self, view: View) -> Any:
-        """
-        Return the model of a decision, whose method ``dump`` writes it as a CP-SAT proto to a path.
-
-        None if there is nothing to decide.
-        """
-        ...

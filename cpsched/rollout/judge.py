@@ -188,16 +188,7 @@ RULES = (
 
 
 class Proposal(NamedTuple):
-    """
-    What a rule would start.
-
-    Attributes
-    ----------
-    starts
-        bool, shape ``(n,)``.
-    packed
-        Where the starts go, see :func:`cpsched.kernels.start_log.packed`.
-    """
+    """What a rule would start."""
 
     rule: Rule
     starts: BoolArray

@@ -4,8 +4,6 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
-from cpsched.answer.causes import nearest_node
-from cpsched.answer.context import Holding
 from cpsched.answer.room import Fitting
 from cpsched.engine.cluster import Cluster
 from cpsched.mapping import fit
@@ -65,30 +63,3 @@ def test_consecutive_nodes():
     room = room_of(machine((1,), (1,), (1,)), [[1], [0], [1]], 0, 2, 5, contiguous=[True])
     assert room.obstacle == "there is room for its units, but not on consecutive nodes"
     assert [(place.nodes, place.units) for place in room.places] == [("n[0,2]", 1)]
-
-
-def test_the_nearest_node_is_the_next_with_room_for_a_jobs_share_of_it():
-    """
-    Eight units on two nodes are four on each.
-
-    n0 has room; n1 lacks one until 50, n2 all until 20 and 40; n3 can never hold four.
-
-        0    20   40   50
-    n1  [x]------------|        one of four taken
-    n2  [xx][xx]---|            two end at 20, two at 40
-    """
-    system = machine([4], [4], [4], [3])
-    workload = jobs((0, 8, 10), resources=system.resources, nodes_min=[2])
-    fitting = Fitting(view_of(fit(workload, system)), 0)
-
-    def holding(end, node, amount):
-        return Holding(end, 0, 0, np.array([node]), np.array([[amount]]))
-
-    free = np.array([[4], [3], [0], [3]])
-    held = [holding(50, 1, 1), holding(20, 2, 2), holding(40, 2, 2)]
-    near = nearest_node(fitting, free, held)
-    assert (near.node, near.at, near.units, near.room) == ("n2", 40, 4, 0)
-    # Of two that are free at one second, the one with more room now.
-    near = nearest_node(fitting, free, [holding(50, 1, 1), holding(50, 2, 4)])
-    assert (near.node, near.at, near.free, near.needed, near.capacity) == ("n1", 50, 3, 4, 4)
-    assert nearest_node(fitting, free, [holding(50, 2, 1)]) is None

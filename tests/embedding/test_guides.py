@@ -91,12 +91,13 @@ def test_training_as_the_guide_does_it(tmp_path):
     assert (tmp_path / "my.model").is_file()
 
 
-def test_an_estimator_as_the_guide_makes_it_a_predictor(tmp_path):
-    """One line, and it simulates and is scored."""
-    (block,) = (b for b in _blocks("write-a-predictor.md", "python") if "from_estimator(" in b)
-    said = _run(tmp_path, "-c", block)
+def test_a_regressor_as_the_guide_makes_it_a_predictor(tmp_path):
+    """Two small classes, and it simulates and is scored."""
+    own, use = (b for b in _blocks("write-a-predictor.md", "python") if "MyForest" in b)
+    (tmp_path / "my_package.py").write_text(own)
+    said = _run(tmp_path, "-c", use)
     # It used to be the whole arrays.
-    assert "<Evaluation of RandomForestRegressor: 900 jobs, mean error " in said
+    assert "<Evaluation of my-forest: 900 jobs, mean error " in said
 
 
 def test_embedding_as_the_guide_does_it(tmp_path):

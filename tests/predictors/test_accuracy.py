@@ -1,4 +1,4 @@
-"""Errors of predictions, and scores of chances and distributions, worked out by hand."""
+"""Errors of predictions, and scores of distributions, worked out by hand."""
 
 import math
 
@@ -11,7 +11,6 @@ from cpsched.model.prediction import HORIZONS, LEVELS
 from predictors.accuracy import (
     Accuracy,
     accuracy,
-    chance_score,
     crps,
     distribution_score,
     rank_correlation,
@@ -90,41 +89,6 @@ def test_rank_correlation_equals_pandas(pairs):
         assert found is None
     else:
         assert found == pytest.approx(ranks["a"].corr(ranks["b"]), abs=1e-12)
-
-
-def told(score, within):
-    return chance_score(np.array(score, dtype=float), np.array(within, dtype=bool))
-
-
-def test_recall_counts_what_is_found_before_one_in_twenty_others():
-    """Of 20 others one may be taken for a hit: two of the three hits stand before the second."""
-    score = [0.9, 0.8, 0.7, 0.6, 0.5, *np.linspace(0.4, 0, 18)]
-    within = [1, 0, 1, 0, 1, *[0] * 18]
-    assert told(score, within).recall == pytest.approx(2 / 3)
-
-
-def test_recall_of_a_score_that_says_nothing_is_the_false_alarms():
-    """With one score for all, as many of either are taken."""
-    found = told([0.5] * 40, [1, 0] * 20)
-    assert found.recall == pytest.approx(0.05)
-    assert found.auc == pytest.approx(0.5)
-
-
-def test_auc_is_the_share_of_pairs_in_order():
-    """Hits at 3 and 1, others at 2 and 1: pairs in order 1, 1, 0 and a tie that counts half."""
-    assert told([3, 1, 2, 1], [1, 1, 0, 0]).auc == pytest.approx(2.5 / 4)
-
-
-@pytest.mark.parametrize("within", [[1, 1], [0, 0], []])
-def test_nothing_is_told_where_all_jobs_are_alike(within):
-    """No recall and no area where only one kind of job is there."""
-    found = told([0.5] * len(within), within)
-    assert (found.recall, found.auc) == (None, None)
-
-
-def test_jobs_of_which_nothing_is_said_are_left_out():
-    """NaN is no score."""
-    assert told([np.nan, 0.9, 0.1], [0, 1, 0]).share == pytest.approx(0.5)
 
 
 def test_crps_of_one_second_at_all_levels():

@@ -10,7 +10,6 @@ from typing import ClassVar
 import numba
 import numpy as np
 import pytest
-from sklearn.linear_model import LinearRegression
 
 from cpsched.base import registry
 from cpsched.base.spec import build
@@ -20,7 +19,6 @@ from cpsched.model.prediction import Prediction, RuntimePredictor
 from predictors import checks
 from predictors.check_tools import sample
 from predictors.checks import CHECKS, check_predictor
-from predictors.estimator import from_estimator
 from predictors.last import Last
 from predictors.user_history import UserHistory
 
@@ -42,9 +40,6 @@ MAKERS = {
     name: partial(build, "predictors", f"{name}:{options}".rstrip(":"))
     for name, options in OPTIONS.items()
 }
-MAKERS["of scikit-learn"] = partial(
-    from_estimator, LinearRegression(), start=100, window=300, limit=150
-)
 
 
 @pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)

@@ -194,27 +194,6 @@ def test_what_is_no_model_is_refused(model, change, message):
     refuse(model, message)
 
 
-def test_models_of_removed_predictors_and_libraries(model):
-    """The one is named with what to train instead; the other answers as before."""
-    with np.load(model) as file:
-        arrays = {name: file[name] for name in file.files}
-    trained = json.loads(str(arrays["/header"]))["trained"]
-    for changes in (
-        {"trained": {**trained, "options": f"gbm-log:backend=lightgbm,{SMALL}"}},
-        {"predictor": "gbm-classes"},
-    ):
-        header(**changes)(arrays)
-        np.savez(model.with_suffix(".npz"), **arrays)
-        path = str(model.with_suffix(".npz"))
-        if "trained" in changes:
-            assert with_models(path) == f"gbm-log:model={path},start=60,trees=3,window=300"
-            build("predictors", with_models(path)).reset(sample(1).system, 0)
-    with pytest.raises(
-        ConfigError, match="'gbm-classes', a predictor that was removed; train 'gbm-log'"
-    ):
-        with_models(path)
-
-
 def test_damaged_files_are_refused(model, tmp_path, monkeypatch):
     """Cut short, a byte flipped, empty, no archive, not there, huge."""
     whole = model.read_bytes()

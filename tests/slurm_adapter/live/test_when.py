@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from cpsched.answer.explanation import NearestNode
-from cpsched.answer.why_text import text
 from cpsched.errors import ConfigError
 from slurm_adapter.live import ask_command
 from slurm_adapter.live.judged import JudgedForecasts
@@ -104,15 +102,6 @@ def test_why_a_job_waits(slurm):
     assert about.state == "waiting"
     assert about.waiting is not None
     assert [other.job_id for other in about.waiting.waits_for] == ["1"]
-    assert about.overtaken == 1
-    near = about.waiting.nearest
-    # Job 1 asks for an hour from second 1 on, when it started.
-    assert near == NearestNode(
-        node="node002", units=16, room=0, resource="core", free=0, needed=16, capacity=16,
-        at=1 + 3600,
-    )  # fmt: skip
-    assert "nearest     node002: 0 of 16 core free, 16 needed; free at" in text(about)
-    assert "overtaken by 1 job submitted later" in text(about)
     view = LiveQueue(slurm.snapshot(), slurm.system, "easy").slurms_view(first, None)
     assert view == {"state": "PENDING", "reason": "JobHeldUser", "expects": None}
 
