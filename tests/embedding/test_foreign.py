@@ -3,8 +3,13 @@
 import os
 import subprocess
 import sys
+import warnings
 
 import pytest
+
+from cpsched.base import registry
+from cpsched.checks import CheckError
+from cpsched.checks.plug_ins import check_plug_ins
 
 MODULE = '''
 """A dispatcher with a kernel of its own, a preset, a predictor, a command and more."""
@@ -135,10 +140,10 @@ def stranger(tmp_path_factory):
 
 
 def test_it_passes_the_check_suite(stranger):
-    check = "from cpsched.checks import check_dispatcher; check_dispatcher(BySize)"
-    assert stranger("-c", f"from stranger import BySize; {check}") == ""
-    check = "from predictors.checks import check_predictor; check_predictor(Half)"
-    assert stranger("-c", f"from stranger import Half; {check}") == ""
+    """All that it registers, with one call."""
+    check = "from cpsched.checks.plug_ins import check_plug_ins; check_plug_ins('stranger')"
+    own = "from predictors.checks import check_predictor; from stranger import Half"
+    assert stranger("-c", f"{check}; {own}; check_predictor(Half)") == ""
 
 
 def test_its_command_stands_among_the_others(stranger):
@@ -172,3 +177,36 @@ def test_the_report_has_its_section(stranger):
     page = (stranger.folder / "study" / "report.html").read_text()
     assert "strange sizes" in page
     assert "Of a stranger" in page
+
+
+@pytest.mark.parametrize(
+    ("group", "source", "reason"),
+    [
+        ("commands", "def thing(app): pass", "'odd' adds no command"),
+        ("commands", "def thing(app): app.command('x')(lambda: None)", "of 'odd' has no help"),
+        ("report_sections", "def thing(runs): return ['text']", "gives what is not a Table"),
+        ("observers", "class thing: pass", "is not a RunObserver"),
+        ("generators", "class thing: pass", "is not a Generator"),
+        ("dispatchers", "thing = 1", "is not a class"),
+        ("dispatchers", "import nowhere", "No module named 'nowhere'"),
+        ("aliases", "thing = {'dispatchers': {'mine': ('easyy', {})}}", "'mine' of 'odd' is left"),
+        ("odd_things", "thing = 1", "there is no group cpsched.odd_things"),
+    ],
+)
+def test_the_check_suite_says_what_is_wrong(tmp_path, monkeypatch, group, source, reason):
+    """Each in a distribution of its own."""
+    info = tmp_path / "odd-1.0.dist-info"
+    info.mkdir()
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: odd\nVersion: 1.0\n")
+    (info / "entry_points.txt").write_text(f"[cpsched.{group}]\nodd = odd_one:thing\n")
+    (tmp_path / "odd_one.py").write_text(source + "\n")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "odd_one", raising=False)
+    registry.entries.cache_clear()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            with pytest.raises(CheckError, match=reason):
+                check_plug_ins("odd")
+    finally:
+        registry.entries.cache_clear()
