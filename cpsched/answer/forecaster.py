@@ -180,6 +180,15 @@ class PastDays:
     A day begins at the time of day it is now. Where less than a day is known, what is known comes
     again at once; where it is less than an hour, once an hour: the first seconds of a log say
     nothing of the rate at which jobs come.
+
+    Parameters
+    ----------
+    submit
+        Of the jobs submitted so far, shape ``(K,)``, non-decreasing.
+    now
+        The second.
+    days
+        How many days back to draw from.
     """
 
     def __init__(self, submit: IntArray, now: int, days: int) -> None:

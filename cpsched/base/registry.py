@@ -101,6 +101,7 @@ GROUPS = {
     "system_files": "kind of system file",
     "model_files": "kind of model file",
     "policy_files": "kind of policy file",
+    "scripts": "kind of batch script",
     "topology_files": "kind of topology file",
 }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -21,8 +22,10 @@ from cpsched.cli.options import (
     second_of,
 )
 from cpsched.cli.output import echo, print_json
+from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
+    from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
 
 
@@ -96,6 +99,18 @@ def when_command(
         str | None,
         typer.Option("--job", help="Id of one job; by default all waiting jobs.", metavar="ID"),
     ] = None,
+    script: Annotated[
+        Path | None,
+        typer.Option(
+            "--script", help="A batch script, as if submitted at that moment.", metavar="FILE"
+        ),
+    ] = None,
+    user: Annotated[
+        str,
+        typer.Option(
+            "--user", help="User who submits the script, as named in the log.", metavar="NAME"
+        ),
+    ] = "",
     by: Annotated[
         str | None,
         typer.Option(
@@ -126,6 +141,10 @@ def when_command(
     under = moment.under()
     jobs, now = moment.read()
     fitted = fitted_of(jobs, moment.system, under["settings"])
+    if script is not None:
+        if job is not None:
+            raise ConfigError("names a job of the log; leave it out with --script", key="--job")
+        fitted, job = _with_script(fitted, script, now, user)
     with steps() as shown:
         answer = when_in_log(
             fitted,
@@ -141,3 +160,17 @@ def when_command(
         print_json("when", answer.to_dict())
     else:
         echo(text(answer, width()))
+
+
+def _with_script(fitted: Fitted, script: Path, now: int, user: str) -> tuple[Fitted, str]:
+    """Return a log with the job of a batch script at its end, and that job's id."""
+    from cpsched.base import registry
+    from cpsched.mapping import append
+
+    if not (kinds := registry.names("scripts")):
+        raise ConfigError(
+            "no installed package reads batch scripts (cpsched.scripts)", key="--script"
+        )
+    read = registry.load("scripts", kinds[0])
+    asked = read(script, submit=now + (fitted.workload.epoch or 0), user=user)
+    return append(fitted, asked, now), str(asked.job_id[0])

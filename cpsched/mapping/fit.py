@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base.types import UNBOUNDED
+from cpsched.errors import InfeasibleRequestError
 from cpsched.mapping.classes import classify
 from cpsched.mapping.draft import Draft
 from cpsched.mapping.feasibility import infeasible
@@ -15,6 +17,7 @@ from cpsched.mapping.malleable import bound_units, set_malleable, set_restarts
 from cpsched.mapping.requests import align, pooled, to_units
 from cpsched.mapping.settings import NONE
 from cpsched.model.system import ProcessorMapping
+from cpsched.model.workload import COLUMNS, Labels
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -158,3 +161,52 @@ def _never_released(workload: Workload, rejected: Mapping[int, str]) -> dict[int
                 )
         done.update(chain)
     return found
+
+
+def append(fitted: Fitted, job: Workload, submit: int) -> Fitted:
+    """
+    Return the jobs submitted by a second, and another one, submitted then.
+
+    Where the machine is merged into one node, for the log only counts processors, the job's cores
+    alone count.
+
+    Parameters
+    ----------
+    job
+        A workload of one job, layout ``units``; its own submit does not matter.
+
+    Raises
+    ------
+    InfeasibleRequestError
+        If the job can never run there.
+    """
+    if fitted.system.is_counted_pool:
+        job = job.with_columns(
+            nodes_min=np.array([1]),
+            nodes_max=np.array([UNBOUNDED]),
+            per_node=np.zeros_like(job.per_node),
+        )
+    one = fit(job, fitted.system, enforce_limits=fitted.enforce_limits)
+    if one.rejected:
+        raise InfeasibleRequestError(str(job.job_id[0]), one.rejected[0][1])
+    known = np.flatnonzero(fitted.workload.submit <= submit)
+    before = fitted.workload.take(known)
+    new = replace(one.workload, submit=np.array([submit]))
+    joined = {name: _joined(getattr(before, name), getattr(new, name)) for name in COLUMNS}
+    return replace(
+        fitted,
+        workload=replace(before, **joined),
+        eligible_class=np.append(fitted.eligible_class[known], len(fitted.eligible)),
+        eligible=np.concatenate([fitted.eligible, one.eligible[one.eligible_class]]),
+        rejected=tuple((row, why) for row, why in fitted.rejected if row < len(known)),
+    )
+
+
+def _joined(one: Any, other: Any) -> Any:
+    """Return two columns, one behind the other."""
+    if not isinstance(one, Labels):
+        return np.concatenate([one, other])
+    number = {text: code for code, text in enumerate(one.values)}
+    codes = [number.setdefault(text, len(number)) for text in other.values]
+    new = np.array([*codes, -1], dtype=np.int64)[other.codes]
+    return Labels(np.concatenate([one.codes, new]), tuple(number))

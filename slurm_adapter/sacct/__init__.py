@@ -1,1 +1,1 @@
-"""Jobs in the output of ``sacct``, and in schedules written as such output."""
+"""Jobs in the output of ``sacct``, in batch scripts, and in schedules written as such output."""

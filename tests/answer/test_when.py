@@ -1,5 +1,7 @@
 """Forecasts of starts: by hand, without the future, and corrected by what came of earlier ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tiny import jobs, machine
@@ -10,10 +12,11 @@ from cpsched.answer.prequential import Prequential
 from cpsched.answer.starts import NEVER, Starts
 from cpsched.answer.when import when_in_log
 from cpsched.answer.when_text import text
-from cpsched.errors import ConfigError
-from cpsched.mapping import fit
+from cpsched.errors import ConfigError, InfeasibleRequestError
+from cpsched.mapping import append, fit
 from cpsched.simulation.simulate import Settings
 from cpsched.systems import parse
+from slurm_adapter.sacct import batch_script
 
 _DAY = 86400
 
@@ -206,6 +209,35 @@ def test_nobody_waits():
     fitted = fit(jobs((0, 1, 10)), machine([1]))
     with pytest.raises(ConfigError, match="no job is waiting"):
         when_in_log(fitted, time=2, judged=0)
+
+
+def test_a_job_that_is_not_submitted_yet(tmp_path):
+    """It is put behind what waits then; later jobs are forgotten, and one too large is refused."""
+    fitted = fit(jobs((0, 4, 6000), (1, 4, 6000), (500, 1, 5), user=["a", "b", "c"]), machine([4]))
+    path = tmp_path / "job.sh"
+    path.write_text("#!/bin/sh\n#SBATCH -n 2 -t 60\n")
+    job = batch_script.read(path, submit=0, user="a")
+    more = append(fitted, job, 100)
+    answer = when_in_log(more, time=100, job="new", judged=0)
+    assert len(more.workload) == 3
+    assert answer.jobs[0].planned == 12000
+    assert (answer.jobs[0].units, answer.jobs[0].user) == (2, "a")
+    path.write_text("#!/bin/sh\n#SBATCH -n 9\n#SBATCH -t 60\n")
+    with pytest.raises(InfeasibleRequestError, match="job new can never run"):
+        append(fitted, batch_script.read(path, submit=0), 100)
+
+
+def test_nodes_of_a_group_each_are_no_pool(tmp_path):
+    """Three nodes are asked for, the machine has two, each a group of its own: not one is enough.
+
+    The job was put on one node before.
+    """
+    system = replace(machine([4], [4]), node_groups=("a", "b"))
+    fitted = fit(jobs((0, 1, 60)), system)
+    path = tmp_path / "job.sh"
+    path.write_text("#!/bin/sh\n#SBATCH -N 3 -n 3 -t 60\n")
+    with pytest.raises(InfeasibleRequestError, match="job new can never run"):
+        append(fitted, batch_script.read(path, submit=0), 100)
 
 
 def test_a_job_that_starts_at_once():

@@ -32,3 +32,13 @@ def test_one_job_as_json(files, cpsched):
     assert [job["job"] for job in told["jobs"]] == ["5"]
     assert told["jobs"][0]["p10"] <= told["jobs"][0]["p50"] <= told["jobs"][0]["p90"]
     assert 0 <= told["jobs"][0]["chance"] <= 1
+
+
+def test_a_script_that_is_not_submitted_yet(files, cpsched):
+    (files / "job.sh").write_text("#!/bin/sh\n#SBATCH -n 1 -t 10\n")
+    code, out, _ = cpsched(*QUICK, "--script", "job.sh", "--user", "1", "--judged", "0")
+    assert code == 0
+    assert "Job new of 1 asks for 1 unit for 10 min" in out
+    code, _, err = cpsched(*QUICK, "--script", "job.sh", "--job", "5")
+    assert code != 0
+    assert "leave it out with --script" in err

@@ -1,0 +1,127 @@
+"""
+The request of a batch script: its ``#SBATCH`` lines, read like ``sacct`` output.
+
+Options are those of ``sbatch`` that say what a job needs and how its priority is found; others are
+ignored, as in the model of a machine. ``sbatch`` reads up to the first command of the script, and
+of an option that is given twice the last one counts.
+"""
+
+from __future__ import annotations
+
+import shlex
+from typing import TYPE_CHECKING
+
+from cpsched.api.errors import TraceError
+from cpsched.api.fields import minutes, whole
+from cpsched.api.logs import Jobs, Place
+from slurm_adapter.sacct.command import options
+from slurm_adapter.sacct.job import job_of
+from slurm_adapter.sacct.lines import Row
+from slurm_adapter.sacct.request import Shapes
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from cpsched.api.logs import Workload
+
+_MARK = "#SBATCH"
+#: Columns of sacct, and the options that say the same.
+_COLUMNS = {
+    "partition": "partition",
+    "account": "account",
+    "qos": "qos",
+    "reservation": "reservation",
+    "jobname": "job-name",
+    "constraints": "constraint",
+}
+
+
+def read(path: Path, *, submit: int, user: str = "", job_id: str = "new") -> Workload:
+    """
+    Return a batch script as a workload of one job, which has not run.
+
+    Parameters
+    ----------
+    submit
+        Unix time of its submit.
+
+    Raises
+    ------
+    TraceError
+        If the file cannot be read or is no script, or a value cannot be read.
+    """
+    asked = _options(path)
+    place = Place(path, None)
+    values = {
+        "jobid": job_id,
+        "user": user,
+        "submit": str(submit),
+        # As of a job that is over at once: what it asks for does not depend on it.
+        "state": "COMPLETED",
+        "start": str(submit),
+        "elapsedraw": "0",
+        **{column: asked[name] for column, name in _COLUMNS.items() if name in asked},
+    }
+    nodes = _number(asked, "nodes", place)
+    tasks = _number(asked, "ntasks", place)
+    if tasks is None:
+        tasks = (nodes or 1) * (_number(asked, "ntasks-per-node", place) or 1)
+    values["reqcpus"] = str(tasks * (_number(asked, "cpus-per-task", place) or 1))
+    if nodes is not None:
+        values["reqnodes"] = str(nodes)
+    if "time" in asked:
+        seconds = place.parse(minutes, "--time", asked["time"])
+        values["timelimitraw"] = str(-(-seconds // 60))
+    for name, each in (("mem", "n"), ("mem-per-cpu", "c")):
+        if name in asked:
+            values["reqmem"] = f"{asked[name]}{'' if asked[name][-1:].isalpha() else 'M'}{each}"
+    words = (f"--{name}={value}" if value else f"--{name}" for name, value in asked.items())
+    values["submitline"] = " ".join(["sbatch", *words])
+    jobs = Jobs(path, skip_bad_lines=False)
+    jobs.add(job_of(Row(values, place), Shapes()).job, place)
+    return jobs.workload()
+
+
+def _options(path: Path) -> Mapping[str, str]:
+    """Return the options of a script by their long names."""
+    try:
+        lines = path.read_text(encoding="utf-8", errors="replace").splitlines()
+    except OSError as error:
+        raise TraceError(f"cannot be read: {error.strerror or error}", file=path) from None
+    if not lines or not lines[0].startswith("#!"):
+        raise TraceError("must begin with #! and an interpreter, as sbatch requires", file=path)
+    words = [
+        word for number, line in _before_commands(lines) for word in _words(line, number, path)
+    ]
+    return options(" ".join(["sbatch", *words]))
+
+
+def _words(line: str, number: int, path: Path) -> list[str]:
+    """Return the words of a line that is for sbatch, without its comment."""
+    if not line.startswith(_MARK):
+        return []
+    try:
+        words = shlex.split(line[len(_MARK) :], comments=True)
+    except ValueError as error:
+        raise TraceError(f"{error}", file=path, line=number, value=line) from None
+    # Of a job's name no more is used than that it is one.
+    return ["_".join(word.split()) for word in words]
+
+
+def _before_commands(lines: list[str]) -> Iterator[tuple[int, str]]:
+    """Return the lines that sbatch reads, with their numbers."""
+    for number, line in enumerate(lines, 1):
+        if line.strip() and not line.startswith("#"):
+            return
+        yield number, line
+
+
+def _number(asked: Mapping[str, str], name: str, place: Place) -> int | None:
+    """Return an option that is a number; of a range of nodes, the least."""
+    if name not in asked:
+        return None
+    number = place.parse(whole, f"--{name}", asked[name].partition("-")[0])
+    if number < 1:
+        raise place.error("must be at least 1", f"--{name}", asked[name])
+    return number
