@@ -14,7 +14,7 @@ ROOT = Path(__file__).parents[1]
 OURS = {"cpsched", "predictors", "accasim_adapter", "slurm_adapter", "cpsched_papers"}
 #: Looked for by name, when asked for; the second line by ``docs/conf.py``.
 BY_NAME = {
-    *("accasim", "distributed"),
+    "accasim",
     *("furo", "myst-nb", "numpydoc", "sphinx-copybutton"),
 }
 #: Run by make and by CI, imported by nothing.
