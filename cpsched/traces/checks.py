@@ -55,8 +55,8 @@ class RowChecks:
         if self._first is None or row < self._first[0]:
             value = None if values is None else values[row]
             # NumPy's numbers and Arrow's cells as Python's.
-            plain = getattr(value, "item", None) or getattr(value, "as_py", lambda: value)
-            self._first = row, field, plain(), message
+            plain = next((name for name in ("item", "as_py") if hasattr(value, name)), None)
+            self._first = row, field, getattr(value, plain)() if plain else value, message
 
     def fail_totals(self, units: IntArray, request: IntArray, field: str) -> None:
         """Mark rows whose units ``(rows,)`` times request ``(rows, R)`` exceed any machine."""
