@@ -15,13 +15,17 @@ from cpsched.api.commands import (
     echo,
     escaped,
     print_json,
+    reading,
 )
 from slurm_adapter.fidelity import command as fidelity
 from slurm_adapter.live import ask_command, twin_command
 from slurm_adapter.live import commands as live
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slurm_adapter.config.importer import Site
+    from slurm_adapter.config.unmodelled import Gap, Touched
 
 #: Of a policy, as they are counted in JSON.
 _KINDS = ("parameters", "qos", "associations", "reservations", "licenses")
@@ -68,12 +72,17 @@ def import_command(
         Path | None, _file("Output of sshare -l -a -P, for the initial usage.")
     ] = None,
     name: Annotated[str | None, typer.Option(help="Name of the system. [ClusterName]")] = None,
+    log: Annotated[
+        Path | None,
+        _file("Output of sacct, to count the jobs affected by what is not modelled."),
+    ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Make a system file and a policy file from a site's Slurm configuration."""
     from cpsched.api.commands import say
     from slurm_adapter.config.importer import Files, read_site
+    from slurm_adapter.config.unmodelled import Touched, count, of_jobs
 
     files = Files(
         conf=conf,
@@ -84,32 +93,49 @@ def import_command(
         sshare=sshare,
     )
     site = read_site(files, name)
+    touched = Touched(gaps=site.gaps)
+    if log is not None:
+        with reading(log):
+            touched = count(log, site.gaps, of_jobs(site.machine))
     written = site.write(out, overwrite=overwrite)
     if as_json:
-        print_json("slurm.import", _as_data(site, written))
+        print_json("slurm.import", _as_data(site, touched, written))
         return
     say(_read(site))
     echo("")
-    echo(_not_modelled(site))
-    for line in site.notes:
-        say(escaped(line))
+    echo(_not_modelled(touched))
+    for line in _notes(site, touched):
+        say(line)
     echo("")
     for path in written:
         echo(escaped(str(path)))
 
 
-def _as_data(site: Site, written: list[Path]) -> dict[str, Any]:
+def _as_data(site: Site, touched: Touched, written: list[Path]) -> dict[str, Any]:
     """Return what was read and what is not modelled as plain JSON types."""
+    told = bool(touched.jobs or touched.bad)
+    log = {"lines": touched.jobs, "core_seconds": touched.core_seconds, "unreadable": touched.bad}
     return {
-        "schema": "cpsched.slurm.import/2",
         "name": site.name,
         "files": [str(path) for path in written],
         "nodes": site.system.num_nodes,
         "total": dict(zip(site.system.resources, site.system.total.tolist(), strict=True)),
         "partitions": len(site.system.queues),
         **{kind: len(getattr(site.policy, kind)) for kind in _KINDS},
-        "not_modelled": [gap._asdict() for gap in site.gaps],
+        "not_modelled": [
+            {
+                "name": gap.name,
+                "instead": gap.instead,
+                **(
+                    {"jobs": gap.jobs, "core_seconds": gap.core_seconds}
+                    if told and gap.touches
+                    else {"jobs": None, "core_seconds": None}
+                ),
+            }
+            for gap in touched.gaps
+        ],
         "notes": site.notes,
+        "log": log if told else None,
     }
 
 
@@ -134,14 +160,41 @@ def _read(site: Site) -> str:
     return f"{escaped(site.name)}: {escaped(', '.join(things))}"
 
 
-def _not_modelled(site: Site) -> str:
+def _not_modelled(touched: Touched) -> str:
     from cpsched.api.commands import width
     from cpsched.api.tools import Column, Table
 
-    if not site.gaps:
+    if not touched.gaps:
         return "Everything in the files is modelled."
-    columns = (
-        Column("not modelled", "", tuple(escaped(gap.name) for gap in site.gaps)),
-        Column("simulated instead", "", tuple(gap.instead for gap in site.gaps)),
-    )
-    return Table("", columns).text(width=width())
+    columns = [
+        Column("not modelled", "", tuple(escaped(gap.name) for gap in touched.gaps)),
+        Column("simulated instead", "", tuple(gap.instead for gap in touched.gaps)),
+    ]
+    if touched.jobs:
+        columns += [
+            Column(
+                "jobs", "%", tuple(_share(gap, gap.jobs, touched.jobs) for gap in touched.gaps), 1
+            ),
+            Column(
+                "core-hours",
+                "%",
+                tuple(_share(g, g.core_seconds, touched.core_seconds) for g in touched.gaps),
+                1,
+            ),
+        ]
+    return Table("", tuple(columns)).text(width=width())
+
+
+def _share(gap: Gap, part: int, whole: int) -> float | None:
+    """Return a share in percent; None if the log does not show it."""
+    return None if gap.touches is None or not whole else 100 * part / whole
+
+
+def _notes(site: Site, touched: Touched) -> Iterator[str]:
+    if touched.jobs:
+        hours = f"{touched.core_seconds / 3600:,.0f} core-hours"
+        dash = "; -: not shown by a log" if touched.gaps else ""
+        yield f"the log has {counted(touched.jobs, 'line')} of jobs and attempts with {hours}{dash}"
+    if touched.bad:
+        yield f"{counted(touched.bad, 'line')} of the log cannot be read"
+    yield from map(escaped, site.notes)

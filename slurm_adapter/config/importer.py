@@ -23,6 +23,7 @@ from slurm_adapter.dispatch.parameters import PARAMETERS
 if TYPE_CHECKING:
     from cpsched.api.model import System
     from slurm_adapter.config.conf import Conf
+    from slurm_adapter.config.unmodelled import Job
     from slurm_adapter.dispatch.policy import Policy
 
 
@@ -116,7 +117,7 @@ def read_site(files: Files, name: str | None = None) -> Site:
         # Slurm accepts files that lack nodes, or that name nodes that do not exist yet.
         if topology is None or files.topology or not str(error).startswith(topology.name):
             raise
-        gaps.append(Gap(str(error), "no topology"))
+        gaps.append(Gap(str(error), "no topology", _is_wide))
         texts = _texts(machine, imported.policy, name, None)
         system, policy = _checked(name, texts)
     return Site(name=name, system=system, policy=policy, texts=texts, gaps=gaps, notes=notes)
@@ -134,6 +135,10 @@ def _texts(machine: Machine, policy: Policy, name: str, topology: Path | None) -
     }
 
 
+def _is_wide(job: Job) -> bool:
+    return job.text("nnodes") not in ("", "0", "1")
+
+
 def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     plugin = conf.text("TopologyPlugin").lower()
     if plugin in ("", "topology/none", "topology/default", "topology/flat"):
@@ -142,7 +147,7 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     if path is not None and path.is_file():
         return path
     instead = "no topology: no topology.conf was found (--topology)"
-    gaps.append(Gap(f"TopologyPlugin={plugin}", instead))
+    gaps.append(Gap(f"TopologyPlugin={plugin}", instead, _is_wide))
     return None
 
 

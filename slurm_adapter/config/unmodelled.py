@@ -1,24 +1,70 @@
-"""What of a site's configuration no simulation here follows, by name."""
+"""
+What of a site's configuration no simulation here follows, by name, and the jobs it touches.
+
+Each :class:`Gap` says what is simulated instead. Those that are about jobs have a test of a job,
+and with an accounting log are counted in jobs and core-hours; a gap that only jobs show
+(heterogeneous jobs, counts of features) is listed if there are any.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from cpsched.api.machines import compress
 from cpsched.api.tools import brief, counted
 from slurm_adapter.config.machine import oversubscribe
 from slurm_adapter.dispatch.parameters import PARAMETERS
+from slurm_adapter.sacct.command import options
+from slurm_adapter.sacct.lines import Lines
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from pathlib import Path
 
+    from cpsched.api.errors import TraceError
     from slurm_adapter.config.conf import Conf
     from slurm_adapter.config.machine import Machine
     from slurm_adapter.config.policy import Imported
 
+_TYPED = re.compile(r"gres/([\w.+-]+):([\w.+-]+)=")
+_COUNTED = re.compile(r"\*[0-9]|\[")
+_CPUS = re.compile(r"(?:^|,)cpu=([0-9]+)")
 
-class Gap(NamedTuple):
+
+class Job:
+    """A line of sacct, as gaps look at it."""
+
+    def __init__(self, values: Mapping[str, str]) -> None:
+        self.values = values
+
+    def text(self, name: str) -> str:
+        """Return a column by its name in lower case."""
+        return self.values.get(name, "")
+
+    @cached_property
+    def options(self) -> Mapping[str, str]:
+        """Options of the command that submitted it."""
+        return options(self.text("submitline"))
+
+    @cached_property
+    def partitions(self) -> frozenset[str]:
+        """Partitions it named."""
+        return frozenset(self.text("partition").split(",")) - {""}
+
+    @property
+    def core_seconds(self) -> int:
+        """CPUs it had times seconds; 0 where the columns do not say them."""
+        match = _CPUS.search(self.text("alloctres"))
+        cpus = match[1] if match else self.text("alloccpus") or self.text("ncpus")
+        seconds = self.text("elapsedraw")
+        return int(seconds) * int(cpus) if cpus.isdigit() and seconds.isdigit() else 0
+
+
+@dataclass(slots=True)
+class Gap:
     """
     Something that is not modelled.
 
@@ -28,10 +74,48 @@ class Gap(NamedTuple):
         As Slurm calls it, with the values.
     instead
         What is simulated.
+    touches
+        Whether it matters to a job; None: that cannot be told from a log.
+    jobs, core_seconds
+        How much of a log it touches.
     """
 
     name: str
     instead: str
+    touches: Callable[[Job], bool] | None = None
+    jobs: int = 0
+    core_seconds: int = 0
+
+
+@dataclass(slots=True)
+class Touched:
+    """A log, for shares of it."""
+
+    jobs: int = 0
+    core_seconds: int = 0
+    bad: int = 0
+    gaps: list[Gap] = field(default_factory=list)
+
+
+def count(log: Path, gaps: Iterable[Gap], hidden: Iterable[Gap]) -> Touched:
+    """Count the jobs of a log that gaps touch; hidden gaps are listed if they touch any."""
+    found = Touched()
+
+    def bad(_: TraceError) -> None:
+        found.bad += 1
+
+    shown, hidden = list(gaps), list(hidden)
+    # Steps are not jobs.
+    for job in (Job(row.values) for row in Lines(log, bad).rows() if not row.is_step):
+        work = job.core_seconds
+        found.jobs += 1
+        found.core_seconds += work
+        for gap in (*shown, *hidden):
+            if gap.touches is not None and gap.touches(job):
+                gap.jobs += 1
+                gap.core_seconds += work
+    found.gaps = [*shown, *(gap for gap in hidden if gap.jobs)]
+    return found
 
 
 def of_site(machine: Machine, imported: Imported) -> list[Gap]:
@@ -76,13 +160,27 @@ def _of_parameters(conf: Conf, imported: Imported) -> Iterator[Gap]:
     for name, instead in UNFOLLOWED.items():
         value = conf.text(name)
         if value.lower() not in _NOTHING:
-            yield Gap(f"{name}={value}", instead)
+            touches = _asks("bb", "bbf") if name == "BurstBufferType" else None
+            yield Gap(f"{name}={value}", instead, touches)
     if conf.text("SuspendProgram") and conf.text("SuspendTime").lower() not in _NOTHING:
         yield Gap("power saving (SuspendTime, ResumeTimeout)", "nodes are always on")
     if "GANG" in conf.text("PreemptMode").upper():
         yield Gap("PreemptMode=GANG", "jobs do not take turns on the same cores")
 
 
+def _asks(*names: str) -> Callable[[Job], bool]:
+    return lambda job: any(name in job.options for name in names)
+
+
+#: Options of jobs that are not modelled, and what is simulated.
+_OPTIONS = {
+    "--nodelist": (("w", "nodelist"), "any nodes serve"),
+    "--exclude": (("x", "exclude"), "any nodes serve"),
+    "--oversubscribe": (("s", "oversubscribe"), "jobs have their cores to themselves"),
+    "--core-spec, --thread-spec": (("S", "core-spec", "thread-spec"), "no cores are kept"),
+    "--deadline": (("deadline",), "not followed"),
+    "--spread-job": (("spread-job",), "placed as other jobs"),
+}
 #: Keys of partitions that are not modelled, and what is simulated.
 _PARTITION_KEYS = {
     "MaxCPUsPerNode": "jobs take all CPUs of a node",
@@ -117,6 +215,7 @@ def _of_partitions(conf: Conf) -> Iterator[Gap]:
         yield Gap(
             f"{key}={text} of {_few(names)}",
             _PARTITION_KEYS.get(key, "every job has its cores to itself"),
+            lambda job, inside=frozenset(names): not inside.isdisjoint(job.partitions),  # type: ignore[misc]
         )
 
 
@@ -133,6 +232,37 @@ def _of_nodes(machine: Machine) -> Iterator[Gap]:
     free = sorted({gres.name for node in machine.nodes for gres in node.gres if not gres.consumed})
     if free:
         yield Gap(f"resources that are not used up (no_consume): {_few(free)}", "left out")
+
+
+def of_jobs(machine: Machine) -> list[Gap]:
+    """Return what jobs may ask for and is not modelled."""
+    several = _several_types(machine)
+    kinds = f"types of {_few(sorted(several))}"
+    return [
+        Gap("heterogeneous jobs", "each component is a job", lambda job: "+" in job.text("jobid")),
+        Gap(
+            "features with counts ([a*2&b*4])",
+            "such jobs are rejected",
+            lambda job: bool(_COUNTED.search(job.text("constraints"))),
+        ),
+        Gap(kinds, "any type serves", lambda job: _typed(job, several)),
+        *(Gap(name, instead, _asks(*names)) for name, (names, instead) in _OPTIONS.items()),
+    ]
+
+
+def _several_types(machine: Machine) -> frozenset[str]:
+    """Return kinds of resources of which the machine has more than one type."""
+    types: dict[str, set[str]] = {}
+    for node in machine.nodes:
+        for gres in node.gres:
+            types.setdefault(gres.name.lower(), set()).add(gres.type)
+    return frozenset(name for name, found in types.items() if len(found) > 1)
+
+
+def _typed(job: Job, several: frozenset[str]) -> bool:
+    """Tell whether a job asked for a type; what it got names one in any case."""
+    asked = {name.lower() for name, _ in _TYPED.findall(job.text("reqtres"))}
+    return not asked.isdisjoint(several)
 
 
 def _few(names: Iterable[str], most: int = 6) -> str:

@@ -140,10 +140,20 @@ def test_what_is_imported_of_a_slurm(answer, data, tmp_path):
     site = data / "slurm" / "university"
     options = ("--conf", str(site / "slurm.conf"), "--assoc", str(site / "assoc.txt"))
     found = answer("slurm", "import", *options, "--out", str(tmp_path / "site"))
-    assert (found["schema"], found["nodes"]) == ("cpsched.slurm.import/2", 61)
+    assert (found["schema"], found["nodes"]) == ("cpsched.slurm.import/1", 61)
     assert [path.rpartition(".")[2] for path in found["files"]][:2] == ["toml", "toml"]
     assert found["total"]["gpu"] > 0
-    assert set(found["not_modelled"][0]) == {"name", "instead"}
+    assert found["log"] is None
+    assert {"name", "instead", "jobs", "core_seconds"} == set(found["not_modelled"][0])
+    assert found["not_modelled"][0]["jobs"] is None
+    # With a log: a job for every line of it.
+    (tmp_path / "sacct.txt").write_text(
+        "JobID|State|Submit|Start|End|ElapsedRaw|AllocCPUS|Partition|NNodes\n"
+        "1|COMPLETED|2026-01-01T00:00:00|2026-01-01T00:00:00|2026-01-01T00:01:00|60|2|batch|1\n"
+    )
+    log = ("--log", str(tmp_path / "sacct.txt"), "--overwrite")
+    found = answer("slurm", "import", *options, "--out", str(tmp_path / "site"), *log)
+    assert found["log"] == {"lines": 1, "core_seconds": 120, "unreadable": 0}
 
 
 def test_what_there_is_to_list_and_where_to_begin(four_cores, cpsched):

@@ -8,6 +8,7 @@ from cpsched.model.system import MemoryMapping, Preempt
 from slurm_adapter.config.importer import Files, read_site
 from slurm_adapter.config.lines import Value
 from slurm_adapter.config.machine import Gres, read_gres
+from slurm_adapter.config.unmodelled import count, of_jobs
 from slurm_adapter.dispatch import policy_file
 
 MB = 1024
@@ -189,16 +190,46 @@ def test_bad_values_are_named(tmp_path, text, message):
     assert "\n" not in str(caught.value)
 
 
+def test_jobs_that_are_touched_are_counted(data, tmp_path, campus):
+    log = tmp_path / "log.txt"
+    log.write_text(
+        "JobID|Submit|Start|User|Account|QOS|Partition|ElapsedRaw|AllocTRES|ReqTRES|NodeList|"
+        "Constraints|SubmitLine\n"
+        "1|x|y|ada|chem|high|gpu|3600|cpu=8|cpu=8,gres/gpu:l4=1|gpu09||sbatch x\n"
+        "1.batch|x|y|||||3600|cpu=8||gpu09||\n"
+        "2|x|y|ada|chem|high|teach,main|3600|cpu=2||old7||sbatch -x old8 x\n"
+        "3+0|x|y|eve|chem|odd|lost|3600|cpu=30||n1|[a*2&b*1]|srun x\n"
+    )
+    touched = count(log, campus.gaps, of_jobs(campus.machine))
+    assert (touched.jobs, touched.core_seconds) == (3, 40 * 3600)
+    found = {gap.name: (gap.jobs, gap.core_seconds // 3600) for gap in touched.gaps if gap.touches}
+    assert found == {
+        "MaxCPUsPerNode=60 of gpu": (1, 8),
+        "OverSubscribe=FORCE of teach": (1, 2),
+        "heterogeneous jobs": (1, 30),
+        "features with counts ([a*2&b*4])": (1, 30),
+        "types of gpu": (1, 8),
+        "--exclude": (1, 2),
+    }
+
+
 def test_command_writes_files_that_are_read_back(data, tmp_path, cpsched):
     folder, out = data / "slurm" / "university", tmp_path / "site"
+    log = tmp_path / "log.txt"
+    log.write_text(
+        "JobID|Submit|Start|User|Account|Partition|ElapsedRaw|NCPUS\n"
+        "1|x|y|ada|chem|teach|3600|8\n"
+        "2|x|y|ada|chem|main|3600|24\n"
+    )
     code, printed, _ = cpsched(
         *("slurm", "import", "--conf", str(folder / "slurm.conf"), "--name", "campus"),
         *("--assoc", str(folder / "assoc.txt"), "--qos", str(folder / "qos.txt")),
-        *("--out", str(out)),
+        *("--out", str(out), "--log", str(log)),
     )
     assert code == 0
     assert "campus: 61 nodes in 7 groups (6,476 core, 48 gpu), 6 partitions" in printed
-    assert "OverSubscribe=FORCE of teach" in printed
+    (line,) = (line for line in printed.splitlines() if "OverSubscribe=FORCE" in line)
+    assert line.split()[-2:] == ["50.0", "25.0"]
     system = systems.load(str(out / "campus.system.toml"))
     assert system.num_nodes == 61
     policy = policy_file.load(out / "campus.policy.toml")

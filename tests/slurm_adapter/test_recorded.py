@@ -65,8 +65,14 @@ def test_scontrol_shows_the_same_machine_parameters_and_accounts(by_files, by_sc
     }  # fmt: skip
 
 
-def test_everything_in_the_files_is_modelled(by_files):
-    assert by_files.gaps == []
+def test_accounting_names_nothing_that_is_missing(folder, by_files):
+    """The queue asked for nothing that the files do not have, or that is not followed."""
+    from slurm_adapter.config.unmodelled import count, of_jobs
+
+    touched = count(folder / "sacct.txt.gz", by_files.gaps, of_jobs(by_files.machine))
+    assert touched.jobs == 448
+    assert touched.bad == 0
+    assert touched.gaps == []
 
 
 def waits(folder, out, **files):
