@@ -59,6 +59,8 @@ class Site:
 
     Attributes
     ----------
+    machine
+        As it is configured.
     system, policy
         As in their files.
     texts
@@ -70,6 +72,7 @@ class Site:
     """
 
     name: str
+    machine: Machine
     system: System
     policy: Policy
     texts: dict[str, str]
@@ -120,7 +123,15 @@ def read_site(files: Files, name: str | None = None) -> Site:
         gaps.append(Gap(str(error), "no topology", _is_wide))
         texts = _texts(machine, imported.policy, name, None)
         system, policy = _checked(name, texts)
-    return Site(name=name, system=system, policy=policy, texts=texts, gaps=gaps, notes=notes)
+    return Site(
+        name=name,
+        machine=machine,
+        system=system,
+        policy=policy,
+        texts=texts,
+        gaps=gaps,
+        notes=notes,
+    )
 
 
 def _texts(machine: Machine, policy: Policy, name: str, topology: Path | None) -> dict[str, str]:

@@ -257,13 +257,13 @@ class LimitBook:
             limits = self._associations[at].limits
             # What a QOS says goes; all associations up the tree count beside each other.
             beside = set(by_qos)
-            scope = ("assoc", at)
-            self._charge_to(limits, "GrpTRES", scope, (_GROUP, "AssocGrp"), beside)
-            self._charge_to(limits, "GrpJobs", scope, ({"": "JobsLimit"}, "AssocGrp"), beside)
+            place = ("assoc", at)
+            self._charge_to(limits, "GrpTRES", place, (_GROUP, "AssocGrp"), beside)
+            self._charge_to(limits, "GrpJobs", place, ({"": "JobsLimit"}, "AssocGrp"), beside)
             if at == job.who.path[0]:
                 inherited = self._inherited(job, "MaxJobs")
                 named = {"": "JobsLimit"}, "AssocMax"
-                self._charge_to(inherited, "MaxJobs", scope, named, said)
+                self._charge_to(inherited, "MaxJobs", place, named, said)
 
     def _charge_to(
         self,
