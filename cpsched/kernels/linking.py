@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 from typing import Any
 
-from llvmlite.binding import Linkage
 from numba import _dynfunc  # type: ignore[attr-defined]
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
@@ -58,7 +57,7 @@ class _Part(_Library):
     def _get_module_for_linking(self) -> Any:
         """Return the code itself, which is not used otherwise; numba copies it."""
         for function in self._final_module.functions:
-            if not function.is_declaration and function.linkage == Linkage.external:
+            if not function.is_declaration and function.linkage.name == "external":
                 function.linkage = "linkonce_odr"
         return self._final_module
 

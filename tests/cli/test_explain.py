@@ -73,9 +73,6 @@ def test_explain_as_json(files, cpsched):
     [
         ("cph-2", {"start_1", "start_3"}),
         ("cp-2", {"start_1", "start_3", "units_1_0", "units_3_0"}),
-        ("ipsched:interval=none", {"s_3", "t_0_3", "x_0_3"}),
-        ("aucsched1:interval=none", {"win_3_0"}),
-        ("aucsched2:interval=none", {"win_3_0"}),
     ],
 )
 def test_a_model_names_jobs(files, dispatcher, names):
