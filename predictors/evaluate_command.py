@@ -77,6 +77,12 @@ def evaluate_command(
     warmup: Annotated[
         float, typer.Option(help="Share of the jobs at the start that are not scored.")
     ] = 0.1,
+    min_runtime: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Leave out jobs that ran for fewer seconds, as if never submitted."
+        ),
+    ] = 0,
     *,
     log: Log,
     seed: Seed = 0,
@@ -95,7 +101,7 @@ def evaluate_command(
             out, overwrite=overwrite, suffixes=(".csv", ".csv.gz", ".parquet"), key="--out"
         )
     jobs = log.read()
-    fitted, starts = replayed(jobs, system, dispatcher)
+    fitted, starts = replayed(_long_enough(jobs, min_runtime), system, dispatcher)
     num_jobs = len(fitted.workload) - len(fitted.rejected)
     evaluations = []
     for spec in specs:
@@ -140,6 +146,15 @@ def trained_on_these_jobs(fitted: Fitted, evaluations: Sequence[Evaluation]) -> 
 
     notes = [(item, not_a_forecast(item.provenance, fitted.workload)) for item in evaluations]
     return [f"not a forecast: {escaped(item.predictor)} {note}" for item, note in notes if note]
+
+
+def _long_enough(jobs: Workload, min_runtime: int) -> Workload:
+    import numpy as np
+
+    rows = np.flatnonzero(jobs.runtime >= min_runtime)
+    if not len(rows):
+        raise ConfigError(f"no job ran for {min_runtime} seconds or more", key="--min-runtime")
+    return jobs if len(rows) == len(jobs) else jobs.take(rows)
 
 
 def check_dispatcher(dispatcher: str | None, system: str | None) -> None:

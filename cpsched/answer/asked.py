@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from cpsched.mapping import Fitted
     from cpsched.model.workload import Labels, Workload
 
+#: An id that is not in the log is compared with this many ids: comparing is slow.
+_MOST_COMPARED = 2000
 #: How many tasks of an array are named.
 _MOST_TASKS = 5
 
@@ -75,7 +78,12 @@ def _missing(workload: Workload, job_id: str) -> str:
             f"{brief(job_id)} is an array of {counted(len(tasks), 'task')}; ask about one of them:"
             f" {names}{', ...' if len(tasks) > _MOST_TASKS else ''}"
         )
-    return f"none of the {len(workload):,} jobs read has the id {brief(job_id)}"
+    names_of_all = workload.job_id
+    alike = names_of_all[np.char.startswith(names_of_all, job_id[: max(1, len(job_id) - 2)])]
+    candidates = (alike if len(alike) else names_of_all)[:_MOST_COMPARED].tolist()
+    near = ", ".join(map(brief, get_close_matches(job_id, dict.fromkeys(candidates), n=3)))
+    hint = f" Near it: {near}." if near else ""
+    return f"none of the {len(workload):,} jobs read has the id {brief(job_id)}.{hint}"
 
 
 def asked(workload: Workload, row: int, predicted: int | None) -> Asked:

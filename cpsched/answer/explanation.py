@@ -222,6 +222,8 @@ class Explanation:
         Why a job is held or rejected, or starts.
     waiting
         Why a waiting job does not start.
+    overtaken
+        How many jobs submitted after it have started, for a job that waits or is held.
     epoch
         Unix time of second 0, or None.
     same_id
@@ -244,6 +246,7 @@ class Explanation:
     places: tuple[Place, ...] = ()
     reason: str | None = None
     waiting: Waiting | None = None
+    overtaken: int | None = None
     epoch: int | None = None
     same_id: int = 1
     stats: dict[str, float] = field(default_factory=dict)

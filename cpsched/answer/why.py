@@ -278,6 +278,7 @@ def _explanation(
         places=()
         if allocation is None
         else places(present.jobs.system.node_names, allocation.node, allocation.units),
+        overtaken=_overtaken(present, handle) if state in _STATES.values() else None,
         **said,
     )
     return replace(about, summary=summary_of(about))
@@ -290,6 +291,13 @@ def _state(present: Present, handle: int, *, starts: bool) -> JobState:
     if outcome in _OUTCOMES:
         return _OUTCOMES[outcome]
     return _STATES.get(int(present.table.column(c.STATE)[handle]), JobState.RUNNING)
+
+
+def _overtaken(present: Present, handle: int) -> int:
+    """Return how many jobs submitted in a later second than one have started."""
+    submit = present.jobs.workload.submit
+    later = submit > submit[handle]
+    return int((later & (present.state["start_time"] != MISSING)).sum())
 
 
 def _next_decision(simulator: Simulator, time: int) -> int | None:

@@ -80,6 +80,8 @@ def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
             f"the log has {about.same_id:,} jobs of this id; this is the last one submitted by"
             " then",
         )
+    if about.overtaken:
+        yield "", f"overtaken by {counted(about.overtaken, 'job')} submitted later"
     yield "asks for", _request(job)
     by = f"{about.dispatcher}, runtime estimate: {estimate(about.predictor)}"
     if about.queue_length is not None:

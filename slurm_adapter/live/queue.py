@@ -106,7 +106,13 @@ class LiveQueue:
         ConfigError
             If the job is not waiting, or can never run on the system.
         """
-        return why(self.present, self.handle(job))
+        about = why(self.present, self.handle(job))
+        if about.overtaken is None:
+            return about
+        # A mirror enters running jobs when they start.
+        jobs = self.snapshot.jobs
+        later = sum(one.holds and one.submit > jobs[job].submit for one in jobs.values())
+        return replace(about, overtaken=later)
 
     def slurms_view(self, job: str, expected: int | None) -> dict[str, Any]:
         """Return Slurm's own view of a job."""

@@ -353,7 +353,9 @@ def test_several_jobs_of_one_id():
 
 def test_ids_that_are_not_there_and_times_too_early():
     workload = jobs((0, 1, 3), (5, 1, 3), job_id=["1001", "1002"])
-    with pytest.raises(ConfigError, match=r"none of the 2 jobs read has the id 1003"):
+    with pytest.raises(
+        ConfigError, match=r"none of the 2 jobs read has the id 1003\. Near it: 1001|2"
+    ):
         ask(workload, machine((4,)), "1003", 6)
     with pytest.raises(ConfigError, match="job 1002 is not submitted until second 5"):
         ask(workload, machine((4,)), "1002", 4)
@@ -412,3 +414,13 @@ def test_explanations_agree_with_the_schedule(name, system, workload, time, inte
                 ("conserv", "cph")
             )
         assert text(about)
+
+
+def test_how_many_jobs_have_overtaken_it():
+    """Job 1 wants all cores; jobs 2 and 3 are backfilled, job 4 comes later and waits."""
+    workload = jobs((0, 1, 50), (1, 3, 10), (2, 1, 5), (3, 1, 5), (4, 2, 90))
+    about = ask(workload, machine([3]), 1, 6)
+    assert about.overtaken == 2
+    assert "overtaken by 2 jobs submitted later" in text(about)
+    assert about.to_dict()["schema"] == "cpsched.explain/1"
+    assert ask(workload, machine([3]), 0, 6).overtaken is None

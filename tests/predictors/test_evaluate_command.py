@@ -70,6 +70,14 @@ def test_json_has_everything(files, cpsched):
     assert item["stats"]["rule 1: full profile"] == 3
 
 
+def test_short_jobs_can_be_left_out(files, cpsched):
+    """As if they had never been submitted."""
+    _, out, _ = cpsched(*EVALUATE, "--min-runtime", "1", "--json")
+    assert [item["overall"]["jobs"] for item in json.loads(out)["predictors"]] == [4] * 4
+    code, _, err = cpsched(*EVALUATE, "--min-runtime", "41")
+    assert (code, err) == (2, "cpsched: --min-runtime: no job ran for 41 seconds or more\n")
+
+
 @pytest.mark.parametrize("name", ["all.csv", "all.csv.gz", "all.parquet"])
 def test_writes_all_predictions(files, cpsched, name):
     """One row a job and predictor; nothing half-written stays, nothing is replaced unasked."""

@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from cpsched.answer.why_text import text
 from cpsched.errors import ConfigError
 from slurm_adapter.live import ask_command
 from slurm_adapter.live.judged import JudgedForecasts
@@ -102,6 +103,8 @@ def test_why_a_job_waits(slurm):
     assert about.state == "waiting"
     assert about.waiting is not None
     assert [other.job_id for other in about.waiting.waits_for] == ["1"]
+    assert about.overtaken == 1
+    assert "overtaken by 1 job submitted later" in text(about)
     view = LiveQueue(slurm.snapshot(), slurm.system, "easy").slurms_view(first, None)
     assert view == {"state": "PENDING", "reason": "JobHeldUser", "expects": None}
 
