@@ -70,8 +70,11 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
 #: Other names of built-ins, with the options they settle: the eight variants of Remediani 2017.
 ALIASES: Mapping[str, Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "dispatchers": {
-        f"{name}-{number}": (name, {"search": search, "objective": objective})
-        for name, own_search in (("cph", "expected-wait"), ("cp", "default"))
+        f"{name}-{number}": (name, {"search": search, "objective": objective, **own})
+        for name, own_search, own in (
+            ("cph", "expected-wait", {"fill": "none", "reserve": "plan"}),
+            ("cp", "default", {}),
+        )
         for number, (search, objective) in enumerate(
             (
                 (own_search, "expected-wait"),

@@ -15,6 +15,7 @@ from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import fits_now, frozen, start_in_order
 from cpsched.dispatch.pooled import free_now
 from cpsched.dispatch.priority import Urgency, make_priority
+from cpsched.dispatch.shadow import PLAN
 from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import NOTHING, Decision
 
@@ -57,7 +58,12 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         A limit in seconds of wall time, too; a solve that meets it may not be repeatable.
     allocator
         Name of the allocator.
+    reserve
+        Which runtimes reservations are made of, where it makes any.
     """
+
+    #: Whether jobs outside the window may start, too.
+    fills = False
 
     def __init__(
         self,
@@ -67,13 +73,14 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         limit: float = LIMIT,
         wall: float | None = None,
         allocator: str = "first-fit",
+        reserve: str = PLAN,
     ) -> None:
         check_least("window", window, 1, "all")
         check_choice("search", search, SEARCHES)
         self.search = search
         self.objective = make_objective(objective)
         self.priority = make_priority(self.objective.name if search == DEFAULT else search)
-        super().__init__(self.priority, allocator=allocator)
+        super().__init__(self.priority, allocator=allocator, reserve=reserve)
         self.window = window
         self.limits = cpsat.Limits(
             deterministic=limit,
@@ -106,7 +113,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
             return _skipped(stats.SKIPPED_NONE_FIT)
         decision = self._planned(view, waiting.take(first))
         waits = decision.planned_starts is not None and len(decision.planned_starts.handle)
-        if not waits and 0 < len(decision.actions) < len(waiting):
+        if not (waits or self.fills) and 0 < len(decision.actions) < len(waiting):
             # All planned jobs have started, which says nothing about the others.
             return decision._replace(again_at=view.now + 1)
         return decision

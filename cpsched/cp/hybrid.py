@@ -4,6 +4,9 @@ CPH, the hybrid of constraint programming and list scheduling (Remediani 2017, s
 *When*: start variables on the machine as one pool, one cumulative constraint per resource kind
 (eqs. 4.7, 4.8 and, aggregated, 4.11). *Where*: the jobs planned for now are mapped to nodes in
 order of the search priority; those that find none are postponed to the next decision.
+
+The thesis starts what is planned for now and nothing else, so what the plan keeps free for later is
+idle until then. ``fill`` says what may use it.
 """
 
 from __future__ import annotations
@@ -17,22 +20,28 @@ from cpsched.cp.dispatcher import PlanningDispatcher
 from cpsched.cp.objective import add_starts
 from cpsched.cp.pool import Pool, add_pool, pool_of
 from cpsched.cp.solve import BuiltModel
-from cpsched.dispatch.passes import frozen, start_in_order
+from cpsched.dispatch.passes import decision_of, easy_pass, frozen, start_in_order
+from cpsched.dispatch.priority import Urgency
+from cpsched.dispatch.shadow import REQUESTED
+from cpsched.errors import check_choice
 from cpsched.model.decision import Decision, PlannedStarts
+from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import BoolArray
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.cp.objective import Objective
     from cpsched.cp.pool import Limit
     from cpsched.cp.solve import Candidate
     from cpsched.dispatch.contract import Reservation
-    from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
 
 WINDOW = 100
 LIMIT = 0.0003
+#: What starts besides what is planned for now: nothing; in the order of the planned starts, all
+#: that finds nodes; or, in that order, what EASY lets start.
+NOTHING_ELSE, ANY, EASY = FILLS = ("none", "any", "easy")
 
 
 class Cph(PlanningDispatcher[Pool]):
@@ -44,24 +53,33 @@ class Cph(PlanningDispatcher[Pool]):
     search, objective, window, limit, wall, allocator
         As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`. Jobs are mapped to nodes in
         order of the search, too.
+    fill
+        What starts besides: ``none``, as in the thesis; ``any``: jobs in the order of their planned
+        starts, then the others by priority, wherever they find nodes; ``easy``: EASY's pass in that
+        order, with a reservation for the first that finds none.
+    reserve
+        Which runtimes that reservation is made of, see
+        :class:`~cpsched.dispatch.shadow.ReservationView`.
     """
 
     name = "cph"
-    good_for = "the thesis's models; low slowdowns where runtimes are known (cph-1, cph-3)"
-    goes_wrong_when = (
-        "runtimes are requested times: little better than easy, for many times the computing"
-    )
+    good_for = "short waits with a tail as short as that of easy; cph-0 to cph-3 are the thesis's"
+    goes_wrong_when = "computing is dear: its order alone (easy:priority=urgency) is nearly as good"
 
     def __init__(
         self,
-        search: str = "expected-wait",
-        objective: str | Objective = "expected-wait",
+        search: str = Urgency.name,
+        objective: str | Objective = "slowdown",
         window: int | None = WINDOW,
         limit: float = LIMIT,
         wall: float | None = None,
         allocator: str = "first-fit",
+        fill: str = EASY,
+        reserve: str = REQUESTED,
     ) -> None:
-        super().__init__(search, objective, window, limit, wall, allocator)
+        check_choice("fill", fill, FILLS)
+        super().__init__(search, objective, window, limit, wall, allocator, reserve)
+        self.fill, self.fills = fill, fill != NOTHING_ELSE
 
     def own_limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:  # noqa: ARG002
         """Return limits on waiting jobs other than resources; for subclasses."""
@@ -112,15 +130,48 @@ class Cph(PlanningDispatcher[Pool]):
     def decision(
         self, view: View, problem: Pool, found: Candidate, numbers: dict[str, float]
     ) -> Decision:
-        """Map what starts now to nodes, in order of priority; postpone what finds none."""
+        """Map what starts now to nodes, in order of priority; fill what is left."""
         planned, jobs = found.starts, problem.jobs
-        rows = frozen(jobs.rows[planned == 0])
-        decision = start_in_order(view, rows, self.allocator, stop=False)
+        if self.fill == NOTHING_ELSE:
+            rows = frozen(jobs.rows[planned == 0])
+            decision = start_in_order(view, rows, self.allocator, stop=False)
+        else:
+            decision = self._filled(view, jobs, planned)
         started = [action.handle for action in decision.actions]
         waits = ~np.isin(jobs.handle, started)
+        head = decision.planned_starts
         return decision._replace(
             planned_starts=PlannedStarts(
-                jobs.handle[waits].tolist(), (view.now + planned[waits]).tolist()
+                jobs.handle[waits].tolist(),
+                (view.now + planned[waits]).tolist(),
+                head.nodes if head else {},
             ),
-            stats={**numbers, stats.POSTPONED: len(rows) - len(started)},
+            stats={
+                **numbers,
+                stats.POSTPONED: int((waits & (planned == 0)).sum()),
+                stats.FILLED: len(started) - int((~waits & (planned == 0)).sum()),
+            },
         )
+
+    def _filled(self, view: View, jobs: JobTable, planned: IntArray) -> Decision:
+        """Start jobs in the order of their planned starts, and those outside the window."""
+        order = jobs.rows[np.argsort(planned, kind="stable")]
+        ranked = view.waiting.rows[self.priority.order(view.waiting, view.now)]
+        rows = np.concatenate([order, ranked[~np.isin(ranked, order)]])
+        rows = frozen(rows[self._within_limits(view, rows)])
+        if self.fill == ANY:
+            return start_in_order(view, rows, self.allocator, stop=False)
+        packed = easy_pass(self.reserving.view(view), rows, rows, self.allocator)
+        return decision_of(view, packed)
+
+    def _within_limits(self, view: View, rows: IntArray) -> BoolArray:
+        """Return which jobs keep to all limits of one's own if those before them start, too."""
+        kept = np.ones(len(rows), dtype=np.bool_)
+        for limit in self.own_limits(view, JobTable(view.waiting.store, rows)):
+            left = limit.free
+            for at in np.flatnonzero(kept):
+                if limit.demand[at] > left:
+                    kept[at] = False
+                else:
+                    left -= int(limit.demand[at])
+        return kept

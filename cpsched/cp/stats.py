@@ -38,6 +38,8 @@ DETERMINISTIC_TIME = "deterministic_time"
 MODELLED_JOBS = "modelled_jobs"
 #: Jobs planned for now that found no nodes and were postponed.
 POSTPONED = "postponed"
+#: Jobs that started although not planned for now.
+FILLED = "filled"
 #: Decisions of ``cp`` whose exact model would have had too many counts of units on places.
 WINDOW_SHORTENED = "window_shortened"
 

@@ -231,7 +231,7 @@ def test_bad_input_is_one_line_and_exit_code_2(files, cpsched, arguments, messag
     assert err.count("\n") == 1
 
 
-@pytest.mark.parametrize("dispatcher", ["prb", "cph", "cp", "try:dispatcher=prb"])
+@pytest.mark.parametrize("dispatcher", ["prb", "cph-0", "cp", "try:dispatcher=prb"])
 def test_a_machine_without_expected_waits_is_bad_input(files, cpsched, dispatcher):
     """A dispatcher that needs them is refused before the first run, whichever it is."""
     system = (files / "four.toml").read_text()

@@ -42,7 +42,7 @@ def started(decision):
     }
 
 
-@pytest.mark.parametrize("kind", ["cph", "cp"])
+@pytest.mark.parametrize("kind", ["cph:fill=none,", "cp:"])
 def test_the_plan_beats_the_list(kind):
     """
     Two cores: A holds one until 10. The list starts long C in the gap and B, which needs both, at
@@ -57,7 +57,7 @@ def test_the_plan_beats_the_list(kind):
     """
     state = ref.state_of([2], [((1,), 10)], (1, 20), (2, 5))
     # In order of expected wait C goes first: it has waited longer.
-    decision = decide(f"{kind}:search=expected-wait,objective=slowdown", state, submits=[-50, 0])
+    decision = decide(f"{kind}search=expected-wait,objective=slowdown", state, submits=[-50, 0])
     # C last: 10/5 + 15/20 = 2.75. C first: 20/5 + 0/20 = 4.
     assert started(decision) == {}
     assert ref.planned(decision) == {0: 15, 1: 10}
@@ -70,7 +70,7 @@ def test_what_finds_no_nodes_is_postponed_by_the_hybrid_and_planned_by_the_pure(
     """Two nodes with a free core each hold no unit of two cores, though the pool has two."""
     wide = ref.Ask(units=1, request=(2,), per_node=(0,), eligible=(True, True), duration=4)
     state = ref.state_of([2, 2], [((1, 1), 10)], wide, (1, 30))
-    hybrid = decide("cph", state, submits=[-50, 0])
+    hybrid = decide("cph-0", state, submits=[-50, 0])
     # On the pool the wide one starts now and the other at 4, which is cheaper than 0 and 10: only
     # the mapping finds out.
     assert hybrid.stats[stats.POSTPONED] == 1

@@ -34,7 +34,7 @@ NOT_LEARNING = (
     "easy:priority=slowdown",
     "conservative",
     "slurm-backfill",
-    "cph",
+    "cph-0",
     "ipsched",
 )
 
