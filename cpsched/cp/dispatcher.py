@@ -109,7 +109,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
             if len(decision.actions) == len(waiting):
                 return decision._replace(stats={stats.SKIPPED_ALL_FIT: 1})
         first = order if self.window is None else order[window_of(fits[order], self.window)]
-        if not fits[first].any():
+        if not (self.fills or fits[first].any()):
             return _skipped(stats.SKIPPED_NONE_FIT)
         decision = self._planned(view, waiting.take(first))
         waits = decision.planned_starts is not None and len(decision.planned_starts.handle)
@@ -150,7 +150,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         """Return the decision that follows a plan; ``numbers`` are its statistics so far."""
 
     def _planned(self, view: View, jobs: JobTable) -> Decision:
-        """Plan jobs, given in order of priority, of which at least one may fit now."""
+        """Plan jobs, given in order of priority."""
         problem = self.problem(view, jobs)
         if not problem.all_first:
             problem = self.sized(problem)

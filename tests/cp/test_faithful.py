@@ -66,6 +66,22 @@ def test_the_plan_beats_the_list(kind):
     assert decision.stats[stats.IMPROVED] == 1
 
 
+@pytest.mark.parametrize(
+    ("fill", "begin"), [("none", set()), ("any", {0}), ("easy", set()), ("easy,window=1", {2})]
+)
+def test_what_the_plan_leaves_idle_is_filled(fill, begin):
+    """
+    As above: the plan is B at 10 and C at 15. ``any`` starts C now and makes B wait for it; EASY
+    keeps 10 for B, of which C would take a core, but not D (10 s), which is outside the window.
+    """
+    state = ref.state_of([2], [((1,), 10)], (1, 20), (2, 5), *[(1, 10)] * ("window" in fill))
+    submits = [-50, 0] if begin != {2} else [0, -50, 0]
+    spec = f"cph:search=expected-wait,objective=slowdown,reserve=plan,fill={fill}"
+    decision = decide(spec, state, submits=submits)
+    assert set(started(decision)) == begin
+    assert decision.stats.get(stats.FILLED, 0) == len(begin)
+
+
 def test_what_finds_no_nodes_is_postponed_by_the_hybrid_and_planned_by_the_pure():
     """Two nodes with a free core each hold no unit of two cores, though the pool has two."""
     wide = ref.Ask(units=1, request=(2,), per_node=(0,), eligible=(True, True), duration=4)
