@@ -6,7 +6,7 @@ from cpsched.answer.calibration import Calibration
 from cpsched.answer.explanation import Explanation, JobState
 from cpsched.answer.forecaster import Forecaster
 from cpsched.answer.starts import NEVER, Starts
-from cpsched.answer.when import Answer, JobForecast, when, when_in_log
+from cpsched.answer.when import Answer, when, when_in_log
 from cpsched.answer.when_text import changes, summary
 from cpsched.answer.when_text import text as forecast_text
 from cpsched.answer.why import why, why_in_log

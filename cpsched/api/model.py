@@ -23,12 +23,8 @@ from cpsched.model.columns import (
     EXPECTED_END,
     NODES_MAX,
     NODES_MIN,
-    RUNNING,
     RUNTIME_ESTIMATE,
-    SHAPE,
-    SHAPE_CLASS,
     SHAPE_REQUEST,
-    STATE,
     UNITS,
 )
 from cpsched.model.decision import (

@@ -9,7 +9,7 @@ from cpsched.study.campaign import Display
 from cpsched.study.folder import check_target
 from cpsched.study.policies import PolicyFiles
 from cpsched.study.sources import prepare, second_of
-from cpsched.study.study import Choice, Study
+from cpsched.study.study import Study
 from cpsched.study.task import tasks_of
 from cpsched.study.workload_changes import asks_for_gpus
 from cpsched.verification import verify

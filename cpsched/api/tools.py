@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from cpsched.base import node_lists, registry
 from cpsched.base.atomic_files import check_new_file, replacing, write_all
-from cpsched.base.documents import read_json, read_text, read_toml
+from cpsched.base.documents import read_json, read_text
 from cpsched.base.model_files import with_models
 from cpsched.base.node_lists import listed
-from cpsched.base.spec import File, Spec, build, canonical
+from cpsched.base.spec import File, Spec, build
 from cpsched.base.tables import Column, Number, Table
 from cpsched.base.versions import versions
-from cpsched.base.words import amount, brief, clock, counted, duration, escaped, quoted, seconds
+from cpsched.base.words import amount, brief, clock, counted, duration, quoted, seconds

@@ -72,7 +72,7 @@ ALIASES: Mapping[str, Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "dispatchers": {
         f"{name}-{number}": (name, {"search": search, "objective": objective, **own})
         for name, own_search, own in (
-            ("cph", "expected-wait", {"fill": "none", "reserve": "plan"}),
+            ("cph", "expected-wait", {"fill": "none"}),
             ("cp", "default", {}),
         )
         for number, (search, objective) in enumerate(

@@ -47,7 +47,7 @@ Where to begin, on your own log:
   easy                                          EASY backfilling, what most sites run: the baseline
   easy:priority=urgency,reserve=requested       much lower slowdowns at the same computing cost
   rollout -p user-history                       low slowdowns at bounded waits, higher cost
-prb, cph and similar ones can lose to plain easy on an overloaded machine. Whatever you
+prb, cp and similar ones can lose to plain easy on an overloaded machine. Whatever you
 choose, look at the longest wait before the mean: means improve if a few jobs wait very long."""
 
 

@@ -118,9 +118,9 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
             return decision._replace(again_at=view.now + 1)
         return decision
 
-    def considered(self, view: View) -> IntArray:
-        """Return the window."""
-        return self._in_window(view).rows
+    def considered(self, view: View) -> IntArray | None:
+        """Return the window; None where others may start, too."""
+        return None if self.fills else self._in_window(view).rows
 
     def build(self, view: View) -> BuiltModel | None:
         """

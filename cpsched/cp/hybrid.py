@@ -22,7 +22,7 @@ from cpsched.cp.pool import Pool, add_pool, pool_of
 from cpsched.cp.solve import BuiltModel
 from cpsched.dispatch.passes import decision_of, easy_pass, frozen, start_in_order
 from cpsched.dispatch.priority import Urgency
-from cpsched.dispatch.shadow import REQUESTED
+from cpsched.dispatch.shadow import PLAN, REQUESTED
 from cpsched.errors import check_choice
 from cpsched.model.decision import Decision, PlannedStarts
 from cpsched.model.jobtable import JobTable
@@ -58,7 +58,7 @@ class Cph(PlanningDispatcher[Pool]):
         starts, then the others by priority, wherever they find nodes; ``easy``: EASY's pass in that
         order, with a reservation for the first that finds none.
     reserve
-        Which runtimes that reservation is made of, see
+        Which runtimes that reservation is made of, with ``easy``; see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
     """
 
@@ -78,6 +78,7 @@ class Cph(PlanningDispatcher[Pool]):
         reserve: str = REQUESTED,
     ) -> None:
         check_choice("fill", fill, FILLS)
+        reserve = reserve if fill == EASY else PLAN
         super().__init__(search, objective, window, limit, wall, allocator, reserve)
         self.fill, self.fills = fill, fill != NOTHING_ELSE
 
@@ -86,9 +87,15 @@ class Cph(PlanningDispatcher[Pool]):
         return ()
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
-        """Return the jobs planned for later; jobs postponed for lack of nodes reserve nothing."""
+        """
+        Return what is kept for jobs planned for later, nothing for those that found no nodes.
+
+        Where all that finds nodes may start, that is what EASY's pass has reserved.
+        """
         planned = super().reservations(view, decision)
-        return [reservation for reservation in planned if reservation.start > view.now]
+        if self.fills:
+            return [one for one in planned if one.nodes is not None]
+        return [one for one in planned if one.start > view.now]
 
     def _fits_now(self, view: View, jobs: JobTable) -> BoolArray:
         fits = super()._fits_now(view, jobs)
@@ -139,12 +146,14 @@ class Cph(PlanningDispatcher[Pool]):
             decision = self._filled(view, jobs, planned)
         started = [action.handle for action in decision.actions]
         waits = ~np.isin(jobs.handle, started)
+        later = (view.now + planned[waits]).tolist()
+        starts = dict(zip(jobs.handle[waits].tolist(), later, strict=True))
         head = decision.planned_starts
+        if head is not None:
+            starts.update(zip(head.handle, head.start, strict=True))
         return decision._replace(
             planned_starts=PlannedStarts(
-                jobs.handle[waits].tolist(),
-                (view.now + planned[waits]).tolist(),
-                head.nodes if head else {},
+                list(starts), list(starts.values()), {} if head is None else head.nodes
             ),
             stats={
                 **numbers,

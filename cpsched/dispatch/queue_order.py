@@ -39,7 +39,8 @@ class QueueOrder:
     def __init__(self, priority: Priority) -> None:
         self._priority = priority
         #: Whether jobs are taken as they wait.
-        self.is_fifo = type(priority).order is Fifo.order
+        kind = type(priority)
+        self.is_fifo = (kind.order, kind.keys, kind.rows) == (Fifo.order, Fifo.keys, Fifo.rows)
         self.forget()
 
     def forget(self) -> None:

@@ -294,6 +294,8 @@ class Topology:
     def from_dict(cls, num_nodes: int, data: Mapping[str, Any]) -> Self:
         """Rebuild what :meth:`to_dict` gave."""
         rest = data.get("topology", {})
+        if rest.get("curve", "hilbert") != "hilbert":
+            raise ValueError(f"curve is {rest['curve']!r}, must be 'hilbert'")
         return cls(
             num_nodes,
             tuple(data["level_sizes"]),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from cpsched.base.tables import Column, Number, Table
+from cpsched.base.tables import Column, Number, Table, decimals_for
 
 #: Keys in every dispatcher's record; all others are its own statistics.
 _ALWAYS = frozenset({"decisions", "starts"})
@@ -51,8 +51,8 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
     ----------
     rows
         For each run the dispatcher's and the predictor's name, and
-        :attr:`~cpsched.simulation.simulate.Run.decisions` and ``timing`` of it. A solver's shares
-        and means are over its calls; times are of all decisions, those without it too. Columns in
+        :attr:`~cpsched.simulation.simulate.Run.decisions` and ``timing`` of it. Means are over
+        solver calls or decisions that weighed proposals; times are of all decisions. Columns in
         which no run has anything are left out.
     """
     rows = [row for row in rows if row[2].keys() - _ALWAYS]
@@ -64,7 +64,7 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
         Column("dispatcher", "", tuple(dispatcher for dispatcher, _, _, _ in rows)),
         *([Column("predictor", "", predictors)] if len(set(predictors)) > 1 else []),
         *(
-            Column(key.replace("_", " "), "", tuple(one.get(key) for one in counts))
+            _counted(key, tuple(one.get(key) for one in counts))
             for key in dict.fromkeys(key for one in counts for key in one)
             if key not in _MEANS
         ),
@@ -84,6 +84,10 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
     # A solver's numbers do not apply to dispatchers without one, nor do proposals.
     told = (column for column in columns if any(value is not None for value in column.values))
     return Table("; ".join(_unrepeatable(rows)), tuple(told))
+
+
+def _counted(key: str, values: tuple[Number, ...]) -> Column:
+    return Column(key.replace("_", " "), "", values, decimals_for(values))
 
 
 def _mean(one: _Counts, key: str) -> Number:

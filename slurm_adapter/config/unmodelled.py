@@ -17,6 +17,7 @@ from cpsched.api.machines import compress
 from cpsched.api.tools import brief, counted
 from slurm_adapter.config.machine import oversubscribe
 from slurm_adapter.dispatch.parameters import PARAMETERS
+from slurm_adapter.sacct.as_json import json_rows
 from slurm_adapter.sacct.command import options
 from slurm_adapter.sacct.lines import Lines
 
@@ -106,7 +107,8 @@ def count(log: Path, gaps: Iterable[Gap], hidden: Iterable[Gap]) -> Touched:
 
     shown, hidden = list(gaps), list(hidden)
     # Steps are not jobs.
-    for job in (Job(row.values) for row in Lines(log, bad).rows() if not row.is_step):
+    rows = json_rows(log) or Lines(log, bad).rows()
+    for job in (Job(row.values) for row in rows if not row.is_step):
         work = job.core_seconds
         found.jobs += 1
         found.core_seconds += work

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -64,10 +64,13 @@ class LiveCluster(Cluster):
         for row in np.flatnonzero(is_open).tolist():
             other.leave(row, other.now)
         old = other.state()
-        if "jobs" in old:
-            requests = {**old["jobs"], "submitted": old["jobs"]["submitted"][:0]}
-            learnt = {"jobs": requests, "ids": [], "predictor": old["predictor"]}
-            self.restore({**self.state(), **learnt})
+        requests = {**old["jobs"], "submitted": old["jobs"]["submitted"][:0]}
+        learnt = {"jobs": requests, "ids": [], "predictor": old["predictor"]}
+        self.restore({**self.state(), **learnt})
+
+    def state(self) -> dict[str, Any]:
+        """Return what the cluster needs to continue, and what jobs were like where none is left."""
+        return {**super().state(), "jobs": self._encoder.state(), "ids": list(self._ids)}
 
     # --- nodes -----------------------------------------------------------------------------------
 
