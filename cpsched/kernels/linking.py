@@ -35,7 +35,7 @@ class _Library(JITCodeLibrary):
     def _optimize_final_module(self) -> None:
         """Optimise once, and not three times over."""
         passes, builder = self._codegen._module_pass_manager(
-            opt=_LEVEL, loop_vectorize=False, slp_vectorize=False
+            opt=_LEVEL, loop_vectorize=True, slp_vectorize=False
         )
         passes.run(self._final_module, builder)
 

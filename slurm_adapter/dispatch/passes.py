@@ -178,13 +178,15 @@ class Passes(Dispatcher):
         numbers[r.DEPTH] = depth
         numbers[r.NUM_USERS] = len(view.waiting.store.labels["user"])
         limits = records.limits.limits(records.amounts)
-        nodes = self._nodes._replace(shapes=shapes, eligible=eligible)
+        if self._nodes.shapes is not shapes or self._nodes.eligible is not eligible:
+            self._nodes = self._nodes._replace(shapes=shapes, eligible=eligible)
         packed, looked_at, started = run_passes(
-            view, (order, records.table), self._rules_for(eligible), limits, nodes
+            view, (order, records.table), self._rules_for(eligible), limits, self._nodes
         )
         decision = decision_of(view, packed)
         self._started = started
-        self._note_starts(started, now)
+        if len(started):
+            self._note_starts(started, now)
         if not len(looked_at):
             return decision
         rows, planned = records.table[looked_at, r.ROW], records.table[looked_at, r.PLANNED]
@@ -192,18 +194,14 @@ class Passes(Dispatcher):
 
     def _note_starts(self, started: IntArray, now: int) -> None:
         """Remove starting jobs from the queue."""
-        records = self._records
+        records, table, billing = self._records, self._records.table, self._records.billing
         self._running = np.concatenate([self._running, started])
         for record in started.tolist():
-            row = records.table.item(record, r.ROW)
-            if records.table.item(record, r.SEVERAL):
-                self._queue.remove(records.of_row[row])
-            else:
-                self._queue.remove((record,))
+            several = table.item(record, r.SEVERAL)
+            row = table.item(record, r.ROW)
+            self._queue.remove(records.of_row[row] if several else (record,))
             self._waiting -= 1
-            self._usage.started(
-                records.table.item(record, r.ASSOCIATION), records.billing.item(record), now
-            )
+            self._usage.started(table.item(record, r.ASSOCIATION), billing.item(record), now)
 
     def _rules_for(self, eligible: BoolArray) -> r.Rules:
         """Return the rules of a pass; where groups of nodes begin whatever is free is kept."""

@@ -38,8 +38,8 @@ class SortedQueue:
         at = int(self._keys.searchsorted(key, side="right"))
         while at and self._keys[at - 1] == key and self.order[at - 1] > record:
             at -= 1
-        self.order = np.concatenate([self.order[:at], [record], self.order[at:]])
-        self._keys = np.concatenate([self._keys[:at], [key], self._keys[at:]])
+        self.order = _inserted(self.order, at, record)
+        self._keys = _inserted(self._keys, at, key)
 
     def remove(self, records: Iterable[int]) -> None:
         """Take records out; those that are not in it are passed over."""
@@ -62,3 +62,10 @@ class SortedQueue:
         sort = np.lexsort((before, keys))
         self.order, self._keys = before[sort], keys[sort]
         return not np.array_equal(before, self.order)
+
+
+def _inserted(values: IntArray, at: int, value: int) -> IntArray:
+    """Return values with another one at a place; several times as fast as NumPy's ``insert``."""
+    found = np.empty(len(values) + 1, dtype=np.int64)
+    found[:at], found[at], found[at + 1 :] = values[:at], value, values[at:]
+    return found
