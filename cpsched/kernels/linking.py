@@ -83,8 +83,9 @@ class _LowerKernel(NativeLowering):
     _name = "cpsched_lower_kernel"
 
     def run_pass(self, state: Any) -> bool:
-        state["library"] = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
-        state.library.enable_object_caching()
+        whole = _Library(state.targetctx.codegen(), state.func_id.func_qualname)
+        whole.enable_object_caching()
+        state["library"] = whole
         return bool(super().run_pass(state))
 
 
