@@ -56,7 +56,7 @@ def point(window, at):
 def test_it_renders_without_an_error(window):
     """Figures, tables and the chart are there; the console has no warning and no error."""
     count = "return document.querySelectorAll(arguments[0]).length"
-    assert window.execute_script(count, "figure svg") >= 6
+    assert window.execute_script(count, "figure svg") == 7
     assert window.execute_script(count, "table.sortable tbody tr") > 10
     assert (
         window.execute_script("return chart.sides[0].main.left[0].major_label_overrides.get(1)")
