@@ -1,18 +1,22 @@
 """Each kernel against what its docstring says, by enumeration on a handful of nodes."""
 
+from collections import Counter
 from dataclasses import replace
+from itertools import combinations
 
 import numpy as np
 import pytest
 import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny import jobs, machine, starts
+from tiny import jobs, machine, run, starts
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.passes import fits_now
 from cpsched.kernels import ledger
 from cpsched.model.allocation import Allocation
+from cpsched.model.topology import Topology, TopologyKind
+from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow
 
@@ -41,6 +45,36 @@ def test_a_job_is_placed_whenever_any_choice_of_nodes_can_hold_it(state, policy)
         assert takes == ref.place(policy, ask, state.free, state.capacity)
         expected = ref.allocation_of(ask, takes, state.capacity)
         assert np.array_equal(allocation.amount, expected.amount)
+
+
+def test_under_few_switches_a_job_is_placed_whenever_some_nodes_can_hold_it():
+    """On unlike nodes, in segments of one or two: as enumeration of all sets of nodes finds."""
+    rng = np.random.default_rng(3)
+    fitted = 0
+    for _ in range(150):
+        rooms = rng.integers(1, 6, rng.integers(4, 9))
+        group = np.sort(rng.integers(0, 4, len(rooms)))
+        sizes = tuple(np.unique(group, return_counts=True)[1].tolist())
+        topology = Topology(len(rooms), group_sizes=(sizes,), kind=TopologyKind.BLOCK)
+        system = replace(machine(*rooms[:, None].tolist()), topology=topology)
+        segment, switches = int(rng.integers(1, 3)), int(rng.integers(1, 3))
+        num = segment * int(rng.integers(1, 3))
+        units = int(rng.integers(num, 5 * num + 1))
+        asked = {"nodes_min": [num], "nodes_max": [num + segment], "segment": [segment]}
+        workload = jobs((0, units, 5), max_switches=[switches], **asked)
+        possible = any(
+            num <= len(some) <= num + segment
+            and len(some) <= units <= rooms[list(some)].sum()
+            and len(held := Counter(group[list(some)])) <= switches
+            and all(number % segment == 0 for number in held.values())
+            for wide in (num, num + segment)
+            for some in combinations(range(len(rooms)), wide)
+        )
+        schedule = run(workload, system, "easy").schedule
+        assert (schedule.start[0] == 0) == possible
+        assert verify(schedule) == []
+        fitted += possible
+    assert 40 < fitted < 130
 
 
 @given(state=ref.states())

@@ -161,6 +161,19 @@ def test_what_a_dispatcher_sees_cannot_be_made_writable():
         labels["user"] = []
 
 
+def test_a_job_expects_to_wait_as_long_as_its_queue_says():
+    """Of several queues the shortest wait counts, without one of its own that of the system."""
+    queues = [
+        Queue(name="slow", expected_wait=3600),
+        Queue(name="fast", expected_wait=60),
+        Queue(name="free"),
+    ]
+    cluster = Cluster(machine((4,), queues=queues, expected_wait=600), "fifo")
+    for name in ("slow", "fast,slow", "free"):
+        cluster.submit(_request(queue=name), 0)
+    assert cluster.view(0).waiting.expected_wait.tolist() == [3600, 60, 600]
+
+
 def test_a_predictor_cannot_answer_for_other_jobs():
     """What it is asked about is not its own to change."""
 

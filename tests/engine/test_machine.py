@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
+from cpsched.base.types import JobType
 from cpsched.engine.machine import Machine
 from cpsched.errors import DispatchError
 from cpsched.mapping import fit
+from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.simulation.arrivals import Arrivals
 
@@ -53,3 +55,14 @@ def test_an_allocation_that_is_none(wrong, message):
     assert state.num_running == 0
     state.start(0, GOOD, 0)
     assert state.free.tolist() == [[0, 8], [1, 8]]
+
+
+def test_a_resized_job_is_expected_later_by_its_pause():
+    """Of 100 s on three units 60 are left, 180 units' seconds: 90 s on two, after 10 s of pause."""
+    state = waiting()
+    state.store.writable[0, [c.RESIZE_COST, c.JOB_TYPE, c.UNITS_MIN]] = 10, JobType.MALLEABLE, 1
+    state.start(0, GOOD, 0)
+    state.expect_end(0, 100)
+    state.resize(0, Allocation(whole([0]), whole([2]), whole([[2, 0]])), 40)
+    assert state.store.columns[0, c.EXPECTED_END] == 140
+    assert state.free.tolist() == [[0, 8], [2, 8]]
