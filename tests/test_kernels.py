@@ -26,7 +26,7 @@ some = settings(max_examples=80)
 # --- placing one job -----------------------------------------------------------------------------
 
 
-@given(state=ref.states(), policy=st.sampled_from(ref.POLICIES))
+@given(state=ref.states(), policy=st.sampled_from((*ref.POLICIES, "least-loss")))
 @settings(max_examples=200)
 def test_a_job_is_placed_whenever_any_choice_of_nodes_can_hold_it(state, policy):
     """Feasible exactly if enumeration finds a placement; then within every bound, as documented."""
@@ -42,7 +42,8 @@ def test_a_job_is_placed_whenever_any_choice_of_nodes_can_hold_it(state, policy)
         takes = ref.takes_of(allocation, len(state.free))
         assert takes in found
         assert ref.obeys(ask, takes, state.free, state.capacity)
-        assert takes == ref.place(policy, ask, state.free, state.capacity)
+        if policy in ref.POLICIES:
+            assert takes == ref.place(policy, ask, state.free, state.capacity)
         expected = ref.allocation_of(ask, takes, state.capacity)
         assert np.array_equal(allocation.amount, expected.amount)
 

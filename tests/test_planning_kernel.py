@@ -32,7 +32,7 @@ def arguments(state, policy, depth, full):
     store, running, memory = view.waiting.store, view.running, allocator.memory
     memory.prepare(view)
     of_machine = (
-        allocator.policy, store.shapes, view.eligible, allocator.capacity, allocator.scarce,
+        allocator.policy, store.shapes, view.eligible, allocator.capacity, allocator.memory.worth,
         memory.places,
     )  # fmt: skip
     return view, of_machine, (
@@ -100,7 +100,7 @@ def test_plan_is_the_reference(state, policy, depth):
 
 def node_by_node(of_machine, args):
     """Plan as plan_pass does, second by second and node by node, with ``placing.place``."""
-    policy, shapes, eligible, capacity, scarce, places = of_machine
+    policy, shapes, eligible, capacity, worth, places = of_machine
     _, now, queue, depth, full, cols, *_, free, running, arena_node, arena_amount = args
     num_nodes, num_kinds = free.shape
     last = max([cols[job, c.EXPECTED_END] for job in running], default=now)
@@ -117,7 +117,7 @@ def node_by_node(of_machine, args):
         for second in range(horizon - length + 1 if reserved < depth or full else 1):
             low = np.ascontiguousarray(line[second : second + length].min(axis=0))
             if not placing.place(
-                policy, cols, row, shapes, eligible, capacity, scarce, places, frozen(low), takes
+                policy, cols, row, shapes, eligible, capacity, worth, places, frozen(low), takes
             ):
                 continue
             planned[i] = now + second

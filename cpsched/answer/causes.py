@@ -185,13 +185,13 @@ class _Future:
         allocator, store = fitting.allocator, self._view.waiting.store
         takes = np.zeros(len(low), dtype=np.int64)
         fits = placing.place_preferring(
-            allocator.order_for(store),
+            allocator.order_for(self._view),
             store.columns,
             row,
             store.shapes,
             self._view.eligible,
             allocator.capacity,
-            allocator.scarce,
+            allocator.memory.worth,
             allocator.memory.places,
             low,
             np.maximum(low - self.levels[0], 0),

@@ -40,7 +40,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "allocators": _classes(
         "cpsched.dispatch.allocators",
         *("first-fit", "best-fit", "consolidate", "balanced"),
-        *("frugal", "lowest-switch", "fewest-groups", "contiguous"),
+        *("frugal", "least-loss", "lowest-switch", "fewest-groups", "contiguous"),
     ),
     "priorities": _classes(
         "cpsched.dispatch.priority",

@@ -84,8 +84,8 @@ class Timeline:
         """Place jobs at their first windows, which each takes from the next if it occupies it."""
         allocator, store = self.allocator, self.view.waiting.store
         start, takes = planning.list_on_nodes(
-            allocator.order_for(store), np.array(rows), duration, order, occupy, store.columns,
-            store.shapes, self.view.eligible, allocator.capacity, allocator.scarce,
+            allocator.order_for(self.view), np.array(rows), duration, order, occupy, store.columns,
+            store.shapes, self.view.eligible, allocator.capacity, allocator.memory.worth,
             allocator.memory.places, self.times, self.levels,
         )  # fmt: skip
         return Candidate(start, takes)

@@ -19,17 +19,20 @@ from cpsched.base.spec import build
 from cpsched.base.types import Split
 from cpsched.dispatch.memory import Memory
 from cpsched.errors import DispatchError
-from cpsched.kernels import parts, placing
+from cpsched.kernels import parts, pass_state, placing
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import AnyArray, IntArray
-    from cpsched.model.jobstore import JobStore
+    from cpsched.base.types import IntArray
     from cpsched.model.system import System
     from cpsched.model.view import View
+
+
+#: Of the request that weighs most; the others' are whole parts of it.
+_WEIGHT = 2**30
 
 
 def make_allocator(spec: str) -> Allocator:
@@ -48,30 +51,30 @@ class Allocator:
         As registered.
     policy
         Which node order the kernels use.
+    looks_at_jobs
+        Whether that order depends on other jobs, so that it must be told of them at every pass.
     memory
         What the passes that place jobs with it remember between decisions.
     """
 
     name: ClassVar[str]
     policy: ClassVar[int]
+    looks_at_jobs: ClassVar[bool] = False
 
     def reset(self, system: System) -> None:
         """Prepare for a system."""
         self.capacity: IntArray = system.capacity
         self._topology = system.topology
-        #: What every node has of each kind, shape ``(R,)``: more than that is scarce, and worth
-        #: keeping for the jobs that need it.
-        self.scarce: AnyArray = self.capacity.min(axis=0)
-        self.memory = Memory(self.capacity, self.scarce, system.topology)
+        self.memory = Memory(self.capacity, system.topology)
 
-    def order_for(self, store: JobStore) -> np.integer[Any]:
+    def order_for(self, view: View) -> np.integer[Any]:
         """
         Return the order of nodes for the kernels, in eight bits where it is all that counts.
 
         They are compiled for either type, and for the smaller one without what jobs need that say
         which nodes go together, and orders that go by the topology: a third of a first run's time.
         """
-        plain = self.policy < parts.LOWEST_SWITCH and not store.confines
+        plain = self.policy < parts.LOWEST_SWITCH and not view.waiting.store.confines
         return np.int8(self.policy) if plain else np.int64(self.policy)
 
     def place(
@@ -111,13 +114,13 @@ class Allocator:
             columns.flags.writeable = False
         takes = np.zeros(len(free), dtype=np.int64)
         fits = placing.place(
-            self.order_for(store),
+            self.order_for(view),
             columns,
             at,
             store.shapes,
             view.eligible,
             self.capacity,
-            self.scarce,
+            self.memory.worth,
             self.memory.places,
             free,
             takes,
@@ -224,6 +227,39 @@ class Frugal(Allocator):
 
     name = "frugal"
     policy = placing.FRUGAL
+
+
+class LeastLoss(Allocator):
+    """
+    The nodes whose use takes least room from what waiting and running jobs ask for.
+
+    The room for each of their requests is counted in units before and after, and weighs more the
+    fewer there is room for; where that is equal, the idlest node comes first. After the
+    fragmentation gradient descent of Weng et al. 2023 ("Beware of Fragmentation", USENIX ATC),
+    which weighs the typical requests of past jobs by their frequency alone.
+    """
+
+    name = "least-loss"
+    policy = int(placing.LEAST_LOSS)
+    looks_at_jobs = True
+
+    def order_for(self, view: View) -> np.integer[Any]:
+        """Note what is asked for, and return the order."""
+        store, kinds = view.waiting.store, self.capacity.shape[1]
+        columns, shapes = store.columns, store.shapes
+        rows = np.concatenate([view.waiting.rows, view.running.rows])
+        units = np.bincount(columns[rows, c.SHAPE], columns[rows, c.UNITS], len(shapes))
+        request = shapes[:, c.SHAPE_REQUEST :]
+        whole = np.maximum(self.capacity.sum(axis=0), 1)
+        share = ((request[:, :kinds] + request[:, kinds : 2 * kinds]) / whole).max(axis=1)
+        # Once for how much is asked for, and once for how much is lost where a unit is.
+        weight = units * share**2
+        first = np.argsort(-weight, kind="stable")[: pass_state.ASKED_FOR]
+        asked = self.memory.worth[kinds:].reshape(-1, 2)
+        asked[:] = 0
+        asked[: len(first), 0] = first
+        asked[: len(first), 1] = weight[first] / max(weight.max(), 1e-300) * _WEIGHT
+        return np.int64(self.policy)
 
 
 class LowestSwitch(Allocator):

@@ -35,18 +35,18 @@ class Memory:
     ----------
     capacity
         Of each node, shape ``(N, R)``.
-    scarce
-        What every node has of each kind, shape ``(R,)``: more than that is scarce.
 
     Attributes
     ----------
     places
         The topology, see :func:`cpsched.kernels.rooms.packed_places`.
+    worth
+        What kinds and other jobs' requests are worth, see :class:`cpsched.kernels.rooms.Machine`.
     main, job_classes, class_of
         The arrays for the kernels, valid for the last view given to :meth:`prepare`.
     """
 
-    def __init__(self, capacity: IntArray, scarce: IntArray, topology: Topology) -> None:
+    def __init__(self, capacity: IntArray, topology: Topology) -> None:
         num_nodes, num_kinds = capacity.shape
         place = pass_state.first_place(num_nodes, num_kinds)
         self.main: IntArray = np.concatenate(
@@ -56,7 +56,8 @@ class Memory:
         self.job_classes: IntArray = np.zeros((0, pass_state.CLASS_WIDTH), dtype=np.int64)
         self.class_of: IntArray = np.zeros(0, dtype=np.int64)
         first = pass_state.first_table(num_kinds)
-        self.main[first - num_kinds : first] = scarce
+        self.worth: IntArray = self.main[pass_state.HEADER + num_kinds : first]
+        self.worth[:num_kinds] = capacity.min(axis=0)
         tables = self.main[first:][: pass_state.NUM_TABLES * capacity.size]
         tables = tables.reshape(pass_state.NUM_TABLES, num_nodes, num_kinds)
         tables[pass_state.CAPACITY] = capacity

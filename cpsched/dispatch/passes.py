@@ -50,7 +50,7 @@ def list_pass(view: View, rows: IntArray, allocator: Allocator, *, stop: bool) -
     Return what :func:`start_in_order` decides, packed as by :mod:`cpsched.kernels.start_log`.
     """
     allocator.memory.prepare_room(view)
-    policy = allocator.order_for(view.waiting.store)
+    policy = allocator.order_for(view)
     packed: IntArray = listing.list_pass(policy, stop, rows, *_tables(view, allocator))
     return packed
 
@@ -76,7 +76,7 @@ def easy_pass(
     """
     memory = allocator.memory
     memory.prepare(view)
-    policy = allocator.order_for(view.waiting.store)
+    policy = allocator.order_for(view)
     packed: IntArray = easy.easy_pass(
         policy, rule, view.now, rows, behind, memory.class_of,
         *_tables(view, allocator), *_running(view),
@@ -96,7 +96,7 @@ def plan_pass(
         What starts, packed as by :mod:`cpsched.kernels.start_log`, and the planned starts.
     """
     allocator.memory.prepare_room(view)
-    policy = allocator.order_for(view.waiting.store)
+    policy = allocator.order_for(view)
     packed, planned = planning.plan_pass(
         policy, view.now, rows, depth, int(full), *_tables(view, allocator), *_running(view)
     )

@@ -72,7 +72,7 @@ def _excess(rule, level, high, low, groups, num_kinds):
 @inner
 def _first_place(rule, machine, state, request, ends, until):
     """Return the first second before another at which a job fits, its pieces, and the profile."""
-    num_kinds = len(machine.scarce)
+    num_kinds = machine.capacity.shape[1]
     profile, places = profile_now(state, ends, _SEGMENTS)
     copy_row(profile, NOW, THEN)
     profile.rows[THEN] = THEN
@@ -170,7 +170,7 @@ def _choose_beside(machine, state, row, request, profile, used):
     if known and not _may_fit_beside(state, row, shape, request.units):
         return nothing
     groups = groups_of(profile)
-    level = _free_throughout(profile.levels, groups, len(machine.scarce))
+    level = _free_throughout(profile.levels, groups, machine.capacity.shape[1])
     if not known:
         _find_beside(machine, state, level, groups, shape)
         table[shape, BESIDE_PASS] = state.head[PASS]
@@ -205,7 +205,7 @@ def _backfill(rule, machine, now, shadow, state, profile, rows, class_of, log, u
         request = request_of(state.cols, row)
         if short:
             groups = groups_of(profile)
-            reserved = _excess(rule, profile.levels, NOW, THEN, groups, len(machine.scarce))
+            reserved = _excess(rule, profile.levels, NOW, THEN, groups, machine.capacity.shape[1])
             pieces = choose_preferring(machine, profile.levels[NOW], reserved, groups, request)
         else:
             pieces = _choose_beside(machine, state, row, request, profile, used)

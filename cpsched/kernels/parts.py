@@ -23,7 +23,7 @@ LOWEST_SWITCH, FEWEST_GROUPS, CONTIGUOUS = (np.int64(policy) for policy in range
 @leaf
 def keeps_together(policy):
     """Whether an allocator uses the topology."""
-    return policy >= LOWEST_SWITCH
+    return LOWEST_SWITCH <= policy <= CONTIGUOUS
 
 
 @leaf

@@ -77,6 +77,8 @@ _PATIENCE = 64
 # are.
 WORK, CAPACITY = range(2)
 NUM_TABLES = 2
+#: How many shapes of jobs an allocator may look at besides the one that it places.
+ASKED_FOR = 40
 # Runs of nodes, see :mod:`cpsched.kernels.runs`: of nodes that are the same, with the same capacity
 # and open to the same jobs (where a run begins they are apart); and with the same free besides.
 APART, RUNS = range(2)
@@ -91,8 +93,8 @@ class PassState(NamedTuple):
     ----------
     head
         The head of ``memory``, and behind it what is free in all of each kind.
-    scarce
-        The amount of each kind that every node has: more than that is scarce.
+    worth
+        See :class:`~cpsched.kernels.rooms.Machine`.
     node_tables
         Shape ``(NUM_TABLES, N, R)``.
     bits
@@ -108,7 +110,7 @@ class PassState(NamedTuple):
     """
 
     head: Any
-    scarce: Any
+    worth: Any
     node_tables: Any
     bits: Any
     slots: Any
@@ -121,8 +123,8 @@ class PassState(NamedTuple):
 
 
 def first_table(num_kinds: int) -> int:
-    """Return where in ``memory`` the tables begin, which are as the kinds before them."""
-    return HEADER + 2 * num_kinds
+    """Return where in ``memory`` the tables begin; behind the head is what kinds are worth."""
+    return HEADER + 2 * num_kinds + 2 * ASKED_FOR
 
 
 def first_bits(num_nodes: int, num_kinds: int) -> int:
@@ -144,7 +146,7 @@ def first_place(num_nodes: int, num_kinds: int) -> int:
 def state_of(memory, job_classes, free, cols, shapes, eligible):
     """Divide ``memory`` into its parts."""
     num_nodes, num_kinds = free.shape
-    one = HEADER + 2 * num_kinds
+    one = HEADER + 2 * num_kinds + 2 * ASKED_FOR
     two = one + NUM_TABLES * num_nodes * num_kinds
     three = two + NUM_BITS * words(num_nodes)
     return PassState(
@@ -162,7 +164,7 @@ def state_of(memory, job_classes, free, cols, shapes, eligible):
 def machine_of(policy, state):
     """Return what placing needs of it."""
     return machine_at(
-        policy, state.shapes, state.eligible, state.node_tables[CAPACITY], state.scarce,
+        policy, state.shapes, state.eligible, state.node_tables[CAPACITY], state.worth,
         state.places,
     )  # fmt: skip
 

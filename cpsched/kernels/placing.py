@@ -31,6 +31,7 @@ from cpsched.kernels.parts import (
 from cpsched.kernels.rooms import (
     MANY,
     Request,
+    amount_on,
     machine_at,
     may_confine,
     request_of,
@@ -48,6 +49,11 @@ from cpsched.model.columns import (
 
 #: Node orders of the allocators that go by what nodes have; for others see ``parts``.
 FIRST_FIT, BEST_FIT, CONSOLIDATE, BALANCED, FRUGAL = 0, 1, 2, 3, 4
+#: It goes by what others ask for, too, and is compiled with what few runs need.
+LEAST_LOSS = np.int64(8)
+#: What spreading over idle nodes counts, of all that could be lost: it decides where nothing else
+#: does.
+_SPREAD = 1e-2
 
 
 # --- in which order ------------------------------------------------------------------------------
@@ -79,6 +85,58 @@ def _preference(policy, wasted, idle, num_kinds):
     return wasted * (num_kinds + 1) + idle
 
 
+def _no_loss(machine, level, groups, request, caps, order, count):
+    """Stand for :func:`order_by_loss` where no order goes by what others ask for."""
+
+
+@used_where(may_confine, _no_loss)
+def order_by_loss(machine, level, groups, request, caps, order, count):
+    """
+    Put usable groups into order by what other jobs lose where this one takes a node of theirs.
+
+    ``machine.worth`` has the shapes asked for and their weights in pairs, the heaviest first. A
+    shape's loss is its units that fit on a node before and not after, for each unit of this job;
+    its weight is divided by one more than the units that fit on all groups.
+    """
+    capacity, shapes, eligible, worth = (
+        machine.capacity, machine.shapes, machine.eligible, machine.worth
+    )  # fmt: skip
+    first, num_kinds = groups.first, capacity.shape[1]
+    after = np.empty((count, num_kinds), dtype=np.int64)
+    takes, spread, loss = np.empty(count), np.zeros(count), np.zeros(count)
+    for i in range(count):
+        g = order[i]
+        units = min(caps[g], -(-request.units // request.nodes_min))
+        takes[i] = units
+        for r in range(num_kinds):
+            whole = capacity[first[g], r]
+            after[i, r] = level[g, r] - amount_on(
+                shapes, request.shape, capacity, first[g], units, r
+            )
+            if whole > 0:
+                spread[i] += (level[g, r] / whole) ** 2 - (after[i, r] / whole) ** 2
+    total = 0.0
+    fits = np.empty(count, dtype=np.int64)
+    for at in range(num_kinds, len(worth), 2):
+        if worth[at + 1] == 0:
+            break
+        in_all = ZERO
+        for i in range(count):
+            g = order[i]
+            fits[i] = room_on(level, g, first[g], capacity, eligible, shapes, worth[at], MANY)
+            in_all += fits[i] * groups.size[g]
+        weight = worth[at + 1] / (1 + in_all)
+        total += weight
+        for i in range(count):
+            if fits[i] > 0:
+                node = first[order[i]]
+                left = room_on(after, i, node, capacity, eligible, shapes, worth[at], MANY)
+                loss[i] += weight * (fits[i] - left)
+    for i in range(count):
+        loss[i] = (loss[i] - _SPREAD * total * spread[i]) / takes[i]
+    sort_by(loss, order, count)
+
+
 @inner
 def rank(machine, level, groups, request, caps, order):
     """
@@ -87,7 +145,7 @@ def rank(machine, level, groups, request, caps, order):
     Fills ``caps`` with how many units each of their nodes holds; returns how many groups there are.
     """
     policy, eligible, shape = machine.policy, machine.eligible, request.shape
-    capacity, shapes, scarce = machine.capacity, machine.shapes, machine.scarce
+    capacity, shapes, scarce = machine.capacity, machine.shapes, machine.worth
     first = groups.first
     num_kinds = capacity.shape[1]
     per_node = SHAPE_REQUEST + num_kinds
@@ -101,6 +159,9 @@ def rank(machine, level, groups, request, caps, order):
         return count
     if keeps_together(policy):
         order_by_parts(machine, policy, groups, request, caps, order, count)
+        return count
+    if policy == LEAST_LOSS:
+        order_by_loss(machine, level, groups, request, caps, order, count)
         return count
     key = np.empty(count)
     for i in range(count):
@@ -365,19 +426,19 @@ def _spread(pieces, takes):
 
 
 @kernel
-def place(policy, cols, row, shapes, eligible, capacity, scarce, places, free, takes):
+def place(policy, cols, row, shapes, eligible, capacity, worth, places, free, takes):
     """Place a job on ``free``: units by node in ``takes`` (zeroed here); return whether it fits."""
-    machine = machine_at(policy, shapes, eligible, capacity, scarce, places)
+    machine = machine_at(policy, shapes, eligible, capacity, worth, places)
     groups = single_nodes(len(free))
     return _spread(choose(machine, free, groups, request_of(cols, row)), takes)
 
 
 @kernel
 def place_preferring(
-    policy, cols, row, shapes, eligible, capacity, scarce, places, free, preferred, takes
+    policy, cols, row, shapes, eligible, capacity, worth, places, free, preferred, takes
 ):
     """Place a job as :func:`place` does, but as :func:`choose_preferring` chooses."""
-    machine = machine_at(policy, shapes, eligible, capacity, scarce, places)
+    machine = machine_at(policy, shapes, eligible, capacity, worth, places)
     groups, request = single_nodes(len(free)), request_of(cols, row)
     return _spread(choose_preferring(machine, free, preferred, groups, request), takes)
 

@@ -145,7 +145,7 @@ def plan_pass(
 
 @kernel
 def list_on_nodes(
-    policy, rows, duration, order, occupies, cols, shapes, eligible, capacity, scarce, places,
+    policy, rows, duration, order, occupies, cols, shapes, eligible, capacity, worth, places,
     times, levels,
 ):  # fmt: skip
     """
@@ -167,7 +167,7 @@ def list_on_nodes(
     start, takes
         -1 for a job that fits nowhere; units of each job on each node, shape ``(n, N)``.
     """
-    machine = machine_at(policy, shapes, eligible, capacity, scarce, places)
+    machine = machine_at(policy, shapes, eligible, capacity, worth, places)
     num_nodes, num_kinds = capacity.shape
     profile = profile_of_nodes(times, levels, len(rows) if occupies else 0)
     low = np.empty((num_nodes, num_kinds), dtype=np.int64)

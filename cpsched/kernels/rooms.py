@@ -40,8 +40,9 @@ class Machine(NamedTuple):
     policy
         The allocator's order of nodes; of eight bits where neither it nor a job minds which nodes
         go together or how units spread over them, see :func:`may_confine`.
-    scarce
-        What every node has of each kind.
+    worth
+        What every node has of each kind, shape ``(R,)``: more than that is scarce. Behind it what
+        is asked for, see :func:`cpsched.kernels.placing.order_by_loss`.
     levels
         The group of each node at each level of the topology, lowest first, shape ``(L, N)``.
     weights
@@ -52,7 +53,7 @@ class Machine(NamedTuple):
     shapes: IntArray
     eligible: BoolArray
     capacity: IntArray
-    scarce: IntArray
+    worth: IntArray
     levels: IntArray
     weights: IntArray
 
@@ -68,18 +69,18 @@ def packed_places(topology: Topology) -> IntArray:
 
 
 @inner
-def machine_at(policy, shapes, eligible, capacity, scarce, places):
+def machine_at(policy, shapes, eligible, capacity, worth, places):
     """Return the machine, with a topology as :func:`packed_places` has it."""
     num_nodes = len(capacity)
     levels = places[1 : 1 + places[0] * num_nodes].reshape((places[0], num_nodes))
-    return Machine(policy, shapes, eligible, capacity, scarce, levels, np.empty(0, dtype=np.int64))
+    return Machine(policy, shapes, eligible, capacity, worth, levels, np.empty(0, dtype=np.int64))
 
 
 @inner
 def weighted(machine, weights):
     """Return a machine whose nodes have weights."""
     return Machine(
-        machine.policy, machine.shapes, machine.eligible, machine.capacity, machine.scarce,
+        machine.policy, machine.shapes, machine.eligible, machine.capacity, machine.worth,
         machine.levels, weights,
     )  # fmt: skip
 

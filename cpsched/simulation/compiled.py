@@ -35,7 +35,8 @@ def rule_of(dispatcher: Dispatcher) -> np.int64 | np.int8 | None:
     """Return the rule by which the compiled loop does what a dispatcher does, None for none."""
     # What derives from a built-in dispatcher may decide differently.
     if isinstance(dispatcher, _BUILT_IN) and type(dispatcher) in _BUILT_IN:
-        return dispatcher.rule if dispatcher.in_queue_order else None
+        goes_on = dispatcher.in_queue_order and not dispatcher.allocator.looks_at_jobs
+        return dispatcher.rule if goes_on else None
     return None
 
 
@@ -134,13 +135,14 @@ class CompiledLoop:
         allocator = cluster.dispatcher.allocator
         assert allocator is not None
         tables, lists = machine.lend(counters, len(self._arrivals))
-        allocator.memory.prepare(machine.view(int(counters["now"])))
+        view = machine.view(int(counters["now"]))
+        allocator.memory.prepare(view)
         memory = allocator.memory
         record = event_loop.Record(
             self._events, *self._times, self._allocations.lend(counters), seconds
         )
         found: tuple[int, IntArray, FloatArray] = event_loop.event_loop(
-            allocator.order_for(machine.store),
+            allocator.order_for(view),
             self._rule,
             self._counters,
             self._limit,

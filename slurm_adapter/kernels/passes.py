@@ -159,9 +159,9 @@ def slurm_pass(order, records, rules, limits, cols, nodes, held):
         that the backfill pass has looked at; those that start.
     """
     shapes, eligible, capacity = nodes.shapes, nodes.eligible, nodes.capacity
-    scarce, places = nodes.scarce, nodes.places
-    machine = machine_at(FIRST_FIT, shapes, eligible, capacity, scarce, places)
-    placer = machine_at(nodes.policy, shapes, eligible, capacity, scarce, places)
+    worth, places = nodes.worth, nodes.places
+    machine = machine_at(FIRST_FIT, shapes, eligible, capacity, worth, places)
+    placer = machine_at(nodes.policy, shapes, eligible, capacity, worth, places)
     given = Given(records, rules, limits, cols, machine, weighted(placer, nodes.weights))
     begins = _group_starts(cols, machine, rules, held)
     log, used, jobs, started = _passes(order, given, begins, held)

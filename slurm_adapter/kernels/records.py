@@ -130,7 +130,7 @@ class Nodes(NamedTuple):
     shapes: IntArray
     eligible: BoolArray
     capacity: IntArray
-    scarce: IntArray
+    worth: IntArray
     places: IntArray
     weights: IntArray
 

@@ -143,6 +143,36 @@ def test_scarce_resources(drawn, allocator, units, request_, per_node, expected)
     assert placed(allocator, units, free, capacity, request=request_, **more) == expected
 
 
+@pytest.mark.parametrize(
+    ("free", "others", "node"),
+    [
+        # n0's last core is left to who needs the GPU there, but of four it may have one.
+        (((1, 1), (4, 0)), [(1, 1)], 1),
+        (((4, 1), (2, 0)), [(1, 1)], 0),
+        # Who asks for four cores needs n0 whole; who asks for two can do with the rest of either.
+        (((4, 0), (3, 0)), [(4, 0)], 1),
+        (((4, 0), (3, 0)), [(2, 0)], 1),
+        (((4, 0), (2, 0)), [(2, 0)], 0),
+        # What more ask for weighs more: two cores here, a GPU there.
+        (((2, 0), (1, 1)), [(2, 0), (1, 1)], 1),
+        (((2, 0), (1, 1)), [(2, 0), (1, 1), (1, 1), (1, 1)], 0),
+        # Others ask for nothing: the idlest node.
+        (((2, 0), (3, 0)), [], 1),
+    ],
+)
+def test_least_loss(free, others, node):
+    """A job of one core goes where those that wait lose least."""
+    up = (True, True)
+    asked = [
+        ref.Ask(units=1, request=request, per_node=(0, 0), eligible=up)
+        for request in [(1, 0), *others]
+    ]
+    view = ref.view_of(ref.State(capacity=((4, 3), (4, 3)), free=free, waiting=tuple(asked)))
+    allocator = make_allocator("least-loss")
+    allocator.reset(view.system)
+    assert allocator.place(view, 0, view.free).node.tolist() == [node]
+
+
 @pytest.mark.parametrize("allocator", ref.POLICIES)
 def test_a_job_that_asks_for_nothing_and_equal_nodes(allocator):
     """Along the line, also where nothing is free; but not on nodes it may not use."""
