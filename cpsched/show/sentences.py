@@ -93,11 +93,11 @@ def of_scenarios(tables: Tables) -> Finding | None:
         for key, figures in tables.compared.items()
         if LONGEST in figures and start is None
     }
-    stopped = _stopped(tables)
+    stopped, counted = _stopped(tables), _counted(tables)
     sentences = []
     for key, rows in groups.items():
         price = stopped.get(key, "")
-        changed = _changes(rows[0], longest.get(key), price)
+        changed = counted.get(key, "") + _changes(rows[0], longest.get(key), price)
         sentences.append(f"{key[2]}: {changed}{_for_whom(rows)}.")
     best = min(groups, key=lambda key: groups[key][0]["difference"])
     if len(groups) > 1:
@@ -148,6 +148,21 @@ def _stopped(tables: Tables) -> dict[RunKey, str]:
                 if now - then >= _TOLD
             )
     return said
+
+
+def _counted(tables: Tables) -> dict[RunKey, str]:
+    """
+    Say of scenarios with more or fewer jobs than the baseline which jobs their sentence is about.
+
+    The table of all runs is about all jobs of each, so its means are others.
+    """
+    simulated = {key_of(row): row["simulated"] for row in tables.summary.rows()}
+    bases = {key: next(iter(own.values())).base_key for key, own in tables.compared.items()}
+    return {
+        key: "of the jobs that ran in both, "
+        for key, base in bases.items()
+        if simulated.get(key) != simulated.get(base)
+    }
 
 
 def _share_of(row: Row, count: str, of: str) -> float:
