@@ -18,15 +18,15 @@ PARTS = {
 
 
 def main(part):
-    """Simulate and explain three jobs, of which one holds all cores and two wait."""
-    workload = jobs((0, 4, 9), (1, 4, 4), (2, 1, 30), contiguous=[part == "together"] * 3)
-    four = machine((4,))
+    """Simulate and explain four jobs, of which the second must wait and the last would delay it."""
+    rows = (0, 2, 10), (1, 4, 4), (3, 1, 6), (4, 1, 8)
+    workload, four = jobs(*rows, contiguous=[part == "together"] * 4), machine((4,))
     for dispatcher in PARTS[part]:
-        run(workload, four, dispatcher)
+        run(workload, four, dispatcher, "jobs-alike" if part == "slurm" else "requested")
     if part != "slurm":
-        why_in_log(fit(workload, four), job="2", time=3)
+        why_in_log(fit(workload, four), job="3", time=4)
     if part == "apart":
-        when_in_log(fit(workload, four), time=3, judged=0)
+        when_in_log(fit(workload, four), time=4, judged=0)
 
 
 if __name__ == "__main__":
