@@ -6,6 +6,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import compile_kernels
 import pytest
 from hypothesis import settings
 from tiny import FOUR_CORES
@@ -20,14 +21,6 @@ settings.load_profile("untimed")
 
 #: Real traces and golden schedules; beside a developer's checkout, absent elsewhere.
 SHARED = Path(__file__).resolve().parents[2] / "shared"
-#: Between them, these compile nearly every kernel, and hardly one twice.
-COMPILING = ("easy", "conservative", "slurm-backfill")
-COMPILE = """\
-import sys
-from cpsched.checks.sample import sample
-from cpsched.simulation.simulate import simulate
-simulate(sample(60), dispatcher=sys.argv[1])
-"""
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -36,7 +29,8 @@ def pytest_sessionstart(session):
     config = session.config
     if hasattr(config, "workerinput") or not config.getoption("numprocesses", None):
         return
-    compilers = [subprocess.Popen([sys.executable, "-c", COMPILE, name]) for name in COMPILING]
+    command = [sys.executable, compile_kernels.__file__]
+    compilers = [subprocess.Popen([*command, part]) for part in compile_kernels.PARTS]
     for compiler in compilers:
         compiler.wait()
 

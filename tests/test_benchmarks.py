@@ -52,12 +52,18 @@ def test_the_loop_is_timed_at_each_size(log):
 
 
 @pytest.mark.parametrize("file", sorted(BENCHMARKS.glob("*.py")), ids=lambda file: file.stem)
-def test_every_script_finds_what_it_imports(file, monkeypatch):
-    """A name of cpsched that has moved is noticed here, not in a campaign of hours."""
+def test_every_script_finds_what_it_imports(file, monkeypatch, capsys):
+    """A name of cpsched that has moved is noticed here, not in a campaign of hours; and a typo."""
     monkeypatch.syspath_prepend(str(BENCHMARKS))
     if file.stem == "in_accasim":
         pytest.importorskip("accasim")
-    assert import_module(file.stem).__doc__
+    module = import_module(file.stem)
+    assert module.__doc__
+    if hasattr(module, "main"):
+        monkeypatch.setattr(sys, "argv", [file.name, "--jbos", "2"])
+        with pytest.raises(SystemExit, match="2"):
+            module.main()
+        assert f"{file.name}: error: " in capsys.readouterr().err
 
 
 def test_accasim_gets_capped_runtimes_and_no_memory(log, tmp_path, against):

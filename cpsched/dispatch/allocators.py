@@ -105,12 +105,13 @@ class Allocator:
             None if the job does not fit.
         """
         store = view.waiting.store
-        columns, at = store.columns, row
+        columns, at, free = store.columns, row, free.view()
+        # As the kernels are compiled for, as is what has changed.
+        free.flags.writeable = False
         if changed:
             columns, at = columns[row : row + 1].copy(), 0
             for column, value in changed.items():
                 columns[0, column] = value
-            # As the kernels are compiled for.
             columns.flags.writeable = False
         takes = np.zeros(len(free), dtype=np.int64)
         fits = placing.place(

@@ -100,12 +100,12 @@ def test_the_future_changes_no_forecast():
 
 def test_corrected_intervals_hold_what_they_promise():
     """Along a log, eight of ten jobs start inside; medians beat the plan by requested times."""
-    workload, system = _log(1500)
+    workload, system = _log(700)
     run = Prequential(
         fit(workload, system), dispatcher="easy", predictor="requested", settings=Settings(),
-        forecaster=Forecaster(scenarios=10),
+        forecaster=Forecaster(scenarios=5),
     )  # fmt: skip
-    run.run(range(200, 1500, 5))
+    run.run(range(100, 700, 3))
     run.finish()
     assert len(run.told) > 100
     start = np.array([one.start for one in run.told])

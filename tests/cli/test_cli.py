@@ -149,7 +149,7 @@ def test_simulate_goes_on_with_what_is_there(files, cpsched):
     assert code == 0
     assert out.count("4 jobs, OK") == 2
     again = ("compare", "log.swf", "--system", "four.toml", "-d", "easy:backfill=sjf", "-d", "fifo")
-    _, out, _ = cpsched(*again, "-d", "ljf", "--out", "out")
+    _, out, _ = cpsched(*again, "-d", "ljf", "--no-report", "--out", "out")
     assert out.startswith("3 runs: 1 made, 2 already done, 0 failed\n")
     timings = [path.read_bytes() for path in (files / "out").glob("runs/*fifo*/timing.json")]
     assert timings == [before]

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from textwrap import dedent
 
 import pytest
 
@@ -24,22 +25,7 @@ LOG = """\
 4 4 -1 8 1 -1 -1 1 8 -1 1 2 1 -1 1 -1 -1 -1
 5 4 -1 9 99 -1 -1 99 9 -1 1 2 1 -1 1 -1 -1 -1
 """
-EXPLANATION = """\
-job 4 does not start at 4 s (2001-09-09 01:46:44): it would fit, but it is expected to run until 12 s and would delay
-job 2 (4 units, number 1 in the queue), planned for 10 s (2001-09-09 01:46:50)
-
-job         4, user 2, queue 1, submitted at 4 s (2001-09-09 01:46:44), waiting for 1 s
-asks for    1 unit of 1 core, for 8 s (predicted 8 s)
-dispatcher  easy, runtime estimate: requested time; number 2 of 2 waiting, 2 running at 4 s
-
-                                        units
-resource  needed  free  usable  total  [of 1]
---------  ------  ----  ------  -----  ------
-core           1     1       1      4       1
-
-room for    1 of 1 unit: 1 unit on all
-ahead       job 2 (4 units), number 1 in the queue, from 10 s to 14 s as expected, on all
-"""
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "explain.md"
 EXPLAIN = ("explain", "log.swf", "--system", "four.toml")
 
 
@@ -52,10 +38,14 @@ def files(four_cores):
 
 @pytest.mark.parametrize("at", ["5", "2001-09-09T01:46:45", "2001-09-09 03:46:45+02:00"])
 def test_explain_as_text(files, cpsched, at):
-    """Seconds or a date, in any time zone; byte for byte."""
-    code, out, err = cpsched(*EXPLAIN, "--job", "4", "--at", at)
+    """As the guide shows it, byte for byte. Seconds or a date, in any time zone."""
+    shown = GUIDE.read_text("utf-8").split("\n\n", 1)[1].partition("\n\nThe log is")[0]
+    typed, _, explanation = dedent(f"{shown}\n").partition("\n\n")
+    words = typed.replace("LOG", "log.swf").removeprefix("cpsched ").split()
+    assert words.pop() == "5"
+    code, out, err = cpsched(*words, at)
     assert (code, err) == (0, "")
-    assert out == EXPLANATION
+    assert out == explanation
 
 
 def test_explain_as_json(files, cpsched):

@@ -20,7 +20,7 @@ def files(four_cores):
     return four_cores
 
 
-QUICK = ("what-if", LOG, "--system", "four.toml", "--out", "out")
+QUICK = ("what-if", LOG, "--system", "four.toml", "--out", "out", "--no-report")
 
 
 def test_every_change_is_a_scenario(files, cpsched):
@@ -45,7 +45,7 @@ def test_one_table_and_a_sentence_each_fit_a_terminal(files, cpsched, monkeypatc
     monkeypatch.setattr("cpsched.cli.results.width", lambda: 80)
     changes = "cap-request 0:01:20; dispatcher easy:backfill=sjf"
     code, out, _ = cpsched(
-        *QUICK, "--no-report", "-c", "scale-load 2", "-c", "drop user=1",
+        *QUICK, "-c", "scale-load 2", "-c", "drop user=1",
         "-c", f"all of it at once, with another dispatcher: {changes}",
     )  # fmt: skip
     assert code == 0

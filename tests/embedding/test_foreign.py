@@ -4,12 +4,16 @@ import os
 import subprocess
 import sys
 import warnings
+from importlib import import_module
+from pathlib import Path
 
 import pytest
 
+from cpsched.api import load_run
 from cpsched.base import registry
 from cpsched.checks import CheckError
 from cpsched.checks.plug_ins import check_plug_ins
+from predictors.checks import check_predictor
 
 MODULE = '''
 """A dispatcher with a kernel of its own, a preset, a predictor, a command and more."""
@@ -111,70 +115,67 @@ LOG = "".join(
 SYSTEM = 'resources = ["core"]\n[[nodes]]\ngroup = "g"\ncount = 1\ncore = 2\n[log]\nprocessors = "packed"\n'
 
 
-@pytest.fixture(scope="module")
-def stranger(tmp_path_factory):
-    """Install the package in a folder with a log and a system, and run Python there."""
-    folder = tmp_path_factory.mktemp("stranger")
-    info = folder / "stranger-1.0.dist-info"
+@pytest.fixture
+def stranger(tmp_path, monkeypatch, cpsched):
+    """Install the package in a folder with a log and a system, and run commands there."""
+    info = tmp_path / "stranger-1.0.dist-info"
     info.mkdir()
     (info / "METADATA").write_text("Metadata-Version: 2.1\nName: stranger\nVersion: 1.0\n")
     (info / "entry_points.txt").write_text(ENTRY_POINTS)
-    (folder / "stranger.py").write_text(MODULE)
-    (folder / "log.swf").write_text(LOG)
-    (folder / "two.toml").write_text(SYSTEM)
+    (tmp_path / "stranger.py").write_text(MODULE)
+    (tmp_path / "log.swf").write_text(LOG)
+    (tmp_path / "two.toml").write_text(SYSTEM)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    registry.entries.cache_clear()
 
     def run(*arguments):
-        done = subprocess.run(
-            [sys.executable, *arguments],
-            capture_output=True,
-            text=True,
-            env={**os.environ, "PYTHONPATH": str(folder)},
-            cwd=folder,
-            check=False,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        code, out, err = cpsched(*arguments)
+        assert code == 0, err
+        return out
 
-    run.folder = folder
-    return run
+    yield run
+    registry.entries.cache_clear()
+    sys.modules.pop("stranger", None)
 
 
 def test_it_passes_the_check_suite(stranger):
     """All that it registers, with one call."""
-    check = "from cpsched.checks.plug_ins import check_plug_ins; check_plug_ins('stranger')"
-    own = "from predictors.checks import check_predictor; from stranger import Half"
-    assert stranger("-c", f"{check}; {own}; check_predictor(Half)") == ""
+    check_plug_ins("stranger")
+    check_predictor(import_module("stranger").Half)
 
 
 def test_its_command_stands_among_the_others(stranger):
-    assert stranger("-m", "cpsched", "greet", "Ada") == "good day, Ada\n"
+    """In a process of its own, which finds the package as installed."""
+    command = [sys.executable, "-m", "cpsched", "greet", "Ada"]
+    environment = {**os.environ, "PYTHONPATH": str(Path.cwd())}
+    assert subprocess.check_output(command, env=environment, text=True) == "good day, Ada\n"
 
 
 def test_its_names_work_on_the_command_line(stranger):
     """With options of its own; the run verifies, and is read back."""
-    spec, run = "by-size:allocator=best-fit", ("-m", "cpsched", "simulate", "log.swf")
-    stranger(*run, "--system", "two.toml", "-d", spec, "-p", "half", "--out", "out")
-    assert ", OK" in stranger("-m", "cpsched", "verify", "out")
-    code = (
-        "from cpsched.api import load_run; from pathlib import Path\n"
-        "run = load_run(next(Path('out/runs').iterdir()))\n"
-        "print(run.about['dispatcher'], run.predictor, run.schedule.runtime_estimate.tolist())"
+    spec = "by-size:allocator=best-fit"
+    stranger(
+        "simulate", "log.swf", "--system", "two.toml", "-d", spec, "-p", "half", "--out", "out"
     )
-    assert stranger("-c", code) == f"{spec} half [2, 25, 2]\n"
+    assert ", OK" in stranger("verify", "out")
+    run = load_run(next(Path("out/runs").iterdir()))
+    assert (run.about["dispatcher"], run.predictor) == (spec, "half")
+    assert run.schedule.runtime_estimate.tolist() == [2, 25, 2]
 
 
 def test_a_run_is_observed(stranger):
     """The smallest area first is job 3, the fewest units job 2; job 1 was alone."""
-    run = ("-m", "cpsched", "simulate", "log.swf", "--system", "two.toml")
+    run = ("simulate", "log.swf", "--system", "two.toml")
     for name, order in (("by-size", "1 2 3"), ("by-area", "1 3 2")):
         stranger(*run, "-d", name, "--observe", f"starts:file={name}.txt")
-        assert (stranger.folder / f"{name}.txt").read_text().split() == order.split()
+        assert Path(f"{name}.txt").read_text().split() == order.split()
 
 
 def test_the_report_has_its_section(stranger):
     both = ("-d", "by-size", "-d", "by-area")
-    stranger("-m", "cpsched", "compare", "log.swf", "--system", "two.toml", *both, "--out", "study")
-    page = (stranger.folder / "study" / "report.html").read_text()
+    stranger("compare", "log.swf", "--system", "two.toml", *both, "--out", "study")
+    page = Path("study", "report.html").read_text()
     assert "strange sizes" in page
     assert "Of a stranger" in page
 

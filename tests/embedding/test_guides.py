@@ -35,8 +35,22 @@ def _run(folder, *command):
     return done.stdout
 
 
+@pytest.fixture
+def typed(tmp_path, monkeypatch, capsys):
+    """Run code as a script in an empty folder; return what it prints."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def run(code):
+        exec(compile(code, "typed.py", "exec"), {"__name__": "__main__"})
+        return capsys.readouterr().out
+
+    yield run
+    sys.modules.pop("my_package", None)
+
+
 @pytest.mark.parametrize("guide", ["write-a-dispatcher.md", "write-a-predictor.md"])
-def test_recipes_end_in_checks_that_pass(guide, tmp_path):
+def test_recipes_end_in_checks_that_pass(guide, tmp_path, typed):
     """The package and its tests, as the guide has them, in a folder of their own."""
     *code, checks = _blocks(guide, "python")
     own = [block for block in code if "\nclass " in block]
@@ -50,25 +64,23 @@ def test_recipes_end_in_checks_that_pass(guide, tmp_path):
         for name, target in names.items():
             module, _, found = target.partition(":")
             code = f"import {module}; print({module}.{found}.name)"
-            assert _run(tmp_path, "-c", code).strip() == name
+            assert typed(code).strip() == name
 
 
-def test_a_dispatcher_that_orders_by_priorities_passes_the_checks(tmp_path):
+def test_a_dispatcher_that_orders_by_priorities_passes_the_checks(tmp_path, typed):
     """With the one that learns, and with one that does not."""
     (block,) = (b for b in _blocks("write-a-dispatcher.md", "python") if "LearningDispatcher" in b)
     (tmp_path / "my_package.py").write_text(block)
     code = "from my_package import Greedy\nfrom cpsched.checks import check_dispatcher\n"
     for priority in ("urgency", "sjf"):
         code += f"check_dispatcher(lambda: Greedy('{priority}'))\n"
-    _run(tmp_path, "-c", code)
+    typed(code)
 
 
-def test_the_first_predictor_is_good_for_one_simulation(tmp_path):
+def test_the_first_predictor_is_good_for_one_simulation(tmp_path, typed):
     """And for no more: the guide says so."""
     (tmp_path / "my_package.py").write_text(_blocks("write-a-predictor.md", "python")[0])
-    said = _run(
-        tmp_path,
-        "-c",
+    said = typed(
         "from my_package import UserMean\n"
         "from predictors.checks import CHECKS\n"
         "for check in CHECKS:\n"
@@ -78,36 +90,36 @@ def test_the_first_predictor_is_good_for_one_simulation(tmp_path):
     assert said.split() == ["check_survives_saving", "check_memory_is_bounded"]
 
 
-def test_the_first_dispatcher_is_compared_with_easy(tmp_path):
+def test_the_first_dispatcher_is_compared_with_easy(typed):
     """The guide did not say how."""
     blocks = _blocks("write-a-dispatcher.md", "python")[:2]
-    assert "widest-first" in _run(tmp_path, "-c", "\n".join(blocks))
+    assert "widest-first" in typed("\n".join(blocks))
 
 
-def test_training_as_the_guide_does_it(tmp_path):
+def test_training_as_the_guide_does_it(tmp_path, typed):
     """A model file comes out, under the name that is then used."""
     (block,) = (b for b in _blocks("write-a-predictor.md", "python") if "train(" in b)
-    _run(tmp_path, "-c", block)
+    typed(block)
     assert (tmp_path / "my.model").is_file()
 
 
-def test_a_regressor_as_the_guide_makes_it_a_predictor(tmp_path):
+def test_a_regressor_as_the_guide_makes_it_a_predictor(tmp_path, typed):
     """Two small classes, and it simulates and is scored."""
     own, use = (b for b in _blocks("write-a-predictor.md", "python") if "MyForest" in b)
     (tmp_path / "my_package.py").write_text(own)
-    said = _run(tmp_path, "-c", use)
+    said = typed(use)
     # It used to be the whole arrays.
     assert "<Evaluation of my-forest: 900 jobs, mean error " in said
 
 
-def test_embedding_as_the_guide_does_it(tmp_path):
+def test_embedding_as_the_guide_does_it(tmp_path, typed):
     """A run is simulated and saved; a job is started on nodes without a simulator."""
     whole, cluster = _blocks("embedding.md", "python")
-    said = _run(tmp_path, "-c", whole)
+    said = typed(whole)
     assert "[]\n" in said
     assert "easy" in said.partition("[]\n")[2]
     assert (tmp_path / "run" / "run.json").is_file()
-    assert _run(tmp_path, "-c", cluster).startswith("0 ['node001', 'node001', 'node002', ")
+    assert typed(cluster).startswith("0 ['node001', 'node001', 'node002', ")
 
 
 @needs_accasim

@@ -1,0 +1,33 @@
+"""Compile nearly all kernels, of machines whose jobs mind which nodes go together or of others."""
+
+import sys
+
+from tiny import jobs, machine, run
+
+from cpsched.answer import why_in_log
+from cpsched.answer.when import when_in_log
+from cpsched.mapping import fit
+
+RULES = ("easy", "conservative", "fifo", "prb", "easy:priority=urgency", "cp-2")
+#: Of each process: what it simulates. What is compiled once for all machines is in one of them.
+PARTS = {
+    "together": RULES,
+    "apart": (*RULES, "rollout", "cph-2", "plan"),
+    "slurm": ("slurm-backfill",),
+}
+
+
+def main(part):
+    """Simulate and explain four jobs, of which the second must wait and the last would delay it."""
+    rows = (0, 2, 10), (1, 4, 4), (3, 1, 6), (4, 1, 8)
+    workload, four = jobs(*rows, contiguous=[part == "together"] * 4), machine((4,))
+    for dispatcher in PARTS[part]:
+        run(workload, four, dispatcher, "jobs-alike" if part == "slurm" else "requested")
+    if part != "slurm":
+        why_in_log(fit(workload, four), job="3", time=4)
+    if part == "apart":
+        when_in_log(fit(workload, four), time=4, judged=0)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])
