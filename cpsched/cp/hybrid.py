@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.cp import cpsat, stats
+from cpsched.cp.constraint import rules_of
 from cpsched.cp.dispatcher import PlanningDispatcher
 from cpsched.cp.objective import add_starts
 from cpsched.cp.pool import Pool, add_pool, pool_of
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from cpsched.cp.pool import Limit
     from cpsched.cp.solve import Candidate
     from cpsched.dispatch.contract import Reservation
+    from cpsched.model.system import System
     from cpsched.model.view import View
 
 WINDOW = 100
@@ -60,6 +62,9 @@ class Cph(PlanningDispatcher[Pool]):
     reserve
         Which runtimes that reservation is made of, with ``easy``; see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
+    constraint
+        Rules of a site, with ``and`` between them, see :mod:`cpsched.cp.constraint`. No decision
+        breaks one.
     """
 
     name = "cph"
@@ -76,15 +81,23 @@ class Cph(PlanningDispatcher[Pool]):
         allocator: str = "first-fit",
         fill: str = EASY,
         reserve: str = REQUESTED,
+        constraint: str | None = None,
     ) -> None:
         check_choice("fill", fill, FILLS)
         reserve = reserve if fill == EASY else PLAN
         super().__init__(search, objective, window, limit, wall, allocator, reserve)
         self.fill, self.fills = fill, fill != NOTHING_ELSE
+        self._rules = rules_of(constraint)
 
-    def own_limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:  # noqa: ARG002
-        """Return limits on waiting jobs other than resources; for subclasses."""
-        return ()
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        super().reset(system, seed)
+        for rule in self._rules:
+            rule.check(system.resources)
+
+    def own_limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:
+        """Return limits on waiting jobs other than resources; subclasses may have others."""
+        return [limit for rule in self._rules for limit in rule.limits(view, jobs, self.allocator)]
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
         """

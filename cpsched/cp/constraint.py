@@ -1,0 +1,151 @@
+"""
+A site's rules about what running jobs may use together, in a line each.
+
+``core per user at most 64`` caps every user, ``jobs of queue debug at most 4`` one queue, and
+``10*core + 250*gpu at most 20000`` the power of the machine. Jobs count with the least that they
+ask for, ``jobs`` counts one for each; a job without the label, such as a user, is not counted.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, Self
+
+import numpy as np
+
+from cpsched.cp.pool import Limit
+from cpsched.dispatch.pooled import pooled_demand
+from cpsched.errors import ConfigError
+from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cpsched.base.types import IntArray
+    from cpsched.dispatch.allocators import Allocator
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.view import View
+
+_RULE = re.compile(
+    r"(?P<terms>.+?)(?: +(?:per +(?P<each>\w+)|of +(?P<label>\w+) +(?P<value>\S+)))?"
+    r" +at most +(?P<most>\d{1,15})"
+)
+_TERM = re.compile(r"(?:(?P<factor>\d{1,9}) *\* *)?(?P<kind>[\w-]+)")
+_JOBS = "jobs"
+
+
+class Rule(NamedTuple):
+    """
+    One rule.
+
+    Attributes
+    ----------
+    text
+        As written.
+    factors
+        By resource kind, or ``jobs``.
+    label, value
+        The label whose values are capped each, or of which one value is; None: all jobs together.
+    most
+        The cap.
+    """
+
+    text: str
+    factors: Mapping[str, int]
+    label: str | None
+    value: str | None
+    most: int
+
+    @classmethod
+    def of(cls, text: str) -> Self:
+        """
+        Read a rule.
+
+        Raises
+        ------
+        ConfigError
+            If it is none.
+        """
+        found = _RULE.fullmatch(text.strip())
+        terms = found and [_TERM.fullmatch(term.strip()) for term in found["terms"].split("+")]
+        if not found or not terms or not all(terms):
+            raise ConfigError(
+                f"'{text.strip()}' is not a rule such as 'core per user at most 64', 'jobs of"
+                " queue debug at most 4' or '10*core + 250*gpu at most 20000'",
+                key="constraint",
+            )
+        label = found["each"] or found["label"]
+        if label not in {None, *LABELS}:
+            raise ConfigError(
+                f"'{text.strip()}': no jobs have a {label}; they have: {', '.join(LABELS)}",
+                key="constraint",
+            )
+        factors = {term["kind"]: int(term["factor"] or 1) for term in terms if term}
+        return cls(text.strip(), factors, label, found["value"], int(found["most"]))
+
+    def check(self, resources: Sequence[str]) -> None:
+        """
+        Check a rule against what a system has.
+
+        Raises
+        ------
+        ConfigError
+            If it counts something else.
+        """
+        for kind in self.factors:
+            if kind not in (_JOBS, *resources):
+                raise ConfigError(
+                    f"'{self.text}': the system has no {kind}; it has: {', '.join(resources)}",
+                    key="constraint",
+                )
+
+    def limits(self, view: View, jobs: JobTable, allocator: Allocator) -> Iterator[Limit]:
+        """
+        Yield what it means for some waiting jobs: a limit for each value that could be exceeded.
+
+        Raises
+        ------
+        ConfigError
+            If one of the jobs asks for more by itself, so that it could never start.
+        """
+        asked = self._amounts(view, jobs, allocator)
+        held = self._amounts(view, view.running, allocator)
+        for waiting, running in self._groups(jobs, view.running):
+            demand, taken = asked * waiting, held * running
+            if demand.max(initial=0) > self.most:
+                raise ConfigError(
+                    f"'{self.text}': a job asks for {demand.max()} by itself and would wait for"
+                    " ever; leave such jobs out of the log, or allow more",
+                    key="constraint",
+                )
+            if demand.sum() + taken.sum() > self.most:
+                yield Limit(demand, taken, self.most)
+
+    def _groups(self, *tables: JobTable) -> Iterator[list[IntArray]]:
+        """Yield of each value of the label which jobs of some tables have it."""
+        if self.label is None:
+            yield [np.ones(len(table), dtype=np.int64) for table in tables]
+            return
+        codes = [table.column(SUBMIT_COLUMNS[self.label]) for table in tables]
+        known = list(tables[0].store.labels[self.label])
+        if self.value is None:
+            values = np.unique(codes[0][codes[0] >= 0]).tolist()
+        else:
+            values = [known.index(self.value)] if self.value in known else []
+        for value in values:
+            yield [(code == value).astype(np.int64) for code in codes]
+
+    def _amounts(self, view: View, jobs: JobTable, allocator: Allocator) -> IntArray:
+        """Return what jobs count, shape ``(n,)``."""
+        total = np.full(len(jobs), self.factors.get(_JOBS, 0), dtype=np.int64)
+        kinds = [(kind, by) for kind, by in self.factors.items() if kind != _JOBS]
+        if kinds:
+            demand = pooled_demand(view, jobs, allocator)
+            for kind, by in kinds:
+                total += by * demand[:, jobs.resources.index(kind)]
+        return total
+
+
+def rules_of(text: str | None) -> tuple[Rule, ...]:
+    """Read rules with ``and`` between them."""
+    return () if text is None else tuple(Rule.of(part) for part in re.split(r"\band\b", text))
