@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from cpsched.study.tables import Tables
 
 #: Of ``run.json``, in JSON.
-_SAID = ("allocator", "deterministic", "decisions", "predictions", "provenance")
+_SAID = ("allocator", "decisions", "predictions", "provenance")
 
 
 def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True) -> None:

@@ -67,9 +67,6 @@ class Limits:
     ----------
     deterministic
         Deterministic time; a unit is some seconds of work, the same on every run.
-    wall
-        Safety limit in seconds of wall time; a solve that it stops may not be repeatable. None: no
-        limit.
     seed
         For the solver's random choices.
     presolve
@@ -84,7 +81,6 @@ class Limits:
     """
 
     deterministic: float
-    wall: float | None = None
     seed: int = 0
     presolve: bool = True
     probe: bool = True
@@ -95,8 +91,6 @@ class Limits:
         # Written so that nan fails too.
         if not self.deterministic > 0:
             raise ConfigError(f"limit is {self.deterministic}, must be above 0")
-        if self.wall is not None and not self.wall > 0:
-            raise ConfigError(f"wall is {self.wall}, must be above 0, or 'none'")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,8 +107,6 @@ class Solved:
         is 0 without a solution.
     deterministic
         Time spent, in deterministic units.
-    wall_limit_hit
-        Whether the net ended it: the answer may be another on another run.
     """
 
     status: Status
@@ -122,7 +114,6 @@ class Solved:
     objective: float
     bound: float
     deterministic: float
-    wall_limit_hit: bool
 
     @property
     def has_solution(self) -> bool:
@@ -247,19 +238,13 @@ def solve(model: CpModel, variables: Sequence[IntVar], limits: Limits) -> Solved
         reason = model.validate().strip() or "no reason given"
         raise DispatchError(f"{model.name}: CP-SAT answers '{name}': {reason}") from None
     found = status in (Status.OPTIMAL, Status.FEASIBLE)
-    wall = solver.wall_time
-    _spent.seconds += wall
+    _spent.seconds += solver.wall_time
     return Solved(
         status=status,
         values=tuple(solver.value(variable) for variable in variables) if found else (),
         objective=solver.objective_value if found else 0.0,
         bound=solver.best_objective_bound,
         deterministic=round(solver.deterministic_time, _DETERMINISTIC_DIGITS),
-        wall_limit_hit=(
-            limits.wall is not None
-            and wall >= limits.wall
-            and status in (Status.FEASIBLE, Status.UNKNOWN)
-        ),
     )
 
 
@@ -285,8 +270,6 @@ def _set(solver: CpSolver, limits: Limits) -> None:
     parameters.interleave_search = False
     parameters.random_seed = limits.seed % 2**31
     parameters.max_deterministic_time = limits.deterministic
-    if limits.wall is not None:
-        parameters.max_time_in_seconds = limits.wall
     parameters.cp_model_presolve = limits.presolve
     if not (limits.presolve and limits.probe):
         # Neither is turned off with the presolve, and they take a third of a solve that is to be

@@ -54,8 +54,6 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         all.
     limit
         Deterministic time a decision's solve may take.
-    wall
-        A limit in seconds of wall time, too; a solve that meets it may not be repeatable.
     allocator
         Name of the allocator.
     reserve
@@ -71,7 +69,6 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         objective: str | Objective = "expected-wait",
         window: int | None = WINDOW,
         limit: float = LIMIT,
-        wall: float | None = None,
         allocator: str = "first-fit",
         reserve: str = PLAN,
     ) -> None:
@@ -84,7 +81,6 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         self.window = window
         self.limits = cpsat.Limits(
             deterministic=limit,
-            wall=wall,
             presolve=False,
             fixed_search=search != DEFAULT,
         )

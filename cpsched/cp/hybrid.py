@@ -52,7 +52,7 @@ class Cph(PlanningDispatcher[Pool]):
 
     Parameters
     ----------
-    search, objective, window, limit, wall, allocator
+    search, objective, window, limit, allocator
         As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`. Jobs are mapped to nodes in
         order of the search, too.
     fill
@@ -77,7 +77,6 @@ class Cph(PlanningDispatcher[Pool]):
         objective: str | Objective = "slowdown",
         window: int | None = WINDOW,
         limit: float = LIMIT,
-        wall: float | None = None,
         allocator: str = "first-fit",
         fill: str = EASY,
         reserve: str = REQUESTED,
@@ -85,7 +84,7 @@ class Cph(PlanningDispatcher[Pool]):
     ) -> None:
         check_choice("fill", fill, FILLS)
         reserve = reserve if fill == EASY else PLAN
-        super().__init__(search, objective, window, limit, wall, allocator, reserve)
+        super().__init__(search, objective, window, limit, allocator, reserve)
         self.fill, self.fills = fill, fill != NOTHING_ELSE
         self._rules = rules_of(constraint)
 

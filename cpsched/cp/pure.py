@@ -81,7 +81,7 @@ class Cp(PlanningDispatcher[NodeProblem]):
 
     Parameters
     ----------
-    search, objective, window, limit, wall, allocator
+    search, objective, window, limit, allocator
         As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`; the allocator is for the list
         plan.
     """

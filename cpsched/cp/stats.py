@@ -2,7 +2,7 @@
 Statistics of a constraint programming decision, for ``Decision.stats``.
 
 Every value is a count or an amount that can be summed over a run, and is the same in every equal
-run unless ``wall_limit_hits`` is above 0.
+run.
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ SKIPPED_BOUND = "skipped_bound"
 PROVEN_OPTIMAL = "proven_optimal"
 #: Solver calls that ended at their deterministic limit.
 LIMIT_HITS = "limit_hits"
-#: Solver calls that the wall-clock net ended: the run may not be repeatable.
-WALL_LIMIT_HITS = "wall_limit_hits"
 #: Solver calls that found no solution at all before their limit.
 NO_SOLUTION = "no_solution"
 #: Solver calls whose plan was better than the list plan and was followed.
@@ -84,8 +82,7 @@ def of_solve(solved: cpsat.Solved, num_jobs: int) -> dict[str, float]:
         SOLVER_CALLS: 1,
         MODELLED_JOBS: num_jobs,
         PROVEN_OPTIMAL: int(solved.status is cpsat.Status.OPTIMAL),
-        LIMIT_HITS: int(cut_short and not solved.wall_limit_hit),
-        WALL_LIMIT_HITS: int(solved.wall_limit_hit),
+        LIMIT_HITS: int(cut_short),
         NO_SOLUTION: int(not solved.has_solution),
         DETERMINISTIC_TIME: solved.deterministic,
     }

@@ -128,7 +128,10 @@ def _axis(axes: Axes, name: str, values: Sequence[float]) -> None:
         room = (high / low) ** 0.12
         ends = low / room, high * room
         inner = [one for one in _SPAN_MARKS if ends[0] <= one <= ends[1]]
-        marks = inner[:: -(-len(inner) // 7)] if spans else number_marks(*ends, 7)
+        # A number at the very end of the axis would be cut off.
+        marks = (
+            inner[:: -(-len(inner) // 7)] if spans else number_marks(ends[0], high * room**0.75, 7)
+        )
         axis.set_major_locator(FixedLocator(marks))
         axis.set_minor_locator(NullLocator())
     else:

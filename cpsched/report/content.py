@@ -77,7 +77,6 @@ def content(
             }
         ),
         "versions": sections[0].versions,
-        "deterministic": all(run.deterministic for run in results.runs),
         "study": _study(folder / DESCRIPTION),
         "folder": shlex.quote(folder.resolve().name),
         "runs": [

@@ -83,7 +83,7 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
     ]
     # A solver's numbers do not apply to dispatchers without one, nor do proposals.
     told = (column for column in columns if any(value is not None for value in column.values))
-    return Table("; ".join(_unrepeatable(rows)), tuple(told))
+    return Table("", tuple(told))
 
 
 def _counted(key: str, values: tuple[Number, ...]) -> Column:
@@ -100,12 +100,3 @@ def _mean(one: _Counts, key: str) -> Number:
 def _milliseconds(timing: Mapping[str, float], part: str, name: str) -> Number:
     seconds = timing.get(f"{part}_{name}_s")
     return None if seconds is None else 1000 * seconds
-
-
-def _unrepeatable(rows: Sequence[Row]) -> list[str]:
-    """Say which runs were affected by a wall-clock limit."""
-    return [
-        f"{dispatcher} is not repeatable: a wall-clock limit stopped {hits:,} solver calls"
-        for dispatcher, _, decisions, _ in rows
-        if (hits := int(decisions.get("wall_limit_hits", 0)))
-    ]

@@ -65,11 +65,6 @@ class Run:
     timing: Mapping[str, float]
     provenance: Mapping[str, str] = field(default_factory=dict)
 
-    @property
-    def deterministic(self) -> bool:
-        """Whether an equal run gives the same schedule: not if a wall-clock limit ended a solve."""
-        return not self.decisions.get("wall_limit_hits")
-
     @cached_property
     def summary(self) -> Mapping[str, Any]:
         """Every number of the run, see :func:`~cpsched.metrics.summary.summarize`."""

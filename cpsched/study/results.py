@@ -82,7 +82,6 @@ class RunResult:
     dispatcher: str
     predictor: str
     seed: int
-    deterministic: bool
     counts: Mapping[str, int]
     groups: Mapping[str, Mapping[str, Figure]]
     sizes: Mapping[str, Mapping[str, Figure]]
@@ -289,7 +288,6 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
             not_a_forecast=about.get("not_a_forecast"),
             **{label: str(place[label]) for label in LABELS},
             seed=int(place["seed"]),
-            deterministic=bool(about["deterministic"]),
             counts=_counts(summary),
             groups={
                 "all": figures_of(summary),

@@ -175,7 +175,6 @@ def _run_row(run: RunResult) -> dict[str, Cell]:
         **_names(run),
         "seed": run.seed,
         "folder": run.folder,
-        "deterministic": run.deterministic,
         **run.counts,
         **run.figures,
     }
@@ -188,7 +187,6 @@ def _summary_row(of: Sequence[RunResult], on_front: bool | None) -> dict[str, Ce
         "repetitions": len(of),
         "knows_runtimes": first.knows_runtimes,
         "on_front": on_front,
-        "deterministic": all(run.deterministic for run in of),
         **{name: _mean_count([run.counts[name] for run in of]) for name in first.counts},
         **{name: mean(run.figures.get(name) for run in of) for name in first.figures},
     }

@@ -106,7 +106,6 @@ def description(
         "decisions": dict(run.decisions),
         "predictions": dict(run.predictions),
         "provenance": dict(run.provenance),
-        "deterministic": run.deterministic,
         "not_a_forecast": not_a_forecast(run.provenance, schedule.workload),
     }
 

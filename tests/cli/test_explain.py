@@ -8,10 +8,8 @@ from textwrap import dedent
 import pytest
 
 from cpsched.base.spec import build
-from cpsched.dispatch.rules import Fifo
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.simulation.simulate import simulate
-from cpsched.study import save_run
 
 pytestmark = pytest.mark.slow
 
@@ -148,24 +146,8 @@ def test_simulate_shows_how_the_solver_was_used(files, cpsched):
     assert "proven" in out
     _, out, _ = cpsched("simulate", "log.swf", "--system", "four.toml", "-d", "cph-2", "--json")
     (run,) = json.loads(out)["runs"]
-    assert run["deterministic"] is True
     assert run["decisions"]["solver_calls"] == 1
     assert run["timing"]["decision_median_s"] <= run["timing"]["decision_max_s"]
-
-
-def test_a_wall_clock_limit_that_was_met_is_in_the_record(files, tmp_path):
-    """Only then is a run not deterministic."""
-    from cpsched import systems, traces
-
-    class Hurried(Fifo):
-        def decide(self, view):
-            return super().decide(view)._replace(stats={"solver_calls": 1, "wall_limit_hits": 1})
-
-    for dispatcher, expected in ((Fifo(), True), (Hurried(), False)):
-        run = simulate(traces.read("log.swf"), systems.load("four.toml"), dispatcher=dispatcher)
-        save_run(run, tmp_path / str(expected))
-        about = json.loads((tmp_path / str(expected) / "run.json").read_text())
-        assert about["deterministic"] is expected
 
 
 def test_an_interruption_is_said(files, cpsched, monkeypatch):

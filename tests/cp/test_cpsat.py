@@ -35,7 +35,6 @@ def test_the_best_solution_is_found_and_proven(presolve, fixed):
     assert solved.has_solution
     assert solved.values == (0, 5)
     assert (solved.objective, solved.bound) == (5, 5)
-    assert not solved.wall_limit_hit
 
 
 def test_no_solution_is_a_status():
@@ -86,15 +85,6 @@ def test_a_deterministic_limit_ends_a_solve_at_the_same_answer():
         again.bound,
         again.deterministic,
     )
-    assert not once.wall_limit_hit
-
-
-def test_a_solve_that_the_net_ends_says_so():
-    """A net of almost nothing under a generous limit."""
-    model, start = crowded()
-    solved = cpsat.solve(model, start, Limits(deterministic=1e6, wall=0.001))
-    assert solved.status in (Status.FEASIBLE, Status.UNKNOWN)
-    assert solved.wall_limit_hit
 
 
 def test_an_overflowing_model_is_an_error_with_its_reason():
@@ -121,8 +111,6 @@ def test_a_limit_that_is_none_is_refused(value):
     """Also what is not a number."""
     with pytest.raises(ConfigError, match="limit is .*, must be above 0"):
         Limits(deterministic=value)
-    with pytest.raises(ConfigError, match="wall is .*, must be above 0"):
-        Limits(deterministic=1, wall=value)
 
 
 def test_a_model_is_written_as_text_or_binary(tmp_path):

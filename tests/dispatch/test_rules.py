@@ -87,7 +87,6 @@ WHOLE_OR_ALL = "must be 0 or more, or 'all'"
                 ("window=0", "window is 0, must be 1 or more, or 'all'"),
                 ("limit=0", "limit is 0.0, must be above 0"),
                 ("limit=nan", "'nan' is not a"),
-                ("wall=-1", "wall is -1.0, must be above 0, or 'none'"),
             )
         ),
         ("rollout:patience=99999999999999999999", "must be from 1 to"),

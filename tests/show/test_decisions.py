@@ -18,7 +18,6 @@ SOLVER = (
         "proven_optimal": 3,
         "bound_gap": 0.5,
         "limit_hits": 1,
-        "wall_limit_hits": 0,
     },
     {"decision_median_s": 0.001, "decision_p99_s": 0.0125, "decision_max_s": 0.02},
 )
@@ -42,14 +41,6 @@ def test_no_solver_call_has_no_mean():
     assert table.columns[1].header == "predictor"
     means = {column.header: column.values for column in table.columns}
     assert means["mean bound gap"] == (None, 12.5)
-
-
-def test_a_wall_clock_limit_is_said_above():
-    _, _, decisions, timing = SOLVER
-    row = ("cph-0", "requested", {**decisions, "wall_limit_hits": 2}, timing)
-    assert decision_table([row]).caption == (
-        "cph-0 is not repeatable: a wall-clock limit stopped 2 solver calls"
-    )
 
 
 WEIGHING = (

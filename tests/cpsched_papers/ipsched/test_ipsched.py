@@ -115,7 +115,7 @@ class Misses:
             self.left -= 1
             return cpsat.Solved(
                 status=cpsat.Status.UNKNOWN, values=(), objective=0.0, bound=0.0,
-                deterministic=limits.deterministic, wall_limit_hit=False,
+                deterministic=limits.deterministic,
             )  # fmt: skip
         return solved
 
@@ -254,7 +254,7 @@ def test_the_bound_of_a_large_program_is_not_rounded_down(monkeypatch, over):
         cpsat, "solve",
         lambda model, variables, limits: cpsat.Solved(
             status=cpsat.Status.FEASIBLE, values=(0,) * len(variables), objective=0.0,
-            bound=-float(bound), deterministic=0.0, wall_limit_hit=False,
+            bound=-float(bound), deterministic=0.0,
         ),
     )  # fmt: skip
     assert solve(program, cpsat.Limits(deterministic=1)).bound >= bound
