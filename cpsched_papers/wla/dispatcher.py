@@ -120,8 +120,8 @@ class Wla(LearningDispatcher):
         nowhere = self._has_no_slot(view, window)
         for row in window[nowhere].tolist():
             starting.start(row, ~starting.taken)
-        slots = self._machine.available(starting.taken)
-        numbers = self._pack(view, window[~nowhere], slots, starting)
+        window, slots = window[~nowhere], self._machine.available(starting.taken)
+        numbers = self._pack(window, self._weight(view, window, slots), slots, starting)
         again = None
         if 0 < len(starting.held) < len(view.waiting):
             # The window has moved on.
@@ -147,60 +147,68 @@ class Wla(LearningDispatcher):
         The queue's first job starts if it can, and the window leaves it what is reserved for it if
         not: so it never starts later than it was once planned to.
         """
-        starting, reserved = _Starting(view, self.allocator), None
         # With nobody behind it.
         alone = decision_of(view, easy_pass(view, queue, queue[:0], self.allocator))
-        if alone.planned_starts is not None and not alone.actions:
+        if alone.actions:
+            first = alone.actions[0]
+            assert isinstance(first, Start)
+            return self._with_first(view, queue, first)
+        reserved = np.full(len(view.free), MAX_TIME)
+        if alone.planned_starts is not None:
             (nodes,) = alone.planned_starts.nodes.values()
-            reserved = np.full(len(view.free), MAX_TIME)
             reserved[nodes] = alone.planned_starts.start[0]
-        numbers = self._pack_first(view, queue, starting, reserved)
-        for start in alone.actions[:1]:
-            assert isinstance(start, Start)
-            is_first = view.waiting.store.columns[queue, c.HANDLE] == start.handle
-            first = int(queue[is_first][0])
-            if first not in starting.held:
-                # No slot holds it, or others fill them better: the window is packed around it.
-                starting = _Starting(view, self.allocator)
-                starting.add(first, start.allocation)
-                numbers = self._pack_first(view, queue[~is_first], starting, None)
+        starting = _Starting(view, self.allocator)
+        return starting, self._pack_first(view, queue, starting, reserved)
+
+    def _with_first(
+        self, view: View, queue: IntArray, first: Start
+    ) -> tuple[_Starting, dict[str, float]]:
+        """Return the same if the first job can start, alone on the nodes of ``first``."""
+        is_first = view.waiting.store.columns[queue, c.HANDLE] == first.handle
+        row = int(queue[is_first][0])
+        starting = _Starting(view, self.allocator)
+        numbers = self._pack_first(view, queue, starting)
+        if row not in starting.held:
+            # No slot holds it, or others fill them better: the window is packed around it.
+            starting = _Starting(view, self.allocator)
+            starting.add(row, first.allocation)
+            numbers = self._pack_first(view, queue[~is_first], starting)
         return starting, numbers
 
     def _pack_first(
-        self, view: View, queue: IntArray, starting: _Starting, reserved: IntArray | None
+        self, view: View, queue: IntArray, starting: _Starting, reserved: IntArray | None = None
     ) -> dict[str, float]:
         """Pack the first jobs of a queue that fit a slot; return statistics."""
         slots = self._machine.available(starting.taken, reserved)
-        window = queue[self._fits(view, queue, slots)][: self.solver.window]
-        return self._pack(view, window, slots, starting)
+        weight = self._weight(view, queue, slots)
+        window = np.flatnonzero(_fits(weight, slots))[: self.solver.window]
+        return self._pack(queue[window], weight[window], slots, starting)
 
     def _window(self, view: View) -> IntArray:
         """Return the first jobs that some slot can hold, or no slot ever can."""
         rows = self.queues[0].rows(view)
-        fits = self._fits(view, rows, self._machine.available())
+        slots = self._machine.available()
+        fits = _fits(self._weight(view, rows, slots), slots)
         return frozen(rows[fits | self._has_no_slot(view, rows)][: self.solver.window])
 
     def _has_no_slot(self, view: View, rows: IntArray) -> BoolArray:
         """Return which jobs no slot can hold even if all of the machine is free."""
-        return ~self._machine.sizes(view, rows, self.allocator).any(axis=1)
-
-    def _fits(self, view: View, rows: IntArray, slots: Slots) -> BoolArray:
-        """Return which jobs some slot can hold."""
-        weight = self._weight(view, rows, slots)
-        return ((weight > 0) & (weight <= slots.end - slots.first)).any(axis=1)
+        nowhere: BoolArray = (self._machine.sizes(view, rows, self.allocator) == 0).all(axis=1)
+        return nowhere
 
     def _weight(self, view: View, rows: IntArray, slots: Slots) -> IntArray:
         """Return the nodes jobs need in each slot, 0 in one they may not use or not so long."""
         runtime = view.waiting.store.columns[rows, c.RUNTIME_ESTIMATE]
         ends = view.now + np.maximum(runtime, 1)
         in_time = (ends[:, None] <= slots.until) | (slots.until == MAX_TIME)
-        return self._machine.sizes(view, rows, self.allocator)[:, slots.sort] * in_time
+        weight: IntArray = self._machine.sizes(view, rows, self.allocator)[:, slots.sort] * in_time
+        return weight
 
     def _pack(
-        self, view: View, window: IntArray, slots: Slots, starting: _Starting
+        self, window: IntArray, weight: IntArray, slots: Slots, starting: _Starting
     ) -> dict[str, float]:
-        """Pack some jobs into slots, as many nodes of them as can be; return statistics."""
-        found = problem_of(slots, self._weight(view, window, slots))
+        """Start those jobs of a window that the solver puts into slots; return statistics."""
+        found = problem_of(slots, weight)
         if not found.jobs:
             return {}
         answer, numbers = self.solver.solve(found.problem)
@@ -210,6 +218,12 @@ class Wla(LearningDispatcher):
             started = starting.start(int(window[job]), nodes)
             assert started
         return numbers
+
+
+def _fits(weight: IntArray, slots: Slots) -> BoolArray:
+    """Return which jobs some slot can hold, given the nodes they need in each."""
+    fits: BoolArray = ((weight > 0) & (weight <= slots.end - slots.first)).any(axis=1)
+    return fits
 
 
 class _Starting:
