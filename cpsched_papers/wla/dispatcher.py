@@ -222,7 +222,7 @@ class Wla(LearningDispatcher):
 
 def _fits(weight: IntArray, slots: Slots) -> BoolArray:
     """Return which jobs some slot can hold, given the nodes they need in each."""
-    fits: BoolArray = ((weight > 0) & (weight <= slots.end - slots.first)).any(axis=1)
+    fits: BoolArray = np.any((weight > 0) & (weight <= slots.end - slots.first), axis=1)
     return fits
 
 
