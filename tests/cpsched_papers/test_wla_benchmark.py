@@ -8,7 +8,7 @@ import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 STUDY = """\
-dispatchers = ["easy", "wla", "wla:solver=greedy"]
+dispatchers = ["easy", "wla", "wla:solver=greedy", "wla:backfill=none"]
 [runtime_models]
 "a10 b10" = "locality:alpha=0.1,beta=0.1"
 [[workloads]]
@@ -72,13 +72,17 @@ def test_tables_and_maps_are_made_of_a_study(wla, tmp_path, capsys):
     wla.tables(Namespace(folder=tmp_path / "out", map=tmp_path / "map.png"))
     shown = capsys.readouterr().out
     assert (
-        "SDSC-BLUE: improvement of wait in per cent, B&B / greedy (the paper's); log contiguous"
-        in shown
+        "SDSC-BLUE: improvement of wait in per cent, B&B / greedy (the paper's); log contiguous,"
+        " backfill=easy" in shown
     )
     assert "- / - (11.7 / 11.4)" in shown
     assert (tmp_path / "map.png").stat().st_size > 0
     wla.beyond(Namespace(folder=tmp_path / "out"))
-    assert "100" in capsys.readouterr().out
+    assert " 100 |" in capsys.readouterr().out
+    wla.draws(Namespace(folders=[tmp_path / "out"]))
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if "a10" in line]
+    assert {row[1].strip() for row in rows} == {"SDSC-BLUE", "SDSC-BLUE, all"}
+    assert all(row[10].strip() == "0.0" for row in rows if row[3].strip() == "easy")
 
 
 def test_the_greedy_loses_nothing_or_something(wla, capsys):
