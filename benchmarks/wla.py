@@ -164,10 +164,11 @@ def windows(args: argparse.Namespace) -> None:
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one run: seconds, shares of 1."""
+    """Of one run: seconds, shares of 1; ``widest``: the mean wait of the widest twentieth."""
 
     wait: float
     longest: float
+    widest: float
     response: float
     utilization: float
     contiguous: float
@@ -197,15 +198,17 @@ def runs_of(*folders: Path) -> Runs:
 def figures_of(run: Path) -> Figures:
     """Read one run."""
     summary = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
-    jobs = pq.read_table(run / "jobs.parquet", columns=["submit", "start", "end"])
-    submit, start, end = (column.to_numpy() for column in jobs.columns)
+    jobs = pq.read_table(run / "jobs.parquet", columns=["submit", "start", "end", "units"])
+    submit, start, end, units = (column.to_numpy() for column in jobs.columns)
     ran = ~np.isnan(end.astype(float))
+    widest = np.argsort(-units[ran], kind="stable")[: max(ran.sum() // 20, 1)]
     # One row for each run of neighbouring nodes.
     owner = pq.read_table(run / "allocations.parquet", columns=["job"])["job"].to_numpy()
     pieces = np.unique(owner, return_counts=True)[1]
     return Figures(
         wait=float((start - submit)[ran].mean()),
         longest=float((start - submit)[ran].max()),
+        widest=float((start - submit)[ran][widest].mean()),
         response=float((end - submit)[ran].mean()),
         utilization=float(summary["utilization"]["core"]),
         contiguous=float((pieces == 1).mean()),
@@ -325,8 +328,9 @@ def draws(args: argparse.Namespace) -> None:
     ]
     measure.table(
         "Means and 95 % intervals, over the draws of a window or over the windows",
-        ["window", "model", "dispatcher", "draws", "wait, h", "longest, h", "response, h",
-         "utilization, %", "contiguous, %", *(f"gain in {what}, %" for what in MEASURES)],
+        ["window", "model", "dispatcher", "draws", "wait, h", "longest, h", "widest, h",
+         "response, h", "utilization, %", "contiguous, %",
+         *(f"gain in {what}, %" for what in MEASURES)],
         rows,
     )  # fmt: skip
 
@@ -336,9 +340,9 @@ def _summary(runs: Runs, keys: list[tuple[str, str]], dispatcher: str) -> list[o
     own = [list(runs.get(key, {}).get(dispatcher, {}).values()) for key in keys]
     means = [
         float(np.mean([np.mean([getattr(one, what) for one in part]) for part in own if part]))
-        for what in ("wait", "longest", "response", "utilization", "contiguous")
+        for what in ("wait", "longest", "widest", "response", "utilization", "contiguous")
     ]
-    scales = (1 / 3600, 1 / 3600, 1 / 3600, 100, 100)
+    scales = (1 / 3600, 1 / 3600, 1 / 3600, 1 / 3600, 100, 100)
     gains = []
     for what in MEASURES:
         values = [improvements(runs, key, dispatcher, what) for key in keys]
