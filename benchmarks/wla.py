@@ -5,12 +5,14 @@ WLA: what a decision costs, how far the greedy is from the best, which windows o
     python benchmarks/wla.py gap [--problems N]
     python benchmarks/wla.py windows FOLDER
     python benchmarks/wla.py tables DIR [--map FILE.svg]
+    python benchmarks/wla.py draws DIR...
     python benchmarks/wla.py beyond DIR
 
 ``speed`` lets jobs of 1 to 4,096 nodes or so wait on a line of 40,960, all from the start, and
 times every decision with a whole window. ``gap`` solves random problems. ``windows`` finds the
 parts of the logs in FOLDER that ``wla.toml`` names. ``tables`` reads the folder of the study
-``wla.toml``, and prints tables I to VI beside the paper's; ``beyond`` that of ``wla-beyond.toml``.
+``wla.toml``, and prints tables I to VI beside the paper's for both readings of it; ``draws`` those
+of ``wla-draws.toml``, in several parts or one; ``beyond`` that of ``wla-beyond.toml``.
 
 Improvements are per cent of the default's figure, the mean over the seeds: of utilization (equation
 11, from the first submit to the last end) by how much it is higher, of waits and responses lower.
@@ -23,7 +25,7 @@ import json
 import random
 import time
 from dataclasses import dataclass
-from itertools import product
+from itertools import chain, product
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,11 +51,12 @@ if TYPE_CHECKING:
 NODES = 40_960
 SPEED = (
     "wla",
-    "wla:solver=greedy",
-    "wla:solver=cp-sat,window=20",
-    "wla:solver=greedy,window=50",
-    "wla:solver=cp-sat,window=50",
-    "wla:solver=cp-sat,window=50,tight=yes",
+    "wla:backfill=none",
+    "wla:backfill=none,solver=greedy",
+    "wla:backfill=none,solver=cp-sat,window=20",
+    "wla:backfill=none,solver=greedy,window=50",
+    "wla:backfill=none,solver=cp-sat,window=50",
+    "wla:backfill=none,solver=cp-sat,window=50,tight=yes",
 )
 
 
@@ -161,10 +164,11 @@ def windows(args: argparse.Namespace) -> None:
 
 @dataclass(frozen=True)
 class Figures:
-    """Of one run: seconds, shares of 1."""
+    """Of one run: seconds, shares of 1; ``widest``: the mean wait of the widest twentieth."""
 
     wait: float
     longest: float
+    widest: float
     response: float
     utilization: float
     contiguous: float
@@ -181,10 +185,10 @@ class Figures:
 Runs = dict[tuple[str, str], dict[str, dict[int, Figures]]]
 
 
-def runs_of(folder: Path) -> Runs:
+def runs_of(*folders: Path) -> Runs:
     """Read the finished runs of a study."""
     found: Runs = {}
-    for place, run in campaign.finished(folder):
+    for place, run in chain.from_iterable(map(campaign.finished, folders)):
         workload, _, model = place["workload"].partition(", ")
         by_seed = found.setdefault((workload, model), {}).setdefault(place["dispatcher"], {})
         by_seed[place["seed"]] = figures_of(run)
@@ -194,15 +198,17 @@ def runs_of(folder: Path) -> Runs:
 def figures_of(run: Path) -> Figures:
     """Read one run."""
     summary = json.loads((run / "metrics.json").read_text(encoding="utf-8"))
-    jobs = pq.read_table(run / "jobs.parquet", columns=["submit", "start", "end"])
-    submit, start, end = (column.to_numpy() for column in jobs.columns)
+    jobs = pq.read_table(run / "jobs.parquet", columns=["submit", "start", "end", "units"])
+    submit, start, end, units = (column.to_numpy() for column in jobs.columns)
     ran = ~np.isnan(end.astype(float))
+    widest = np.argsort(-units[ran], kind="stable")[: max(ran.sum() // 20, 1)]
     # One row for each run of neighbouring nodes.
     owner = pq.read_table(run / "allocations.parquet", columns=["job"])["job"].to_numpy()
     pieces = np.unique(owner, return_counts=True)[1]
     return Figures(
         wait=float((start - submit)[ran].mean()),
         longest=float((start - submit)[ran].max()),
+        widest=float((start - submit)[ran][widest].mean()),
         response=float((end - submit)[ran].mean()),
         utilization=float(summary["utilization"]["core"]),
         contiguous=float((pieces == 1).mean()),
@@ -215,7 +221,14 @@ def improvements(runs: Runs, key: tuple[str, str], dispatcher: str, what: str) -
     return [own[seed].improvement(base[seed], what) for seed in sorted(own.keys() & base.keys())]
 
 
-SOLVERS = {"wla": "branch-and-bound", "wla:solver=greedy": "greedy"}
+#: By reading: which solver of the paper's a dispatcher has.
+READINGS = {
+    "easy": {"wla": "branch-and-bound", "wla:solver=greedy": "greedy"},
+    "none": {
+        "wla:backfill=none": "branch-and-bound",
+        "wla:backfill=none,solver=greedy": "greedy",
+    },
+}
 LOGS = ("SDSC-BLUE", "ANL-Intrepid")
 MEASURES = ("utilization", "wait", "response")
 #: How models are called whose log is of scattered nodes.
@@ -225,22 +238,23 @@ SCATTERED = " scattered"
 def tables(args: argparse.Namespace) -> None:
     """Print tables I to VI beside the paper's."""
     runs = runs_of(args.folder)
-    for log, what, scattered in product(LOGS, MEASURES, ("", SCATTERED)):
+    for reading, log, what, scattered in product(READINGS, LOGS, MEASURES, ("", SCATTERED)):
+        solvers = READINGS[reading]
         rows = []
         for beta in BETA:
             row = [f"{beta} %"]
             for alpha in ALPHA:
                 key = (log, f"a{alpha} b{beta}{scattered}")
-                cells = [improvements(runs, key, one, what) for one in SOLVERS]
+                cells = [improvements(runs, key, one, what) for one in solvers]
                 ours = " / ".join(f"{np.mean(one):.1f}" if one else "-" for one in cells)
                 paper = " / ".join(
-                    f"{PAPER[log, what, solver][alpha, beta]:.1f}" for solver in SOLVERS.values()
+                    f"{PAPER[log, what, solver][alpha, beta]:.1f}" for solver in solvers.values()
                 )
                 row.append(f"{ours} ({paper})")
             rows.append(row)
         measure.table(
             f"{log}: improvement of {what} in per cent, B&B / greedy (the paper's);"
-            f" log {scattered.strip() or 'contiguous'}",
+            f" log {scattered.strip() or 'contiguous'}, backfill={reading}",
             ["beta", *(f"alpha {alpha} %" for alpha in ALPHA)],
             rows,
         )
@@ -300,6 +314,55 @@ def heat_maps(runs: Runs, path: Path) -> None:
     picture.savefig(path)
 
 
+def draws(args: argparse.Namespace) -> None:
+    """Print figures and improvements for each window of a log, and for all of them."""
+    runs = runs_of(*args.folders)
+    windows = sorted({workload for workload, _ in runs})
+    groups = {one: [one] for one in windows}
+    groups |= {f"{log}, all": [one for one in windows if one.startswith(log)] for log in LOGS}
+    rows = [
+        (name, model, dispatcher, *_summary(runs, [(one, model) for one in own], dispatcher))
+        for name, own in groups.items()
+        for model in sorted({model for workload, model in runs if workload in own})
+        for dispatcher in runs[own[0], model]
+    ]
+    measure.table(
+        "Means and 95 % intervals, over the draws of a window or over the windows",
+        ["window", "model", "dispatcher", "draws", "wait, h", "longest, h", "widest, h",
+         "response, h", "utilization, %", "contiguous, %",
+         *(f"gain in {what}, %" for what in MEASURES)],
+        rows,
+    )  # fmt: skip
+
+
+def _summary(runs: Runs, keys: list[tuple[str, str]], dispatcher: str) -> list[object]:
+    """Return the draws of some windows, means of figures, and improvements with intervals."""
+    own = [list(runs.get(key, {}).get(dispatcher, {}).values()) for key in keys]
+    means = [
+        float(np.mean([np.mean([getattr(one, what) for one in part]) for part in own if part]))
+        for what in ("wait", "longest", "widest", "response", "utilization", "contiguous")
+    ]
+    scales = (1 / 3600, 1 / 3600, 1 / 3600, 1 / 3600, 100, 100)
+    gains = []
+    for what in MEASURES:
+        values = [improvements(runs, key, dispatcher, what) for key in keys]
+        several = [float(np.mean(one)) for one in values if one] if len(keys) > 1 else values[0]
+        gains.append(_with_interval(several))
+    figures = [round(mean * scale, 2) for mean, scale in zip(means, scales, strict=True)]
+    return [sum(map(len, own)), *figures, *gains]
+
+
+def _with_interval(values: list[float]) -> str:
+    """Return the mean and half the width of Student's t interval of 95 %."""
+    from scipy.special import stdtrit
+
+    mean, number = float(np.mean(values)), len(values)
+    if number == 1:
+        return f"{mean:.1f}"
+    half = stdtrit(number - 1, 0.975) * np.std(values, ddof=1) / number**0.5
+    return f"{mean:.1f} ± {half:.1f}"
+
+
 def beyond(args: argparse.Namespace) -> None:
     """Print what other windows, limits and dispatchers come to."""
     for (workload, model), by_dispatcher in sorted(runs_of(args.folder).items()):
@@ -338,6 +401,8 @@ def arguments() -> argparse.Namespace:
     one = parts.add_parser("tables")
     one.add_argument("folder", type=Path, help="of the study wla.toml")
     one.add_argument("--map", type=Path, help="write heat maps to this file")
+    one = parts.add_parser("draws")
+    one.add_argument("folders", type=Path, nargs="+", help="of the study wla-draws.toml")
     one = parts.add_parser("beyond")
     one.add_argument("folder", type=Path, help="of the study wla-beyond.toml")
     return parser.parse_args()

@@ -1,4 +1,4 @@
-"""Views in which jobs have other runtimes, for reservations or try runs."""
+"""Views in which jobs have other runtimes, or have started: for reservations, try runs, passes."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.base.types import IntArray
+    from cpsched.model.allocation import Allocation
 
 #: What reservations are made of: what is predicted, what is hardly exceeded, or the request.
 PLAN, BOUND, REQUESTED = "plan", "bound", "requested"
@@ -31,7 +32,8 @@ class Shadow:
     """
     Makes views in which some columns of the waiting and running jobs are others.
 
-    What is kept from one decision to the next are places to write to, and no state.
+    Each is valid until the next one is made. What is kept from one decision to the next are places
+    to write to, and no state.
     """
 
     def __init__(self) -> None:
@@ -73,6 +75,48 @@ class Shadow:
             view.eligible,
             JobTable(store, view.waiting.rows),
             RunningTable(store, by_end, view.running.arena),
+        )
+
+    def started(self, view: View, held: Mapping[int, Allocation]) -> View:
+        """
+        Return a view in which some waiting jobs have started, to go on deciding with.
+
+        Parameters
+        ----------
+        held
+            What these jobs hold, by row of the store. Without any it is the view itself.
+        """
+        if not held:
+            return view
+        running, source = view.running, view.waiting.store
+        before = np.concatenate([view.waiting.rows, running.rows])
+        store = self._store_like(source)
+        columns = store.writable
+        columns[before] = source.columns[before]
+        arena, columns[running.rows, c.ALLOC_FIRST] = running.arena.compacted(
+            *source.columns[running.rows][:, [c.ALLOC_FIRST, c.ALLOC_COUNT]].T
+        )
+        free = view.free.copy()
+        for row, allocation in held.items():
+            free[allocation.node] -= allocation.amount
+            columns[row, c.ALLOC_FIRST] = arena.add(allocation)
+            columns[row, c.ALLOC_COUNT] = len(allocation.node)
+            columns[row, c.HELD_UNITS] = allocation.units.sum()
+        rows = np.array(list(held), dtype=np.int64)
+        columns[rows, c.STATE] = c.RUNNING
+        columns[rows[:, None], [c.START, c.SINCE]] = view.now
+        columns[rows, c.EXPECTED_END] = view.now + np.maximum(columns[rows, c.RUNTIME_ESTIMATE], 1)
+        waiting = view.waiting.rows[~np.isin(view.waiting.rows, rows)]
+        rows = np.concatenate([running.rows, rows])
+        by_end = rows[np.lexsort((rows, columns[rows, c.EXPECTED_END]))]
+        return View(
+            view.now,
+            view.system,
+            frozen(free),
+            view.node_up,
+            view.eligible,
+            JobTable(store, frozen(waiting)),
+            RunningTable(store, frozen(by_end), arena),
         )
 
     def _store_like(self, source: JobStore) -> JobStore:

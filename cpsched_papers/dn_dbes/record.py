@@ -129,12 +129,21 @@ def read(file: Path) -> dict[int, list[dict[str, Any]]]:
             except ValueError as error:
                 raise TraceError(str(error), file=file, line=number) from None
             about = line if isinstance(line, dict) else {}
-            if not (about.keys() == _KEYS if lines else _FORMAT.items() <= about.items()):
-                raise TraceError(
-                    "is no line of negotiations that this version records", file=file, line=number
-                )
+            if wrong := _complaint(about, first=not lines):
+                raise TraceError(wrong, file=file, line=number)
             lines.append(about)
     if not lines:
         raise TraceError("is empty", file=file, line=1)
     by_number = groupby(lines[1:], key=lambda line: int(line["transaction"]))
     return {number: list(said) for number, said in by_number}
+
+
+def _complaint(line: Mapping[str, Any], *, first: bool) -> str:
+    """Return what is wrong with a line of a file of negotiations, '' if nothing is."""
+    if not first:
+        return "" if line.keys() == _KEYS else "is no message of a negotiation"
+    if line.get("format") != _FORMAT["format"]:
+        return "is not the first line of a file of negotiations"
+    version = line.get("version")
+    ours = _FORMAT["version"]
+    return "" if version == ours else f"has version {version}, must be {ours}"

@@ -8,7 +8,7 @@ import pytest
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 STUDY = """\
-dispatchers = ["easy", "wla", "wla:solver=greedy"]
+dispatchers = ["easy", "wla", "wla:solver=greedy", "wla:backfill=none"]
 [runtime_models]
 "a10 b10" = "locality:alpha=0.1,beta=0.1"
 [[workloads]]
@@ -50,8 +50,9 @@ def test_the_papers_tables_are_whole(wla):
 
 def test_improvements_are_shares_of_the_default(wla):
     """A wait of 90 instead of 100 is 10 % better, a utilization of 0.55 instead of 0.5 as well."""
-    base = wla.Figures(wait=100, longest=1, response=200, utilization=0.5, contiguous=0.5)
-    other = wla.Figures(wait=90, longest=1, response=250, utilization=0.55, contiguous=1)
+    same = {"longest": 1, "widest": 1, "contiguous": 1}
+    base = wla.Figures(wait=100, response=200, utilization=0.5, **same)
+    other = wla.Figures(wait=90, response=250, utilization=0.55, **same)
     found = [other.improvement(base, what) for what in ("wait", "response", "utilization")]
     assert found == pytest.approx([10, -25, 10])
 
@@ -72,13 +73,17 @@ def test_tables_and_maps_are_made_of_a_study(wla, tmp_path, capsys):
     wla.tables(Namespace(folder=tmp_path / "out", map=tmp_path / "map.png"))
     shown = capsys.readouterr().out
     assert (
-        "SDSC-BLUE: improvement of wait in per cent, B&B / greedy (the paper's); log contiguous"
-        in shown
+        "SDSC-BLUE: improvement of wait in per cent, B&B / greedy (the paper's); log contiguous,"
+        " backfill=easy" in shown
     )
     assert "- / - (11.7 / 11.4)" in shown
     assert (tmp_path / "map.png").stat().st_size > 0
     wla.beyond(Namespace(folder=tmp_path / "out"))
-    assert "100" in capsys.readouterr().out
+    assert " 100 |" in capsys.readouterr().out
+    wla.draws(Namespace(folders=[tmp_path / "out"]))
+    rows = [line.split("|") for line in capsys.readouterr().out.splitlines() if "a10" in line]
+    assert {row[1].strip() for row in rows} == {"SDSC-BLUE", "SDSC-BLUE, all"}
+    assert all(row[11].strip() == "0.0" for row in rows if row[3].strip() == "easy")
 
 
 def test_the_greedy_loses_nothing_or_something(wla, capsys):

@@ -145,7 +145,7 @@ DISPATCHERS = (
     "slurm",
     "slurm:PriorityType=priority/basic,default_queue_depth=3,bf_max_job_test=5",
     "ipsched:window=8",
-    "wla:interval=none,solver=greedy",
+    "wla:interval=none,solver=greedy,backfill=none",
     "malleable:strategy=keep-preferred,dispatcher=prb",
     "dn-dbes",
     "dn-dbes:period=9",

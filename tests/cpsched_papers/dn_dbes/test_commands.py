@@ -124,9 +124,11 @@ def test_a_log_is_not_overwritten_unasked(files, cpsched):
     ("text", "message"),
     [
         (LOG, "log.swf:1: is not valid JSON"),
-        ("[]", "log.swf:1: is no line of negotiations that this version records"),
-        ('{"format": "cpsched negotiations", "version": 1}', "log.swf:1: is no line of"),
-        ('{"format": "cpsched negotiations", "version": 2}\n{}', "log.swf:2: is no line of"),
+        ("[]", "log.swf:1: is not the first line of a file of negotiations"),
+        ('{"format": "cpsched negotiations", "version": 1}', "log.swf:1: has version 1, must be 2"),
+        # A version is blamed only if it is another one.
+        ('{"format": "cpsched studies", "version": 2}', "log.swf:1: is not the first line of"),
+        ('{"format": "cpsched negotiations", "version": 2}\n{}', "log.swf:2: is no message of"),
         ("", "log.swf:1: is empty"),
     ],
 )

@@ -1,12 +1,16 @@
-"""The dispatcher: the paper's example, who is held, machines that are not plain."""
+"""The dispatcher: the paper's example, who is held, backfilling, machines that are not plain."""
+
+from hashlib import sha256
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from recorded import Plans
 from tiny import FOUR_CORES, Nodes, jobs, machine, machines, run, workloads
 
 from cpsched.base.spec import build
+from cpsched.checks import check_keeps_promises
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError
@@ -61,7 +65,11 @@ def test_the_example_is_packed(solver):
     assert [nodes.at[job] for job in range(5, 10)] == [60, 60, 60, 180, 60]
 
 
-def line(*rows, nodes=6, dispatcher="wla:interval=none", **more):
+#: What the paper's text says and no more.
+ALONE = "wla:interval=none,backfill=none"
+
+
+def line(*rows, nodes=6, dispatcher=ALONE, **more):
     """Jobs of whole nodes on a line; returns which nodes each starts on, and when."""
     found = Nodes(first=1)
     system = more.pop("system", machine(*[(1,)] * nodes))
@@ -83,20 +91,20 @@ def test_a_job_bigger_than_every_slot_is_held():
 
 def test_a_held_job_does_not_fill_the_window():
     """A window of one is the first job that fits a slot."""
-    assert line(*SPLIT, dispatcher="wla:interval=none,window=1")[1][4] == 21
+    assert line(*SPLIT, dispatcher=f"{ALONE},window=1")[1][4] == 21
 
 
 def test_decisions_are_made_on_a_grid():
     """Every 30 s unless said otherwise; a job that ends at 10 leaves its nodes until 30."""
     rows = ((0, 6, 10), (1, 6, 10))
     assert line(*rows, dispatcher="wla")[1] == {0: 0, 1: 30}
-    assert line(*rows, dispatcher="wla:interval=7")[1] == {0: 0, 1: 14}
+    assert line(*rows, dispatcher="wla:backfill=none,interval=7")[1] == {0: 0, 1: 14}
     assert line(*rows)[1] == {0: 0, 1: 10}
 
 
 def test_the_window_moves_on_where_nothing_happens():
     """Six jobs of a node and a window of five: the sixth starts at the next decision."""
-    assert line(*[(0, 1, 100)] * 6, dispatcher="wla")[1][5] == 30
+    assert line(*[(0, 1, 100)] * 6, dispatcher="wla:backfill=none")[1][5] == 30
 
 
 def test_with_fewer_jobs_than_slots_the_smallest_are_left_out():
@@ -107,16 +115,83 @@ def test_with_fewer_jobs_than_slots_the_smallest_are_left_out():
     """
     rows = ((0, 2, 10), (0, 1, 50), (0, 3, 10), (20, 2, 10))
     assert line(*rows)[0][3] == [4, 5]
-    assert line(*rows, dispatcher="wla:interval=none,tight=yes")[0][3] == [1, 2]
+    assert line(*rows, dispatcher=f"{ALONE},tight=yes")[0][3] == [1, 2]
 
 
 @settings(max_examples=60)
-@given(machines(), workloads(), st.sampled_from(["", ",tight=yes", ",window=1"]))
+@given(
+    machines(),
+    workloads(),
+    st.sampled_from(["", ",tight=yes", ",backfill=none", ",window=1,backfill=none"]),
+)
 def test_any_machine_and_any_jobs_make_valid_schedules(system, workload, more):
     """Down to the last job: none is held for good."""
     schedule = run(workload, system, f"wla:interval=none{more}").schedule
     assert verify(schedule) == []
     assert JobOutcome.NOT_ENDED not in schedule.outcome.tolist()
+
+
+def test_the_window_alone_schedules_as_before_it_could_backfill():
+    """300 jobs on a line of 64 nodes; the digest is of the schedule of that time."""
+    rng = np.random.default_rng(7)
+    rows = zip(
+        np.sort(rng.integers(0, 4000, 300)).tolist(),
+        (2.0 ** rng.uniform(0, 6, 300)).astype(int).tolist(),
+        rng.integers(1, 300, 300).tolist(),
+        strict=True,
+    )
+    of, at = line(*rows, nodes=64, dispatcher="wla:backfill=none")
+    text = repr([(job, at[job], of[job]) for job in range(300)])
+    assert sha256(text.encode()).hexdigest()[:16] == "6ac801512133d2cb"
+
+
+BACKFILLING = "wla:interval=none"
+
+
+def test_a_job_without_a_slot_may_start_in_pieces():
+    """What EASY lets start, starts: three of the four nodes that are free at 20."""
+    of, at = line(*SPLIT, dispatcher=BACKFILLING)
+    assert of[3] == [1, 2, 5]
+    assert at[3] == 20
+    assert at[4] == 30
+
+
+def test_the_window_leaves_what_is_reserved_alone():
+    """
+    Nodes 3 and 4 are free, and job 1 needs all four from 100 on.
+
+    Job 2 would be there until 202; job 3 has ended by then.
+    """
+    rows = ((0, 2, 100), (1, 4, 10), (2, 2, 200), (3, 2, 90))
+    assert line(*rows, nodes=4)[1] == {0: 0, 2: 2, 3: 100, 1: 202}
+    assert line(*rows, nodes=4, dispatcher=BACKFILLING)[1] == {0: 0, 3: 3, 1: 100, 2: 110}
+
+
+def test_the_first_job_starts_if_there_is_room_for_it():
+    """Three nodes are free at 10: the best packing is job 3 alone, but job 2 is the first."""
+    rows = ((0, 3, 50), (0, 3, 10), (5, 2, 10), (6, 3, 10))
+    assert line(*rows)[1] == {0: 0, 1: 0, 3: 10, 2: 20}
+    assert line(*rows, dispatcher=BACKFILLING)[1] == {0: 0, 1: 0, 2: 10, 3: 20}
+
+
+@settings(max_examples=60)
+@given(machines(), workloads(max_jobs=20), st.sampled_from(["", ",tight=yes", ",solver=greedy"]))
+def test_no_job_starts_later_than_it_was_once_planned_to(system, workload, more):
+    """Nothing runs for longer than expected, so what was reserved can only come early."""
+    plans, nodes = Plans(), Nodes()
+    run(workload, system, f"{BACKFILLING}{more}", observers=[plans, nodes])
+    assert all(at <= planned for job, at in nodes.at.items() for _, planned in plans.of(job))
+
+
+def test_a_stream_of_narrow_jobs_does_not_starve_a_wide_one():
+    """Every second a job of two nodes for 3 s; the one of six is the tenth."""
+    rows = [(second, 6 if second == 10 else 2, 3) for second in range(60)]
+    assert line(*rows)[1][10] == 62
+    assert line(*rows, dispatcher=BACKFILLING)[1][10] == 12
+
+
+def test_keeps_promises():
+    check_keeps_promises(lambda: build("dispatchers", BACKFILLING))
 
 
 def test_a_job_that_shares_nodes_gets_wholly_free_ones():
