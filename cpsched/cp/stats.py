@@ -52,8 +52,6 @@ JUDGED = "judged"
 FOLLOWED = "followed_"
 #: Plans of the whole queue that were made to choose from.
 PLANS = "plans_made"
-#: Distinct proposals that were judged.
-PROPOSALS = "proposals_judged"
 #: Sum over decisions that planned or judged of ``(first - followed) / first``, of what a plan or
 #: proposal is expected to cost; the first is that in order of slowdown.
 GAIN_OVER_FIRST = "gain_over_first"

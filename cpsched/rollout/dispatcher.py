@@ -2,9 +2,9 @@
 ``rollout``: a base policy, and small departures from it that are expected to pay.
 
 For runtime estimates that are not the truth: requested times, or any predictor. The base policy is
-EASY in order of urgency; two other rules (:mod:`cpsched.rollout.judge`) propose what else could
-start now, and are followed where scenarios of likely runtimes and arrivals
-(:mod:`cpsched.rollout.judge`) leave little doubt that this is better.
+EASY in order of urgency; the same order without a reservation proposes what else could start now,
+and is followed where scenarios of likely runtimes and arrivals (:mod:`cpsched.rollout.judge`) leave
+little doubt that this is better.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Rollout(LearningDispatcher):
         Seconds of waiting after which a wait costs much more than it slows a job down, with the
         fourth power of the wait; see ``docs/background/rollout.md``.
     scenarios
-        How many are simulated to judge proposals.
+        How many are simulated at most to judge proposals.
     arrivals
         How many of the last arrivals scenarios repeat.
     caution
@@ -89,7 +89,7 @@ class Rollout(LearningDispatcher):
         return self._weigh(view) if decision is None else decision
 
     def _weigh(self, view: View) -> Decision:
-        """Follow the best of what the rules propose."""
+        """Follow the better of what the rules propose."""
         state = DecisionState.of(view, self.reserving.view(view), self.allocator)
         waited = view.now - state.submit
         patience = stretched(self._patience, waited)

@@ -90,13 +90,12 @@ class Judge:
             return proposals[0], {stats.AGREED: 1}
         cost = self._costs(state, patience, urgency, _picked(proposals, order), proposals)
         gain = cost[0] - cost
-        mean = gain.mean(axis=1)
-        error = gain.std(axis=1, ddof=min(self._num - 1, 1)) / np.sqrt(self._num)
+        mean, played = gain.mean(axis=1), gain.shape[1]
+        error = gain.std(axis=1, ddof=min(played - 1, 1)) / np.sqrt(played)
         chosen = int(np.argmax(mean - self._caution * error))
         return proposals[chosen], {
             stats.JUDGED: 1,
-            stats.FOLLOWED + proposals[chosen].rule.name: 1,
-            stats.PROPOSALS: len(proposals),
+            stats.FOLLOWED + proposals[chosen].rule: 1,
             stats.GAIN_OVER_FIRST: float(mean[chosen] / cost[0].mean()),
         }
 
@@ -162,67 +161,37 @@ def _picked(proposals: Sequence[Proposal], order: IntArray) -> IntArray:
     return np.flatnonzero(taken)
 
 
-class Rule(NamedTuple):
-    """
-    A rule that proposes starts.
-
-    Attributes
-    ----------
-    oldest_first
-        Whether the job that has waited longest comes before all others, which come by urgency.
-    reserves
-        Whether the first that does not fit gets a reservation.
-    """
-
-    name: str
-    oldest_first: bool
-    reserves: bool
-
-
-#: The first is the one that is followed unless another is clearly better.
-RULES = (
-    Rule("easy_urgency", oldest_first=False, reserves=True),
-    Rule("skip_urgency", oldest_first=False, reserves=False),
-    Rule("easy_oldest", oldest_first=True, reserves=True),
-)
-
-
 class Proposal(NamedTuple):
-    """What a rule would start."""
+    """What a rule would start; the name is recorded where its proposal is followed."""
 
-    rule: Rule
+    rule: str
     starts: BoolArray
     packed: IntArray
 
 
 def proposals(state: DecisionState, order: IntArray, allocator: Allocator) -> list[Proposal]:
     """
-    Return the rules' proposals, each distinct one once.
+    Return what EASY would start, and what the same order without a reservation would if it differs.
 
-    The allocator's last pass must have been over the state's view.
+    The first is followed unless the other is clearly better. The allocator's last pass must have
+    been over the state's view.
 
     Parameters
     ----------
     order
         Positions of the jobs, most urgent first.
     """
+    rows = frozen(state.jobs.rows[order])
+    passes = {
+        "easy_urgency": easy_pass(state.reserving, rows, rows, allocator),
+        "skip_urgency": list_pass(state.reserving, rows, allocator, stop=False),
+    }
     found: dict[bytes, Proposal] = {}
     by_row = np.argsort(state.jobs.rows, kind="stable")
-    for rule in RULES:
-        packed = _pass(state, order, rule, allocator)
+    for rule, packed in passes.items():
         starts = _starts(state, packed, by_row)
         found.setdefault(starts.tobytes(), Proposal(rule, starts, packed))
     return list(found.values())
-
-
-def _pass(state: DecisionState, order: IntArray, rule: Rule, allocator: Allocator) -> IntArray:
-    """Let a rule make its pass over the queue."""
-    if rule.oldest_first:
-        order = np.concatenate([[0], order[order != 0]])
-    rows = frozen(state.jobs.rows[order])
-    if rule.reserves:
-        return easy_pass(state.reserving, rows, rows, allocator)
-    return list_pass(state.reserving, rows, allocator, stop=False)
 
 
 def _starts(state: DecisionState, packed: IntArray, by_row: IntArray) -> BoolArray:

@@ -9,7 +9,7 @@ from cpsched.cp import stats
 from cpsched.engine.machine import Machine
 from cpsched.mapping import fit
 from cpsched.rollout.dispatcher import Rollout, stretched
-from cpsched.rollout.judge import RULES, Proposal
+from cpsched.rollout.judge import Proposal
 from cpsched.systems import load
 from cpsched.verification import verify
 from cpsched_papers.generators.eurora import EURORA, EuroraOptions
@@ -40,7 +40,6 @@ def test_what_is_recorded_adds_up(eurora, predictor):
     judged = found[stats.JUDGED]
     followed = [value for key, value in found.items() if key.startswith(stats.FOLLOWED)]
     assert sum(followed) == judged
-    assert 2 * judged <= found[stats.PROPOSALS] <= len(RULES) * judged
     assert 0 < found[stats.GAIN_OVER_FIRST] < judged
 
 
@@ -82,9 +81,9 @@ def test_a_proposal_is_followed_only_if_its_gain_is_beyond_doubt(monkeypatch):
         costs = np.array([[9.0, 9, 9, 9], [6, 6, 10, 10]])
         monkeypatch.setattr(judge, "_costs", lambda *_, costs=costs: costs)
         nothing = np.zeros(1, dtype=np.bool_), np.zeros(0)
-        proposed = [Proposal(rule, *nothing) for rule in RULES[:2]]
+        proposed = [Proposal(rule, *nothing) for rule in ("first", "second")]
         chosen.append(judge.best(None, 1.0, None, np.zeros(1, dtype=np.int64), proposed)[0])
-    assert [proposal.rule.name for proposal in chosen] == ["skip_urgency", "easy_urgency"]
+    assert [proposal.rule for proposal in chosen] == ["second", "first"]
 
 
 def test_patience_grows_where_all_have_waited_longer():
