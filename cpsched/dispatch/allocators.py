@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 #: Of the request that weighs most; the others' are whole parts of it.
 _WEIGHT = 2**30
+#: More units than that on a node are not told apart.
+_TOGETHER = 2**20
 
 
 def make_allocator(spec: str) -> Allocator:
@@ -247,19 +249,23 @@ class LeastLoss(Allocator):
     def order_for(self, view: View) -> np.integer[Any]:
         """Note what is asked for, and return the order."""
         store, kinds = view.waiting.store, self.capacity.shape[1]
-        columns, shapes = store.columns, store.shapes
         rows = np.concatenate([view.waiting.rows, view.running.rows])
-        units = np.bincount(columns[rows, c.SHAPE], columns[rows, c.UNITS], len(shapes))
-        request = shapes[:, c.SHAPE_REQUEST :]
-        whole = np.maximum(self.capacity.sum(axis=0), 1)
-        share = ((request[:, :kinds] + request[:, kinds : 2 * kinds]) / whole).max(axis=1)
-        # Once for how much is asked for, and once for how much is lost where a unit is.
-        weight = units * share**2
+        shape, units, most = store.columns[rows][:, [c.SHAPE, c.UNITS, c.NODES_MAX]].T
+        # What a node is asked for at least: a job on few nodes needs room for several units.
+        together = -(-units // np.minimum(most, units))
+        code, which = np.unique(shape * _TOGETHER + together % _TOGETHER, return_inverse=True)
+        shape, together = np.divmod(code, _TOGETHER)
+        request = store.shapes[shape, c.SHAPE_REQUEST :]
+        amount = together[:, None] * request[:, :kinds] + request[:, kinds : 2 * kinds]
+        share = (amount / np.maximum(self.capacity.sum(axis=0), 1)).max(axis=1)
+        # Once for how much is asked for, and once for how much is lost where that is.
+        weight = np.bincount(which, units, len(code)) / np.maximum(together, 1) * share**2
         first = np.argsort(-weight, kind="stable")[: pass_state.ASKED_FOR]
-        asked = self.memory.worth[kinds:].reshape(-1, 2)
+        asked = self.memory.worth[kinds:].reshape(-1, 3)
         asked[:] = 0
-        asked[: len(first), 0] = first
-        asked[: len(first), 1] = weight[first] / max(weight.max(), 1e-300) * _WEIGHT
+        asked[: len(first), 0] = shape[first]
+        asked[: len(first), 1] = together[first]
+        asked[: len(first), 2] = weight[first] / max(weight.max(initial=0), 1e-300) * _WEIGHT
         return np.int64(self.policy)
 
 

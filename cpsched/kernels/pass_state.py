@@ -124,7 +124,7 @@ class PassState(NamedTuple):
 
 def first_table(num_kinds: int) -> int:
     """Return where in ``memory`` the tables begin; behind the head is what kinds are worth."""
-    return HEADER + 2 * num_kinds + 2 * ASKED_FOR
+    return HEADER + 2 * num_kinds + 3 * ASKED_FOR
 
 
 def first_bits(num_nodes: int, num_kinds: int) -> int:
@@ -146,7 +146,7 @@ def first_place(num_nodes: int, num_kinds: int) -> int:
 def state_of(memory, job_classes, free, cols, shapes, eligible):
     """Divide ``memory`` into its parts."""
     num_nodes, num_kinds = free.shape
-    one = HEADER + 2 * num_kinds + 2 * ASKED_FOR
+    one = HEADER + 2 * num_kinds + 3 * ASKED_FOR
     two = one + NUM_TABLES * num_nodes * num_kinds
     three = two + NUM_BITS * words(num_nodes)
     return PassState(

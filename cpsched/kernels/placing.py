@@ -94,9 +94,9 @@ def order_by_loss(machine, level, groups, request, caps, order, count):
     """
     Put usable groups into order by what other jobs lose where this one takes a node of theirs.
 
-    ``machine.worth`` has the shapes asked for and their weights in pairs, the heaviest first. A
-    shape's loss is its units that fit on a node before and not after, for each unit of this job;
-    its weight is divided by one more than the units that fit on all groups.
+    ``machine.worth`` has, the heaviest first, the shapes asked for, how many units of each have to
+    be on one node, and weights. What is lost is how often that fits on a node before and not after,
+    for each unit of this job; its weight is divided by one more than how often it fits on all.
     """
     capacity, shapes, eligible, worth = (
         machine.capacity, machine.shapes, machine.eligible, machine.worth
@@ -117,21 +117,23 @@ def order_by_loss(machine, level, groups, request, caps, order, count):
                 spread[i] += (level[g, r] / whole) ** 2 - (after[i, r] / whole) ** 2
     total = 0.0
     fits = np.empty(count, dtype=np.int64)
-    for at in range(num_kinds, len(worth), 2):
-        if worth[at + 1] == 0:
+    for at in range(num_kinds, len(worth), 3):
+        shape, together = worth[at], worth[at + 1]
+        if worth[at + 2] == 0:
             break
         in_all = ZERO
         for i in range(count):
             g = order[i]
-            fits[i] = room_on(level, g, first[g], capacity, eligible, shapes, worth[at], MANY)
+            room = room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
+            fits[i] = room // together
             in_all += fits[i] * groups.size[g]
-        weight = worth[at + 1] / (1 + in_all)
+        weight = worth[at + 2] / (1 + in_all)
         total += weight
         for i in range(count):
             if fits[i] > 0:
                 node = first[order[i]]
-                left = room_on(after, i, node, capacity, eligible, shapes, worth[at], MANY)
-                loss[i] += weight * (fits[i] - left)
+                room = room_on(after, i, node, capacity, eligible, shapes, shape, MANY)
+                loss[i] += weight * (fits[i] - room // together)
     for i in range(count):
         loss[i] = (loss[i] - _SPREAD * total * spread[i]) / takes[i]
     sort_by(loss, order, count)

@@ -173,6 +173,17 @@ def test_least_loss(free, others, node):
     assert allocator.place(view, 0, view.free).node.tolist() == [node]
 
 
+def test_least_loss_knows_what_has_to_be_on_one_node():
+    """Four units on any nodes lose one wherever a core is taken; on one node, they would lose n0."""
+    one = {"request": (1,), "per_node": (0,), "eligible": (True, True)}
+    for bound, node in ((4, 0), (1, 1)):
+        asked = (ref.Ask(units=1, **one), ref.Ask(units=4, nodes_max=bound, **one))
+        view = ref.view_of(ref.State(capacity=((4,), (8,)), free=((4,), (7,)), waiting=asked))
+        allocator = make_allocator("least-loss")
+        allocator.reset(view.system)
+        assert allocator.place(view, 0, view.free).node.tolist() == [node]
+
+
 @pytest.mark.parametrize("allocator", ref.POLICIES)
 def test_a_job_that_asks_for_nothing_and_equal_nodes(allocator):
     """Along the line, also where nothing is free; but not on nodes it may not use."""
