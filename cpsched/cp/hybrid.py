@@ -68,8 +68,8 @@ class Cph(PlanningDispatcher[Pool]):
     """
 
     name = "cph"
-    good_for = "short waits with a tail as short as that of easy; cph-0 to cph-3 are the thesis's"
-    goes_wrong_when = "computing is dear: its order alone (easy:priority=urgency) is nearly as good"
+    good_for = "rules of a site (constraint) with short waits; cph-0 to cph-3 are the thesis's"
+    goes_wrong_when = "computing is dear: its order alone (easy:priority=urgency) is as good"
 
     def __init__(
         self,
