@@ -126,21 +126,28 @@ def _system(name: str, *, as_json: bool) -> None:
 
 
 def _meanings(kind: str, name: str) -> list[tuple[str, str]]:
-    """Return what a docstring says about each option, with its default."""
+    """Return what the docstrings of a thing and its bases say about each option, with defaults."""
     from cpsched.base import registry
     from cpsched.base.spec import options_of
 
-    known = options_of(kind, name)
-    sections = re.split(r"\n(\w[\w ]*)\n-{3,}\n", inspect.getdoc(registry.load(kind, name)) or "")
+    thing = registry.load(kind, name)
+    told: dict[str, str] = {}
+    for one in reversed(inspect.getmro(thing) if inspect.isclass(thing) else (thing,)):
+        for option, text in _parameters(one):
+            if option not in told or not text.startswith("As for "):
+                told[option] = text
+    defaults = options_of(kind, name).items()
+    return [(f"{key}={_shown(value)}", told[key]) for key, value in defaults if key in told]
+
+
+def _parameters(thing: Any) -> Iterator[tuple[str, str]]:
+    """Yield the parameters of a docstring, each with its text on one line."""
+    sections = re.split(r"\n(\w[\w ]*)\n-{3,}\n", inspect.cleandoc(thing.__doc__ or ""))
     told = dict(zip(sections[1::2], sections[2::2], strict=True)).get("Parameters", "")
-    found: dict[str, str] = {}
     for one in re.finditer(r"(?m)^(\S.*)\n((?:(?:[ ]+.*)?(?:\n|$))*)", told):
+        text = _one_line(_ROLE.sub(r"\1", one[2]).replace("``", ""))
         for option in one[1].partition(" :")[0].split(", "):
-            if option in known:
-                found[f"{option}={_shown(known[option])}"] = _one_line(
-                    _ROLE.sub(r"\1", one[2]).replace("``", "")
-                )
-    return list(found.items())
+            yield option, text
 
 
 def _aligned(row: _Row, margin: int) -> list[str]:

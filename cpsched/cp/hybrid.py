@@ -63,8 +63,8 @@ class Cph(PlanningDispatcher[Pool]):
         Which runtimes that reservation is made of, with ``easy``; see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
     constraint
-        Rules of a site, with ``and`` between them, see :mod:`cpsched.cp.constraint`. No decision
-        breaks one.
+        Rules of a site that no decision breaks, with ``and`` between them, such as ``core per user
+        at most 64 and jobs of queue debug at most 4``.
     """
 
     name = "cph"
