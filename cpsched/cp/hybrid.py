@@ -41,8 +41,8 @@ if TYPE_CHECKING:
 
 WINDOW = 100
 LIMIT = 0.0003
-#: What starts besides what is planned for now: nothing; in the order of the planned starts, all
-#: that finds nodes; or, in that order, what EASY lets start.
+#: What starts besides what is planned for now: nothing; by priority, all that finds nodes; or, in
+#: that order, what EASY lets start.
 NOTHING_ELSE, ANY, EASY = FILLS = ("none", "any", "easy")
 
 
@@ -56,9 +56,9 @@ class Cph(PlanningDispatcher[Pool]):
         As for :class:`~cpsched.cp.dispatcher.PlanningDispatcher`. Jobs are mapped to nodes in
         order of the search, too.
     fill
-        What starts besides: ``none``, as in the thesis; ``any``: jobs in the order of their planned
-        starts, then the others by priority, wherever they find nodes; ``easy``: EASY's pass in that
-        order, with a reservation for the first that finds none.
+        What starts besides: ``none``, as in the thesis; ``any``: after what is planned for now, all
+        that finds nodes, by priority; ``easy``: EASY's pass in that order, with a reservation for
+        the first that finds none.
     reserve
         Which runtimes that reservation is made of, with ``easy``; see
         :class:`~cpsched.dispatch.shadow.ReservationView`.
@@ -175,10 +175,15 @@ class Cph(PlanningDispatcher[Pool]):
         )
 
     def _filled(self, view: View, jobs: JobTable, planned: IntArray) -> Decision:
-        """Start jobs in the order of their planned starts, and those outside the window."""
-        order = jobs.rows[np.argsort(planned, kind="stable")]
+        """
+        Start jobs planned for now, and others by priority.
+
+        Not by their planned starts: then the reservation is of the job that waits the shortest by
+        the plan, and the urgent ones that are planned for later wait for longer still.
+        """
         ranked = view.waiting.rows[self.priority.order(view.waiting, view.now)]
-        rows = np.concatenate([order, ranked[~np.isin(ranked, order)]])
+        first = np.isin(ranked, jobs.rows[planned == 0])
+        rows = np.concatenate([ranked[first], ranked[~first]])
         rows = frozen(rows[self._within_limits(view, rows)])
         if self.fill == ANY:
             return start_in_order(view, rows, self.allocator, stop=False)

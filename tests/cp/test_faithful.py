@@ -67,15 +67,24 @@ def test_the_plan_beats_the_list(kind):
 
 
 @pytest.mark.parametrize(
-    ("fill", "begin"), [("none", set()), ("any", {0}), ("easy", set()), ("easy,window=1", {2})]
+    ("fill", "urgent", "begin"),
+    [
+        ("none", "B", set()),
+        ("any", "B", {0}),
+        ("easy", "B", set()),
+        ("easy,window=1", "B", {2}),
+        ("none", "C", set()),
+        ("easy", "C", {0}),
+    ],
 )
-def test_what_the_plan_leaves_idle_is_filled(fill, begin):
+def test_what_the_plan_leaves_idle_is_filled(fill, urgent, begin):
     """
-    As above: the plan is B at 10 and C at 15. ``any`` starts C now and makes B wait for it; EASY
-    keeps 10 for B, of which C would take a core, but not D (10 s), which is outside the window.
+    As above: the plan is B at 10 and C at 15. ``any`` starts C now and makes B wait for it. EASY
+    keeps 10 for B, of which C would take a core, but not D (10 s), which is outside the window;
+    unless C is the more urgent.
     """
     state = ref.state_of([2], [((1,), 10)], (1, 20), (2, 5), *[(1, 10)] * ("window" in fill))
-    submits = [-50, 0] if begin != {2} else [0, -50, 0]
+    submits = [-50, 0] if urgent == "C" else [0, -50, *[0] * ("window" in fill)]
     spec = f"cph:search=expected-wait,objective=slowdown,reserve=plan,fill={fill}"
     decision = decide(spec, state, submits=submits)
     assert set(started(decision)) == begin
