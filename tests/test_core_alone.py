@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[1]
 OUTER = ("accasim_adapter", "cpsched_papers", "predictors", "slurm_adapter")
 #: Python runs it at its start.

@@ -15,6 +15,8 @@ from cpsched.mapping.classes import Constraint, parse
 from cpsched.model.distinct import by_appearance, distinct
 from cpsched.model.workload import Workload
 
+pytestmark = pytest.mark.slow
+
 
 def machine(log="", *, queues="", head=""):
     """Three nodes of 4 cores and 8 MB, one of 8 cores, 16 MB and 2 GPUs."""

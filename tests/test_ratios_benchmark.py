@@ -11,6 +11,8 @@ import pytest
 from cpsched.study import load_study
 from cpsched.study.task import tasks_of
 
+pytestmark = pytest.mark.slow
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 

@@ -16,6 +16,8 @@ from cpsched.errors import ConfigError, RunError, TraceError
 from cpsched.simulation.simulate import simulate
 from cpsched.verification import verify
 
+pytestmark = pytest.mark.slow
+
 _BOTH = """
 import sys
 import accasim_adapter

@@ -18,6 +18,8 @@ from cpsched.simulation.simulate import Settings
 from cpsched.systems import parse
 from slurm_adapter.sacct import batch_script
 
+pytestmark = pytest.mark.slow
+
 _DAY = 86400
 
 

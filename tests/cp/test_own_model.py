@@ -13,6 +13,8 @@ from cpsched.cp.solve import BuiltModel
 from cpsched.errors import DispatchError
 from cpsched.verification import verify
 
+pytestmark = pytest.mark.slow
+
 
 class LargestEnd(Cph):
     """Minimises the end of the job that ends last, on the pool."""

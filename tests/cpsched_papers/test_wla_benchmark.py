@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+pytestmark = pytest.mark.slow
+
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
 STUDY = """\
 dispatchers = ["easy", "wla", "wla:solver=greedy", "wla:backfill=none"]

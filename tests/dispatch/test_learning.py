@@ -16,6 +16,8 @@ from cpsched.simulation.simulator import Simulator
 from cpsched.systems import load
 from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
+pytestmark = pytest.mark.slow
+
 #: One of every class that takes a priority, and the one that learns by itself.
 LEARNING = (
     "prb:priority=urgency",

@@ -11,6 +11,8 @@ from cpsched.errors import ConfigError
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.verification import verify
 
+pytestmark = pytest.mark.slow
+
 NODES = 24
 BLOCKS = Topology(NODES, group_sizes=((7, 5, 6, 6),), kind=TopologyKind.BLOCK)
 REFUSE = {"ipsched", "aucsched1", "aucsched2", "aucsched3", "cp", "cp-0", "cp-1", "cp-2", "cp-3"}

@@ -16,6 +16,8 @@ from cpsched.model.system import Preempt, Queue
 from cpsched.simulation.simulator import Simulator
 from cpsched.verification import verify
 
+pytestmark = pytest.mark.slow
+
 
 def queues(preempt="requeue", grace=0, **more):
     """Return a queue of low tier whose jobs may be preempted, and one above it."""

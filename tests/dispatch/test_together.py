@@ -17,6 +17,8 @@ from cpsched.model.jobtable import RunningTable
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.model.view import View
 
+pytestmark = pytest.mark.slow
+
 ALLOCATORS = (
     "first-fit", "best-fit", "consolidate", "lowest-switch", "fewest-groups", "contiguous",
 )  # fmt: skip

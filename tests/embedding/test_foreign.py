@@ -15,6 +15,8 @@ from cpsched.checks import CheckError
 from cpsched.checks.plug_ins import check_plug_ins
 from predictors.checks import check_predictor
 
+pytestmark = pytest.mark.slow
+
 MODULE = '''
 """A dispatcher with a kernel of its own, a preset, a predictor, a command and more."""
 

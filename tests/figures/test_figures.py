@@ -27,6 +27,8 @@ from cpsched.report.schedule_data import drawn
 from cpsched.study.paired import Estimate
 from cpsched.study.study import Baseline
 
+pytestmark = pytest.mark.slow
+
 JAN_2014 = 1388534400
 
 

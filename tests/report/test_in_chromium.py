@@ -8,6 +8,8 @@ from browser_windows import MARKED
 from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.support.ui import WebDriverWait
 
+pytestmark = pytest.mark.slow
+
 #: All text of what is shown beside the pointer, in Bokeh's own elements.
 _TEXTS = """
 const texts = [];

@@ -10,6 +10,8 @@ from cpsched.model.system import LogMapping, ProcessorMapping
 from cpsched.simulation.simulate import simulate
 from cpsched.verification import verify
 
+pytestmark = pytest.mark.slow
+
 #: Our name of each rule in the golden files.
 RULES = {"fifo": "fcfs", "sjf": "sjf", "ljf": "ljf", "easy": "easy"}
 

@@ -19,6 +19,8 @@ from cpsched.simulation.present import Coming, Present, _known_by
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.simulate import Settings, simulator_of
 
+pytestmark = pytest.mark.slow
+
 
 def halted(fitted, dispatcher, until, predictor="requested", **more):
     """Return a simulation halted after the last instant before a second."""

@@ -14,6 +14,8 @@ from slurm_adapter.dispatch import policy_file
 from slurm_adapter.sacct.write import as_recorded
 from slurm_adapter.site import SITE, SiteOptions
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def month():

@@ -7,6 +7,8 @@ from cpsched.base.types import MISSING, DependencyType, Status
 from cpsched.errors import TraceError
 from slurm_adapter.sacct.command import options
 
+pytestmark = pytest.mark.slow
+
 NAMES = (
     "JobID|JobName|State|Submit|Eligible|Start|End|TimelimitRaw|ReqTRES|AllocTRES|Reason|SubmitLine"
 )

@@ -10,6 +10,8 @@ from cpsched.base.types import MISSING, UNBOUNDED, DependencyType, Split, Status
 from cpsched.errors import TraceError
 from cpsched.model.workload import Workload
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize("suffix", [".sacct", ".sacct.gz"])
 def test_a_run_of_a_real_slurm_reads_back_equal(logs, tmp_path, differences, suffix):

@@ -1,6 +1,7 @@
 """The dispatcher ``dn-dbes``: what both sides agree on, done on a machine."""
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run
@@ -14,6 +15,8 @@ from cpsched.simulation.checkpoint import read, write
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
 from cpsched.verification import verify
+
+pytestmark = pytest.mark.slow
 
 EIGHT = machine(*[(1,)] * 8)
 

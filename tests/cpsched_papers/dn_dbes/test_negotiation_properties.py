@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from cpsched_papers.dn_dbes.messages import (
     WaitingJob,
 )
 from cpsched_papers.dn_dbes.negotiation import Negotiation
+
+pytestmark = pytest.mark.slow
 
 
 @st.composite

@@ -13,6 +13,8 @@ from cpsched.simulation.simulate import simulate
 from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 from cpsched_papers.generators.eurora_tables import QUEUE_LIMITS, QUEUES
 
+pytestmark = pytest.mark.slow
+
 DAY = 86400
 SAMPLE = resources.path("logs", "eurora-sample.csv.gz")
 OPTIONS = EuroraOptions(jobs=5000, seed=14, load=0.6)

@@ -9,6 +9,8 @@ from cpsched.mapping import fit
 from cpsched_papers.generators.heterogeneous import HETEROGENEOUS, HeterogeneousOptions
 from cpsched_papers.generators.heterogeneous_tables import ESP_1024, PRESETS, TREE_1024, TSUBAME
 
+pytestmark = pytest.mark.slow
+
 SYSTEMS = {ESP_1024: "esp-1024", TSUBAME: "tsubame2", TREE_1024: "tree-1024"}
 
 

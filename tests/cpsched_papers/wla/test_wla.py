@@ -21,6 +21,8 @@ from cpsched.systems import parse
 from cpsched.verification import verify
 from cpsched_papers.wla.machine_slots import runs
 
+pytestmark = pytest.mark.slow
+
 #: Nodes 4, 5 and 12, 13, 14 of the paper's twenty, which count from 1, are busy.
 BUSY = ((4, 5), (12, 13, 14))
 

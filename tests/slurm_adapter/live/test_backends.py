@@ -5,6 +5,8 @@ import pytest
 from slurm_adapter.live.order import Order
 from slurm_adapter.live.snapshot import is_closed
 
+pytestmark = pytest.mark.slow
+
 live = pytest.mark.slurm_live
 every = pytest.mark.parametrize(
     "any_slurm",

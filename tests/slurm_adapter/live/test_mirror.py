@@ -17,6 +17,8 @@ from slurm_adapter.live.order import Order
 from slurm_adapter.live.requests import request_of
 from slurm_adapter.live.snapshot import LiveJob, Reserved, Snapshot
 
+pytestmark = pytest.mark.slow
+
 KB = 1024
 
 

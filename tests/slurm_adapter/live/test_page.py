@@ -14,6 +14,8 @@ from cpsched.errors import ConfigError
 from slurm_adapter.live.page.page import SCHEMA, Watch, server
 from slurm_adapter.live.queue import LiveQueue
 
+pytestmark = pytest.mark.slow
+
 #: A user's name that would be more than a name.
 HOSTILE = "<img src=x onerror=document.title='taken'>"
 

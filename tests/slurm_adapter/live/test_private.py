@@ -15,6 +15,8 @@ from slurm_adapter.live import private
 from slurm_adapter.live.demo import SITE
 from slurm_adapter.live.private import PrivateSlurm
 
+pytestmark = pytest.mark.slow
+
 
 def test_what_is_not_installed_is_named(monkeypatch, tmp_path):
     """With the line that installs it, and nothing is written."""

@@ -20,6 +20,8 @@ from slurm_adapter.live.log_of import lines, outages
 from slurm_adapter.live.record import Record
 from slurm_adapter.live.twin import Twin, monday, name_of
 
+pytestmark = pytest.mark.slow
+
 
 def submit(slurm, seconds, **asked):
     """Submit a job that Slurm may start."""

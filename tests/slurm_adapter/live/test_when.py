@@ -12,6 +12,8 @@ from slurm_adapter.live.queue import LiveQueue
 from slurm_adapter.live.record import Record
 from slurm_adapter.live.twin import Twin
 
+pytestmark = pytest.mark.slow
+
 
 def when(snapshot, system, dispatcher, record=None, **asked):
     return LiveQueue(snapshot, system, dispatcher, record=record).when(**asked)
