@@ -40,8 +40,6 @@ class Rule(NamedTuple):
 
     Attributes
     ----------
-    text
-        As written.
     factors
         By resource kind, or ``jobs``.
     label, value
@@ -84,14 +82,7 @@ class Rule(NamedTuple):
         return cls(text.strip(), factors, label, found["value"], int(found["most"]))
 
     def check(self, resources: Sequence[str]) -> None:
-        """
-        Check a rule against what a system has.
-
-        Raises
-        ------
-        ConfigError
-            If it counts something else.
-        """
+        """Raise a ``ConfigError`` if it counts what a system does not have."""
         for kind in self.factors:
             if kind not in (_JOBS, *resources):
                 raise ConfigError(

@@ -151,11 +151,7 @@ def _stopped(tables: Tables) -> dict[RunKey, str]:
 
 
 def _counted(tables: Tables) -> dict[RunKey, str]:
-    """
-    Say of scenarios with more or fewer jobs than the baseline which jobs their sentence is about.
-
-    The table of all runs is about all jobs of each, so its means are others.
-    """
+    """Say what the sentences of scenarios are about that have other jobs than their baseline."""
     simulated = {key_of(row): row["simulated"] for row in tables.summary.rows()}
     bases = {key: next(iter(own.values())).base_key for key, own in tables.compared.items()}
     return {

@@ -21,7 +21,6 @@ from cpsched.errors import ConfigError
         ("wla:solver=cp", "solver is 'cp', must be one of branch-and-bound, greedy, cp-sat"),
         ("wla:backfill=sjf", "backfill is 'sjf', must be easy or none"),
         ("wla:window=20", "window is 20, must be from 1 to 10 with solver branch-and-bound"),
-        ("compact:dispatcher=eazy", "no dispatcher is called 'eazy'"),
         ("dn-dbes:attempts=0", "attempts is 0, must be 1 or more"),
         ("dn-dbes:mapped_share=2", "mapped_share is 2.0, must be from 0 to 1"),
         ("malleable:strategy=best", "strategy: is 'best', must be one of: minimum, preferred"),

@@ -117,7 +117,6 @@ CLASSES = (
     "aucsched2:window=8",
     "aucsched3:window=8",
     "wla:tight=yes,interval=none",
-    "compact:dispatcher=easy:priority=slowdown",
     "malleable:strategy=average",
     "cp-malleable:window=4",
     "dn-dbes:attempts=2,depth=2,period=7,priority=slowdown,allocator=best-fit",
