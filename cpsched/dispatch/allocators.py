@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: Of the request that weighs most; the others' are whole parts of it.
 _WEIGHT = 2**30
-#: More units than that on a node are not told apart.
+#: So many units on a node and more are not told apart.
 _TOGETHER = 2**20
 
 
@@ -252,14 +252,14 @@ class LeastLoss(Allocator):
         rows = np.concatenate([view.waiting.rows, view.running.rows])
         shape, units, most = store.columns[rows][:, [c.SHAPE, c.UNITS, c.NODES_MAX]].T
         # What a node is asked for at least: a job on few nodes needs room for several units.
-        together = -(-units // np.minimum(most, units))
-        code, which = np.unique(shape * _TOGETHER + together % _TOGETHER, return_inverse=True)
+        together = np.minimum(-(-units // np.minimum(most, units)), _TOGETHER - 1)
+        code, which = np.unique(shape * _TOGETHER + together, return_inverse=True)
         shape, together = np.divmod(code, _TOGETHER)
         request = store.shapes[shape, c.SHAPE_REQUEST :]
         amount = together[:, None] * request[:, :kinds] + request[:, kinds : 2 * kinds]
         share = (amount / np.maximum(self.capacity.sum(axis=0), 1)).max(axis=1)
         # Once for how much is asked for, and once for how much is lost where that is.
-        weight = np.bincount(which, units, len(code)) / np.maximum(together, 1) * share**2
+        weight = np.bincount(which, units, len(code)) / together * share**2
         first = np.argsort(-weight, kind="stable")[: pass_state.ASKED_FOR]
         asked = self.memory.worth[kinds:].reshape(-1, 3)
         asked[:] = 0

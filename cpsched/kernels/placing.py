@@ -51,8 +51,7 @@ from cpsched.model.columns import (
 FIRST_FIT, BEST_FIT, CONSOLIDATE, BALANCED, FRUGAL = 0, 1, 2, 3, 4
 #: It goes by what others ask for, too, and is compiled with what few runs need.
 LEAST_LOSS = np.int64(8)
-#: What spreading over idle nodes counts, of all that could be lost: it decides where nothing else
-#: does.
+#: What spreading over idle nodes counts, as a share of all that could be lost.
 _SPREAD = 1e-2
 
 

@@ -184,6 +184,16 @@ def test_least_loss_knows_what_has_to_be_on_one_node():
         assert allocator.place(view, 0, view.free).node.tolist() == [node]
 
 
+def test_least_loss_of_more_units_on_a_node_than_are_told_apart():
+    many = ref.Ask(units=2**21, request=(1,), per_node=(0,), eligible=(True, True), nodes_max=1)
+    view = ref.view_of(
+        ref.State(capacity=((2**22,),) * 2, free=((2**21,), (2**22,)), waiting=(many,))
+    )
+    allocator = make_allocator("least-loss")
+    allocator.reset(view.system)
+    assert allocator.place(view, 0, view.free).node.tolist() == [1]
+
+
 @pytest.mark.parametrize("allocator", ref.POLICIES)
 def test_a_job_that_asks_for_nothing_and_equal_nodes(allocator):
     """Along the line, also where nothing is free; but not on nodes it may not use."""
