@@ -14,7 +14,7 @@ class CoreSeconds(Objective):
 
     name = "core-seconds"
 
-    def divisors(self, jobs):
+    def divisors(self, jobs, now):
         return np.maximum(jobs.runtime_estimate * jobs.units, 1)
 
 

@@ -129,8 +129,13 @@ def _meanings(kind: str, name: str) -> list[tuple[str, str]]:
     """Return what the docstrings of a thing and its bases say about each option, with defaults."""
     from cpsched.base import registry
     from cpsched.base.spec import options_of
+    from cpsched.generators.contract import describe
 
     thing = registry.load(kind, name)
+    if kind == "generators":
+        return [(f"{one.name}={_shown(one.default)}", one.doc) for one in describe(thing.options)]
+    if not callable(thing):
+        return []
     told: dict[str, str] = {}
     for one in reversed(inspect.getmro(thing) if inspect.isclass(thing) else (thing,)):
         for option, text in _parameters(one):

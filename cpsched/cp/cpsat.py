@@ -175,6 +175,15 @@ def decide_in_order(model: CpModel, variables: Sequence[IntVar], *, largest: boo
     model.add_decision_strategy(variables, cp_model.CHOOSE_FIRST, value)
 
 
+def add_ascending(model: CpModel, variables: Sequence[IntVar], groups: Iterable[int]) -> None:
+    """Let the variables of a group ascend, in the order given."""
+    before: dict[int, IntVar] = {}
+    for variable, group in zip(variables, groups, strict=True):
+        if group in before:
+            model.add(before[group] <= variable)
+        before[group] = variable
+
+
 def add_hints(model: CpModel, variables: Sequence[IntVar], values: Iterable[int]) -> None:
     """
     Propose values to a model that has no hints yet.

@@ -14,7 +14,7 @@ from cpsched.cp.solve import Problem, answer
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import fits_now, frozen, start_in_order
 from cpsched.dispatch.pooled import free_now
-from cpsched.dispatch.priority import Urgency, make_priority
+from cpsched.dispatch.priority import make_priority
 from cpsched.dispatch.shadow import PLAN
 from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import NOTHING, Decision
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 #: How the solver searches: by its own rules, or jobs in order of a priority, earliest start first.
 DEFAULT = "default"
-SEARCHES = (DEFAULT, *OBJECTIVES, Urgency.name)
+SEARCHES = (DEFAULT, *OBJECTIVES)
 WINDOW = 20
 LIMIT = 0.0005
 
@@ -48,7 +48,8 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         first; ``default``: the solver's own search. The queue is looked at, and the list plan made,
         in the same order; with ``default`` in that of the objective's priority.
     objective
-        ``expected-wait``, ``slowdown``, or one of your own, which needs a search.
+        ``expected-wait``, ``slowdown``, ``urgency`` (what waiting is expected to cost, of jobs that
+        run for as long as is likely), or one of your own, which needs a search.
     window
         How many jobs are planned: the first half by priority, then those that may fit now; None:
         all.
@@ -77,7 +78,10 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         self.search = search
         self.objective = make_objective(objective)
         self.priority = make_priority(self.objective.name if search == DEFAULT else search)
-        super().__init__(self.priority, allocator=allocator, reserve=reserve)
+        super().__init__(
+            self.priority, learns=self.objective.learns, allocator=allocator, reserve=reserve
+        )
+        self.objective.history = self.history
         self.window = window
         self.limits = cpsat.Limits(
             deterministic=limit,
@@ -152,8 +156,12 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
             problem = self.sized(problem)
         if problem.all_first:
             return self.decision(view, problem, problem.listed, {stats.SKIPPED_BOUND: 1})
-        found, numbers = answer(problem, self.model(problem), self.limits)
+        found, numbers = self.answer(view, problem)
         return self.decision(view, problem, found, numbers)
+
+    def answer(self, view: View, problem: P) -> tuple[Candidate, dict[str, float]]:  # noqa: ARG002
+        """Return the plan to follow and the statistics of finding it."""
+        return answer(problem, self.model(problem), self.limits)
 
     def _in_window(self, view: View) -> JobTable:
         order = self.priority.order(view.waiting, view.now)

@@ -11,7 +11,7 @@ idle until then. ``fill`` says what may use it.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from cpsched.model.decision import Decision, PlannedStarts
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cpsched.base.types import BoolArray, IntArray
     from cpsched.cp.objective import Objective
@@ -74,7 +74,7 @@ class Cph(PlanningDispatcher[Pool]):
     def __init__(
         self,
         search: str = Urgency.name,
-        objective: str | Objective = "slowdown",
+        objective: str | Objective = Urgency.name,
         window: int | None = WINDOW,
         limit: float = LIMIT,
         allocator: str = "first-fit",
@@ -85,14 +85,28 @@ class Cph(PlanningDispatcher[Pool]):
         check_choice("fill", fill, FILLS)
         reserve = reserve if fill == EASY else PLAN
         super().__init__(search, objective, window, limit, allocator, reserve)
-        self.fill, self.fills = fill, fill != NOTHING_ELSE
+        self.fill = fill
+        self.fills = fill != NOTHING_ELSE
+        #: The second for which the last plan had each job, by handle.
+        self._last: dict[int, int] = {}
         self._rules = rules_of(constraint)
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
         super().reset(system, seed)
+        self._last = {}
         for rule in self._rules:
             rule.check(system.resources)
+
+    def state(self) -> Mapping[str, Any]:
+        """Return what has been learnt, and the last plan."""
+        planned = np.array(list(self._last.items()), dtype=np.int64).reshape(-1, 2)
+        return {**super().state(), "planned": planned}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state` returned."""
+        super().restore(state)
+        self._last = dict(np.asarray(state["planned"]).tolist())
 
     def own_limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:
         """Return limits on waiting jobs other than resources; subclasses may have others."""
@@ -120,8 +134,14 @@ class Cph(PlanningDispatcher[Pool]):
 
     def problem(self, view: View, jobs: JobTable) -> Pool:
         """Return the jobs and the machine as one pool."""
+        objective = self.objective
         return pool_of(
-            view, jobs, self.objective.divisors(jobs), self.allocator, self.own_limits(view, jobs)
+            view,
+            jobs,
+            objective.divisors(jobs, view.now),
+            objective.durations(jobs),
+            self.allocator,
+            self.own_limits(view, jobs),
         )
 
     def model(self, problem: Pool) -> BuiltModel:
@@ -140,11 +160,27 @@ class Cph(PlanningDispatcher[Pool]):
             problem.level[near],
             bounds.end(duration),
         )
+        if self.fills:
+            cpsat.add_ascending(model, start, problem.alike.tolist())
         value = problem.delay.add(model, start)
         cpsat.add_hints(model, start, problem.listed.starts.tolist())
         if self.limits.fixed_search:
             cpsat.decide_in_order(model, start)
         return BuiltModel(model=model, value=value, start=tuple(start), exact=exact)
+
+    def answer(self, view: View, problem: Pool) -> tuple[Candidate, dict[str, float]]:
+        """
+        Plan, from the last plan on where it fills.
+
+        The thesis plans each time anew.
+        """
+        if not self.fills:
+            return super().answer(view, problem)
+        begun = problem.improved(self._last)
+        found, numbers = super().answer(view, begun)
+        starts = (view.now + found.starts).tolist()
+        self._last = dict(zip(problem.jobs.handle.tolist(), starts, strict=True))
+        return found, {**numbers, stats.KEPT: int(begun is not problem)}
 
     def decision(
         self, view: View, problem: Pool, found: Candidate, numbers: dict[str, float]

@@ -3,7 +3,7 @@ What a plan is judged by: a sum of weighted starts, the weights whole numbers; b
 
 Both objectives of Remediani 2017 are, up to a constant, ``sum_i w_i s_i`` over the starts: with
 ``w_i = E / ewt_i`` for the expected wait (eqs. 4.6, 4.14) and ``w_i = 1 / d_i`` for the slowdown
-(eq. 4.12). A common factor changes no comparison.
+(eq. 4.12). A common factor changes no comparison. The third one is ours.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from cpsched.cp import cpsat
-from cpsched.dispatch.priority import ExpectedWait
+from cpsched.dispatch.priority import PATIENCE, ExpectedWait, Urgency
 from cpsched.errors import ConfigError, check_choice
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cpsched.base.types import IntArray
+    from cpsched.dispatch.likely import RuntimeHistory
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
 
@@ -38,13 +39,20 @@ class Objective(ABC):
     """
 
     name: ClassVar[str]
+    #: Whether :attr:`history` is asked how long jobs ran that have ended.
+    learns: ClassVar[bool] = False
+    history: RuntimeHistory
 
     def reset(self, system: System) -> None:  # noqa: B027
         """Prepare for a system; refuse one that lacks what is needed."""
 
     @abstractmethod
-    def divisors(self, jobs: JobTable) -> IntArray:
+    def divisors(self, jobs: JobTable, now: int) -> IntArray:
         """Return how many seconds of wait cost one unit, for each job: whole, at least 1."""
+
+    def durations(self, jobs: JobTable) -> IntArray:
+        """Return how long jobs are planned to run: whole seconds, at least 1."""
+        return np.maximum(jobs.runtime_estimate, 1)
 
 
 class WeightedWait(Objective):
@@ -57,7 +65,7 @@ class WeightedWait(Objective):
         self._system = system
         ExpectedWait().reset(system)
 
-    def divisors(self, jobs: JobTable) -> IntArray:
+    def divisors(self, jobs: JobTable, now: int) -> IntArray:  # noqa: ARG002
         """Return ``ewt_i``."""
         expected = jobs.expected_wait
         if len(expected) and expected.min() < 1:
@@ -74,13 +82,35 @@ class MeanSlowdown(Objective):
 
     name = "slowdown"
 
-    def divisors(self, jobs: JobTable) -> IntArray:
+    def divisors(self, jobs: JobTable, now: int) -> IntArray:  # noqa: ARG002
         """Return ``d_i``."""
-        return np.maximum(jobs.runtime_estimate, 1)
+        return self.durations(jobs)
 
 
-_OBJECTIVES = {kind.name: kind for kind in (WeightedWait, MeanSlowdown)}
-#: The names of the paper's objectives.
+class ExpectedCost(Objective):
+    """
+    What waiting is expected to cost, as urgency has it, of jobs that run for as long as is likely.
+
+    The order by urgency is the rule of Smith (1956) for this sum.
+    """
+
+    name = Urgency.name
+    learns = True
+
+    def divisors(self, jobs: JobTable, now: int) -> IntArray:
+        """Return how many seconds of wait add a thousand to the expected cost."""
+        facts, any_share = self.history.facts(jobs), np.ones(len(jobs))
+        cost = self.history.urgency(facts, any_share, now - jobs.submit, PATIENCE, 0).cost
+        return np.maximum(np.rint(1000 / cost), 1).astype(np.int64)
+
+    def durations(self, jobs: JobTable) -> IntArray:
+        """Return the mean of the likely runtimes, at most the prediction."""
+        _, mean = self.history.of(jobs).expectations()
+        estimate = super().durations(jobs)
+        return np.clip(np.rint(mean).astype(np.int64), 1, estimate)
+
+
+_OBJECTIVES = {kind.name: kind for kind in (WeightedWait, MeanSlowdown, ExpectedCost)}
 OBJECTIVES = tuple(_OBJECTIVES)
 
 
@@ -169,6 +199,27 @@ class Delay:
         """Return the weighted delay of a plan: its sum of weighted starts less the lower bound."""
         return _weighted(self.weight, starts.tolist(), self.bounds.earliest)
 
+    def against(self, limits: Bounds, listed: IntArray) -> Delay:
+        """
+        Return it with the bounds of starts that another list plan allows.
+
+        A job that starts ``slack / weight`` after its earliest start makes even the best of all
+        other starts no better than the list plan.
+
+        Parameters
+        ----------
+        limits
+            What holds for every objective.
+        listed
+            The starts of the list plan; seconds from now.
+        """
+        slack = _weighted(self.weight, listed.tolist(), limits.earliest)
+        latest = tuple(
+            min(early + slack // weight, late)
+            for weight, early, late in zip(self.weight, limits.earliest, limits.latest, strict=True)
+        )
+        return Delay(weight=self.weight, bounds=replace(limits, latest=latest), slack=slack)
+
     def add(self, model: cpsat.CpModel, start: Sequence[cpsat.IntVar]) -> Callable[[IntArray], int]:
         """Minimise it in a model; return what a plan is worth, see ``BuiltModel.value``."""
         constant = sum(w * e for w, e in zip(self.weight, self.bounds.earliest, strict=True))
@@ -199,26 +250,11 @@ def delay(divisors: IntArray, duration: IntArray, limits: Bounds, listed: IntArr
     """
     Return the built-in objective, and the bounds of starts that it allows.
 
-    A job that starts ``slack / weight`` after its earliest start makes even the best of all other
-    starts no better than the list plan.
-
-    Parameters
-    ----------
-    divisors
-        See :meth:`cpsched.cp.objective.Objective.divisors`.
-    limits
-        What holds for every objective.
-    listed
-        The starts of the list plan; seconds from now.
+    ``divisors`` are those of :class:`Objective`, the others those of :meth:`Delay.against`.
     """
     lengths = duration.tolist()
     weight = tuple(whole_weights(divisors, limits.end(lengths) if lengths else 0))
-    slack = _weighted(weight, listed.tolist(), limits.earliest)
-    latest = tuple(
-        min(e + slack // w, late)
-        for w, e, late in zip(weight, limits.earliest, limits.latest, strict=True)
-    )
-    return Delay(weight=weight, bounds=replace(limits, latest=latest), slack=slack)
+    return Delay(weight=weight, bounds=limits, slack=0).against(limits, listed)
 
 
 def _weighted(weight: Sequence[int], starts: Sequence[int], earliest: Sequence[int]) -> int:

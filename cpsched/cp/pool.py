@@ -7,8 +7,9 @@ are seconds from now on.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Self
 
 import numpy as np
 
@@ -19,13 +20,17 @@ from cpsched.dispatch.pooled import free_now, free_over_time, given_back, pooled
 from cpsched.kernels import pool
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cpsched.base.types import BoolArray, IntArray
     from cpsched.cp import cpsat
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
+
+
+#: Later than any job starts.
+_NEVER = 2**62
 
 
 class Limit(NamedTuple):
@@ -75,18 +80,45 @@ class Pool(Problem):
         """Return the list plan in an order."""
         return Candidate(_starts(order, self.duration, self.demand, self.times, self.level))
 
+    @cached_property
+    def alike(self) -> IntArray:
+        """Numbers of groups of jobs that could change places in any plan, shape ``(n,)``."""
+        weight, earliest = self.delay.weight, self.bounds.earliest
+        told_apart_by = np.column_stack([self.demand, self.duration, weight, earliest])
+        groups: IntArray = np.unique(told_apart_by, axis=0, return_inverse=True)[1]
+        return groups
+
+    def improved(self, last: Mapping[int, int]) -> Self:
+        """
+        Return the problem with the list plan in the order of other starts, if that is better.
+
+        Parameters
+        ----------
+        last
+            Seconds, by handle; jobs without one come last. Of jobs that are alike, the first by
+            priority starts first.
+        """
+        key = np.array([last.get(handle, _NEVER) for handle in self.jobs.handle.tolist()])
+        key[np.argsort(self.alike, kind="stable")] = key[np.lexsort((key, self.alike))]
+        other = self.list_plan(np.argsort(key, kind="stable"))
+        if other.starts.min() < 0 or self.delay.value(other.starts) >= self.delay.slack:
+            return self
+        return replace(self, listed=other, delay=self.delay.against(self.bounds, other.starts))
+
 
 def pool_of(
     view: View,
     jobs: JobTable,
     divisors: IntArray,
+    duration: IntArray,
     allocator: Allocator,
     limits: Sequence[Limit] = (),
 ) -> Pool:
     """
     Return the pool problem of some waiting jobs, in order of priority.
 
-    Jobs that could not start even on all that is up, with nothing running, are left out.
+    ``divisors`` and ``duration`` are those of :class:`~cpsched.cp.objective.Objective`. Jobs that
+    could not start even on all that is up, with nothing running, are left out.
     """
     back = np.column_stack([given_back(view), *(limit.held for limit in limits)])
     free = np.array([*free_now(view), *(limit.free for limit in limits)], dtype=np.int64)
@@ -94,7 +126,6 @@ def pool_of(
     times -= view.now
     demand = pooled_demand(view, jobs, allocator)
     demand = np.column_stack([demand, *(limit.demand for limit in limits)])
-    duration = np.maximum(jobs.runtime_estimate, 1)
     earliest = _alone(demand, times, level)
     possible = earliest >= 0
     if not view.node_up.all():

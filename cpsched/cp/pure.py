@@ -94,7 +94,7 @@ class Cp(PlanningDispatcher[NodeProblem]):
     def problem(self, view: View, jobs: JobTable, *, shortened: bool = False) -> NodeProblem:
         """Return the jobs and the machine's nodes."""
         timeline = Timeline.of(view, self.allocator)
-        duration = np.maximum(jobs.runtime_estimate, 1)
+        duration = self.objective.durations(jobs)
         earliest = timeline.alone(jobs.rows, duration)
         # With nodes down, a job may fit at no time that can be foreseen.
         possible = earliest >= 0
@@ -108,7 +108,7 @@ class Cp(PlanningDispatcher[NodeProblem]):
             timeline=timeline,
             listed=listed,
             bounds=limits,
-            delay=delay(self.objective.divisors(jobs), duration, limits, listed.starts),
+            delay=delay(self.objective.divisors(jobs, view.now), duration, limits, listed.starts),
             shortened=shortened,
         )
 

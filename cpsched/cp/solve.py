@@ -48,7 +48,7 @@ class Problem(ABC):
     duration
         Predicted seconds, at least 1, shape ``(n,)``.
     listed
-        The list plan.
+        The best list plan known.
     bounds
         Of the starts, for every objective.
     delay

@@ -25,10 +25,13 @@ LIMIT_HITS = "limit_hits"
 NO_SOLUTION = "no_solution"
 #: Solver calls whose plan was better than the list plan and was followed.
 IMPROVED = "improved"
+#: Decisions in which the order of the last plan gave a better list plan than the priority did.
+KEPT = "kept"
 #: Sum over solver calls of ``(value - bound) / value`` of the plan followed, where value is the
 #: weighted delay beyond the second each job could start at on its own; 0 where proven optimal.
 BOUND_GAP = "bound_gap"
-#: Sum over solver calls of ``(list plan - plan followed) / list plan``, of the same delay.
+#: Sum over solver calls of ``(list plan - plan followed) / list plan``, of the same delay; the list
+#: plan is the better one of both orders.
 GAIN = "gain"
 #: Deterministic time spent in the solver.
 DETERMINISTIC_TIME = "deterministic_time"

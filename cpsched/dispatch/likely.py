@@ -77,14 +77,15 @@ class Urgency(NamedTuple):
     ----------
     likely
         Their runtimes.
-    value
-        What a second of waiting is expected to cost over what the job will take of the machine,
-        shape ``(n,)``.
+    cost, value
+        What a second of waiting is expected to cost, and that over what the job will take of the
+        machine, shape ``(n,)``.
     area
         What each job will take, in units of what jobs have taken on average.
     """
 
     likely: Likely
+    cost: FloatArray
     value: FloatArray
     area: FloatArray
 
@@ -269,7 +270,7 @@ class RuntimeHistory:
         area = mean * np.exp(facts[:, likely.SAID - 1]) / max(self._typical_area, 1.0)
         cost = slope + overdue_slope(waited, area, float(patience))
         taken = mean * np.maximum(share, _LEAST_SHARE) ** power
-        return Urgency(runtimes, cost / taken, area)
+        return Urgency(runtimes, cost, cost / taken, area)
 
     def state(self) -> dict[str, Any]:
         """Return everything seen, as arrays, strings and numbers."""

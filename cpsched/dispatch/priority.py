@@ -20,6 +20,8 @@ from cpsched.model.jobtable import JobTable
 
 #: Of the share of the machine in urgency: with the whole of it wide jobs wait too long.
 SHARE_POWER = 0.5
+#: Seconds of waiting from which on a wait costs much more than it slows a job down.
+PATIENCE = 43200
 
 if TYPE_CHECKING:
     from cpsched.base.types import AnyArray, FloatArray, IntArray
@@ -276,7 +278,7 @@ class Urgency(Priority):
     learns = True
     history: RuntimeHistory
 
-    def __init__(self, patience: int = 43200, share: float = SHARE_POWER) -> None:
+    def __init__(self, patience: int = PATIENCE, share: float = SHARE_POWER) -> None:
         check_range("patience", patience, 1, 2**40)
         check_range("share", share, 0, 1)
         self.patience = patience

@@ -6,6 +6,7 @@ import pytest
 
 from cpsched import systems
 from cpsched.base import registry
+from cpsched.cli import list_command
 from cpsched.model.system import System
 
 ADVICE = ("good for: ", "goes wrong when: ")
@@ -163,3 +164,17 @@ def test_every_machine_that_comes_with_cpsched_is_shown(name, cpsched):
     code, out, _ = cpsched("list", "systems", name)
     assert code == 0
     assert systems.load(name).title in out.splitlines()[0]
+
+
+@pytest.mark.parametrize("kind", list(list_command._KINDS))
+def test_each_name_can_be_asked_for(cpsched, kind):
+    """Of every kind, also of those that take no options."""
+    for name in list_command.names_of(kind):
+        code, out, _ = cpsched("list", kind, name)
+        assert (code, out.split()[0]) == (0, name) or kind == "systems"
+
+
+def test_the_options_of_a_generator_are_told(cpsched):
+    """With their defaults, as those of a dispatcher."""
+    _, out, _ = cpsched("list", "generators", "heterogeneous")
+    assert "\n  seed=1  seed of all random choices" in out

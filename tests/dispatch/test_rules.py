@@ -83,7 +83,10 @@ WHOLE_OR_ALL = "must be 0 or more, or 'all'"
             for name in ("cph", "cp")
             for option, message in (
                 ("search=fifo", "search is 'fifo', must be one of default, expected-wait"),
-                ("objective=wait", "objective is 'wait', must be expected-wait or slowdown"),
+                (
+                    "objective=wait",
+                    "objective is 'wait', must be one of expected-wait, slowdown, urgency",
+                ),
                 ("window=0", "window is 0, must be 1 or more, or 'all'"),
                 ("limit=0", "limit is 0.0, must be above 0"),
                 ("limit=nan", "'nan' is not a"),

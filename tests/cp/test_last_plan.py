@@ -1,0 +1,81 @@
+"""What `cph` does beyond the thesis: the last plan, jobs that are alike, likely runtimes."""
+
+from dataclasses import replace
+
+import numpy as np
+import reference as ref
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planned import decisions, dispatcher_for, plain, view_with
+
+from cpsched.cp import cpsat, stats
+from cpsched.cp.objective import ExpectedCost
+from cpsched.dispatch.likely import RuntimeHistory
+
+#: The list has long C in the gap before B, which is the better plan's first.
+GAP = ref.state_of([2], [((1,), 10)], (1, 20), (2, 5))
+WITHOUT_SOLVER = "cph:search=expected-wait,objective=slowdown,limit=1e-9"
+
+
+def gap_view():
+    return view_with(GAP, [3600] * 2, [-50, 0])
+
+
+def test_the_order_of_the_last_plan_is_tried():
+    """Also after its state is restored; the list plan by priority starts C now and B at 20."""
+    fresh = dispatcher_for(WITHOUT_SOLVER, gap_view())
+    assert fresh.decide(gap_view()).stats[stats.KEPT] == 0
+    planned = np.array([[0, 15], [1, 10]])
+    fresh.restore({**fresh.state(), "planned": planned})
+    again = dispatcher_for(WITHOUT_SOLVER, gap_view())
+    again.restore(fresh.state())
+    assert again.decide(gap_view()).stats[stats.KEPT] == 1
+    assert dict(again.state()["planned"].tolist()) == {0: 15, 1: 10}
+    again.reset(gap_view().system, 0)
+    assert again.decide(gap_view()).stats[stats.KEPT] == 0
+
+
+def test_the_thesis_plans_each_time_anew():
+    """Whatever the last plan was."""
+    thesis = dispatcher_for(f"{WITHOUT_SOLVER},fill=none", gap_view())
+    thesis.restore({**thesis.state(), "planned": np.array([[0, 15], [1, 10]])})
+    decision = thesis.decide(gap_view())
+    assert stats.KEPT not in decision.stats
+    assert ref.planned(decision) == {1: 20}
+
+
+@given(drawn=decisions(max_nodes=2, max_waiting=3, max_running=2), times=st.integers(2, 3))
+@settings(max_examples=40, deadline=None)
+def test_jobs_that_are_alike_start_in_order_at_no_loss(drawn, times):
+    """Every job several times: the best value is that of the model without their order."""
+    state, _, _ = drawn
+    waiting = [ask for ask in plain(state).waiting for _ in range(times)]
+    if not waiting:
+        return
+    state, num = replace(state, waiting=tuple(waiting)), len(waiting)
+    view = view_with(state, [3600] * num, [0] * num)
+    limits = cpsat.Limits(deterministic=2)
+    free, ordered = (
+        dispatcher_for(f"cph:search=slowdown,objective=slowdown,fill={fill}", view).build(view)
+        for fill in ("none", "any")
+    )
+    best, found = (cpsat.solve(one.model, one.start, limits) for one in (free, ordered))
+    assert best.status is found.status is cpsat.Status.OPTIMAL
+    assert best.objective == found.objective
+    starts = np.array(found.values).reshape(-1, times)
+    assert (np.diff(starts, axis=1) >= 0).all()
+
+
+def test_plans_are_made_of_likely_runtimes():
+    """Of a user whose jobs ran for a minute of an hour; the less likely, the dearer a second."""
+    state = ref.state_of([2], [], (1, 3600), (1, 3600))
+    view = view_with(state, [3600] * 2, [0] * 2)
+    objective = ExpectedCost()
+    objective.history = RuntimeHistory()
+    jobs = view.waiting
+    unknown = objective.divisors(jobs, view.now)
+    assert objective.durations(jobs).tolist() == [3600, 3600]
+    for _ in range(40):
+        objective.history.learn(objective.history.facts(jobs)[0].tolist(), 60)
+    assert objective.durations(jobs).tolist() == [60, 60]
+    assert (objective.divisors(jobs, view.now) < unknown).all()
