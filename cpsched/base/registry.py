@@ -30,7 +30,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "dispatchers": {
         **_classes("cpsched.dispatch.rules", "fifo", "sjf", "ljf", "prb"),
         **_classes("cpsched.dispatch.backfilling", "easy", "conservative"),
-        **_classes("cpsched.cp.hybrid", "cph"),
+        **_classes("cpsched.cp.hybrid", "cph", "planned-easy"),
         **_classes("cpsched.cp.pure", "cp"),
         "plan": "cpsched.rollout.whole_queue:WholeQueue",
         **_classes("cpsched.rollout.dispatcher", "rollout"),

@@ -54,7 +54,8 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         How many jobs are planned: the first half by priority, then those that may fit now; None:
         all.
     limit
-        Deterministic time a decision's solve may take.
+        Deterministic time a decision's solve may take; None: the list plan is followed, and there
+        is no solver.
     allocator
         Name of the allocator.
     reserve
@@ -69,7 +70,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         search: str = DEFAULT,
         objective: str | Objective = "expected-wait",
         window: int | None = WINDOW,
-        limit: float = LIMIT,
+        limit: float | None = LIMIT,
         allocator: str = "first-fit",
         reserve: str = PLAN,
     ) -> None:
@@ -83,8 +84,9 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         )
         self.objective.history = self.history
         self.window = window
+        self.solves = limit is not None
         self.limits = cpsat.Limits(
-            deterministic=limit,
+            deterministic=LIMIT if limit is None else limit,
             presolve=False,
             fixed_search=search != DEFAULT,
         )
@@ -161,6 +163,8 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
 
     def answer(self, view: View, problem: P) -> tuple[Candidate, dict[str, float]]:  # noqa: ARG002
         """Return the plan to follow and the statistics of finding it."""
+        if not self.solves:
+            return problem.listed, {}
         return answer(problem, self.model(problem), self.limits)
 
     def _in_window(self, view: View) -> JobTable:

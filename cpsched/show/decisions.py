@@ -12,6 +12,8 @@ _ALWAYS = frozenset({"decisions", "starts"})
 #: Sums that are shown as means: unit, scale, and over which counts (the first that is there).
 _MEANS = {
     "bound_gap": ("%", 100, ("solved", "solver_calls")),
+    "improved": ("%", 100, ("solver_calls", "solves")),
+    "gain": ("%", 100, ("solver_calls",)),
     "gain_over_first": ("%", 100, ("planned", "judged")),
     "model_variables": ("", 1, ("solver_calls",)),
     "model_constraints": ("", 1, ("solver_calls",)),

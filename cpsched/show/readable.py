@@ -41,6 +41,9 @@ _COST = (
         Measure(f"decision_{one}_s", (), f"{one} decision", "ms", 1000, 2)
         for one in ("median", "p99", "max")
     ),
+    Measure("solver_calls", (), "solver calls", optional=True),
+    Measure("solver_improved", (), "with a better plan", "%", 100, 1, optional=True),
+    Measure("solver_gain", (), "mean gain of its plans", "%", 100, 2, optional=True),
 )
 _GAINED = (
     Measure("shorter", (), "shorter", "%", 100, 1),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -74,6 +74,8 @@ class RunResult:
         Sums by week, by column of a mean over jobs and group of jobs.
     timing
         Seconds; they differ between equal runs.
+    decisions
+        What its dispatcher counts, see :attr:`~cpsched.simulation.simulate.Run.decisions`.
     """
 
     path: Path
@@ -91,6 +93,7 @@ class RunResult:
     allocator: str | None
     knows_runtimes: bool = False
     not_a_forecast: str | None = None
+    decisions: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def labels(self) -> dict[str, str]:
@@ -300,6 +303,7 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
             sizes={name: waits_of_size(summary, name) for name in summary["wait_by_size_s"]},
             weeks=_weeks(run, summary["steady_window_s"]),
             timing=_json(run / "timing.json"),
+            decisions=dict(about["decisions"]),
         )
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         # Arrow's errors are among these.

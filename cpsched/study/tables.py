@@ -140,8 +140,22 @@ def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> T
         sizes=Rows.of(_group_rows(repeated, "size", "sizes")),
         differences=Rows.of(comparisons(repeated, results.baseline), least=COLUMNS),
         gains=Rows.of(by_group),
-        timing=Rows.of([{**_names(run), "seed": run.seed, **run.timing} for run in runs]),
+        timing=Rows.of(
+            [{**_names(run), "seed": run.seed, **run.timing, **_solving(run)} for run in runs]
+        ),
     )
+
+
+def _solving(run: RunResult) -> dict[str, Cell]:
+    """Return how often the solver was called and what of that was gained; nothing without one."""
+    calls = run.decisions.get("solver_calls", 0)
+    if not calls or "improved" not in run.decisions:
+        return {}
+    return {
+        "solver_calls": int(calls),
+        "solver_improved": run.decisions["improved"] / calls,
+        "solver_gain": run.decisions["gain"] / calls if "gain" in run.decisions else None,
+    }
 
 
 def _compared_with(baseline: str | Baseline | None, results: Results) -> Results:

@@ -7,6 +7,7 @@ import reference as ref
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from planned import decisions, dispatcher_for, plain, view_with
+from tiny import jobs, machine, run
 
 from cpsched.cp import cpsat, stats
 from cpsched.cp.objective import ExpectedCost
@@ -42,6 +43,18 @@ def test_the_thesis_plans_each_time_anew():
     decision = thesis.decide(gap_view())
     assert stats.KEPT not in decision.stats
     assert ref.planned(decision) == {1: 20}
+
+
+def test_planned_easy_is_cph_without_its_solver(monkeypatch):
+    """Job by job what a solver that finds nothing leaves; no model is made."""
+    rows = [(20 * k, 1 + k * k % 4, 40 + 97 * k % 300, 600 + 131 * k % 900) for k in range(80)]
+    workload = jobs(*rows, user=[f"u{k % 3}" for k in range(80)])
+    system = machine((4,), (2,))
+    found = run(workload, system, "cph:limit=1e-9")
+    monkeypatch.setattr(cpsat, "new_model", None)
+    planned = run(workload, system, "planned-easy")
+    assert planned.schedule.start.tolist() == found.schedule.start.tolist()
+    assert planned.decisions["kept"] == found.decisions["kept"] > 0
 
 
 @given(drawn=decisions(max_nodes=2, max_waiting=3, max_running=2), times=st.integers(2, 3))
