@@ -35,6 +35,10 @@ SystemFile = Annotated[
     typer.Option("--system", help="System file of the machine. [as the controller describes it]"),
 ]
 
+Mark = Annotated[
+    str, typer.Option(help="AdminComment or comment that marks the held jobs to schedule.")
+]
+
 
 def demo_command(
     jobs: Annotated[
@@ -100,9 +104,7 @@ def run_command(
             "--state", help="Folder of the journal and the saved state; needed with --act."
         ),
     ] = None,
-    mark: Annotated[
-        str, typer.Option(help="AdminComment or comment that marks the held jobs to schedule.")
-    ] = "cpsched",
+    mark: Mark = "cpsched",
     partition: Annotated[
         list[str] | None, typer.Option(help="Only jobs of this partition; repeat for several.")
     ] = None,
@@ -112,6 +114,10 @@ def run_command(
     starts: Annotated[
         int, typer.Option(min=1, help="Largest number of starts per cycle.", metavar="N")
     ] = 50,
+    starts_of_user: Annotated[
+        int | None,
+        typer.Option(min=1, help="Largest number of starts per cycle of each user.", metavar="N"),
+    ] = None,
     patience: Annotated[
         float,
         typer.Option(
@@ -129,7 +135,8 @@ def run_command(
     seed: Seed = 0,
 ) -> None:
     """Schedule the held jobs of a live Slurm that are marked for it, until SIGTERM or Ctrl-C."""
-    from slurm_adapter.live.engine import Engine, Filter, Limits
+    from slurm_adapter.live.engine import Engine, Limits
+    from slurm_adapter.live.filter import Filter
     from slurm_adapter.live.mirror import Mirror
 
     slurm = backend_of()
@@ -146,7 +153,9 @@ def run_command(
         folder=state,
         act=act,
         ours=Filter(mark=mark, partitions=frozenset(partition or ()), users=frozenset(user or ())),
-        limits=Limits(starts=starts, patience=patience, slowest=slowest),
+        limits=Limits(
+            starts=starts, starts_of_user=starts_of_user, patience=patience, slowest=slowest
+        ),
         say=say,
     )
     with stopped_by_signals() as stop:
@@ -177,7 +186,7 @@ def _summary(counts: Counts) -> str:
     return (
         f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} ordered to start,"
         f" {counts.ran} seen running{shown}, {counts.wrong} on wrong nodes,"
-        f" {counts.taken_back} withdrawn, {counts.refused} refused"
+        f" {counts.aside} set aside, {counts.taken_back} withdrawn, {counts.refused} refused"
     )
 
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError, RunError
+from slurm_adapter.live.filter import Filter, Paused
 from slurm_adapter.live.mirror import Stage
 from slurm_adapter.live.order import UnreachableError, UnreadableError
 from slurm_adapter.live.orders import Counts, Orders
-from slurm_adapter.live.requests import is_marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,41 +32,14 @@ _SAVE_EVERY = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """
-    Which held jobs this engine schedules.
-
-    Attributes
-    ----------
-    mark
-        Their AdminComment or comment.
-    partitions, users
-        One of these; empty: any.
-    """
-
-    mark: str = "cpsched"
-    partitions: frozenset[str] = frozenset()
-    users: frozenset[str] = frozenset()
-
-    def takes(self, job: LiveJob) -> bool:
-        """Whether a job is ours, held or not."""
-        return (
-            not job.is_part
-            and is_marked(job, self.mark)
-            and (not self.partitions or set(job.partition.split(",")) <= self.partitions)
-            and (not self.users or job.user in self.users)
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """
     Limits of the loop: starts and times.
 
     Attributes
     ----------
-    starts
-        Largest number of starts per cycle.
+    starts, starts_of_user
+        Largest number of starts per cycle, in all and of each user; None: any number.
     patience
         Seconds within which a job that was ordered to start must run.
     fastest, slowest
@@ -74,6 +47,7 @@ class Limits:
     """
 
     starts: int = 50
+    starts_of_user: int | None = None
     patience: float = 8.0
     fastest: float = 0.25
     slowest: float = 2.0
@@ -112,6 +86,7 @@ class Engine:
             raise ConfigError("acting needs a folder for the journal", key="--state")
         self._backend, self._folder = backend, folder
         self._ours, self._limits = ours or Filter(), limits or Limits()
+        self._paused = Paused()
         self._act, self._say = act, say
         self._last: Snapshot | None = None
         self._saved_at = time.monotonic()
@@ -120,7 +95,7 @@ class Engine:
         self._shown: frozenset[str] = frozenset()
         self._unfit: frozenset[str] = frozenset()
         self.mirror = mirror
-        self.orders = Orders(backend, mirror, self._limits.patience, say)
+        self.orders = Orders(backend, mirror, self._limits.patience, say, self._ours.mark)
         mirror.mine = self._is_mine
 
     @property
@@ -131,7 +106,9 @@ class Engine:
     def _is_mine(self, job: LiveJob) -> bool:
         """Whether a waiting job is ours to start now."""
         return (
-            job.waits and job.held and self._ours.takes(job) and not self.orders.is_resting(job.key)
+            self._ours.may_start(job)
+            and not self._paused.stops(job)
+            and not self.orders.is_resting(job.key)
         )
 
     @contextmanager
@@ -211,11 +188,13 @@ class Engine:
         UnreachableError, UnreadableError
             If Slurm does not answer, or its answer cannot be read.
         CpschedError
-            If a job runs on wrong nodes, Slurm keeps refusing orders, or the dispatcher breaks an
-            invariant.
+            If a job does not run where its order says, Slurm keeps refusing all orders, or the
+            dispatcher breaks an invariant.
         """
         orders, mirror = self.orders, self.mirror
         orders.counts.cycles += 1
+        if self._folder is not None:
+            self._paused = Paused.read(self._folder)
         snapshot = self._backend.snapshot()
         first = self._last is None
         news = self._last is None or replace(self._last, now=snapshot.now) != snapshot
@@ -231,7 +210,8 @@ class Engine:
         if not (self._act or news):
             # In a dry run, orders count as printed.
             return False
-        chosen = mirror.decide(snapshot.now, most=self._limits.starts)
+        most, most_of_user = self._limits.starts, self._limits.starts_of_user
+        chosen = mirror.decide(snapshot.now, most=most, most_of_user=most_of_user)
         if not self._act:
             self._show(chosen, snapshot.now)
             return news
@@ -257,7 +237,12 @@ class Engine:
         self._shown = frozenset(would.values())
 
     def _save(self) -> None:
+        """Save what the predictor has learnt; jobs run without it, so failing is no error."""
         self._unsaved = False
         if self._folder is not None and self._last is not None:
-            self.mirror.save(self._folder / "state.npz")
+            path = self._folder / "state.npz"
+            try:
+                self.mirror.save(path)
+            except OSError as error:
+                self._say(f"{path} is not saved, the engine goes on: {error.strerror or error}")
         self._saved_at = time.monotonic()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, fields, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING
@@ -279,7 +280,9 @@ class Mirror:
 
     # --- what follows ----------------------------------------------------------------------------
 
-    def decide(self, now: int, *, most: int | None = None) -> list[Chosen]:
+    def decide(
+        self, now: int, *, most: int | None = None, most_of_user: int | None = None
+    ) -> list[Chosen]:
         """
         Call the dispatcher, and give its starts their nodes here.
 
@@ -287,8 +290,8 @@ class Mirror:
         ----------
         now
             Unix seconds.
-        most
-            Most jobs to start, None: any number.
+        most, most_of_user
+            Most jobs to start, in all and of each user; None: any number.
 
         Raises
         ------
@@ -308,15 +311,20 @@ class Mirror:
             planned = zip(plan.handle, plan.start, strict=True)
             self.planned = {known_of[row].job.key: self.epoch + int(at) for row, at in planned}
         chosen: list[Chosen] = []
+        of_user: Counter[str] = Counter()
         for number, start in enumerate(starts):
             if most is not None and number >= most:
                 self._left = True
                 break
+            known = known_of[start.handle]
+            of_user[known.job.user] += 1
+            if most_of_user is not None and of_user[known.job.user] > most_of_user:
+                self._left = True
+                continue
             if not cluster.has_started(start, second, must=not number):
                 # Jobs before it are placed a little differently from the decision.
                 self._left = True
                 continue
-            known = known_of[start.handle]
             known.stage = Stage.ORDERED
             chosen.append(Chosen(known.job.key, cluster.names(start.allocation)))
         return chosen

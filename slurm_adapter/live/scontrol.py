@@ -24,7 +24,7 @@ from slurm_adapter.live.order import NotAllowedError, UnreachableError, Unreadab
 from slurm_adapter.live.snapshot import LiveJob, Snapshot, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from slurm_adapter.live.order import Order
@@ -95,6 +95,13 @@ class Scontrol:
         words = ("config", "node", "partition")
         return {word: self._run("scontrol", "-a", "show", word) for word in words}
 
+    def booted(self) -> int:
+        """Return when the controller started, Unix seconds."""
+        found = re.search(r"(?m)^BOOT_TIME\s*=\s*([0-9]+)", self._run("scontrol", "show", "config"))
+        if found is None:
+            raise UnreadableError("scontrol show config has no BOOT_TIME")
+        return int(found[1])
+
     def begin(self, orders: Sequence[Order]) -> dict[str, str]:
         """Bind jobs to nodes and release them; a job that cannot be bound stays held."""
         bound = {one.job: _update(one, one.nodes, len(one.nodes), len(one.nodes)) for one in orders}
@@ -102,15 +109,33 @@ class Scontrol:
         refused = self._each(bound)
         return refused | self._each({job: f"release {job}" for job in bound if job not in refused})
 
-    def take_back(self, orders: Sequence[Order]) -> dict[str, str]:
-        """Hold jobs, with the nodes and bounds of their own requests."""
+    def take_back(
+        self, orders: Sequence[Order], held: Collection[str] = frozenset()
+    ) -> dict[str, str]:
+        """
+        Hold jobs, with the nodes and bounds of their own requests.
+
+        They are held as by their users, so that a hold by an operator is never our own; those that
+        are ``held`` already stay as they are.
+        """
         return self._each(
             {
-                one.job: f"hold {_key(one.job)}\n"
-                + _update(one, one.required, one.nodes_min, one.nodes_max)
+                one.job: ("" if one.job in held else f"uhold {_key(one.job)}\n") + _own(one)
                 for one in orders
             }
         )
+
+    def leave(self, orders: Sequence[Order], jobs: Iterable[str]) -> dict[str, str]:
+        """Leave jobs to Slurm: give ordered ones their own requests again, release ``jobs``."""
+        refused = self._each({one.job: _own(one) for one in orders})
+        return refused | self._each({job: f"release {_key(job)}" for job in jobs})
+
+    def comment(self, job: str, text: str, *, admin: bool = False) -> str:
+        """Give a job a comment, or an AdminComment; return why Slurm refuses it, or ''."""
+        name = "AdminComment" if admin else "Comment"
+        done = self._process(("scontrol", "update", f"JobId={_key(job)}", f"{name}={text}"))
+        self._check_reached(done.stderr)
+        return " ".join(done.stderr.split()) if done.returncode else ""
 
     def _each(self, commands: Mapping[str, str]) -> dict[str, str]:
         """Send commands to one scontrol; after complaints one by one, to find the job."""
@@ -205,6 +230,11 @@ def _update(order: Order, required: Sequence[str], least: int, most: int) -> str
     """Return the command that gives a job the nodes and bounds of a request."""
     job = _key(order.job)
     return f"update JobId={job} ReqNodeList={_names(required)} NumNodes={least}-{most}"
+
+
+def _own(order: Order) -> str:
+    """Return the command that gives a job its own request again."""
+    return _update(order, order.required, order.nodes_min, order.nodes_max)
 
 
 def _names(nodes: Sequence[str]) -> str:

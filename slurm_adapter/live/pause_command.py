@@ -1,0 +1,88 @@
+"""``cpsched slurm pause`` and ``resume``: jobs that an engine is not to start for now."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.api.commands import counted, echo
+from cpsched.api.errors import ConfigError
+from slurm_adapter.live.commands import Mark, backend_of
+from slurm_adapter.live.filter import Paused, aside_of, held_comment, hold_of
+
+if TYPE_CHECKING:
+    from slurm_adapter.live.snapshot import LiveJob
+
+Jobs = Annotated[
+    list[str] | None, typer.Argument(help="Waiting jobs, such as 7 or 12_3.", metavar="[JOB]...")
+]
+Partitions = Annotated[
+    list[str] | None, typer.Option("--partition", help="A partition; repeat for several.")
+]
+Users = Annotated[list[str] | None, typer.Option("--user", help="A user; repeat for several.")]
+State = Annotated[
+    Path | None, typer.Option(help="Folder of the engine; needed for partitions and users.")
+]
+
+
+def pause_command(
+    job: Jobs = None,
+    partition: Partitions = None,
+    user: Users = None,
+    state: State = None,
+    mark: Mark = "cpsched",
+) -> None:
+    """Keep jobs, or all jobs of partitions and users, from being started by an engine."""
+    _change(state, partition or [], user or [], pause=True)
+    for known in _waiting(job or []):
+        if not known.comment.startswith(hold_of(mark)):
+            _comment(known, held_comment(known, mark))
+
+
+def resume_command(
+    job: Jobs = None,
+    partition: Partitions = None,
+    user: Users = None,
+    state: State = None,
+    mark: Mark = "cpsched",
+) -> None:
+    """Let an engine start again what was paused, or what it has set aside."""
+    _change(state, partition or [], user or [], pause=False)
+    for known in _waiting(job or []):
+        if known.comment.startswith(hold_of(mark)):
+            _comment(known, known.comment.removeprefix(hold_of(mark)).strip())
+        if known.admin_comment.startswith(aside_of(mark)):
+            _comment(known, mark, admin=True)
+
+
+def _change(state: Path | None, partitions: list[str], users: list[str], *, pause: bool) -> None:
+    """Pause or resume partitions and users in the file that the engine reads."""
+    if not partitions and not users:
+        return
+    if state is None:
+        raise ConfigError("partitions and users are paused in the engine's folder", key="--state")
+    paused = Paused.read(state).changed(partitions, users, pause=pause)
+    paused.write(state)
+    number, people = (
+        counted(len(paused.partitions), "partition"),
+        counted(len(paused.users), "user"),
+    )
+    echo(f"{number} and {people} are paused now.")
+
+
+def _waiting(keys: list[str]) -> list[LiveJob]:
+    """Return jobs that wait."""
+    if not keys:
+        return []
+    jobs = backend_of().snapshot().jobs
+    for key in keys:
+        if key not in jobs or not jobs[key].waits:
+            raise ConfigError("is no waiting job", key=key)
+    return [jobs[key] for key in keys]
+
+
+def _comment(job: LiveJob, text: str, *, admin: bool = False) -> None:
+    if refused := backend_of().comment(job.key, text, admin=admin):
+        raise ConfigError(f"Slurm refuses the comment: {refused}", key=job.key)
