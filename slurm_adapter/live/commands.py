@@ -132,6 +132,22 @@ def run_command(
             min=0.1, help="Longest time between polls while nothing happens.", metavar="SECONDS"
         ),
     ] = 2,
+    lease: Annotated[
+        int,
+        typer.Option(
+            min=10,
+            help="Time for which partitions are leased; renewed after a quarter of it.",
+            metavar="SECONDS",
+        ),
+    ] = 300,
+    keep: Annotated[
+        bool,
+        typer.Option(
+            "--keep",
+            help="When stopped by a signal, keep jobs held and the leases until they end, for the"
+            " next engine. [leave the jobs to Slurm]",
+        ),
+    ] = False,
     seed: Seed = 0,
 ) -> None:
     """Schedule the held jobs of a live Slurm that are marked for it, until SIGTERM or Ctrl-C."""
@@ -141,12 +157,6 @@ def run_command(
 
     slurm = backend_of()
     machine = machine_of(system, slurm)
-
-    def say(line: str) -> None:
-        """Print a line with the time, unbuffered, because the output may be a pipe."""
-        echo(f"{time.strftime('%H:%M:%S')} {escaped(line)}")
-        sys.stdout.flush()
-
     engine = Engine(
         slurm,
         Mirror(machine, dispatcher, predictor, seed=seed),
@@ -156,15 +166,23 @@ def run_command(
         limits=Limits(
             starts=starts, starts_of_user=starts_of_user, patience=patience, slowest=slowest
         ),
-        say=say,
+        say=with_time,
+        lease=lease,
+        keep=keep,
     )
     with stopped_by_signals() as stop:
-        say(f"{'acts' if act else 'dry run'}: {dispatcher} on {machine.num_nodes} nodes")
+        with_time(f"{'acts' if act else 'dry run'}: {dispatcher} on {machine.num_nodes} nodes")
         try:
             with engine.opened():
                 engine.run(stop)
         finally:
-            say(_summary(engine.counts))
+            with_time(_summary(engine.counts))
+
+
+def with_time(line: str) -> None:
+    """Print a line with the time, unbuffered, because the output may be a pipe."""
+    echo(f"{time.strftime('%H:%M:%S')} {escaped(line)}")
+    sys.stdout.flush()
 
 
 @contextmanager

@@ -107,6 +107,8 @@ class Mirror:
     ----------
     known
         Every job that is in the queue or holds nodes, with its stage here.
+    specs
+        Dispatcher and predictor.
     planned
         Planned starts of waiting jobs, Unix seconds; if the dispatcher plans.
     """
@@ -122,7 +124,7 @@ class Mirror:
     ) -> None:
         self.system = system
         self.mine = mine
-        self._specs = (dispatcher, predictor)
+        self.specs = (dispatcher, predictor)
         self._seed = seed
         self._cluster: LiveCluster | None = None
         self.known: dict[str, Known] = {}
@@ -175,7 +177,7 @@ class Mirror:
         ]
 
     def _made(self, epoch: int) -> LiveCluster:
-        return LiveCluster(self.system, *self._specs, seed=self._seed, epoch=epoch)
+        return LiveCluster(self.system, *self.specs, seed=self._seed, epoch=epoch)
 
     def _is_large(self) -> bool:
         """Whether by far most jobs here have ended, and all others can be entered again."""
@@ -306,7 +308,7 @@ class Mirror:
         decision = cluster.decide(second)
         starts = [action for action in decision.actions if isinstance(action, Start)]
         if len(starts) < len(decision.actions):
-            raise DispatchError(f"{self._specs[0]} asks for more than starts on a live Slurm")
+            raise DispatchError(f"{self.specs[0]} asks for more than starts on a live Slurm")
         if (plan := decision.planned_starts) is not None:
             planned = zip(plan.handle, plan.start, strict=True)
             self.planned = {known_of[row].job.key: self.epoch + int(at) for row, at in planned}
@@ -377,7 +379,7 @@ class Mirror:
         self._cluster = fresh
 
     def _identity(self) -> str:
-        return f"live {self._specs} seed {self._seed} system {self.system.digest()}"
+        return f"live {self.specs} seed {self._seed} system {self.system.digest()}"
 
 
 def _since(job: LiveJob) -> int:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import RunError
+from slurm_adapter.live.audit import Audit
 from slurm_adapter.live.filter import aside_of, held_comment
 from slurm_adapter.live.journal import Journal
 from slurm_adapter.live.order import Order, WrongNodesError
@@ -78,6 +79,8 @@ class Orders:
         Called with each line for people.
     mark
         What the AdminComment of a job that is set aside begins with.
+    audit
+        Where orders and their outcomes are noted; None: nowhere.
     """
 
     def __init__(
@@ -87,9 +90,11 @@ class Orders:
         patience: float,
         say: Callable[[str], None],
         mark: str = MARK,
+        audit: Audit | None = None,
     ) -> None:
         self._backend, self._mirror = backend, mirror
         self._patience, self._say, self._mark = patience, say, mark
+        self._audit = audit or Audit(None, say)
         self.journal = Journal()
         self.counts = Counts()
         self._now = 0
@@ -168,7 +173,7 @@ class Orders:
     def _note_aside(self, job: LiveJob, why: str) -> None:
         """Tell a job's owner, and whoever reads along, that it is set aside."""
         self.counts.aside += 1
-        self._say(f"job {job.key} of user {job.user} is set aside: it {why}")
+        self._report("aside", job.key, f"of user {job.user} is set aside: it {why}")
         if untold := self._backend.comment(job.key, f"{aside_of(self._mark)} {why}", admin=True):
             self._say(f"job {job.key}: Slurm refuses an AdminComment: {untold}")
 
@@ -180,7 +185,8 @@ class Orders:
             self.counts.latencies.append(latency)
             for kept in (self._failures, self._refusals):
                 kept.pop(order.job, None)
-            self._say(f"job {order.job} runs on {','.join(order.nodes)} after {latency:.1f} s")
+            why = f"runs on {','.join(order.nodes)} after {latency:.1f} s"
+            self._report("ran", order.job, why)
 
     def _is_late(self, order: Order, job: LiveJob, snapshot: Snapshot) -> bool:
         """Whether the start of a waiting job must be withdrawn."""
@@ -202,7 +208,7 @@ class Orders:
             self._rest(order.job)
             self.counts.taken_back += 1
             why = f"it {'ran and ' if order.ran else ''}is waiting: {jobs[order.job].reason}"
-            self._say(f"job {order.job} is withdrawn: {why}")
+            self._report("withdrawn", order.job, f"is withdrawn: {why}")
             if self._is_held_by_owner(order, jobs[order.job]):
                 self._keep_held(jobs[order.job])
             if jobs[order.job].reason.startswith("BadConstraints"):
@@ -215,7 +221,7 @@ class Orders:
 
     def _keep_held(self, job: LiveJob) -> None:
         """Mark a job as kept back, because the hold of an owner looks like our own."""
-        self._say(f"job {job.key} is held by its owner")
+        self._report("held", job.key, "is held by its owner")
         if untold := self._backend.comment(job.key, held_comment(job, self._mark)):
             self._say(f"job {job.key}: Slurm refuses a comment: {untold}")
 
@@ -233,6 +239,11 @@ class Orders:
                 self._say(
                     f"job {order.job} was already ordered to start on {','.join(order.nodes)}"
                 )
+
+    def _report(self, what: str, key: str, text: str) -> None:
+        """Say what became of a job, and note it in the audit log."""
+        self._say(f"job {key} {text}")
+        self._audit.note(what, job=key, text=text)
 
     # --- new ones --------------------------------------------------------------------------------
 
@@ -260,7 +271,8 @@ class Orders:
             if order.job not in refused:
                 self._refused_users.clear()
                 self._released.add(order.job)
-                self._say(f"job {order.job} is ordered to start on {','.join(order.nodes)}")
+                why = f"is ordered to start on {','.join(order.nodes)}"
+                self._report("ordered", order.job, why)
         # Most of those that are refused have just been cancelled.
         refusals = [order for order in orders if order.job in refused]
         self.journal.write("back", refusals)
@@ -271,7 +283,7 @@ class Orders:
         self.counts.refused += 1
         self._mirror.undo(job.key, self._now)
         self._rest(job.key)
-        self._say(f"job {job.key}: Slurm refuses the order: {why}")
+        self._report("refused", job.key, f"is refused by Slurm: {why}")
         self._refused_users.add(job.user)
         self._count_refusal(order, job, f"cannot be ordered: {why}")
 

@@ -10,7 +10,6 @@ import typer
 from cpsched.api.commands import counted, echo
 from cpsched.api.errors import ConfigError
 from slurm_adapter.live.commands import Mark, backend_of
-from slurm_adapter.live.filter import Paused, aside_of, held_comment, hold_of
 
 if TYPE_CHECKING:
     from slurm_adapter.live.snapshot import LiveJob
@@ -35,6 +34,8 @@ def pause_command(
     mark: Mark = "cpsched",
 ) -> None:
     """Keep jobs, or all jobs of partitions and users, from being started by an engine."""
+    from slurm_adapter.live.filter import held_comment, hold_of
+
     _change(state, partition or [], user or [], pause=True)
     for known in _waiting(job or []):
         if not known.comment.startswith(hold_of(mark)):
@@ -49,6 +50,8 @@ def resume_command(
     mark: Mark = "cpsched",
 ) -> None:
     """Let an engine start again what was paused, or what it has set aside."""
+    from slurm_adapter.live.filter import aside_of, hold_of
+
     _change(state, partition or [], user or [], pause=False)
     for known in _waiting(job or []):
         if known.comment.startswith(hold_of(mark)):
@@ -59,6 +62,8 @@ def resume_command(
 
 def _change(state: Path | None, partitions: list[str], users: list[str], *, pause: bool) -> None:
     """Pause or resume partitions and users in the file that the engine reads."""
+    from slurm_adapter.live.filter import Paused
+
     if not partitions and not users:
         return
     if state is None:

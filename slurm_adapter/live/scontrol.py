@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import re
 import subprocess
@@ -20,6 +21,7 @@ from slurm_adapter.live.fields import (
     reservations_of,
     separator,
 )
+from slurm_adapter.live.lease import Lease
 from slurm_adapter.live.order import NotAllowedError, UnreachableError, UnreadableError
 from slurm_adapter.live.snapshot import LiveJob, Snapshot, in_order
 
@@ -32,7 +34,13 @@ if TYPE_CHECKING:
 #: Seconds to wait for a command's answer.
 _PATIENCE = 30
 _KEY = re.compile(r"[0-9]+(_[0-9]+)?")
-_NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+#: What reservations are called that are leases of partitions, and how long after a lease's end
+#: they begin, seconds: twenty years.
+_PREFIX, _AHEAD = "cpsched.", 7305 * 86400
+_LEASE = re.compile(
+    rf"(?m)^ReservationName={re.escape(_PREFIX)}(\S+) StartTime=([0-9]+) EndTime=([0-9]+) .*\n?"
+)
 _NOT_ALLOWED = re.compile(r"(?i)access/permission denied|requires? operator|access denied")
 _UNREACHABLE = re.compile(
     r"(?i)unable to contact slurm controller|connect failure|connection refused|timed out"
@@ -68,8 +76,11 @@ class Scontrol:
         now = int(time.time())
         jobs = [job_of(row) for row in self._records("squeue", "-r", fields=JOB_FIELDS)]
         closed = closed_nodes(self._records("sinfo", fields=NODE_FIELDS))
-        reserved = reservations_of(self._run("scontrol", "-a", "-o", "show", "reservation"))
+        reserved = reservations_of(_LEASE.sub("", self._reservations()))
         return Snapshot(now, in_order(self._detailed(jobs)), closed, reserved)
+
+    def _reservations(self) -> str:
+        return self._run("scontrol", "-a", "-o", "show", "reservation")
 
     def ended(self, jobs: Iterable[str]) -> dict[str, LiveJob]:
         """Return the outcomes of jobs that have left the queue, if Slurm still remembers them."""
@@ -130,10 +141,37 @@ class Scontrol:
         refused = self._each({one.job: _own(one) for one in orders})
         return refused | self._each({job: f"release {_key(job)}" for job in jobs})
 
+    def leases(self) -> dict[str, Lease]:
+        """Return the leases of partitions, by partition."""
+        found = {}
+        for name, start, end in _LEASE.findall(self._reservations()):
+            found[name] = Lease(int(start) - _AHEAD, (int(end) - int(start)) // 60)
+        return found
+
+    def begin_lease(self, partition: str, lease: Lease) -> str:
+        """Take the lease of a partition; return why Slurm refuses it, or ''."""
+        where = (f"PartitionName={_name(partition)}", "NodeCnt=1", "Flags=IGNORE_JOBS,OVERLAP")
+        return self._tell(
+            *("create", "reservation", *_when(partition, lease)),
+            *(f"Users={getpass.getuser()}", *where),
+        )
+
+    def renew_lease(self, partition: str, lease: Lease) -> str:
+        """Renew the lease of a partition; return why Slurm refuses it, or ''."""
+        return self._tell("update", *_when(partition, lease))
+
+    def end_lease(self, partition: str) -> str:
+        """End the lease of a partition; return why Slurm refuses it, or ''."""
+        return self._tell("delete", f"ReservationName={_PREFIX}{_name(partition)}")
+
     def comment(self, job: str, text: str, *, admin: bool = False) -> str:
         """Give a job a comment, or an AdminComment; return why Slurm refuses it, or ''."""
         name = "AdminComment" if admin else "Comment"
-        done = self._process(("scontrol", "update", f"JobId={_key(job)}", f"{name}={text}"))
+        return self._tell("update", f"JobId={_key(job)}", f"{name}={text}")
+
+    def _tell(self, *words: str) -> str:
+        """Give one order; return why Slurm refuses it, or ''."""
+        done = self._process(("scontrol", *words))
         self._check_reached(done.stderr)
         return " ".join(done.stderr.split()) if done.returncode else ""
 
@@ -219,6 +257,12 @@ class Scontrol:
             raise UnreachableError(f"Slurm does not answer: {' '.join(complaint.split())}")
 
 
+def _when(partition: str, lease: Lease) -> tuple[str, str, str]:
+    """Return the words that say whose lease ends when."""
+    start = f"StartTime=uts{lease.until + _AHEAD}"
+    return f"ReservationName={_PREFIX}{_name(partition)}", start, f"Duration={lease.token}"
+
+
 def _key(text: str) -> str:
     """Return a job's key; nothing else is accepted in a command."""
     if not _KEY.fullmatch(text):
@@ -239,7 +283,11 @@ def _own(order: Order) -> str:
 
 def _names(nodes: Sequence[str]) -> str:
     """Return names of nodes; nothing else goes into a command."""
-    wrong = next((name for name in nodes if not _NODE.fullmatch(name)), None)
-    if wrong is not None:
-        raise UnreadableError(f"{wrong!r} is not a node name")
-    return ",".join(nodes)
+    return ",".join(map(_name, nodes))
+
+
+def _name(text: str) -> str:
+    """Return the name of a node or partition; nothing else goes into a command."""
+    if not _NAME.fullmatch(text):
+        raise UnreadableError(f"{text!r} is not a name of a node or partition")
+    return text

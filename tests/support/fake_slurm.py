@@ -45,6 +45,8 @@ class FakeSlurm:
         Every order it has carried out, in words.
     reserved
         Reservations of nodes; no job starts that could run into one.
+    leased
+        Leases of partitions.
     """
 
     system: Any
@@ -55,6 +57,7 @@ class FakeSlurm:
     boot: int = 0
     orders: list[str] = field(default_factory=list)
     reserved: tuple[Reserved, ...] = ()
+    leased: dict[str, Any] = field(default_factory=dict)
     _jobs: dict[str, LiveJob] = field(default_factory=dict)
     _seconds: dict[str, float] = field(default_factory=dict)
     _gone: dict[str, LiveJob] = field(default_factory=dict)
@@ -102,6 +105,24 @@ class FakeSlurm:
             return _INVALID_JOB
         self.change(job, **{"admin_comment" if admin else "comment": text})
         return ""
+
+    def leases(self):
+        self._answer()
+        return dict(self.leased)
+
+    def begin_lease(self, partition, lease):
+        if partition in self.leases():
+            return "Duplicate reservation name"
+        return self.renew_lease(partition, lease)
+
+    def renew_lease(self, partition, lease):
+        self._answer()
+        self.leased[partition] = lease
+        return ""
+
+    def end_lease(self, partition):
+        self._answer()
+        return "" if self.leased.pop(partition, None) else "Requested reservation is invalid"
 
     def booted(self):
         self._answer()
