@@ -8,8 +8,8 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cpsched.api.commands import counted
 from cpsched.api.errors import ConfigError, CpschedError, RunError
+from cpsched.api.tools import counted
 from slurm_adapter.live.audit import Audit
 from slurm_adapter.live.filter import Filter, Paused
 from slurm_adapter.live.lease import LeaseError, Leases, give_back

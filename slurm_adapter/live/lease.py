@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import random
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import CpschedError
+from slurm_adapter.live.snapshot import Lease
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -34,14 +34,6 @@ _TOKEN = "lease"  # noqa: S105 - no secret
 
 class LeaseError(CpschedError, RuntimeError):
     """Another engine has a partition, or Slurm does not grant it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
-    """When a lease ends, Unix seconds, and whose it is."""
-
-    until: int
-    token: int
 
 
 def token_of(folder: Path) -> int | None:

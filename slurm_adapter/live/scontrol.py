@@ -21,9 +21,8 @@ from slurm_adapter.live.fields import (
     reservations_of,
     separator,
 )
-from slurm_adapter.live.lease import Lease
 from slurm_adapter.live.order import NotAllowedError, UnreachableError, UnreadableError
-from slurm_adapter.live.snapshot import LiveJob, Snapshot, in_order
+from slurm_adapter.live.snapshot import Lease, LiveJob, Snapshot, in_order
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence

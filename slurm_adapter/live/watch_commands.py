@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.api.commands import echo, escaped
+from cpsched.api.commands import AsJson, echo, escaped, print_json
 from slurm_adapter.live.commands import Mark, backend_of, stopped_by_signals, with_time
 
 if TYPE_CHECKING:
@@ -55,10 +55,14 @@ def health_command(
             min=1, help="Time since the last sign of life that is too long.", metavar="SECONDS"
         ),
     ] = 60,
+    as_json: AsJson = False,
 ) -> None:
     """Say in a line whether an engine is well; the exit code is 0 if it is, else 1."""
     ill = _ill(state, most, backend_of())
-    echo(escaped(ill or "the engine is well"))
+    if as_json:
+        print_json("slurm.health", {"schema": "cpsched.slurm.health/1", "why_not_well": ill})
+    else:
+        echo(escaped(ill or "the engine is well"))
     raise typer.Exit(bool(ill))
 
 

@@ -8,7 +8,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cpsched.api.commands import counted
+from cpsched.api.tools import counted
 from slurm_adapter.live.filter import Paused
 from slurm_adapter.live.journal import Journal
 from slurm_adapter.live.lease import give_back

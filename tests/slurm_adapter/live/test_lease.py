@@ -207,6 +207,9 @@ def test_the_health_of_an_engine_is_said(slurm, make, monkeypatch, cpsched, tmp_
         known = json.loads((state / "health.json").read_text())
         (state / "health.json").write_text(json.dumps(known | {"time": known["time"] - 100}))
         assert health() == (1, "the engine has given no sign of life for 100 s")
+        code, answer = health("--json")
+        assert code == 1
+        assert json.loads(answer)["why_not_well"].endswith("no sign of life for 100 s")
         (state / "health.json").write_text(json.dumps(known))
         slurm.leased.clear()
         assert health() == (1, "the engine has no lease")
