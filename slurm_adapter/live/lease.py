@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import random
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from cpsched.api.errors import CpschedError
+from cpsched.api.errors import CpschedError, RunError
 from slurm_adapter.live.snapshot import Lease
 
 if TYPE_CHECKING:
@@ -132,5 +133,7 @@ def give_back(backend: Scontrol, ours: Filter, paused: Paused, journal: Journal)
     bound = [one for one in journal.orders.values() if one.job in jobs and jobs[one.job].waits]
     held = [job.key for job in jobs.values() if ours.may_start(job) and not paused.stops(job)]
     refused = backend.leave(bound, held)
-    journal.write("back", [order for order in bound if order.job not in refused])
+    # If the disk is full, the next engine finds out what became of them.
+    with suppress(RunError):
+        journal.write("back", [order for order in bound if order.job not in refused])
     return len(held) - len(refused.keys() & set(held))

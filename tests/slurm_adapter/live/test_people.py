@@ -1,6 +1,7 @@
 """What users and operators do to jobs under an engine: it concerns those jobs, and is respected."""
 
 import errno
+import threading
 
 import pytest
 from fake_slurm import FakeSlurm
@@ -196,5 +197,6 @@ def test_a_state_that_cannot_be_saved_is_said_and_the_engine_goes_on(slurm, make
         submit(slurm)
         monkeypatch.setattr("os.fsync", full)
         with pytest.raises(RunError, match="journal.jsonl: cannot be written: No space left"):
-            engine.cycle()
-    assert len(slurm.orders) == 1
+            engine.run(threading.Event())
+    assert [order.split()[0] for order in slurm.orders] == ["begin", "release"]
+    assert slurm.leased == {}
