@@ -161,8 +161,8 @@ class Orders:
         wrong = ""
         for order, job in elsewhere:
             where = f"runs on {','.join(job.nodes)}, but should run on {','.join(order.nodes)}"
-            as_sent = set(job.required) == set(order.nodes)
-            if as_sent and not set(job.nodes) <= set(order.nodes):
+            # Required nodes and the number of nodes are what an order says.
+            if set(job.required) == set(order.nodes) and len(job.nodes) == len(order.nodes):
                 self.counts.wrong += 1
                 wrong = f"job {job.key} {where}"
             else:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from slurm_adapter.live.snapshot import LiveJob
 
 Jobs = Annotated[
-    list[str] | None, typer.Argument(help="Waiting jobs, such as 7 or 12_3.", metavar="[JOB]...")
+    list[str] | None,
+    typer.Argument(help="Waiting jobs or arrays: 7, 12, 12_3.", metavar="[JOB]..."),
 ]
 Partitions = Annotated[
     list[str] | None, typer.Option("--partition", help="A partition; repeat for several.")
@@ -78,14 +80,15 @@ def _change(state: Path | None, partitions: list[str], users: list[str], *, paus
 
 
 def _waiting(keys: list[str]) -> list[LiveJob]:
-    """Return jobs that wait."""
+    """Return jobs that wait; of an array its first one that waits, under the array's number."""
     if not keys:
         return []
-    jobs = backend_of().snapshot().jobs
-    for key in keys:
-        if key not in jobs or not jobs[key].waits:
-            raise ConfigError("is no waiting job", key=key)
-    return [jobs[key] for key in keys]
+    waiting = [job for job in backend_of().snapshot().jobs.values() if job.waits]
+    found = {job.array: replace(job, key=job.array) for job in reversed(waiting) if job.array}
+    found |= {job.key: job for job in waiting}
+    if unknown := [key for key in keys if key not in found]:
+        raise ConfigError("is no waiting job", key=unknown[0])
+    return [found[key] for key in keys]
 
 
 def _comment(job: LiveJob, text: str, *, admin: bool = False) -> None:

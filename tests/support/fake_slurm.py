@@ -101,10 +101,10 @@ class FakeSlurm:
 
     def comment(self, job, text, *, admin=False):
         self._answer()
-        if job not in self._jobs:
-            return _INVALID_JOB
-        self.change(job, **{"admin_comment" if admin else "comment": text})
-        return ""
+        told = [one.key for one in self._jobs.values() if job in (one.key, one.array)]
+        for key in told:
+            self.change(key, **{"admin_comment" if admin else "comment": text})
+        return "" if told else _INVALID_JOB
 
     def leases(self):
         self._answer()

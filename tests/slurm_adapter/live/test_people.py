@@ -57,6 +57,22 @@ def test_a_job_that_its_owner_moves_is_set_aside(slurm, make):
     assert engine.counts.aside == 0
 
 
+def test_a_job_that_its_owner_makes_larger_or_smaller_is_set_aside(slurm, engine, monkeypatch):
+    """Its required nodes are still those of the order."""
+    larger, smaller = submit(slurm), submit(slurm, nodes_min=2, nodes_max=2)
+    engine.cycle()
+    place = FakeSlurm._place
+    monkeypatch.setattr(
+        FakeSlurm, "_place", lambda self, job, names, free: place(
+            self, job, ["node001", "node060"] if job.key == larger else names, free
+        ),
+    )  # fmt: skip
+    slurm.advance()
+    slurm.leave_with(smaller, {slurm.snapshot().jobs[smaller].nodes[0]})
+    engine.cycle()
+    assert (engine.counts.aside, engine.counts.wrong) == (2, 0)
+
+
 def test_a_job_that_slurm_always_refuses_is_left_to_slurm(slurm, engine, monkeypatch):
     """With its own request, released, and told; the others start."""
     refused, *others = submit(slurm, user="ann"), submit(slurm)
@@ -147,6 +163,17 @@ def test_jobs_users_and_partitions_are_paused_and_resumed(slurm, engine, pausing
     pausing("resume", "--user", "ann", "--partition", "parallel")
     steps(engine, slurm, 3)
     assert states(slurm, key, of_user) == ["RUNNING"] * 2
+
+
+def test_an_array_is_paused_as_a_whole(slurm, engine, pausing):
+    """And one of its tasks resumed."""
+    first, second = (submit(slurm, key=f"12_{task}", array="12") for task in (1, 2))
+    pausing("pause", "12")
+    steps(engine, slurm, 2)
+    assert states(slurm, first, second) == ["PENDING", "PENDING"]
+    pausing("resume", second)
+    steps(engine, slurm, 2)
+    assert states(slurm, first, second) == ["PENDING", "RUNNING"]
 
 
 def test_what_cannot_be_paused_is_said(pausing, cpsched, slurm):
