@@ -161,8 +161,7 @@ class Orders:
         wrong = ""
         for order, job in elsewhere:
             where = f"runs on {','.join(job.nodes)}, but should run on {','.join(order.nodes)}"
-            # Required nodes and the number of nodes are what an order says.
-            if set(job.required) == set(order.nodes) and len(job.nodes) == len(order.nodes):
+            if _is_as_sent(order, job):
                 self.counts.wrong += 1
                 wrong = f"job {job.key} {where}"
             else:
@@ -299,3 +298,13 @@ class Orders:
         self._note_aside(job, why)
         if job.key in refused:
             self._say(f"job {job.key} stays held: {refused[job.key]}")
+
+
+def _is_as_sent(order: Order, job: LiveJob) -> bool:
+    """
+    Whether what a running job asks for is what its order says: required nodes, and their number.
+
+    Its owner can change neither while it runs, but both before, and when it is requeued.
+    """
+    same = set(job.required) == set(order.nodes) and len(job.nodes) == len(order.nodes)
+    return same and job.state == "RUNNING"

@@ -73,6 +73,17 @@ def test_a_job_that_its_owner_makes_larger_or_smaller_is_set_aside(slurm, engine
     assert (engine.counts.aside, engine.counts.wrong) == (2, 0)
 
 
+def test_a_job_that_its_owner_moves_and_requeues_is_set_aside(slurm, engine):
+    """What it asks for then is as it was ordered, but it is not what it ran with."""
+    key = submit(slurm)
+    engine.cycle()
+    slurm.change(key, required=("node060",))
+    slurm.advance()
+    slurm.change(key, state="COMPLETING", required=("node001",), end=slurm.now)
+    engine.cycle()
+    assert (engine.counts.aside, engine.counts.wrong) == (1, 0)
+
+
 def test_a_job_that_slurm_always_refuses_is_left_to_slurm(slurm, engine, monkeypatch):
     """With its own request, released, and told; the others start."""
     refused, *others = submit(slurm, user="ann"), submit(slurm)
