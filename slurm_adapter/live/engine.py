@@ -164,7 +164,7 @@ class Engine:
 
     def _take_leases(self, folder: Path) -> None:
         """Take the leases of all partitions, or of none."""
-        names = self._ours.partitions or self.mirror.system.queues.keys()
+        names = self._ours.partitions or self._backend.partitions()
         leases = Leases(self._backend, names, folder, self._lease_seconds)
         try:
             leases.hold()

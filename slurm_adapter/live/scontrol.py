@@ -140,6 +140,11 @@ class Scontrol:
         refused = self._each({one.job: _own(one) for one in orders})
         return refused | self._each({job: f"release {_key(job)}" for job in jobs})
 
+    def partitions(self) -> list[str]:
+        """Return the partitions that have nodes."""
+        rows = map(str.split, self._run("sinfo", "-h", "-a", "-o", "%R %D").splitlines())
+        return sorted({name for name, nodes in rows if nodes != "0"})
+
     def leases(self) -> dict[str, Lease]:
         """Return the leases of partitions, by partition."""
         found = {}
@@ -149,7 +154,9 @@ class Scontrol:
 
     def begin_lease(self, partition: str, lease: Lease) -> str:
         """Take the lease of a partition; return why Slurm refuses it, or ''."""
-        where = (f"PartitionName={_name(partition)}", "NodeCnt=1", "Flags=IGNORE_JOBS,OVERLAP")
+        # Of maintenance, because it can then be made while the nodes are drained or down.
+        flags = "Flags=MAINT,IGNORE_JOBS,OVERLAP"
+        where = (f"PartitionName={_name(partition)}", "NodeCnt=1", flags)
         return self._tell(
             *("create", "reservation", *_when(partition, lease)),
             *(f"Users={getpass.getuser()}", *where),

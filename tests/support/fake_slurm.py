@@ -106,6 +106,9 @@ class FakeSlurm:
             self.change(key, **{"admin_comment" if admin else "comment": text})
         return "" if told else _INVALID_JOB
 
+    def partitions(self):
+        return sorted(self.system.queues)
+
     def leases(self):
         self._answer()
         return dict(self.leased)

@@ -1,6 +1,7 @@
 """What every backend does, real or fake."""
 
 import pytest
+from live_slurm import EURORA
 
 from slurm_adapter.live.order import Order
 from slurm_adapter.live.snapshot import Lease, is_closed
@@ -102,6 +103,7 @@ def test_a_lease_is_there_once_and_no_reservation_of_jobs(any_slurm):
     """It is renewed and ended."""
     backend = any_slurm.backend
     first, later = Lease(1_800_000_000, 7), Lease(1_800_000_600, 7)
+    assert set(backend.partitions()) == set(EURORA.queues)
     assert backend.begin_lease("R", first) == ""
     assert backend.begin_lease("R", Lease(1_900_000_000, 8)) != ""
     assert backend.leases() == {"R": first}
