@@ -18,7 +18,7 @@ from cpsched.api.commands import (
     reading,
 )
 from slurm_adapter.fidelity import command as fidelity
-from slurm_adapter.live import ask_command, twin_command
+from slurm_adapter.live import ask_command, pause_command, twin_command, watch_commands
 from slurm_adapter.live import commands as live
 
 if TYPE_CHECKING:
@@ -42,6 +42,10 @@ def register(app: typer.Typer) -> None:
     slurm.command("fidelity")(fidelity.command)
     slurm.command("plan")(live.plan_command)
     slurm.command("run")(live.run_command)
+    slurm.command("pause")(pause_command.pause_command)
+    slurm.command("resume")(pause_command.resume_command)
+    slurm.command("watchdog")(watch_commands.watchdog_command)
+    slurm.command("health")(watch_commands.health_command)
     slurm.command("demo")(live.demo_command)
     slurm.command("twin")(twin_command.command)
     slurm.command("when")(ask_command.when_command)

@@ -35,6 +35,10 @@ SystemFile = Annotated[
     typer.Option("--system", help="System file of the machine. [as the controller describes it]"),
 ]
 
+Mark = Annotated[
+    str, typer.Option(help="AdminComment or comment that marks the held jobs to schedule.")
+]
+
 
 def demo_command(
     jobs: Annotated[
@@ -100,9 +104,7 @@ def run_command(
             "--state", help="Folder of the journal and the saved state; needed with --act."
         ),
     ] = None,
-    mark: Annotated[
-        str, typer.Option(help="AdminComment or comment that marks the held jobs to schedule.")
-    ] = "cpsched",
+    mark: Mark = "cpsched",
     partition: Annotated[
         list[str] | None, typer.Option(help="Only jobs of this partition; repeat for several.")
     ] = None,
@@ -112,6 +114,10 @@ def run_command(
     starts: Annotated[
         int, typer.Option(min=1, help="Largest number of starts per cycle.", metavar="N")
     ] = 50,
+    starts_of_user: Annotated[
+        int | None,
+        typer.Option(min=1, help="Largest number of starts per cycle of each user.", metavar="N"),
+    ] = None,
     patience: Annotated[
         float,
         typer.Option(
@@ -126,36 +132,57 @@ def run_command(
             min=0.1, help="Longest time between polls while nothing happens.", metavar="SECONDS"
         ),
     ] = 2,
+    lease: Annotated[
+        int,
+        typer.Option(
+            min=10,
+            help="Time for which partitions are leased; renewed after a quarter of it.",
+            metavar="SECONDS",
+        ),
+    ] = 300,
+    keep: Annotated[
+        bool,
+        typer.Option(
+            "--keep",
+            help="When stopped by a signal, keep jobs held and the leases until they end, for the"
+            " next engine. [leave the jobs to Slurm]",
+        ),
+    ] = False,
     seed: Seed = 0,
 ) -> None:
     """Schedule the held jobs of a live Slurm that are marked for it, until SIGTERM or Ctrl-C."""
-    from slurm_adapter.live.engine import Engine, Filter, Limits
+    from slurm_adapter.live.engine import Engine, Limits
+    from slurm_adapter.live.filter import Filter
     from slurm_adapter.live.mirror import Mirror
 
     slurm = backend_of()
     machine = machine_of(system, slurm)
-
-    def say(line: str) -> None:
-        """Print a line with the time, unbuffered, because the output may be a pipe."""
-        echo(f"{time.strftime('%H:%M:%S')} {escaped(line)}")
-        sys.stdout.flush()
-
     engine = Engine(
         slurm,
         Mirror(machine, dispatcher, predictor, seed=seed),
         folder=state,
         act=act,
         ours=Filter(mark=mark, partitions=frozenset(partition or ()), users=frozenset(user or ())),
-        limits=Limits(starts=starts, patience=patience, slowest=slowest),
-        say=say,
+        limits=Limits(
+            starts=starts, starts_of_user=starts_of_user, patience=patience, slowest=slowest
+        ),
+        say=with_time,
+        lease=lease,
+        keep=keep,
     )
     with stopped_by_signals() as stop:
-        say(f"{'acts' if act else 'dry run'}: {dispatcher} on {machine.num_nodes} nodes")
+        with_time(f"{'acts' if act else 'dry run'}: {dispatcher} on {machine.num_nodes} nodes")
         try:
             with engine.opened():
                 engine.run(stop)
         finally:
-            say(_summary(engine.counts))
+            with_time(_summary(engine.counts))
+
+
+def with_time(line: str) -> None:
+    """Print a line with the time, unbuffered, because the output may be a pipe."""
+    echo(f"{time.strftime('%H:%M:%S')} {escaped(line)}")
+    sys.stdout.flush()
 
 
 @contextmanager
@@ -177,7 +204,7 @@ def _summary(counts: Counts) -> str:
     return (
         f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} ordered to start,"
         f" {counts.ran} seen running{shown}, {counts.wrong} on wrong nodes,"
-        f" {counts.taken_back} withdrawn, {counts.refused} refused"
+        f" {counts.aside} set aside, {counts.taken_back} withdrawn, {counts.refused} refused"
     )
 
 

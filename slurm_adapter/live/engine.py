@@ -8,11 +8,14 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cpsched.api.errors import ConfigError, RunError
+from cpsched.api.errors import ConfigError, CpschedError, RunError
+from cpsched.api.tools import counted
+from slurm_adapter.live.audit import Audit
+from slurm_adapter.live.filter import Filter, Paused
+from slurm_adapter.live.lease import LeaseError, Leases, give_back
 from slurm_adapter.live.mirror import Stage
 from slurm_adapter.live.order import UnreachableError, UnreadableError
 from slurm_adapter.live.orders import Counts, Orders
-from slurm_adapter.live.requests import is_marked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -32,41 +35,14 @@ _SAVE_EVERY = 30
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Filter:
-    """
-    Which held jobs this engine schedules.
-
-    Attributes
-    ----------
-    mark
-        Their AdminComment or comment.
-    partitions, users
-        One of these; empty: any.
-    """
-
-    mark: str = "cpsched"
-    partitions: frozenset[str] = frozenset()
-    users: frozenset[str] = frozenset()
-
-    def takes(self, job: LiveJob) -> bool:
-        """Whether a job is ours, held or not."""
-        return (
-            not job.is_part
-            and is_marked(job, self.mark)
-            and (not self.partitions or set(job.partition.split(",")) <= self.partitions)
-            and (not self.users or job.user in self.users)
-        )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """
     Limits of the loop: starts and times.
 
     Attributes
     ----------
-    starts
-        Largest number of starts per cycle.
+    starts, starts_of_user
+        Largest number of starts per cycle, in all and of each user; None: any number.
     patience
         Seconds within which a job that was ordered to start must run.
     fastest, slowest
@@ -74,6 +50,7 @@ class Limits:
     """
 
     starts: int = 50
+    starts_of_user: int | None = None
     patience: float = 8.0
     fastest: float = 0.25
     slowest: float = 2.0
@@ -95,6 +72,10 @@ class Engine:
         Filter of the jobs, and limits.
     say
         Called with each line of output.
+    lease
+        Seconds for which partitions are leased.
+    keep
+        Whether jobs stay held when the engine is stopped, until its leases end.
     """
 
     def __init__(
@@ -107,11 +88,17 @@ class Engine:
         ours: Filter | None = None,
         limits: Limits | None = None,
         say: Callable[[str], None] = lambda _: None,
+        lease: int = 300,
+        keep: bool = False,
     ) -> None:
         if act and folder is None:
             raise ConfigError("acting needs a folder for the journal", key="--state")
         self._backend, self._folder = backend, folder
         self._ours, self._limits = ours or Filter(), limits or Limits()
+        self._paused = Paused()
+        self._lease_seconds, self._keep = lease, keep
+        self._leases: Leases | None = None
+        self._audit = Audit(folder if act else None, say)
         self._act, self._say = act, say
         self._last: Snapshot | None = None
         self._saved_at = time.monotonic()
@@ -120,7 +107,8 @@ class Engine:
         self._shown: frozenset[str] = frozenset()
         self._unfit: frozenset[str] = frozenset()
         self.mirror = mirror
-        self.orders = Orders(backend, mirror, self._limits.patience, say)
+        patience, mark = self._limits.patience, self._ours.mark
+        self.orders = Orders(backend, mirror, patience, say, mark, self._audit)
         mirror.mine = self._is_mine
 
     @property
@@ -131,18 +119,22 @@ class Engine:
     def _is_mine(self, job: LiveJob) -> bool:
         """Whether a waiting job is ours to start now."""
         return (
-            job.waits and job.held and self._ours.takes(job) and not self.orders.is_resting(job.key)
+            self._ours.may_start(job)
+            and not self._paused.stops(job)
+            and not self.orders.is_resting(job.key)
         )
 
     @contextmanager
     def opened(self) -> Iterator[None]:
         """
-        Lock the folder, and load the saved state.
+        Lock the folder, take the leases, and load the saved state.
 
         Raises
         ------
         ConfigError
             If another engine has the folder.
+        LeaseError
+            If another engine has a partition.
         RunError
             If the journal is damaged.
         """
@@ -160,6 +152,8 @@ class Engine:
             if self._act:
                 self.orders.journal.open(self._folder / "journal.jsonl")
                 stack.callback(self.orders.journal.close)
+                self._take_leases(self._folder)
+                self._audit.begin(*self.mirror.specs)
             stack.callback(self._save)
             if (path := self._folder / "state.npz").exists():
                 try:
@@ -168,15 +162,54 @@ class Engine:
                     self._say(f"the saved state is not used: {error}")
             yield
 
+    def _take_leases(self, folder: Path) -> None:
+        """Take the leases of all partitions, or of none."""
+        names = self._ours.partitions or self._backend.partitions()
+        leases = Leases(self._backend, names, folder, self._lease_seconds)
+        try:
+            leases.hold()
+        except LeaseError:
+            leases.end()
+            raise
+        self._leases = leases
+
     def run(self, stop: Event) -> None:
         """
-        Run until stopped.
+        Run until stopped; then the jobs that wait for it are left to Slurm.
 
         Raises
         ------
         CpschedError
-            On any error other than an unreachable Slurm; no more orders are sent then.
+            On any error other than an unreachable Slurm; no more orders to start are sent then.
         """
+        try:
+            self._loop(stop)
+        except LeaseError as error:
+            # Another engine has the jobs now.
+            self._audit.end(str(error))
+            raise
+        except Exception as error:
+            self._give_back()
+            self._audit.end(str(error))
+            raise
+        if not self._keep:
+            self._give_back()
+        self._audit.end("stopped")
+
+    def _give_back(self) -> None:
+        """Leave the queue to Slurm, and the partitions to another engine."""
+        if self._leases is None:
+            return
+        try:
+            count = give_back(self._backend, self._ours, self._paused, self.orders.journal)
+            self._leases.end()
+        except CpschedError as error:
+            self._say(f"the queue is not left to Slurm: {error}")
+            return
+        self._say(f"{counted(count, 'held job')} left to Slurm")
+        self._audit.note("left", jobs=count)
+
+    def _loop(self, stop: Event) -> None:
         wait, retry, unreadable = self._limits.fastest, _RETRY, 0
         while not stop.is_set():
             try:
@@ -211,11 +244,15 @@ class Engine:
         UnreachableError, UnreadableError
             If Slurm does not answer, or its answer cannot be read.
         CpschedError
-            If a job runs on wrong nodes, Slurm keeps refusing orders, or the dispatcher breaks an
-            invariant.
+            If a job does not run where its order says, Slurm keeps refusing all orders, or the
+            dispatcher breaks an invariant.
         """
         orders, mirror = self.orders, self.mirror
         orders.counts.cycles += 1
+        if self._folder is not None:
+            self._paused = Paused.read(self._folder)
+        if self._leases is not None:
+            self._leases.hold()
         snapshot = self._backend.snapshot()
         first = self._last is None
         news = self._last is None or replace(self._last, now=snapshot.now) != snapshot
@@ -231,11 +268,13 @@ class Engine:
         if not (self._act or news):
             # In a dry run, orders count as printed.
             return False
-        chosen = mirror.decide(snapshot.now, most=self._limits.starts)
+        most, most_of_user = self._limits.starts, self._limits.starts_of_user
+        chosen = mirror.decide(snapshot.now, most=most, most_of_user=most_of_user)
         if not self._act:
             self._show(chosen, snapshot.now)
             return news
         orders.send(chosen, snapshot.jobs)
+        self._audit.beat()
         return news or bool(chosen) or bool(orders.pending())
 
     def _say_unfit(self) -> None:
@@ -257,7 +296,12 @@ class Engine:
         self._shown = frozenset(would.values())
 
     def _save(self) -> None:
+        """Save what the predictor has learnt; jobs run without it, so failing is no error."""
         self._unsaved = False
         if self._folder is not None and self._last is not None:
-            self.mirror.save(self._folder / "state.npz")
+            path = self._folder / "state.npz"
+            try:
+                self.mirror.save(path)
+            except OSError as error:
+                self._say(f"{path} is not saved, the engine goes on: {error.strerror or error}")
         self._saved_at = time.monotonic()

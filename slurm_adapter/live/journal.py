@@ -3,8 +3,8 @@ Orders to jobs, written to disk before they are sent.
 
 One JSON object a line, only ever appended: ``what`` happens, the ``time``, and the order as it is
 from then on. ``begin`` before a job is ordered to start, ``ran`` when it has been seen on its
-nodes, ``back`` when the start was withdrawn, ``gone`` when it has left the queue; ``kept`` at the
-beginning of a new file.
+nodes, ``back`` when the start was withdrawn, ``aside`` when the job runs elsewhere or is left to
+Slurm, ``gone`` when it has left the queue; ``kept`` at the beginning of a new file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _LARGE = 16 * 2**20
 #: What happens to an order: whether it is open from then on.
 _OPEN = dict.fromkeys(("begin", "ran", "kept"), True)
-_OPEN |= dict.fromkeys(("back", "gone"), False)
+_OPEN |= dict.fromkeys(("back", "aside", "gone"), False)
 
 
 class Journal:
@@ -36,12 +36,13 @@ class Journal:
     Attributes
     ----------
     orders
-        By job: those not ``back`` or ``gone``.
+        By job: those not ``back``, ``aside`` or ``gone``.
     """
 
     def __init__(self) -> None:
         self.orders: dict[str, Order] = {}
         self._file: BinaryIO | None = None
+        self._path: Path | None = None
 
     def open(self, path: Path) -> None:
         """
@@ -67,6 +68,7 @@ class Journal:
         self._file = new.open("wb")
         self._append(lines)
         new.replace(path)
+        self._path = path
         folder = os.open(path.parent, os.O_RDONLY)
         os.fsync(folder)
         os.close(folder)
@@ -87,10 +89,14 @@ class Journal:
             self._append(lines)
 
     def _append(self, lines: Iterable[bytes]) -> None:
-        if self._file is not None:
+        if self._file is None:
+            return
+        try:
             self._file.writelines(lines)
             self._file.flush()
             os.fsync(self._file.fileno())
+        except OSError as error:
+            raise RunError(f"{self._path}: cannot be written: {error.strerror}") from error
 
     def _note(self, what: str, order: Order) -> None:
         if _OPEN[what]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, fields, replace
 from enum import Enum, auto
 from typing import TYPE_CHECKING
@@ -106,6 +107,8 @@ class Mirror:
     ----------
     known
         Every job that is in the queue or holds nodes, with its stage here.
+    specs
+        Dispatcher and predictor.
     planned
         Planned starts of waiting jobs, Unix seconds; if the dispatcher plans.
     """
@@ -121,7 +124,7 @@ class Mirror:
     ) -> None:
         self.system = system
         self.mine = mine
-        self._specs = (dispatcher, predictor)
+        self.specs = (dispatcher, predictor)
         self._seed = seed
         self._cluster: LiveCluster | None = None
         self.known: dict[str, Known] = {}
@@ -174,7 +177,7 @@ class Mirror:
         ]
 
     def _made(self, epoch: int) -> LiveCluster:
-        return LiveCluster(self.system, *self._specs, seed=self._seed, epoch=epoch)
+        return LiveCluster(self.system, *self.specs, seed=self._seed, epoch=epoch)
 
     def _is_large(self) -> bool:
         """Whether by far most jobs here have ended, and all others can be entered again."""
@@ -279,7 +282,9 @@ class Mirror:
 
     # --- what follows ----------------------------------------------------------------------------
 
-    def decide(self, now: int, *, most: int | None = None) -> list[Chosen]:
+    def decide(
+        self, now: int, *, most: int | None = None, most_of_user: int | None = None
+    ) -> list[Chosen]:
         """
         Call the dispatcher, and give its starts their nodes here.
 
@@ -287,8 +292,8 @@ class Mirror:
         ----------
         now
             Unix seconds.
-        most
-            Most jobs to start, None: any number.
+        most, most_of_user
+            Most jobs to start, in all and of each user; None: any number.
 
         Raises
         ------
@@ -303,20 +308,25 @@ class Mirror:
         decision = cluster.decide(second)
         starts = [action for action in decision.actions if isinstance(action, Start)]
         if len(starts) < len(decision.actions):
-            raise DispatchError(f"{self._specs[0]} asks for more than starts on a live Slurm")
+            raise DispatchError(f"{self.specs[0]} asks for more than starts on a live Slurm")
         if (plan := decision.planned_starts) is not None:
             planned = zip(plan.handle, plan.start, strict=True)
             self.planned = {known_of[row].job.key: self.epoch + int(at) for row, at in planned}
         chosen: list[Chosen] = []
+        of_user: Counter[str] = Counter()
         for number, start in enumerate(starts):
             if most is not None and number >= most:
                 self._left = True
                 break
+            known = known_of[start.handle]
+            of_user[known.job.user] += 1
+            if most_of_user is not None and of_user[known.job.user] > most_of_user:
+                self._left = True
+                continue
             if not cluster.has_started(start, second, must=not number):
                 # Jobs before it are placed a little differently from the decision.
                 self._left = True
                 continue
-            known = known_of[start.handle]
             known.stage = Stage.ORDERED
             chosen.append(Chosen(known.job.key, cluster.names(start.allocation)))
         return chosen
@@ -369,7 +379,7 @@ class Mirror:
         self._cluster = fresh
 
     def _identity(self) -> str:
-        return f"live {self._specs} seed {self._seed} system {self.system.digest()}"
+        return f"live {self.specs} seed {self._seed} system {self.system.digest()}"
 
 
 def _since(job: LiveJob) -> int:

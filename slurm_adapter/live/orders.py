@@ -13,8 +13,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import RunError
+from slurm_adapter.live.audit import Audit
+from slurm_adapter.live.filter import aside_of, held_comment
 from slurm_adapter.live.journal import Journal
 from slurm_adapter.live.order import Order, WrongNodesError
+from slurm_adapter.live.requests import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -29,19 +32,33 @@ if TYPE_CHECKING:
 _HOPELESS = ("BadConstraints", "DependencyNeverSatisfied", "Dependency")
 #: Seconds before a job that did not start is tried again, at first and at most; it doubles.
 _REST, _LONGEST_REST = 5, 600
-#: Refused orders for one job before this is an error.
+#: Orders for one job that Slurm refuses, or can never carry out, before the job is left to Slurm.
 _MOST_REFUSED = 5
+#: Users whose jobs are refused, with no order accepted meanwhile, before the engine is at fault.
+_MOST_USERS = 3
 #: Number of latest orders whose latency is kept.
 _LATENCIES = 10_000
 
 
 @dataclass(slots=True)
 class Counts:
-    """Event counts; ``latencies``: the last times from order to running, seconds."""
+    """
+    Event counts.
+
+    Attributes
+    ----------
+    wrong
+        Jobs that Slurm started elsewhere although nobody had changed their orders.
+    aside
+        Jobs that were left to Slurm: run where they were not ordered, or cannot be ordered.
+    latencies
+        The last times from order to running, seconds.
+    """
 
     ordered: int = 0
     ran: int = 0
     wrong: int = 0
+    aside: int = 0
     taken_back: int = 0
     refused: int = 0
     cycles: int = 0
@@ -60,6 +77,10 @@ class Orders:
         Seconds within which Slurm has to show what it was ordered.
     say
         Called with each line for people.
+    mark
+        What the AdminComment of a job that is set aside begins with.
+    audit
+        Where orders and their outcomes are noted; None: nowhere.
     """
 
     def __init__(
@@ -68,9 +89,12 @@ class Orders:
         mirror: Mirror,
         patience: float,
         say: Callable[[str], None],
+        mark: str = MARK,
+        audit: Audit | None = None,
     ) -> None:
         self._backend, self._mirror = backend, mirror
-        self._patience, self._say = patience, say
+        self._patience, self._say, self._mark = patience, say, mark
+        self._audit = audit or Audit(None, say)
         self.journal = Journal()
         self.counts = Counts()
         self._now = 0
@@ -79,6 +103,9 @@ class Orders:
         self._rests: dict[str, int] = {}
         self._failures: Counter[str] = Counter()
         self._refusals: Counter[str] = Counter()
+        self._refused_users: set[str] = set()
+        #: Jobs that Slurm has said that it has released: if held again, somebody holds them.
+        self._released: set[str] = set()
 
     def pending(self) -> list[Order]:
         """Return the starts that have not been seen."""
@@ -97,15 +124,18 @@ class Orders:
         Raises
         ------
         WrongNodesError
-            If a job runs on other nodes than it was ordered to.
+            If a job runs on other nodes although its order is as it was sent.
         """
         self._now = snapshot.now
-        ran, gone, back = [], [], []
+        ran, gone, back, elsewhere = [], [], [], []
         for order in self.journal.orders.values():
             there = snapshot.jobs.get(order.job)
             job = there or ended.get(order.job)
             if job is not None and job.nodes and not order.ran:
-                ran.append(self._on_its_nodes(order, job))
+                if set(job.nodes) == set(order.nodes):
+                    ran.append(replace(order, ran=True))
+                else:
+                    elsewhere.append((order, job))
             elif there is not None and there.waits and self._is_late(order, there, snapshot):
                 back.append(order)
             if there is None:
@@ -113,18 +143,38 @@ class Orders:
         self._note_running(ran)
         self.journal.write("gone", gone)
         self._take_back(back, snapshot.jobs)
+        self._accept(elsewhere)
         for kept in (self._rests, self._failures, self._refusals):
             for key in kept.keys() - snapshot.jobs.keys():
                 del kept[key]
+        self._released &= {order.job for order in self.pending()}
 
-    def _on_its_nodes(self, order: Order, job: LiveJob) -> Order:
-        if set(job.nodes) != set(order.nodes):
-            self.counts.wrong += 1
-            raise WrongNodesError(
-                f"job {job.key} runs on {','.join(job.nodes)}, but should run on"
-                f" {','.join(order.nodes)}"
-            )
-        return replace(order, ran=True)
+    def _accept(self, elsewhere: Sequence[tuple[Order, LiveJob]]) -> None:
+        """
+        Accept that jobs run elsewhere than ordered; the mirror follows them there.
+
+        Everybody may change what their own job asks for until it starts: this concerns that job
+        alone.
+        """
+        # Closed first: the same job must not stop the next engine, too.
+        self.journal.write("aside", [order for order, _ in elsewhere])
+        wrong = ""
+        for order, job in elsewhere:
+            where = f"runs on {','.join(job.nodes)}, but should run on {','.join(order.nodes)}"
+            if _is_as_sent(order, job):
+                self.counts.wrong += 1
+                wrong = f"job {job.key} {where}"
+            else:
+                self._note_aside(job, where)
+        if wrong:
+            raise WrongNodesError(wrong)
+
+    def _note_aside(self, job: LiveJob, why: str) -> None:
+        """Tell a job's owner, and whoever reads along, that it is set aside."""
+        self.counts.aside += 1
+        self._report("aside", job.key, f"of user {job.user} is set aside: it {why}")
+        if untold := self._backend.comment(job.key, f"{aside_of(self._mark)} {why}", admin=True):
+            self._say(f"job {job.key}: Slurm refuses an AdminComment: {untold}")
 
     def _note_running(self, orders: Sequence[Order]) -> None:
         self.journal.write("ran", orders)
@@ -132,8 +182,10 @@ class Orders:
             latency = time.time() - order.at
             self.counts.ran += 1
             self.counts.latencies.append(latency)
-            self._failures.pop(order.job, None)
-            self._say(f"job {order.job} runs on {','.join(order.nodes)} after {latency:.1f} s")
+            for kept in (self._failures, self._refusals):
+                kept.pop(order.job, None)
+            why = f"runs on {','.join(order.nodes)} after {latency:.1f} s"
+            self._report("ran", order.job, why)
 
     def _is_late(self, order: Order, job: LiveJob, snapshot: Snapshot) -> bool:
         """Whether the start of a waiting job must be withdrawn."""
@@ -145,7 +197,8 @@ class Orders:
         return hopeless or time.time() - max(order.at, self._began) > self._patience
 
     def _take_back(self, orders: Sequence[Order], jobs: Jobs) -> None:
-        refused = self._backend.take_back(orders) if orders else {}
+        held = {order.job for order in orders if jobs[order.job].held}
+        refused = self._backend.take_back(orders, held) if orders else {}
         # A job that can no longer be held has just started or left: check again.
         done = [order for order in orders if order.job not in refused]
         self.journal.write("back", done)
@@ -154,7 +207,22 @@ class Orders:
             self._rest(order.job)
             self.counts.taken_back += 1
             why = f"it {'ran and ' if order.ran else ''}is waiting: {jobs[order.job].reason}"
-            self._say(f"job {order.job} is withdrawn: {why}")
+            self._report("withdrawn", order.job, f"is withdrawn: {why}")
+            if self._is_held_by_owner(order, jobs[order.job]):
+                self._keep_held(jobs[order.job])
+            if jobs[order.job].reason.startswith("BadConstraints"):
+                self._count_refusal(order, jobs[order.job], "has no nodes that satisfy it")
+
+    def _is_held_by_owner(self, order: Order, job: LiveJob) -> bool:
+        """Whether a job is held that has been released, by a controller that has not forgotten."""
+        again = job.held and job.reason == "JobHeldUser" and job.key in self._released
+        return again and self._backend.booted() < order.at
+
+    def _keep_held(self, job: LiveJob) -> None:
+        """Mark a job as kept back, because the hold of an owner looks like our own."""
+        self._report("held", job.key, "is held by its owner")
+        if untold := self._backend.comment(job.key, held_comment(job, self._mark)):
+            self._say(f"job {job.key}: Slurm refuses a comment: {untold}")
 
     def _rest(self, key: str) -> None:
         """Do not try a job for a while; for longer each time."""
@@ -171,6 +239,11 @@ class Orders:
                     f"job {order.job} was already ordered to start on {','.join(order.nodes)}"
                 )
 
+    def _report(self, what: str, key: str, text: str) -> None:
+        """Say what became of a job, and note it in the audit log."""
+        self._say(f"job {key} {text}")
+        self._audit.note(what, job=key, text=text)
+
     # --- new ones --------------------------------------------------------------------------------
 
     def send(self, starts: Iterable[Chosen], jobs: Jobs) -> None:
@@ -182,7 +255,7 @@ class Orders:
         UnreachableError
             If Slurm does not answer. What it has heard is seen when it does.
         NotAllowedError, RunError
-            If Slurm does not permit an order, or keeps refusing those for a job.
+            If Slurm does not permit an order, or keeps refusing all of them.
         """
         now = time.time()
         orders = [
@@ -195,19 +268,43 @@ class Orders:
         refused = self._backend.begin(orders) if orders else {}
         for order in orders:
             if order.job not in refused:
-                self._refusals.pop(order.job, None)
-                self._say(f"job {order.job} is ordered to start on {','.join(order.nodes)}")
+                self._refused_users.clear()
+                self._released.add(order.job)
+                why = f"is ordered to start on {','.join(order.nodes)}"
+                self._report("ordered", order.job, why)
         # Most of those that are refused have just been cancelled.
         refusals = [order for order in orders if order.job in refused]
         self.journal.write("back", refusals)
         for order in refusals:
-            self._note_refused(order.job, refused[order.job])
+            self._note_refused(order, jobs[order.job], refused[order.job])
 
-    def _note_refused(self, key: str, why: str) -> None:
+    def _note_refused(self, order: Order, job: LiveJob, why: str) -> None:
         self.counts.refused += 1
-        self._refusals[key] += 1
-        self._mirror.undo(key, self._now)
-        self._rest(key)
-        self._say(f"job {key}: Slurm refuses the order: {why}")
-        if self._refusals[key] >= _MOST_REFUSED:
-            raise RunError(f"Slurm has refused {_MOST_REFUSED} orders for job {key}: {why}")
+        self._mirror.undo(job.key, self._now)
+        self._rest(job.key)
+        self._report("refused", job.key, f"is refused by Slurm: {why}")
+        self._refused_users.add(job.user)
+        self._count_refusal(order, job, f"cannot be ordered: {why}")
+
+    def _count_refusal(self, order: Order, job: LiveJob, why: str) -> None:
+        """Leave a job to Slurm that has been refused too often."""
+        self._refusals[job.key] += 1
+        if self._refusals[job.key] < _MOST_REFUSED:
+            return
+        if len(self._refused_users) >= _MOST_USERS:
+            raise RunError(f"Slurm refuses the orders of {_MOST_USERS} users: job {job.key} {why}")
+        del self._refusals[job.key]
+        refused = self._backend.leave([order], [job.key])
+        self._note_aside(job, why)
+        if job.key in refused:
+            self._say(f"job {job.key} stays held: {refused[job.key]}")
+
+
+def _is_as_sent(order: Order, job: LiveJob) -> bool:
+    """
+    Whether what a running job asks for is what its order says: required nodes, and their number.
+
+    Its owner can change neither while it runs, but both before, and when it is requeued.
+    """
+    same = set(job.required) == set(order.nodes) and len(job.nodes) == len(order.nodes)
+    return same and job.state == "RUNNING"

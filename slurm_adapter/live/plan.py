@@ -42,7 +42,10 @@ def system_of(backend: Scontrol) -> System:
             system = read_site(Files(scontrol=tuple(paths))).system
         except ConfigError as error:
             raise ConfigError(str(error).replace(f"{folder}/", "scontrol show ")) from error
-    return replace(system, default_expected_wait=system.default_expected_wait or EXPECTED_WAIT)
+    # The folder's name would make each system another one.
+    source = "scontrol show config, node, partition"
+    wait = system.default_expected_wait or EXPECTED_WAIT
+    return replace(system, default_expected_wait=wait, source=source)
 
 
 def plan(

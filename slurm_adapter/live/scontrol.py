@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import re
 import subprocess
@@ -21,10 +22,10 @@ from slurm_adapter.live.fields import (
     separator,
 )
 from slurm_adapter.live.order import NotAllowedError, UnreachableError, UnreadableError
-from slurm_adapter.live.snapshot import LiveJob, Snapshot, in_order
+from slurm_adapter.live.snapshot import Lease, LiveJob, Snapshot, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
     from typing import Any
 
     from slurm_adapter.live.order import Order
@@ -32,7 +33,13 @@ if TYPE_CHECKING:
 #: Seconds to wait for a command's answer.
 _PATIENCE = 30
 _KEY = re.compile(r"[0-9]+(_[0-9]+)?")
-_NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+#: What reservations are called that are leases of partitions, and how long after a lease's end
+#: they begin, seconds: twenty years.
+_PREFIX, _AHEAD = "cpsched.", 7305 * 86400
+_LEASE = re.compile(
+    rf"(?m)^ReservationName={re.escape(_PREFIX)}(\S+) StartTime=([0-9]+) EndTime=([0-9]+) .*\n?"
+)
 _NOT_ALLOWED = re.compile(r"(?i)access/permission denied|requires? operator|access denied")
 _UNREACHABLE = re.compile(
     r"(?i)unable to contact slurm controller|connect failure|connection refused|timed out"
@@ -68,8 +75,11 @@ class Scontrol:
         now = int(time.time())
         jobs = [job_of(row) for row in self._records("squeue", "-r", fields=JOB_FIELDS)]
         closed = closed_nodes(self._records("sinfo", fields=NODE_FIELDS))
-        reserved = reservations_of(self._run("scontrol", "-a", "-o", "show", "reservation"))
+        reserved = reservations_of(_LEASE.sub("", self._reservations()))
         return Snapshot(now, in_order(self._detailed(jobs)), closed, reserved)
+
+    def _reservations(self) -> str:
+        return self._run("scontrol", "-a", "-o", "show", "reservation")
 
     def ended(self, jobs: Iterable[str]) -> dict[str, LiveJob]:
         """Return the outcomes of jobs that have left the queue, if Slurm still remembers them."""
@@ -95,6 +105,13 @@ class Scontrol:
         words = ("config", "node", "partition")
         return {word: self._run("scontrol", "-a", "show", word) for word in words}
 
+    def booted(self) -> int:
+        """Return when the controller started, Unix seconds."""
+        found = re.search(r"(?m)^BOOT_TIME\s*=\s*([0-9]+)", self._run("scontrol", "show", "config"))
+        if found is None:
+            raise UnreadableError("scontrol show config has no BOOT_TIME")
+        return int(found[1])
+
     def begin(self, orders: Sequence[Order]) -> dict[str, str]:
         """Bind jobs to nodes and release them; a job that cannot be bound stays held."""
         bound = {one.job: _update(one, one.nodes, len(one.nodes), len(one.nodes)) for one in orders}
@@ -102,15 +119,67 @@ class Scontrol:
         refused = self._each(bound)
         return refused | self._each({job: f"release {job}" for job in bound if job not in refused})
 
-    def take_back(self, orders: Sequence[Order]) -> dict[str, str]:
-        """Hold jobs, with the nodes and bounds of their own requests."""
+    def take_back(
+        self, orders: Sequence[Order], held: Collection[str] = frozenset()
+    ) -> dict[str, str]:
+        """
+        Hold jobs, with the nodes and bounds of their own requests.
+
+        They are held as by their users, so that a hold by an operator is never our own; those that
+        are ``held`` already stay as they are.
+        """
         return self._each(
             {
-                one.job: f"hold {_key(one.job)}\n"
-                + _update(one, one.required, one.nodes_min, one.nodes_max)
+                one.job: ("" if one.job in held else f"uhold {_key(one.job)}\n") + _own(one)
                 for one in orders
             }
         )
+
+    def leave(self, orders: Sequence[Order], jobs: Iterable[str]) -> dict[str, str]:
+        """Leave jobs to Slurm: give ordered ones their own requests again, release ``jobs``."""
+        refused = self._each({one.job: _own(one) for one in orders})
+        return refused | self._each({job: f"release {_key(job)}" for job in jobs})
+
+    def partitions(self) -> list[str]:
+        """Return the partitions that have nodes."""
+        rows = map(str.split, self._run("sinfo", "-h", "-a", "-o", "%R %D").splitlines())
+        return sorted({name for name, nodes in rows if nodes != "0"})
+
+    def leases(self) -> dict[str, Lease]:
+        """Return the leases of partitions, by partition."""
+        found = {}
+        for name, start, end in _LEASE.findall(self._reservations()):
+            found[name] = Lease(int(start) - _AHEAD, (int(end) - int(start)) // 60)
+        return found
+
+    def begin_lease(self, partition: str, lease: Lease) -> str:
+        """Take the lease of a partition; return why Slurm refuses it, or ''."""
+        # Of maintenance, because it can then be made while the nodes are drained or down.
+        flags = "Flags=MAINT,IGNORE_JOBS,OVERLAP"
+        where = (f"PartitionName={_name(partition)}", "NodeCnt=1", flags)
+        return self._tell(
+            *("create", "reservation", *_when(partition, lease)),
+            *(f"Users={getpass.getuser()}", *where),
+        )
+
+    def renew_lease(self, partition: str, lease: Lease) -> str:
+        """Renew the lease of a partition; return why Slurm refuses it, or ''."""
+        return self._tell("update", *_when(partition, lease))
+
+    def end_lease(self, partition: str) -> str:
+        """End the lease of a partition; return why Slurm refuses it, or ''."""
+        return self._tell("delete", f"ReservationName={_PREFIX}{_name(partition)}")
+
+    def comment(self, job: str, text: str, *, admin: bool = False) -> str:
+        """Give a job a comment, or an AdminComment; return why Slurm refuses it, or ''."""
+        name = "AdminComment" if admin else "Comment"
+        return self._tell("update", f"JobId={_key(job)}", f"{name}={text}")
+
+    def _tell(self, *words: str) -> str:
+        """Give one order; return why Slurm refuses it, or ''."""
+        done = self._process(("scontrol", *words))
+        self._check_reached(done.stderr)
+        return " ".join(done.stderr.split()) if done.returncode else ""
 
     def _each(self, commands: Mapping[str, str]) -> dict[str, str]:
         """Send commands to one scontrol; after complaints one by one, to find the job."""
@@ -194,6 +263,12 @@ class Scontrol:
             raise UnreachableError(f"Slurm does not answer: {' '.join(complaint.split())}")
 
 
+def _when(partition: str, lease: Lease) -> tuple[str, str, str]:
+    """Return the words that say whose lease ends when."""
+    start = f"StartTime=uts{lease.until + _AHEAD}"
+    return f"ReservationName={_PREFIX}{_name(partition)}", start, f"Duration={lease.token}"
+
+
 def _key(text: str) -> str:
     """Return a job's key; nothing else is accepted in a command."""
     if not _KEY.fullmatch(text):
@@ -207,9 +282,18 @@ def _update(order: Order, required: Sequence[str], least: int, most: int) -> str
     return f"update JobId={job} ReqNodeList={_names(required)} NumNodes={least}-{most}"
 
 
+def _own(order: Order) -> str:
+    """Return the command that gives a job its own request again."""
+    return _update(order, order.required, order.nodes_min, order.nodes_max)
+
+
 def _names(nodes: Sequence[str]) -> str:
     """Return names of nodes; nothing else goes into a command."""
-    wrong = next((name for name in nodes if not _NODE.fullmatch(name)), None)
-    if wrong is not None:
-        raise UnreadableError(f"{wrong!r} is not a node name")
-    return ",".join(nodes)
+    return ",".join(map(_name, nodes))
+
+
+def _name(text: str) -> str:
+    """Return the name of a node or partition; nothing else goes into a command."""
+    if not _NAME.fullmatch(text):
+        raise UnreadableError(f"{text!r} is not a name of a node or partition")
+    return text

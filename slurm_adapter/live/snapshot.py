@@ -135,6 +135,14 @@ class Reserved:
 
 
 @dataclass(frozen=True, slots=True)
+class Lease:
+    """When an engine's lease of a partition ends, Unix seconds, and whose it is."""
+
+    until: int
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """
     The queue and the nodes.

@@ -16,8 +16,11 @@ ON = ("log.swf", "--system", "four.toml")
 #: Commands without a result, and why.
 WITHOUT = {
     "slurm demo": "runs a private Slurm until it is stopped",
+    "slurm pause": "changes a comment or a file, paused.json",
+    "slurm resume": "changes a comment or a file, paused.json",
     "slurm run": "schedules until it is stopped; the journal has the data",
     "slurm serve": "serves a page until it is stopped; /queue.json has the data",
+    "slurm watchdog": "watches until it is stopped",
 }
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from cpsched.api.model import MISSING
 from slurm_adapter.live.fields import gres_of
-from slurm_adapter.live.order import NotAllowedError, UnreachableError
+from slurm_adapter.live.order import NotAllowedError, Order, UnreachableError
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, Snapshot, in_order
 
 _INVALID_JOB = "Invalid job id specified"
@@ -39,10 +39,14 @@ class FakeSlurm:
         Seconds for which an ended job still holds its nodes.
     reachable, allowed
         Whether it answers, and whether it accepts our orders.
+    boot
+        When its controller started.
     orders
         Every order it has carried out, in words.
     reserved
         Reservations of nodes; no job starts that could run into one.
+    leased
+        Leases of partitions.
     """
 
     system: Any
@@ -50,8 +54,10 @@ class FakeSlurm:
     completing: int = 1
     reachable: bool = True
     allowed: bool = True
+    boot: int = 0
     orders: list[str] = field(default_factory=list)
     reserved: tuple[Reserved, ...] = ()
+    leased: dict[str, Any] = field(default_factory=dict)
     _jobs: dict[str, LiveJob] = field(default_factory=dict)
     _seconds: dict[str, float] = field(default_factory=dict)
     _gone: dict[str, LiveJob] = field(default_factory=dict)
@@ -85,8 +91,45 @@ class FakeSlurm:
     def begin(self, orders):
         return self._each(orders, self._begin)
 
-    def take_back(self, orders):
-        return self._each(orders, self._take_back)
+    def take_back(self, orders, held=frozenset()):
+        return self._each(orders, lambda order, job: self._take_back(order, job, held))
+
+    def leave(self, orders, jobs):
+        for order in orders:
+            self._give_own(order)
+        return self._each([Order(job) for job in jobs], self._release)
+
+    def comment(self, job, text, *, admin=False):
+        self._answer()
+        told = [one.key for one in self._jobs.values() if job in (one.key, one.array)]
+        for key in told:
+            self.change(key, **{"admin_comment" if admin else "comment": text})
+        return "" if told else _INVALID_JOB
+
+    def partitions(self):
+        return sorted(self.system.queues)
+
+    def leases(self):
+        self._answer()
+        return dict(self.leased)
+
+    def begin_lease(self, partition, lease):
+        if partition in self.leases():
+            return "Duplicate reservation name"
+        return self.renew_lease(partition, lease)
+
+    def renew_lease(self, partition, lease):
+        self._answer()
+        self.leased[partition] = lease
+        return ""
+
+    def end_lease(self, partition):
+        self._answer()
+        return "" if self.leased.pop(partition, None) else "Requested reservation is invalid"
+
+    def booted(self):
+        self._answer()
+        return self.boot
 
     def _each(self, orders, carry_out):
         """Carry out orders; ``carry_out`` returns why it cannot, or ''."""
@@ -111,12 +154,24 @@ class FakeSlurm:
         self.change(order.job, held=False, reason="None", **bound)
         return ""
 
-    def _take_back(self, order, job):
+    def _take_back(self, order, job, held):
         if not job.waits:
             return _NOT_PENDING
         self.orders.append(f"take back {order.job}")
+        self._give_own(order)
+        if order.job not in held:
+            self.change(order.job, held=True, reason="JobHeldUser")
+        return ""
+
+    def _give_own(self, order):
         own = {name: getattr(order, name) for name in ("required", *_BOUNDS)}
-        self.change(order.job, held=True, reason="JobHeldAdmin", **own)
+        self.change(order.job, **own)
+
+    def _release(self, order, job):
+        if not job.waits:
+            return _NOT_PENDING
+        self.orders.append(f"release {order.job}")
+        self.change(order.job, held=False, reason="None")
         return ""
 
     def _answer(self):

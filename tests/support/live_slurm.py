@@ -55,6 +55,9 @@ class Real:
     def cancel(self, key):
         self.slurm.run("scancel", key)
 
+    def hold(self, key):
+        self.slurm.run("scontrol", "hold", key)
+
     def close(self, node):
         self.slurm.run("scontrol", "update", f"NodeName={node}", "State=DRAIN", "Reason=a b\nc|")
 
@@ -93,6 +96,9 @@ class Fake:
 
     def cancel(self, key):
         self.backend.cancel(key)
+
+    def hold(self, key):
+        self.backend.change(key, held=True, reason="JobHeldAdmin")
 
     def close(self, node):
         self.backend.close(node)

@@ -33,10 +33,12 @@ def make(slurm, tmp_path):
         engine = Engine(
             slurm,
             Mirror(EURORA, dispatcher),
-            limits=Limits(patience=patience, starts=starts),
             say=said.append,
-            **{"folder": tmp_path / "state", "act": True, **given},
-        )
+            **{
+                "folder": tmp_path / "state", "act": True,
+                "limits": Limits(patience=patience, starts=starts), **given,
+            },
+        )  # fmt: skip
         engine.said = said
         return engine
 

@@ -1,9 +1,10 @@
 """What every backend does, real or fake."""
 
 import pytest
+from live_slurm import EURORA
 
 from slurm_adapter.live.order import Order
-from slurm_adapter.live.snapshot import is_closed
+from slurm_adapter.live.snapshot import Lease, is_closed
 
 pytestmark = pytest.mark.slow
 
@@ -66,6 +67,54 @@ def test_a_job_whose_nodes_are_taken_waits_until_it_is_taken_back(any_slurm):
     assert (job.waits, job.held, job.required) == (True, True, ())
     assert backend.begin([Order(second, ("node006",))]) == {}
     assert slurm.wait(runs(second)).jobs[second].nodes == ("node006",)
+
+
+@every
+def test_a_job_that_an_operator_holds_stays_held_when_it_is_taken_back(any_slurm):
+    """With its own request; one that is left to Slurm runs where Slurm wants."""
+    slurm, backend = any_slurm, any_slurm.backend
+    key = slurm.submit()
+    assert backend.begin([Order(key, ("node005",))]) == {}
+    assert backend.take_back([Order(key)]) == {}
+    assert backend.snapshot().jobs[key].reason == "JobHeldUser"
+    slurm.hold(key)
+    assert backend.take_back([Order(key)], {key}) == {}
+    job = backend.snapshot().jobs[key]
+    assert (job.reason, job.required) == ("JobHeldAdmin", ())
+    assert backend.leave([Order(key)], [key, "999999"]).keys() == {"999999"}
+    assert slurm.wait(runs(key)).jobs[key].nodes == ("node001",)
+
+
+@every
+def test_jobs_are_told_things_in_comments(any_slurm):
+    """Whatever stands in them."""
+    slurm, backend = any_slurm, any_slurm.backend
+    key = slurm.submit()
+    assert backend.comment(key, "two words; release 1") == ""
+    assert backend.comment(key, "cpsched:aside runs on node001", admin=True) == ""
+    job = backend.snapshot().jobs[key]
+    told = (job.comment, job.admin_comment)
+    assert told == ("two words; release 1", "cpsched:aside runs on node001")
+    assert backend.comment("999999", "text") != ""
+
+
+@every
+def test_a_lease_is_there_once_and_no_reservation_of_jobs(any_slurm):
+    """It is renewed and ended."""
+    backend = any_slurm.backend
+    first, later = Lease(1_800_000_000, 7), Lease(1_800_000_600, 7)
+    assert set(backend.partitions()) == set(EURORA.queues)
+    assert backend.begin_lease("R", first) == ""
+    assert backend.begin_lease("R", Lease(1_900_000_000, 8)) != ""
+    assert backend.leases() == {"R": first}
+    assert backend.renew_lease("R", later) == ""
+    assert backend.leases() == {"R": later}
+    assert backend.snapshot().reserved == ()
+    assert not backend.snapshot().closed
+    assert backend.end_lease("R") == ""
+    assert backend.leases() == {}
+    assert backend.end_lease("R") != ""
+    assert backend.booted() < backend.snapshot().now
 
 
 @every

@@ -9,7 +9,8 @@ from live_slurm import steps, submit
 
 from cpsched.errors import ConfigError
 from slurm_adapter.live import commands
-from slurm_adapter.live.engine import Engine, Filter
+from slurm_adapter.live.engine import Engine
+from slurm_adapter.live.filter import Filter
 from slurm_adapter.live.mirror import Stage
 from slurm_adapter.live.order import (
     NotAllowedError,
@@ -189,16 +190,26 @@ def test_jobs_cancelled_under_its_hands_are_forgotten(slurm, engine, monkeypatch
     assert {key: job.state for key, job in slurm.snapshot().jobs.items()} == {stays: "RUNNING"}
 
 
-def test_a_job_on_wrong_nodes_stops_it(slurm, engine):
-    """Whatever the reason: nothing more is told."""
+def test_an_order_that_slurm_does_not_follow_stops_it(slurm, make, monkeypatch):
+    """Nobody has changed it; nothing more is told. The same job does not stop the next engine."""
     submit(slurm)
-    engine.cycle()
-    slurm.change("1", required=("node060",))
-    slurm.advance()
-    submit(slurm)
-    with pytest.raises(WrongNodesError, match="runs on node060, but should run on node001"):
+    engine = make()
+    with engine.opened():
         engine.cycle()
+        place = FakeSlurm._place
+        with monkeypatch.context() as patch:
+            patch.setattr(
+                FakeSlurm, "_place", lambda self, job, _, free: place(self, job, ["node060"], free)
+            )
+            slurm.advance()
+        submit(slurm)
+        with pytest.raises(WrongNodesError, match="runs on node060, but should run on node001"):
+            engine.cycle()
     assert len(slurm.orders) == 1
+    engine = make()
+    with engine.opened():
+        steps(engine, slurm, 3)
+    assert engine.counts.ran == 1
 
 
 def test_it_waits_while_slurm_does_not_answer(slurm, engine):

@@ -43,6 +43,8 @@ def test_the_controller_describes_its_system(private_slurm):
     assert system.queues["debug"].max_time == 1800
     gpu = [system.capacity[node, system.resource_index("gpu")] for node in range(16)]
     assert gpu == [0] * 9 + [2] * 7
+    # What was learnt on it is taken up by the next engine.
+    assert system_of(Scontrol(private_slurm.environment)).digest() == system.digest()
 
 
 @pytest.mark.slurm_live
