@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path  # noqa: TC003  (typer reads it)
@@ -16,6 +17,8 @@ from cpsched.api.errors import ConfigError
 from slurm_adapter.live.commands import SystemFile, backend_of, machine_of, stopped_by_signals
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from slurm_adapter.live.queue import LiveQueue
 
 PolicyDispatcher = Annotated[
@@ -44,18 +47,28 @@ class Now(Group):
         int, typer.Option(help="Scenarios to simulate.", min=2, max=1000, metavar="N")
     ] = 20
 
-    def queue(self) -> tuple[LiveQueue, dict[str, int]]:
-        """Return the queue, and when Slurm expects which job to start."""
-        from cpsched.api.tools import build
+    @contextmanager
+    def queue(self) -> Iterator[tuple[LiveQueue, str]]:
+        """Give the queue, and a remark on the policy that it is asked under."""
+        from slurm_adapter.live.policy_now import up_to_date
         from slurm_adapter.live.queue import LiveQueue
         from slurm_adapter.live.record import record_in
 
         slurm = backend_of()
         machine = machine_of(self.system, slurm)
-        build("dispatchers", self.dispatcher)
         record = None if self.record is None else record_in(self.record)
-        queue = LiveQueue(slurm.snapshot(), machine, self.dispatcher, self.predictor, record)
-        return queue, dict(slurm.expected_starts())
+        with up_to_date(self.dispatcher, slurm) as now:
+            yield (
+                LiveQueue(
+                    slurm.snapshot(),
+                    machine,
+                    now.dispatcher,
+                    self.predictor,
+                    record,
+                    name=self.dispatcher,
+                ),
+                now.remark,
+            )
 
 
 @grouped
@@ -77,11 +90,14 @@ def when_command(
     from cpsched.api.commands import width
 
     deadline = _unix(by)
-    answer = now.queue()[0].when(job, deadline, now.scenarios)
+    with now.queue() as (queue, remark):
+        answer = queue.when(job, deadline, now.scenarios)
     if as_json:
-        print_json("when", answer.to_dict())
-    else:
-        echo(forecast_text(answer, width()))
+        print_json("when", {**answer.to_dict(), "policy": remark or None})
+        return
+    echo(forecast_text(answer, width()))
+    if remark:
+        echo(_sentence(remark))
 
 
 @grouped
@@ -95,14 +111,15 @@ def explain_command(
     from cpsched.api.answers import JobState, changes, labelled, summary, text
     from cpsched.api.commands import width
 
-    queue, expected = now.queue()
-    view = queue.slurms_view(job, expected.get(job))
-    about = queue.why(job)
-    starts = about.state is JobState.STARTS
-    ahead = None if starts else queue.when(job, scenarios=now.scenarios)
+    with now.queue() as (queue, remark):
+        view = queue.slurms_view(job, backend_of().expected_starts().get(job))
+        about = queue.why(job)
+        starts = about.state is JobState.STARTS
+        ahead = None if starts else queue.when(job, scenarios=now.scenarios)
     if as_json:
         forecast = None if ahead is None else ahead.to_dict()
-        print_json("explain", {**about.to_dict(), "slurm": view, "forecast": forecast})
+        more = {"slurm": view, "forecast": forecast, "policy": remark or None}
+        print_json("explain", {**about.to_dict(), **more})
         return
     echo(text(about, width()))
     lines = [("Slurm", f"{view['state']}, reason {view['reason']}")]
@@ -110,6 +127,8 @@ def explain_command(
         lines += [("forecast", summary(ahead))]
         told = changes(ahead) or ["neither less time nor fewer nodes would start it earlier"]
         lines += [("" if at else "change", change) for at, change in enumerate(told)]
+    if remark:
+        lines.append(("policy", _sentence(remark)))
     echo("")
     for label, line in lines:
         echo("\n".join(labelled(label, line, width())))
@@ -128,24 +147,37 @@ def serve_command(
     ] = 30,
 ) -> None:
     """Show the queue with forecasts and reasons as a read-only web page on this machine."""
-    from cpsched.api.tools import build
     from slurm_adapter.live.page.page import Watch, server
+    from slurm_adapter.live.policy_now import up_to_date
 
-    build("dispatchers", dispatcher)
     if twin is not None and not twin.is_dir():
         raise ConfigError("is not a folder", where=twin)
     slurm = backend_of()
     machine = machine_of(system, slurm)
-    watch = Watch(backend=slurm, system=machine, dispatcher=dispatcher, twin=twin)
-    with stopped_by_signals() as stop, server(watch, port) as page:
+    with (
+        stopped_by_signals() as stop,
+        up_to_date(dispatcher, slurm) as now,
+        server(
+            watch := Watch(
+                backend=slurm, system=machine, dispatcher=dispatcher, now=now, twin=twin
+            ),
+            port,
+        ) as page,
+    ):
         threading.Thread(target=page.serve_forever, daemon=True).start()
         echo(
             f"http://127.0.0.1:{port}/ until Ctrl-C. From elsewhere: ssh -L {port}:127.0.0.1:{port}"
         )
+        if now.remark:
+            echo(_sentence(now.remark))
         while not stop.is_set():
             watch.look()
             stop.wait(every)
         page.shutdown()
+
+
+def _sentence(remark: str) -> str:
+    return f"{remark[:1].upper()}{remark[1:]}; waiting jobs are in the order of Slurm's priorities."
 
 
 def _unix(date: str | None) -> int | None:

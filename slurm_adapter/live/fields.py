@@ -76,7 +76,7 @@ def job_of(row: Mapping[str, str]) -> LiveJob:
     UnreadableError
         If a value cannot be read; names job, field and value.
     """
-    found: dict[str, Any] = {"state": "", "submit": 0, "held": True}
+    found: dict[str, Any] = {"state": "", "submit": 0}
     for field, (attribute, reader) in _READERS.items():
         value = row[field] if reader is _as_written else row[field].strip()
         try:
@@ -90,7 +90,7 @@ def job_of(row: Mapping[str, str]) -> LiveJob:
     return replace(
         job,
         array=job.array if "_" in job.key else "",
-        held=job.held and job.waits,
+        held=job.waits and not job.priority,
         start=MISSING if job.waits else job.start,
         end=MISSING if job.waits else job.end,
         nodes_max=max(job.nodes_max, job.nodes_min) if job.waits else job.nodes_min,
@@ -206,7 +206,7 @@ _READERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "ArrayJobID": ("array", str),
     "State": ("state", str),
     "Reason": ("reason", str),
-    "PriorityLong": ("held", lambda text: int(text) == 0),
+    "PriorityLong": ("priority", int),
     "SubmitTime": ("submit", int),
     "EligibleTime": ("eligible", int),
     "StartTime": ("start", int),

@@ -16,6 +16,7 @@ from cpsched.api.tools import brief
 from slurm_adapter.live.dependencies import waits_for
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.mirror import Mirror, Stage
+from slurm_adapter.live.priorities import follow_slurms_priorities
 from slurm_adapter.live.record import live_job
 from slurm_adapter.live.requests import may_start
 
@@ -40,6 +41,8 @@ class LiveQueue:
     ----------
     dispatcher, predictor
         Specifications; a site's own dispatcher is ``slurm:policy=FILE``.
+    name
+        What answers and the record call the dispatcher; by default, its specification.
     record
         Record of a twin: runtimes are drawn from its jobs, its days are repeated, and its forecasts
         under this dispatcher correct new ones. Without one, every job is assumed to use its
@@ -47,6 +50,8 @@ class LiveQueue:
 
     Attributes
     ----------
+    name
+        Of the dispatcher, in answers and in the record.
     present
         For :func:`cpsched.answer.when.when` and :func:`cpsched.answer.why.why`.
     """
@@ -58,12 +63,16 @@ class LiveQueue:
         dispatcher: str,
         predictor: str = "requested",
         record: Record | None = None,
+        *,
+        name: str | None = None,
     ) -> None:
         self.snapshot, self.record = snapshot, record
+        self.name = name or dispatcher
         self.mirror = Mirror(system, dispatcher, predictor, mine=may_start)
         past = {} if record is None else _past(record, snapshot)
         jobs = {key: one for key, (one, _) in past.items()} | dict(snapshot.jobs)
         self.mirror.follow(replace(snapshot, jobs=jobs))
+        follow_slurms_priorities(self.mirror, dispatcher)
         ran = {key: seconds for key, (_, seconds) in past.items()}
         self.present = _present(self.mirror, snapshot, (dispatcher, predictor), ran)
         self._days = _DAYS if past else 0
@@ -88,14 +97,15 @@ class LiveQueue:
         calibration = None
         if self.record is not None:
             judged = JudgedForecasts(self.record)
-            calibration = judged.calibration(self.present.dispatcher, self.snapshot.now)
-        return when(
+            calibration = judged.calibration(self.name, self.snapshot.now)
+        answer = when(
             self.present,
             handle,
             forecaster=self.forecaster(scenarios),
             calibration=calibration,
             by=None if by is None else by - self.mirror.epoch,
         )
+        return replace(answer, dispatcher=self.name)
 
     def why(self, job: str) -> Explanation:
         """
@@ -106,7 +116,7 @@ class LiveQueue:
         ConfigError
             If the job is not waiting, or can never run on the system.
         """
-        about = why(self.present, self.handle(job))
+        about = replace(why(self.present, self.handle(job)), dispatcher=self.name)
         if about.overtaken is None:
             return about
         # A mirror enters running jobs when they start.
@@ -128,7 +138,7 @@ class LiveQueue:
         if new := [job for job in new if job.key in rows]:
             asked = np.array([rows[job.key] for job in new])
             raw = self.forecaster().forecast(self.present, asked)
-            judged.add(self.present.dispatcher, new, raw, self.mirror.epoch)
+            judged.add(self.name, new, raw, self.mirror.epoch)
 
     def forecaster(self, scenarios: int = 20) -> Forecaster:
         """Return what makes the forecasts."""

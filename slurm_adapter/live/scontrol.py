@@ -9,6 +9,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cpsched.api.errors import CpschedError
 from slurm_adapter.live.fields import (
     JOB_FIELDS,
     NODE_FIELDS,
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 #: Seconds to wait for a command's answer.
 _PATIENCE = 30
 _KEY = re.compile(r"[0-9]+(_[0-9]+)?")
+_CLUSTER = re.compile(r"(?m)^ClusterName\s*=\s*(\S+)")
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _NOT_ALLOWED = re.compile(r"(?i)access/permission denied|requires? operator|access denied")
 _UNREACHABLE = re.compile(
@@ -94,6 +96,30 @@ class Scontrol:
         """Return the output of ``scontrol show config``, ``node`` and ``partition``."""
         words = ("config", "node", "partition")
         return {word: self._run("scontrol", "-a", "show", word) for word in words}
+
+    def accounts(self) -> dict[str, str]:
+        """
+        Return QOS, associations and shares, as sacctmgr and sshare print them.
+
+        They are called ``qos``, ``assoc`` and ``sshare``; those that do not answer are left out:
+        there may be no accounting.
+        """
+        cluster = _CLUSTER.search(self._run("scontrol", "show", "config"))
+        own = f"cluster={cluster[1]}" if cluster else ""
+        asked = {
+            "qos": ("sacctmgr", "-P", "show", "qos"),
+            "assoc": ("sacctmgr", "-P", "show", "assoc", "tree", own),
+            "sshare": ("sshare", "-l", "-a", "-P"),
+        }
+        found = {}
+        for name, command in asked.items():
+            try:
+                text = self._run(*filter(None, command))
+            except CpschedError:
+                continue
+            if "\n" in text.strip():
+                found[name] = text
+        return found
 
     def begin(self, orders: Sequence[Order]) -> dict[str, str]:
         """Bind jobs to nodes and release them; a job that cannot be bound stays held."""

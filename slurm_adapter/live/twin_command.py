@@ -68,6 +68,7 @@ def command(
     """
     from cpsched.api.machines import systems
     from cpsched.api.tools import build
+    from slurm_adapter.live.policy_now import age_of
     from slurm_adapter.live.record import Record, record_in
     from slurm_adapter.live.twin import Twin
 
@@ -103,6 +104,8 @@ def command(
             echo(statement.read_text(encoding="utf-8"))
         return
     slurm = backend_of()
+    if remark := age_of(baseline):
+        twin.say(f"{remark}; waiting jobs are forecast in the order of Slurm's priorities")
     twin.say(f"Following; the record is in {folder}. Ctrl-C stops it, and nothing is lost.")
     with stopped_by_signals() as stop:
         twin.follow(slurm, stop.wait)

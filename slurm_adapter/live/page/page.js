@@ -112,7 +112,7 @@ function show(seen) {
   document.getElementById("summary").textContent =
     `${seen.running.length} running and ${seen.waiting.length} waiting jobs; `
     + `${seen.cores_in_use.toLocaleString("en")} of ${seen.cores.toLocaleString("en")} cores in use, `
-    + `${seen.nodes} nodes${out}; forecasts under ${seen.dispatcher}; `
+    + `${seen.nodes} nodes${out}; forecasts under ${seen.dispatcher}${seen.policy ? ` (${seen.policy})` : ""}; `
     + `seen ${new Date(1000 * seen.now).toLocaleTimeString()}`;
   chart(seen);
   table(seen);

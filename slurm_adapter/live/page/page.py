@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.api.model import System
+    from slurm_adapter.live.policy_now import Now
     from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
@@ -52,6 +53,8 @@ class Watch:
     ----------
     dispatcher
         The dispatcher of the forecasts.
+    now
+        The same with today's policy, None for that of the specification.
     twin
         Folder of a twin, or None, for runtimes and statements.
     document
@@ -61,6 +64,7 @@ class Watch:
     backend: Scontrol
     system: System
     dispatcher: str
+    now: Now | None = None
     twin: Path | None = None
     document: Mapping[str, Any] = field(
         default_factory=lambda: {"schema": SCHEMA, "now": None, "error": "starting"}
@@ -85,6 +89,7 @@ class Watch:
             "now": snapshot.now,
             "error": None,
             "dispatcher": self.dispatcher,
+            "policy": self.now.remark if self.now else "",
             "nodes": system.num_nodes,
             "closed_nodes": len(snapshot.closed.intersection(system.node_names)),
             "cores": int(system.capacity[:, system.resource_index("core")].sum()),
@@ -110,7 +115,9 @@ class Watch:
         twin = self.twin
         record = Record(twin) if twin is not None and is_record(twin) else None
         try:
-            answer = LiveQueue(snapshot, self.system, self.dispatcher, record=record).when()
+            spec = self.now.dispatcher if self.now else self.dispatcher
+            queue = LiveQueue(snapshot, self.system, spec, record=record, name=self.dispatcher)
+            answer = queue.when()
         except ConfigError:
             # No job is waiting.
             return {}
