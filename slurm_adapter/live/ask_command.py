@@ -29,6 +29,15 @@ PolicyDispatcher = Annotated[
 ]
 
 
+EngineMark = Annotated[
+    str,
+    typer.Option(
+        "--mark",
+        help="Mark of the held jobs that a running engine (cpsched slurm run) starts. [none runs]",
+    ),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Now(Group):
     """Options: the live queue under a dispatcher."""
@@ -46,6 +55,7 @@ class Now(Group):
     scenarios: Annotated[
         int, typer.Option(help="Scenarios to simulate.", min=2, max=1000, metavar="N")
     ] = 20
+    mark: EngineMark = ""
 
     @contextmanager
     def queue(self) -> Iterator[tuple[LiveQueue, str]]:
@@ -65,6 +75,7 @@ class Now(Group):
                     now.dispatcher,
                     self.predictor,
                     record,
+                    mark=self.mark,
                     name=self.dispatcher,
                 ),
                 now.remark,
@@ -92,12 +103,16 @@ def when_command(
     deadline = _unix(by)
     with now.queue() as (queue, remark):
         answer = queue.when(job, deadline, now.scenarios)
+    left = "" if job else queue.left_out()
     if as_json:
-        print_json("when", {**answer.to_dict(), "policy": remark or None})
+        more = {"policy": remark or None, "left_out": left or None}
+        print_json("when", {**answer.to_dict(), **more})
         return
     echo(forecast_text(answer, width()))
     if remark:
         echo(_sentence(remark))
+    if left:
+        echo(f"Left out: {left}.")
 
 
 @grouped
@@ -145,6 +160,7 @@ def serve_command(
     every: Annotated[
         int, typer.Option(min=1, help="Seconds between polls.", metavar="SECONDS")
     ] = 30,
+    mark: EngineMark = "",
 ) -> None:
     """Show the queue with forecasts and reasons as a read-only web page on this machine."""
     from slurm_adapter.live.page.page import Watch, server
@@ -159,7 +175,12 @@ def serve_command(
         up_to_date(dispatcher, slurm) as now,
         server(
             watch := Watch(
-                backend=slurm, system=machine, dispatcher=dispatcher, now=now, twin=twin
+                backend=slurm,
+                system=machine,
+                dispatcher=dispatcher,
+                now=now,
+                twin=twin,
+                mark=mark,
             ),
             port,
         ) as page,

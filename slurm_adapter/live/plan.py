@@ -11,7 +11,7 @@ from cpsched.api.errors import ConfigError
 from slurm_adapter.config.importer import Files, read_site
 from slurm_adapter.live.mirror import Mirror, Stage
 from slurm_adapter.live.priorities import follow_slurms_priorities
-from slurm_adapter.live.requests import may_start
+from slurm_adapter.live.requests import MARK, may_start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -89,7 +89,7 @@ def plan(
     """
     snapshot = backend.snapshot()
     expected = backend.expected_starts()
-    mirror = Mirror(system, dispatcher, predictor, mine=may_start, seed=seed)
+    mirror = Mirror(system, dispatcher, predictor, mine=lambda job: may_start(job, MARK), seed=seed)
     mirror.follow(snapshot)
     follow_slurms_priorities(mirror, dispatcher)
     chosen = {one.key: one.nodes for one in mirror.decide(snapshot.now)}

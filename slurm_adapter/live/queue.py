@@ -12,13 +12,13 @@ from cpsched.api.errors import ConfigError
 from cpsched.api.model import MISSING
 from cpsched.api.model import columns as c
 from cpsched.api.simulation import Present, Settings
-from cpsched.api.tools import brief
+from cpsched.api.tools import brief, counted
 from slurm_adapter.live.dependencies import waits_for
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.mirror import Mirror, Stage
 from slurm_adapter.live.priorities import follow_slurms_priorities
 from slurm_adapter.live.record import live_job
-from slurm_adapter.live.requests import may_start
+from slurm_adapter.live.requests import may_start, waits_for_engine
 
 if TYPE_CHECKING:
     from cpsched.api.answers import Answer, Explanation
@@ -29,18 +29,23 @@ if TYPE_CHECKING:
 #: Days of jobs that may be repeated, and the most jobs, the last ones.
 _DAYS, _MOST_PAST = 7, 5000
 _PAST = "past-"
+_FOR_ENGINE = (
+    " for an engine, so nobody starts it while none runs; if one does, give --mark with its mark"
+)
 
 
 class LiveQueue:
     """
     A live queue, seen for the first time: a present of which may be asked when and why.
 
-    Jobs that their users hold are left out.
+    Jobs that users or operators hold are left out: nobody starts them.
 
     Parameters
     ----------
     dispatcher, predictor
         Specifications; a site's own dispatcher is ``slurm:policy=FILE``.
+    mark
+        Of the jobs that are held for an engine that runs (``cpsched slurm run``); '': none runs.
     name
         What answers and the record call the dispatcher; by default, its specification.
     record
@@ -64,11 +69,13 @@ class LiveQueue:
         predictor: str = "requested",
         record: Record | None = None,
         *,
+        mark: str = "",
         name: str | None = None,
     ) -> None:
         self.snapshot, self.record = snapshot, record
         self.name = name or dispatcher
-        self.mirror = Mirror(system, dispatcher, predictor, mine=may_start)
+        self._mark = mark
+        self.mirror = Mirror(system, dispatcher, predictor, mine=lambda job: may_start(job, mark))
         past = {} if record is None else _past(record, snapshot)
         jobs = {key: one for key, (one, _) in past.items()} | dict(snapshot.jobs)
         self.mirror.follow(replace(snapshot, jobs=jobs))
@@ -94,6 +101,9 @@ class LiveQueue:
             If the job is not waiting, or can never run on the system; or if none is waiting.
         """
         handle = None if job is None else self.handle(job)
+        waiting = self.present.in_state(c.WAITING, c.HELD)
+        if not len(waiting) and (left := self.left_out()):
+            raise ConfigError(f"no other job is waiting but {left}")
         calibration = None
         if self.record is not None:
             judged = JudgedForecasts(self.record)
@@ -123,6 +133,14 @@ class LiveQueue:
         jobs = self.snapshot.jobs
         later = sum(one.holds and one.submit > jobs[job].submit for one in jobs.values())
         return replace(about, overtaken=later)
+
+    def left_out(self) -> str:
+        """Say how many jobs are left out because only an engine would start them; '' if none."""
+        number = sum(
+            waits_for_engine(job) and not may_start(job, self._mark)
+            for job in self.snapshot.jobs.values()
+        )
+        return f"{counted(number, 'job')} held{_FOR_ENGINE}" if number else ""
 
     def slurms_view(self, job: str, expected: int | None) -> dict[str, Any]:
         """Return Slurm's own view of a job."""
@@ -158,7 +176,7 @@ class LiveQueue:
             there = self.snapshot.jobs.get(key)
             what = "is not in the queue" if there is None else f"is {there.state}"
             if there is not None and there.held:
-                what = "is held"
+                what = f"is held{_FOR_ENGINE if waits_for_engine(there) else ''}"
             raise ConfigError(f"job {brief(key)} is not waiting to start: it {what}", key="JOB")
         if known.row < 0:
             raise ConfigError(

@@ -129,7 +129,21 @@ def is_marked(job: LiveJob, mark: str = MARK) -> bool:
     return mark in (job.admin_comment, job.comment)
 
 
-def may_start(job: LiveJob) -> bool:
-    """Say whether a job waits that somebody starts: no user or operator holds it, or it is ours."""
+def may_start(job: LiveJob, mark: str = "") -> bool:
+    """
+    Say whether a job waits that somebody starts: no user or operator holds it, or an engine does.
+
+    Parameters
+    ----------
+    mark
+        Of the jobs that are held for an engine; '': no engine runs.
+    """
     held_by_people = job.held and job.reason in _HELD_BY_PEOPLE
-    return job.waits and not job.is_part and (not held_by_people or is_marked(job))
+    is_ours = bool(mark) and is_marked(job, mark)
+    return job.waits and not job.is_part and (is_ours or not held_by_people)
+
+
+def waits_for_engine(job: LiveJob) -> bool:
+    """Say whether a job is held for an engine, by a mark that begins with the usual one."""
+    marked = any(text.startswith(MARK) for text in (job.admin_comment, job.comment))
+    return marked and job.waits and not may_start(job)

@@ -11,6 +11,7 @@ import typer
 
 from cpsched.api.commands import AsJson, SystemName, echo, print_json, working
 from cpsched.api.errors import RunError
+from slurm_adapter.live.ask_command import EngineMark  # noqa: TC001  (typer reads it)
 from slurm_adapter.live.commands import backend_of, stopped_by_signals
 
 
@@ -59,6 +60,7 @@ def command(
             metavar="DAYS",
         ),
     ] = None,
+    mark: EngineMark = "",
     as_json: AsJson = False,
 ) -> None:
     """
@@ -86,6 +88,7 @@ def command(
         dispatchers=names,
         interval=every,
         forecasts=forecasts,
+        mark=mark,
         say=partial(echo, err=as_json),
     )
     if report is not None:

@@ -12,6 +12,7 @@ from cpsched.api.errors import ConfigError, CpschedError
 from cpsched.api.model import MISSING
 from slurm_adapter.live.queue import LiveQueue
 from slurm_adapter.live.record import Record, is_record
+from slurm_adapter.live.requests import may_start, waits_for_engine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -57,6 +58,8 @@ class Watch:
         The same with today's policy, None for that of the specification.
     twin
         Folder of a twin, or None, for runtimes and statements.
+    mark
+        Of the jobs that an engine starts; '': none runs.
     document
         The last state, as plain JSON types; replaced as a whole.
     """
@@ -66,6 +69,7 @@ class Watch:
     dispatcher: str
     now: Now | None = None
     twin: Path | None = None
+    mark: str = ""
     document: Mapping[str, Any] = field(
         default_factory=lambda: {"schema": SCHEMA, "now": None, "error": "starting"}
     )
@@ -79,7 +83,7 @@ class Watch:
 
     def _seen(self) -> dict[str, Any]:
         snapshot, system = self.backend.snapshot(), self.system
-        told = self._told(snapshot)
+        told, bounds = self._told(snapshot)
         expected = self.backend.expected_starts()
         running = [job for job in snapshot.jobs.values() if job.holds]
         # Those without an end come last.
@@ -89,6 +93,7 @@ class Watch:
             "now": snapshot.now,
             "error": None,
             "dispatcher": self.dispatcher,
+            "bounds": bounds,
             "policy": self.now.remark if self.now else "",
             "nodes": system.num_nodes,
             "closed_nodes": len(snapshot.closed.intersection(system.node_names)),
@@ -101,6 +106,7 @@ class Watch:
                     "submit": job.submit,
                     "held": job.held,
                     "reason": job.reason,
+                    "for_engine": waits_for_engine(job) and not may_start(job, self.mark),
                     **told.get(job.key, dict.fromkeys(_FORECAST)),
                     "slurm_expects": expected.get(job.key),
                 }
@@ -110,25 +116,28 @@ class Watch:
             "statement": self._statement(),
         }
 
-    def _told(self, snapshot: Snapshot) -> dict[str, dict[str, int | None]]:
-        """Return forecasts by job, in Unix time."""
+    def _told(self, snapshot: Snapshot) -> tuple[dict[str, dict[str, int | None]], bool]:
+        """Return forecasts by job, in Unix time, and whether they are bounds."""
         twin = self.twin
         record = Record(twin) if twin is not None and is_record(twin) else None
         try:
             spec = self.now.dispatcher if self.now else self.dispatcher
-            queue = LiveQueue(snapshot, self.system, spec, record=record, name=self.dispatcher)
+            queue = LiveQueue(
+                snapshot, self.system, spec, record=record, mark=self.mark, name=self.dispatcher
+            )
             answer = queue.when()
         except ConfigError:
             # No job is waiting.
-            return {}
+            return {}, False
         epoch = answer.epoch or 0
-        return {
+        found = {
             one.job: {
                 name: None if (at := getattr(one, name)) is None else at + epoch
                 for name in _FORECAST
             }
             for one in answer.jobs
         }
+        return found, answer.bounds
 
     def _statement(self) -> str | None:
         """Return the last statement of the twin."""

@@ -67,8 +67,10 @@ def test_it_tells_what_the_commands_tell(slurm, watch, address):
     assert (status, seen["schema"], seen["error"]) == (200, SCHEMA, None)
     assert seen == json.loads(json.dumps(watch.document))
     answer = LiveQueue(slurm.snapshot(), slurm.system, "easy").when()
-    told = {one.job: one.p50 + answer.epoch for one in answer.jobs}
-    assert {job["job"]: job["p50"] for job in seen["waiting"]} == told
+    assert seen["bounds"] is True
+    told = {one.job: one.planned + answer.epoch for one in answer.jobs}
+    assert {job["job"]: job["planned"] for job in seen["waiting"]} == told
+    assert {job["p10"] for job in seen["waiting"]} == {None}
     assert (seen["cores_in_use"], seen["cores"]) == (32, 1024)
     assert "default-src 'none'" in headers["Content-Security-Policy"]
 
@@ -79,6 +81,16 @@ def test_it_is_read_only_and_answers_under_its_own_name(address):
     assert ask(f"{address}/", headers={"Host": "evil.example"})[0] == 400
     assert ask(f"{address}/../page.py")[0] == 404
     assert ask(f"{address}/page.css")[1]["Content-Type"].startswith("text/css")
+
+
+def test_what_is_held_for_an_engine_is_promised_nothing(slurm):
+    """Without its mark; with it, the same job is forecast."""
+    key = slurm.submit(cpus=16, mem=1024)
+    for mark in ("", "cpsched"):
+        watch = Watch(backend=slurm, system=slurm.system, dispatcher="easy", mark=mark)
+        watch.look()
+        (job,) = (one for one in watch.document["waiting"] if one["job"] == key)
+        assert (job["for_engine"], job["planned"] is None) == (not mark, not mark)
 
 
 def test_what_goes_wrong_is_shown_beside_what_was_seen(slurm, watch):
