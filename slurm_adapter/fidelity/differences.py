@@ -104,10 +104,11 @@ def _in_record(schedule: Schedule, row: int, moment: int) -> str:
     waits = known & (workload.submit <= moment) & (start > moment)
     waits[row] = False
     before = int((waits & (workload.submit <= workload.submit[row])).sum())
+    kinds = zip(schedule.system.resources, schedule.system.total.tolist(), strict=True)
     held = [
-        f"{_held(workload, at)[runs].sum():,} of {schedule.system.total[at]:,} {_PLURAL.get(what, what)}"
-        for at, what in enumerate(schedule.system.resources)
-        if what == "core" or what.partition(":")[0] == "gpu"
+        f"{_held(workload, at)[runs].sum():,} of {total:,} {_PLURAL.get(kind, kind)}"
+        for at, (kind, total) in enumerate(kinds)
+        if kind.partition(":")[0] in _PLURAL
     ]
     return (
         f"at {clock(moment, workload.epoch)} {', '.join(held)} were in use by recorded jobs,"
