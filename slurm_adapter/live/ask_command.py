@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 import time
 from contextlib import contextmanager
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.api.commands import AsJson, Group, Predictor, echo, grouped, print_json
+from cpsched.api.commands import AsJson, Group, Predictor, echo, escaped, grouped, print_json
 from cpsched.api.errors import ConfigError
 from slurm_adapter.live.commands import SystemFile, backend_of, machine_of, stopped_by_signals
 
@@ -156,14 +157,29 @@ def serve_command(
         Path | None,
         typer.Option(help="Folder of a twin, for runtimes and findings."),
     ] = None,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="On 127.0.0.1.")] = 8642,
+    port: Annotated[
+        int,
+        typer.Option(
+            min=1, max=65535, help="On 127.0.0.1, which every account of this machine can read."
+        ),
+    ] = 8642,
+    socket: Annotated[
+        Path | None,
+        typer.Option(
+            help="Instead: a Unix socket that only you can read, for ssh -L.", metavar="PATH"
+        ),
+    ] = None,
+    token: Annotated[
+        bool, typer.Option("--token", help="Show the page only to who has the printed token.")
+    ] = False,
     every: Annotated[
         int, typer.Option(min=1, help="Seconds between polls.", metavar="SECONDS")
     ] = 30,
     mark: EngineMark = "",
 ) -> None:
     """Show the queue with forecasts and reasons as a read-only web page on this machine."""
-    from slurm_adapter.live.page.page import Watch, server
+    from slurm_adapter.live.page.page import Watch
+    from slurm_adapter.live.page.server import server
     from slurm_adapter.live.policy_now import up_to_date
 
     if twin is not None and not twin.is_dir():
@@ -183,12 +199,22 @@ def serve_command(
                 mark=mark,
             ),
             port,
+            path=socket,
+            token=(secret := secrets.token_urlsafe(24) if token else ""),
         ) as page,
     ):
         threading.Thread(target=page.serve_forever, daemon=True).start()
-        echo(
-            f"http://127.0.0.1:{port}/ until Ctrl-C. From elsewhere: ssh -L {port}:127.0.0.1:{port}"
-        )
+        there = f"127.0.0.1:{port}" if socket is None else str(socket.absolute())
+        at = f"http://127.0.0.1:{port}/" + (f"?token={secret}" if token else "")
+        begin = at if socket is None else f"On {escaped(there)}"
+        then = "" if socket is None else f", then {at}"
+        echo(f"{begin} until Ctrl-C. From elsewhere: ssh -L {port}:{escaped(there)} HOST{then}")
+        if (private := slurm.private_data()) and not token and socket is None:
+            echo(
+                f"Slurm has PrivateData={private}, but every account of this machine can read this"
+                " page, which shows what you may see: use --socket or --token.",
+                err=True,
+            )
         if now.remark:
             echo(_sentence(now.remark))
         while not stop.is_set():

@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 #: Seconds to wait for a command's answer.
 _PATIENCE = 30
 _KEY = re.compile(r"[0-9]+(_[0-9]+)?")
-_CLUSTER = re.compile(r"(?m)^ClusterName\s*=\s*(\S+)")
 _NODE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 _NOT_ALLOWED = re.compile(r"(?i)access/permission denied|requires? operator|access denied")
 _UNREACHABLE = re.compile(
@@ -104,8 +103,8 @@ class Scontrol:
         They are called ``qos``, ``assoc`` and ``sshare``; those that do not answer are left out:
         there may be no accounting.
         """
-        cluster = _CLUSTER.search(self._run("scontrol", "show", "config"))
-        own = f"cluster={cluster[1]}" if cluster else ""
+        cluster = self._parameter("ClusterName")
+        own = f"cluster={cluster}" if cluster else ""
         asked = {
             "qos": ("sacctmgr", "-P", "show", "qos"),
             "assoc": ("sacctmgr", "-P", "show", "assoc", "tree", own),
@@ -120,6 +119,17 @@ class Scontrol:
             if "\n" in text.strip():
                 found[name] = text
         return found
+
+    def private_data(self) -> str:
+        """Return what users may not see of each other (``PrivateData``); '' for nothing."""
+        words = self._parameter("PrivateData")
+        return "" if words.lower() in ("", "none", "(null)") else words
+
+    def _parameter(self, name: str) -> str:
+        """Return a parameter of slurm.conf, '' where the controller shows none."""
+        shown = self._run("scontrol", "show", "config")
+        found = re.search(rf"(?m)^{name}\s*=\s*(\S+)", shown)
+        return found[1] if found else ""
 
     def begin(self, orders: Sequence[Order]) -> dict[str, str]:
         """Bind jobs to nodes and release them; a job that cannot be bound stays held."""

@@ -109,6 +109,11 @@ def command(
     slurm = backend_of()
     if remark := age_of(baseline):
         twin.say(f"{remark}; waiting jobs are forecast in the order of Slurm's priorities")
+    if private := slurm.private_data():
+        twin.say(
+            f"Slurm has PrivateData={private}, and the record holds what you may see: keep {folder}"
+            " from those who may not"
+        )
     twin.say(f"Following; the record is in {folder}. Ctrl-C stops it, and nothing is lost.")
     with stopped_by_signals() as stop:
         twin.follow(slurm, stop.wait)
