@@ -38,7 +38,10 @@ def system_of(backend: Scontrol) -> System:
         If Slurm does not answer.
     """
     system = site_of(backend.configuration()).system
-    return replace(system, default_expected_wait=system.default_expected_wait or EXPECTED_WAIT)
+    # The folder's name would make each system another one.
+    source = "scontrol show config, node, partition"
+    wait = system.default_expected_wait or EXPECTED_WAIT
+    return replace(system, default_expected_wait=wait, source=source)
 
 
 def site_of(shown: Mapping[str, str], accounts: Mapping[str, str] | None = None) -> Site:

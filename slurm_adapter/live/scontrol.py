@@ -84,18 +84,6 @@ class Scontrol:
             found |= {job.key: job for job in map(job_of, rows) if job.key in part}
         return found
 
-    def expected_starts(self) -> dict[str, int]:
-        """Return when Slurm expects waiting jobs to start, Unix seconds; only those with a time."""
-        rows = self._records("squeue", "-r", "-t", "PD", fields=("JobArrayID", "StartTime"))
-        return {
-            row["JobArrayID"]: int(row["StartTime"]) for row in rows if row["StartTime"].isdigit()
-        }
-
-    def configuration(self) -> dict[str, str]:
-        """Return the output of ``scontrol show config``, ``node`` and ``partition``."""
-        words = ("config", "node", "partition")
-        return {word: self._run("scontrol", "-a", "show", word) for word in words}
-
     def accounts(self) -> dict[str, str]:
         """
         Return QOS, associations and shares, as sacctmgr and sshare print them.
@@ -130,6 +118,18 @@ class Scontrol:
         shown = self._run("scontrol", "show", "config")
         found = re.search(rf"(?m)^{name}\s*=\s*(\S+)", shown)
         return found[1] if found else ""
+
+    def expected_starts(self) -> dict[str, int]:
+        """Return when Slurm expects waiting jobs to start, Unix seconds; only those with a time."""
+        rows = self._records("squeue", "-r", "-t", "PD", fields=("JobArrayID", "StartTime"))
+        return {
+            row["JobArrayID"]: int(row["StartTime"]) for row in rows if row["StartTime"].isdigit()
+        }
+
+    def configuration(self) -> dict[str, str]:
+        """Return the output of ``scontrol show config``, ``node`` and ``partition``."""
+        words = ("config", "node", "partition")
+        return {word: self._run("scontrol", "-a", "show", word) for word in words}
 
     def begin(self, orders: Sequence[Order]) -> dict[str, str]:
         """Bind jobs to nodes and release them; a job that cannot be bound stays held."""

@@ -160,6 +160,19 @@ def test_without_a_policy_it_is_that_of_the_controller(slurm):
     assert age_of("easy") == ""
 
 
+@pytest.mark.parametrize(("times", "said"), [(1, "with accounts and QOS"), (2, "without accounts")])
+def test_accounts_that_cannot_be_read_are_left_out(slurm, monkeypatch, times, said):
+    """An association is there twice, as with two clusters: the weights are there all the same."""
+    assoc = "Account|User|Share\nroot||1\n chem||1\n" + times * "  chem|ada|3\n"
+    told = {"qos": "Name|Priority\nnormal|7\n", "assoc": assoc}
+    monkeypatch.setattr(Told, "accounts", lambda _: told)
+    with up_to_date("slurm", slurm) as now:
+        made = policy_file.load(dict_of(now.dispatcher)["policy"])
+    assert said in now.remark
+    assert made["PriorityWeightAge"] == 77
+    assert [one.shares for one in made.associations if one.user] == ([3] if times == 1 else [])
+
+
 def dict_of(dispatcher):
     from cpsched.base.spec import Spec
 
