@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slurm_adapter.live.queue import LiveQueue
+    from slurm_adapter.live.scontrol import Scontrol
 
 PolicyDispatcher = Annotated[
     str,
@@ -186,41 +187,40 @@ def serve_command(
         raise ConfigError("is not a folder", where=twin)
     slurm = backend_of()
     machine = machine_of(system, slurm)
-    with (
-        stopped_by_signals() as stop,
-        up_to_date(dispatcher, slurm) as now,
-        server(
-            watch := Watch(
-                backend=slurm,
-                system=machine,
-                dispatcher=dispatcher,
-                now=now,
-                twin=twin,
-                mark=mark,
-            ),
-            port,
-            path=socket,
-            token=(secret := secrets.token_urlsafe(24) if token else ""),
-        ) as page,
-    ):
-        threading.Thread(target=page.serve_forever, daemon=True).start()
-        there = f"127.0.0.1:{port}" if socket is None else str(socket.absolute())
-        at = f"http://127.0.0.1:{port}/" + (f"?token={secret}" if token else "")
-        begin = at if socket is None else f"On {escaped(there)}"
-        then = "" if socket is None else f", then {at}"
-        echo(f"{begin} until Ctrl-C. From elsewhere: ssh -L {port}:{escaped(there)} HOST{then}")
-        if (private := slurm.private_data()) and not token and socket is None:
-            echo(
-                f"Slurm has PrivateData={private}, but every account of this machine can read this"
-                " page, which shows what you may see: use --socket or --token.",
-                err=True,
-            )
-        if now.remark:
-            echo(_sentence(now.remark))
-        while not stop.is_set():
-            watch.look()
-            stop.wait(every)
-        page.shutdown()
+    secret = secrets.token_urlsafe(24) if token else ""
+    with stopped_by_signals() as stop, up_to_date(dispatcher, slurm) as now:
+        watch = Watch(
+            backend=slurm, system=machine, dispatcher=dispatcher, now=now, twin=twin, mark=mark
+        )
+        with server(watch, port, path=socket, token=secret) as page:
+            threading.Thread(target=page.serve_forever, daemon=True).start()
+            echo(_where(port, socket, secret))
+            if not secret and socket is None:
+                _warn_of_private_data(slurm)
+            if now.remark:
+                echo(_sentence(now.remark))
+            while not stop.is_set():
+                watch.look()
+                stop.wait(every)
+            page.shutdown()
+
+
+def _where(port: int, socket: Path | None, secret: str) -> str:
+    """Say where the page is, here and from elsewhere."""
+    at = f"http://127.0.0.1:{port}/" + (f"?token={secret}" if secret else "")
+    if socket is None:
+        return f"{at} until Ctrl-C. From elsewhere: ssh -L {port}:127.0.0.1:{port} HOST"
+    there = escaped(str(socket.absolute()))
+    return f"On {there} until Ctrl-C. From elsewhere: ssh -L {port}:{there} HOST, then {at}"
+
+
+def _warn_of_private_data(slurm: Scontrol) -> None:
+    if private := slurm.private_data():
+        echo(
+            f"Slurm has PrivateData={private}, but every account of this machine can read this"
+            " page, which shows what you may see: use --socket or --token.",
+            err=True,
+        )
 
 
 def _sentence(remark: str) -> str:
