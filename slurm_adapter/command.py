@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from slurm_adapter.config.importer import Site
     from slurm_adapter.config.unmodelled import Gap, Touched
 
+#: Columns of shares of a log, and what they count.
+_SHARES = {"jobs": "jobs", "core-hours": "core_seconds", "GPU-hours": "gpu_seconds"}
 #: Of a policy, as they are counted in JSON.
 _KINDS = ("parameters", "qos", "associations", "reservations", "licenses")
 
@@ -117,8 +119,10 @@ def import_command(
 
 def _as_data(site: Site, touched: Touched, written: list[Path]) -> dict[str, Any]:
     """Return what was read and what is not modelled as plain JSON types."""
-    told = bool(touched.jobs or touched.bad)
-    log = {"lines": touched.jobs, "core_seconds": touched.core_seconds, "unreadable": touched.bad}
+    whole = touched.whole
+    told = bool(whole.jobs or touched.bad)
+    log = {"lines": whole.jobs, **_work(whole), "unreadable": touched.bad}
+    unknown = dict.fromkeys(("jobs", *_work(whole)))
     return {
         "name": site.name,
         "files": [str(path) for path in written],
@@ -130,17 +134,17 @@ def _as_data(site: Site, touched: Touched, written: list[Path]) -> dict[str, Any
             {
                 "name": gap.name,
                 "instead": gap.instead,
-                **(
-                    {"jobs": gap.jobs, "core_seconds": gap.core_seconds}
-                    if told and gap.touches
-                    else {"jobs": None, "core_seconds": None}
-                ),
+                **({"jobs": gap.jobs, **_work(gap)} if told and gap.touches else unknown),
             }
             for gap in touched.gaps
         ],
         "notes": site.notes,
         "log": log if told else None,
     }
+
+
+def _work(gap: Gap) -> dict[str, int]:
+    return {"core_seconds": gap.core_seconds, "gpu_seconds": gap.gpu_seconds}
 
 
 def _read(site: Site) -> str:
@@ -174,31 +178,26 @@ def _not_modelled(touched: Touched) -> str:
         Column("not modelled", "", tuple(escaped(gap.name) for gap in touched.gaps)),
         Column("simulated instead", "", tuple(gap.instead for gap in touched.gaps)),
     ]
-    if touched.jobs:
-        columns += [
-            Column(
-                "jobs", "%", tuple(_share(gap, gap.jobs, touched.jobs) for gap in touched.gaps), 1
-            ),
-            Column(
-                "core-hours",
-                "%",
-                tuple(_share(g, g.core_seconds, touched.core_seconds) for g in touched.gaps),
-                1,
-            ),
-        ]
+    for header, name in _SHARES.items() if touched.whole.jobs else ():
+        if whole := getattr(touched.whole, name):
+            shares = tuple(_share(gap, getattr(gap, name), whole) for gap in touched.gaps)
+            columns.append(Column(header, "%", shares, 1))
     return Table("", tuple(columns)).text(width=width())
 
 
 def _share(gap: Gap, part: int, whole: int) -> float | None:
     """Return a share in percent; None if the log does not show it."""
-    return None if gap.touches is None or not whole else 100 * part / whole
+    return None if gap.touches is None else 100 * part / whole
 
 
 def _notes(site: Site, touched: Touched) -> Iterator[str]:
-    if touched.jobs:
-        hours = f"{touched.core_seconds / 3600:,.0f} core-hours"
+    whole = touched.whole
+    if whole.jobs:
+        hours = f"{whole.core_seconds / 3600:,.0f} core-hours"
+        if whole.gpu_seconds:
+            hours += f" and {whole.gpu_seconds / 3600:,.0f} GPU-hours"
         dash = "; -: not shown by a log" if touched.gaps else ""
-        yield f"the log has {counted(touched.jobs, 'line')} of jobs and attempts with {hours}{dash}"
+        yield f"the log has {counted(whole.jobs, 'line')} of jobs and attempts with {hours}{dash}"
     if touched.bad:
         yield f"{counted(touched.bad, 'line')} of the log cannot be read"
     yield from map(escaped, site.notes)

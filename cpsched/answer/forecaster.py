@@ -57,6 +57,11 @@ class Forecaster:
         self._history = RuntimeHistory()
         self._learnt: set[int] = set()
 
+    @property
+    def knows_runtimes(self) -> bool:
+        """Whether a job had ended by the last forecast: otherwise all use their requested times."""
+        return bool(self._learnt)
+
     def forecast(self, present: Present, handles: IntArray) -> Starts:
         """
         Return when jobs that wait, or are held, may start.
@@ -97,7 +102,7 @@ class Forecaster:
     def ends_within(self, present: Present, handle: int, seconds: int) -> float | None:
         """Return the probability that a waiting job runs for no longer; None if no job has run."""
         self._learn(present)
-        if not self._learnt:
+        if not self.knows_runtimes:
             return None
         likely = self._history.of(JobTable(present.table.store, np.array([handle])))
         size = int(likely.size[0])

@@ -42,12 +42,12 @@ class JobForecast:
         Second.
     p10, p50, p90
         Seconds by which it has started with a probability of 10, 50 and 90 %; None: not within the
-        length of the scenarios.
+        length of the scenarios, or there are only bounds.
     planned
         When it starts if every job uses its whole requested time and no new jobs arrive; None as
         above.
     chance
-        Probability that it has started by a given second; None if none was given.
+        Probability that it has started by a given second; None if none was given, or it is unknown.
     """
 
     job: str
@@ -85,6 +85,10 @@ class Answer:
         How many were simulated.
     judged
         How many earlier forecasts were used to correct these.
+    bounds
+        Whether no job has ended and no forecast was scored by then: nothing is known but requests,
+        so that ``planned`` is when a job starts at the latest if no later job goes first, and
+        there are no probabilities.
     """
 
     now: int
@@ -96,6 +100,7 @@ class Answer:
     advice: tuple[Advice, ...]
     scenarios: int
     judged: int
+    bounds: bool = False
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON types."""
@@ -135,7 +140,8 @@ def when(
     calibration = calibration or Calibration()
     now = present.now
     advice: tuple[Advice, ...] = ()
-    if (present.state["start_time"][handles] == now).all():
+    at_once = bool((present.state["start_time"][handles] == now).all())
+    if at_once:
         told = Starts(now, handles, np.full((1, len(handles)), now), np.array([now]))
     else:
         if job is None:
@@ -143,16 +149,18 @@ def when(
         else:
             raw, advice = advice_on(forecaster, present, job)
         told = calibration.corrected(raw)
+    bounds = not (at_once or forecaster.knows_runtimes or len(calibration))
     return Answer(
         now=now,
         epoch=present.jobs.workload.epoch,
         dispatcher=present.dispatcher,
         predictor=present.predictor,
         by=by,
-        jobs=tuple(_forecasts(told, present.jobs.workload, by)),
+        jobs=tuple(_forecasts(told, present.jobs.workload, by, bounds=bounds)),
         advice=advice,
         scenarios=forecaster.scenarios,
         judged=len(calibration),
+        bounds=bounds,
     )
 
 
@@ -235,11 +243,16 @@ def _check_waits(present: Present, handle: int) -> None:
         raise ConfigError(f"job {name} is not waiting then: it {what}", key="--job")
 
 
-def _forecasts(starts: Starts, workload: Workload, by: int | None) -> list[JobForecast]:
+def _forecasts(
+    starts: Starts, workload: Workload, by: int | None, *, bounds: bool
+) -> list[JobForecast]:
     """Return forecasts in the form of the answer."""
-    levels = {f"p{level}": starts.quantile(level / 100) for level in (10, 50, 90)}
+    unknown = np.full(len(starts.handle), NEVER)
+    levels = {
+        f"p{level}": unknown if bounds else starts.quantile(level / 100) for level in (10, 50, 90)
+    }
     levels["planned"] = starts.planned
-    chances = None if by is None else starts.chance_by(by)
+    chances = None if by is None or bounds else starts.chance_by(by)
     return [
         JobForecast(
             job=str(workload.job_id[row]),

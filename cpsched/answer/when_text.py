@@ -44,19 +44,20 @@ def _one(answer: Answer, width: int) -> Iterator[str]:
     if job.p90 == answer.now:
         return
     yield ""
-    starts = {
-        "10 % before": job.p10,
-        "50 % before": job.p50,
-        "90 % before": job.p90,
-        "by requested times": job.planned,
-    }
-    shown = {
-        "starts": starts,
-        "in": [_ahead(answer, second) for second in starts.values()],
-        "at": [_at(answer, second) for second in starts.values()],
-    }
-    yield from _table(shown, width)
-    yield ""
+    if not answer.bounds:
+        starts = {
+            "10 % before": job.p10,
+            "50 % before": job.p50,
+            "90 % before": job.p90,
+            "by requested times": job.planned,
+        }
+        shown = {
+            "starts": starts,
+            "in": [_ahead(answer, second) for second in starts.values()],
+            "at": [_at(answer, second) for second in starts.values()],
+        }
+        yield from _table(shown, width)
+        yield ""
     if not answer.advice:
         yield from wrap("Neither less time nor fewer nodes would start it earlier.", width)
         return
@@ -87,6 +88,11 @@ def summary(answer: Answer) -> str:
     if job.p90 == answer.now:
         return f"{said}, and starts at once."
     said += f", and has waited {waited}. " if answer.now > job.submit else ". "
+    if answer.bounds and job.planned is not None:
+        return (
+            f"{said}It starts in {_ahead(answer, job.planned)} at the latest, at"
+            f" {_at(answer, job.planned)}, if no later job goes first."
+        )
     if job.p50 is None:
         return said + "It starts after the end of the simulated scenarios."
     said += f"It is likely to start in {_ahead(answer, job.p50)}, at {_at(answer, job.p50)}"
@@ -112,12 +118,18 @@ def _many(answer: Answer, width: int) -> Iterator[str]:
         "user": [brief(job.user, 16) for job in shown],
         "asks for": [_asks(job) for job in shown],
         "waited": [duration(answer.now - job.submit) for job in shown],
-        "10 %": [_ahead(answer, job.p10) for job in shown],
-        "starts in": [_ahead(answer, job.p50) for job in shown],
-        "90 %": [_ahead(answer, job.p90) for job in shown],
-        "by requested times": [_ahead(answer, job.planned) for job in shown],
     }
-    if answer.by is not None:
+    planned = [_ahead(answer, job.planned) for job in shown]
+    if answer.bounds:
+        columns["starts in at most"] = planned
+    else:
+        columns |= {
+            "10 %": [_ahead(answer, job.p10) for job in shown],
+            "starts in": [_ahead(answer, job.p50) for job in shown],
+            "90 %": [_ahead(answer, job.p90) for job in shown],
+            "by requested times": planned,
+        }
+    if answer.by is not None and not answer.bounds:
         columns[f"by {clock(answer.by, None)}"] = [f"{job.chance:.0%}" for job in shown]
     yield from _table(columns, width)
     if len(answer.jobs) > len(shown):
@@ -125,6 +137,12 @@ def _many(answer: Answer, width: int) -> Iterator[str]:
 
 
 def _basis(answer: Answer) -> str:
+    if answer.bounds:
+        return (
+            f"Bounds under {answer.dispatcher}, not probabilities: no job is known to have ended,"
+            " so every job is assumed to use its whole requested time, and no new jobs arrive. How"
+            " much earlier jobs start is unknown."
+        )
     judged = (
         f"corrected by the errors of {answer.judged:,} earlier forecasts"
         if answer.judged

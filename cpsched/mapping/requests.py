@@ -26,7 +26,8 @@ def align(draft: Draft) -> None:
     Count what jobs ask for in the resource kinds of the system, and reject who wants another.
 
     Memory is dropped where the system's ``log`` says so. What a job could use at most
-    (``per_node_max``) of a kind the system lacks is not a reason to reject it.
+    (``per_node_max``) of a kind the system lacks is not a reason to reject it, nor is a type
+    (``gpu:a100``) of a kind of which the system has some of no type: ``gpu`` beside it counts.
     """
     workload, system = draft.workload, draft.system
     ignored = {"mem"} if system.log.memory is MemoryMapping.IGNORED else set()
@@ -35,7 +36,7 @@ def align(draft: Draft) -> None:
     rejected: dict[int, str] = {}
     for source, kind in enumerate(workload.resources):
         target = system.resource_index(kind)
-        if kind in ignored:
+        if kind in ignored or system.is_untold_type(kind):
             continue
         if target >= 0:
             for name in _AMOUNTS:

@@ -249,6 +249,15 @@ class System:
         """
         return self.log.processors == ProcessorMapping.POOL and self.node_names == self.node_groups
 
+    def is_untold_type(self, name: str) -> bool:
+        """Say whether a resource is a type (``gpu:a100``) of one that has some of no known type."""
+        kind, colon, _ = name.partition(":")
+        if not colon or name in self.resources or kind not in self.resources:
+            return False
+        totals = zip(self.resources, self.total.tolist(), strict=True)
+        known = sum(total for one, total in totals if one.startswith(f"{kind}:"))
+        return bool(self.total[self.resource_index(kind)] > known)
+
     def resource_index(self, name: str) -> int:
         """Return the position of a resource kind, -1 if the system has none of it."""
         return self.resources.index(name) if name in self.resources else -1

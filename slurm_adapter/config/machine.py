@@ -26,9 +26,10 @@ _YEAR = 365 * 86400
 _NO_LIMIT = ("UNLIMITED", "INFINITE", "NONE", "-1", "4294967295")
 #: States in slurm.conf of nodes that are not there yet.
 _FUTURE = "FUTURE"
-#: ``gpu``, ``gpu:4``, ``gpu:a100:4(S:0-1)``, ``bandwidth:lustre:no_consume:4G``.
+#: ``gpu``, ``gpu:4``, ``gpu:a100:4(S:0-1)``, ``gpu:1g.5gb:7``, ``bandwidth:lustre:no_consume:4G``.
 _GRES = re.compile(
-    r"([A-Za-z][\w.+/-]*)(?::([A-Za-z][\w.+/-]*))?(:no_consume)?(?::([0-9]+)([KMGT]?))?(?:\([^)]*\))?",
+    r"([A-Za-z][\w.+/-]*)(?::((?![0-9]+[KMGT]?(?:[:(]|$))[\w.+/-]+))?(:no_consume)?"
+    r"(?::([0-9]+)([KMGT]?))?(?:\([^)]*\))?",
     re.IGNORECASE,
 )
 #: A file or files in a row.
@@ -86,11 +87,13 @@ class Node:
         return self.cpus, self.mem, amounts, self.all_features(), self.weight
 
     def amounts(self) -> dict[str, int]:
-        """Return how much there is of each generic resource that jobs use up, types together."""
+        """Return how much there is of what jobs use up: ``gpu`` in all, ``gpu:a100`` of a type."""
         found: Counter[str] = Counter()
         for gres in self.gres:
             if gres.consumed:
                 found[gres.name.lower()] += gres.count
+                if gres.type:
+                    found[f"{gres.name}:{gres.type}".lower()] += gres.count
         return dict(found)
 
     def all_features(self) -> tuple[str, ...]:
@@ -113,6 +116,13 @@ class Machine:
     conf: Conf
     nodes: tuple[Node, ...]
     partitions: Mapping[str, frozenset[str]]
+
+    def types(self) -> dict[str, tuple[str, ...]]:
+        """Return the types of each generic resource that jobs use up, '' for none."""
+        found: dict[str, dict[str, None]] = {}
+        for gres in (gres for node in self.nodes for gres in node.gres if gres.consumed):
+            found.setdefault(gres.name.lower(), {})[gres.type.lower()] = None
+        return {name: tuple(types) for name, types in found.items()}
 
 
 def read_machine(conf: Conf) -> Machine:
@@ -207,8 +217,14 @@ def read_gres(value: Value) -> tuple[Gres, ...]:
 
 def system_file(machine: Machine, name: str, *, source: str, topology: str | None = None) -> str:
     """Return the text of a system file."""
+    # If all are of one type, to name it is to name the kind.
+    told = {name for name, types in machine.types().items() if len(types) > 1}
     found = (item for node in machine.nodes for item in node.amounts().items())
-    generic = list(dict.fromkeys(kind for kind, amount in found if amount))
+    generic = [
+        kind
+        for kind in dict.fromkeys(kind for kind, amount in found if amount)
+        if ":" not in kind or kind.partition(":")[0] in told
+    ]
     # A node that says nothing of its memory has 1 MB.
     has_memory = any(node.mem > 1 for node in machine.nodes)
     kinds = [*(("mem",) if has_memory else ()), *generic]

@@ -2,7 +2,7 @@
 What of a site's configuration no simulation here follows, by name, and the jobs it touches.
 
 Each :class:`Gap` says what is simulated instead. Those that are about jobs have a test of a job,
-and with an accounting log are counted in jobs and core-hours; a gap that only jobs show
+and with an accounting log are counted in jobs, core-hours and GPU-hours; a gap that only jobs show
 (heterogeneous jobs, counts of features) is listed if there are any.
 """
 
@@ -20,6 +20,7 @@ from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.sacct.as_json import json_rows
 from slurm_adapter.sacct.command import options
 from slurm_adapter.sacct.lines import Lines
+from slurm_adapter.sacct.request import GRES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -30,9 +31,11 @@ if TYPE_CHECKING:
     from slurm_adapter.config.machine import Machine
     from slurm_adapter.config.policy import Imported
 
-_TYPED = re.compile(r"gres/([\w.+-]+):([\w.+-]+)=")
 _COUNTED = re.compile(r"\*[0-9]|\[")
 _CPUS = re.compile(r"(?:^|,)cpu=([0-9]+)")
+_GPUS = re.compile(r"(?:^|,)gres/gpu(:[^=,]+)?=([0-9]+)")
+#: A profile of a multi-instance GPU, as Slurm names its type: ``1g.5gb``, ``a100_3g.20gb``.
+_MIG = re.compile(r"[0-9]+g\.[0-9]+gb")
 
 
 class Job:
@@ -55,13 +58,35 @@ class Job:
         """Partitions it named."""
         return frozenset(self.text("partition").split(",")) - {""}
 
+    @cached_property
+    def gres(self) -> frozenset[str]:
+        """Generic resources it asked for: ``shard``, ``gpu:v100``."""
+        named = ("gpus", "gpus-per-node", "gpus-per-task")
+        asked = [self.text("reqtres"), self.options.get("gres", "")]
+        asked += [f"gpu:{self.options[name]}" for name in named if name in self.options]
+        items = ",".join(asked).replace("=", ":").split(",")
+        found = (match for item in items if (match := GRES.fullmatch(item)))
+        return frozenset(f"{one[1]}:{one[2]}".lower() if one[2] else one[1] for one in found)
+
     @property
     def core_seconds(self) -> int:
         """CPUs it had times seconds; 0 where the columns do not say them."""
         match = _CPUS.search(self.text("alloctres"))
         cpus = match[1] if match else self.text("alloccpus") or self.text("ncpus")
+        return self._seconds * int(cpus) if cpus.isdigit() else 0
+
+    @property
+    def gpu_seconds(self) -> int:
+        """GPUs it had times seconds; 0 where the columns do not say them."""
+        found = _GPUS.findall(self.text("alloctres") or self.text("reqtres"))
+        # Types are part of the total, if that is given.
+        totals = [int(count) for kind, count in found if not kind]
+        return self._seconds * sum(totals or (int(count) for _, count in found))
+
+    @property
+    def _seconds(self) -> int:
         seconds = self.text("elapsedraw")
-        return int(seconds) * int(cpus) if cpus.isdigit() and seconds.isdigit() else 0
+        return int(seconds) if seconds.isdigit() else 0
 
 
 @dataclass(slots=True)
@@ -77,7 +102,7 @@ class Gap:
         What is simulated.
     touches
         Whether it matters to a job; None: that cannot be told from a log.
-    jobs, core_seconds
+    jobs, core_seconds, gpu_seconds
         How much of a log it touches.
     """
 
@@ -86,14 +111,20 @@ class Gap:
     touches: Callable[[Job], bool] | None = None
     jobs: int = 0
     core_seconds: int = 0
+    gpu_seconds: int = 0
+
+    def add(self, job: Job) -> None:
+        """Count a job."""
+        self.jobs += 1
+        self.core_seconds += job.core_seconds
+        self.gpu_seconds += job.gpu_seconds
 
 
 @dataclass(slots=True)
 class Touched:
-    """A log, for shares of it."""
+    """A log, for shares of it: ``whole`` counts all of it."""
 
-    jobs: int = 0
-    core_seconds: int = 0
+    whole: Gap = field(default_factory=lambda: Gap("", ""))
     bad: int = 0
     gaps: list[Gap] = field(default_factory=list)
 
@@ -109,13 +140,10 @@ def count(log: Path, gaps: Iterable[Gap], hidden: Iterable[Gap]) -> Touched:
     # Steps are not jobs.
     rows = json_rows(log) or Lines(log, bad).rows()
     for job in (Job(row.values) for row in rows if not row.is_step):
-        work = job.core_seconds
-        found.jobs += 1
-        found.core_seconds += work
+        found.whole.add(job)
         for gap in (*shown, *hidden):
             if gap.touches is not None and gap.touches(job):
-                gap.jobs += 1
-                gap.core_seconds += work
+                gap.add(job)
     found.gaps = [*shown, *(gap for gap in hidden if gap.jobs)]
     return found
 
@@ -231,6 +259,14 @@ def _of_nodes(machine: Machine) -> Iterator[Gap]:
         )
     if cloud := [node for node in machine.nodes if "CLOUD" in node.state]:
         yield Gap(f"{counted(len(cloud), 'node')} of State=CLOUD", "they are always on")
+    mixed = _several_types(machine)
+    if mixed:
+        yield Gap(
+            f"{counted(len(mixed), 'node')} with several types of a resource:"
+            f" {brief(compress(mixed))}",
+            "a job that names none takes of no type in particular",
+        )
+    yield from (gap for gap, there in _parts_of_gpus(machine) if there)
     free = sorted({gres.name for node in machine.nodes for gres in node.gres if not gres.consumed})
     if free:
         yield Gap(f"resources that are not used up (no_consume): {_few(free)}", "left out")
@@ -238,8 +274,7 @@ def _of_nodes(machine: Machine) -> Iterator[Gap]:
 
 def of_jobs(machine: Machine) -> list[Gap]:
     """Return what jobs may ask for and is not modelled."""
-    several = _several_types(machine)
-    kinds = f"types of {_few(sorted(several))}"
+    types = machine.types()
     return [
         Gap("heterogeneous jobs", "each component is a job", lambda job: "+" in job.text("jobid")),
         Gap(
@@ -247,24 +282,58 @@ def of_jobs(machine: Machine) -> list[Gap]:
             "such jobs are rejected",
             lambda job: bool(_COUNTED.search(job.text("constraints"))),
         ),
-        Gap(kinds, "any type serves", lambda job: _typed(job, several)),
+        Gap(
+            "types of GRES that no node has",
+            "any serves",
+            lambda job: any(
+                kind not in types[name] and ("" in types[name] or len(types[name]) == 1)
+                for name, kind in _typed(job, types)
+            ),
+        ),
+        *(gap for gap, there in _parts_of_gpus(machine) if not there),
         *(Gap(name, instead, _asks(*names)) for name, (names, instead) in _OPTIONS.items()),
     ]
 
 
-def _several_types(machine: Machine) -> frozenset[str]:
-    """Return kinds of resources of which the machine has more than one type."""
-    types: dict[str, set[str]] = {}
+def _several_types(machine: Machine) -> list[str]:
+    """Return the nodes with more than one type of a resource."""
+    found = []
     for node in machine.nodes:
-        for gres in node.gres:
-            types.setdefault(gres.name.lower(), set()).add(gres.type)
-    return frozenset(name for name, found in types.items() if len(found) > 1)
+        types = {(gres.name, gres.type) for gres in node.gres if gres.consumed}
+        if len(types) > len({name for name, _ in types}):
+            found.append(node.name)
+    return found
 
 
-def _typed(job: Job, several: frozenset[str]) -> bool:
-    """Tell whether a job asked for a type; what it got names one in any case."""
-    asked = {name.lower() for name, _ in _TYPED.findall(job.text("reqtres"))}
-    return not asked.isdisjoint(several)
+def _typed(job: Job, known: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Yield name and type of what a job asked for by type, of the known names."""
+    for kind in job.gres:
+        name, colon, model = kind.partition(":")
+        if colon and name in known:
+            yield name, model
+
+
+def _parts_of_gpus(machine: Machine) -> Iterator[tuple[Gap, bool]]:
+    """Yield what jobs have of parts of GPUs, and whether nodes list such parts."""
+    types = machine.types()
+    profiles = sorted(one for own in types.values() for one in own if _MIG.search(one))
+    yield (
+        Gap(
+            f"MIG profiles {_few(profiles)}".rstrip(),
+            "an instance is a gpu of its own type, in GPU-hours too",
+            lambda job: any(_MIG.search(kind) for kind in job.gres),
+        ),
+        bool(profiles),
+    )
+    parts = ("shard", "mps")
+    yield (
+        Gap(
+            "shards of GPUs (shard, mps)",
+            "counted beside the GPUs: one may be given out whole and in shards",
+            lambda job: not job.gres.isdisjoint(parts),
+        ),
+        not set(parts).isdisjoint(types),
+    )
 
 
 def _few(names: Iterable[str], most: int = 6) -> str:

@@ -252,6 +252,18 @@ class Passes(Dispatcher):
         self._waiting += 1
         return numbers
 
+    def priorities(self, store: JobStore, rows: Sequence[int], now: int) -> IntArray:
+        """Return the priorities of jobs that arrive now; 0 for those that no partition takes."""
+        if now >= self._usage.next_at:
+            self._calculate(now)
+        records, found = self._records, []
+        for row in rows:
+            numbers = records.add(store, row, now)
+            for record in numbers[:1]:
+                records.prioritise_arrival(record, now, self._usage.fair_share)
+            found.append(records.table.item(numbers.start, r.PRIORITY) if numbers else 0)
+        return np.array(found, dtype=np.int64)
+
     def _rest(self, numbers: range, until: int) -> None:
         """Let a job that was queued again start no earlier than at some second."""
         records = self._records

@@ -266,7 +266,7 @@ class Records:
         """Work out the priorities of some records, and the keys by which they are sorted."""
         table = self.table
         if self._basic:
-            priority = _FIRST - table[records, r.ROW]
+            priority = _FIRST - table[records, r.ROW] - table[records, r.NICE]
         else:
             own = table[records, r.ASSOCIATION]
             share = np.where(own >= 0, fair_share[own], 0.0)

@@ -22,16 +22,14 @@ def resources_of(name: str, resources: Sequence[str]) -> list[int]:
     """
     Return the positions of the resources that a TRES counts.
 
-    ``gres/gpu`` counts ``gpu`` and all types of it (``gpu:a100``), ``gres/gpu:a100`` one type.
+    ``gres/gpu`` counts ``gpu``, which all types of it are part of; in a system that has only types
+    (``gpu:a100``), all of them. ``gres/gpu:a100`` counts one type.
     """
     if not name.startswith("gres/"):
         return [at for at, one in enumerate(resources) if _NAMES.get(one) == name]
     gres = name.removeprefix("gres/")
-    return [
-        at
-        for at, one in enumerate(resources)
-        if one.lower() == gres or (":" not in gres and one.lower().startswith(f"{gres}:"))
-    ]
+    named = [at for at, one in enumerate(resources) if one.lower() == gres]
+    return named or [at for at, one in enumerate(resources) if one.lower().startswith(f"{gres}:")]
 
 
 class Tres:

@@ -12,7 +12,7 @@ from slurm_adapter.fidelity.differences import Difference, differences
 from slurm_adapter.fidelity.measures import Fidelity, Measured, measure
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
     from cpsched.api.simulation import Schedule
@@ -53,6 +53,8 @@ def check(
     examples: int = 0,
     jobs: int = 1,
     display: Display | None = None,
+    reasons: Mapping[str, str] | None = None,
+    again: bool = False,
 ) -> Check:
     """
     Simulate a log, and compare.
@@ -70,6 +72,10 @@ def check(
         Number of jobs that differ most, to be explained from both sides.
     jobs
         Processes.
+    reasons
+        Why jobs waited in the record, by id, where that is known.
+    again
+        Whether runs that are there are repeated.
 
     Raises
     ------
@@ -78,7 +84,7 @@ def check(
     """
 
     def carried(of: Study) -> Sequence[Path]:
-        outcome = carry_out(of, folder, jobs=jobs, display=display)
+        outcome = carry_out(of, folder, jobs=jobs, display=display, again=again)
         if outcome.failed:
             raise ConfigError(outcome.failed[0].error, where=outcome.failed[0].name)
         return outcome.folders
@@ -89,9 +95,10 @@ def check(
     schedule = run.schedule
     start = second_of(schedule.workload, "--measure-from", start)
     lag = measure(schedule, start=start).lag
-    whole = measure(schedule, start=start, lag=lag)
-    again = replace(study, seeds=study.seeds[1:])
-    moved = [load_run(path).schedule for path in (carried(again) if again.seeds else ())]
+    reasons = reasons or {}
+    whole = measure(schedule, start=start, lag=lag, reasons=reasons)
+    others = replace(study, seeds=study.seeds[1:])
+    moved = [load_run(path).schedule for path in (carried(others) if others.seeds else ())]
     (task,) = tasks_of(as_recorded)
 
     def said(job: str, time: int) -> str:
@@ -109,5 +116,5 @@ def check(
         whole=whole,
         lag=lag,
         repeats=tuple(measure(one, start=start, lag=lag).overall for one in moved),
-        differences=tuple(differences(schedule, whole, said, examples)),
+        differences=tuple(differences(schedule, whole, said, examples, reasons)),
     )

@@ -61,6 +61,9 @@ def command(
         ),
     ] = 3,
     jobs: Jobs = 1,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", help="Repeat runs that exist already.")
+    ] = False,
     *,
     runs: SiteRuns,
     as_json: AsJson = False,
@@ -76,6 +79,7 @@ def command(
     from slurm_adapter.fidelity.check import check
     from slurm_adapter.fidelity.downtime import downtimes, told_of
     from slurm_adapter.fidelity.files import write_files
+    from slurm_adapter.fidelity.reasons import reasons_of
 
     study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"), seeds=seeds)
     if not as_json:
@@ -88,6 +92,8 @@ def command(
             examples=examples,
             jobs=jobs,
             display=display,
+            reasons=reasons_of(log),
+            again=overwrite,
         )
     files = write_files(checked, out)
     if as_json:

@@ -10,10 +10,15 @@ from cpsched.api.model import MISSING
 from cpsched.api.tools import clock, counted, duration, quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
+    from cpsched.api.logs import Workload
+    from cpsched.api.model import IntArray
     from cpsched.api.simulation import Schedule
     from slurm_adapter.fidelity.measures import Fidelity
+
+
+_PLURAL = {"core": "cores", "gpu": "GPUs"}
 
 
 class Difference(NamedTuple):
@@ -40,6 +45,7 @@ def differences(
     fidelity: Fidelity,
     explain: Callable[[str, int], str],
     most: int,
+    reasons: Mapping[str, str] | None = None,
 ) -> Iterator[Difference]:
     """
     Yield the jobs that differ most, one of each user and queue.
@@ -48,6 +54,8 @@ def differences(
     ----------
     explain
         Says in words where a job stands in the simulation at a second.
+    reasons
+        Why jobs waited in the record, by id, where that is known.
     """
     workload = schedule.workload
     seen: set[tuple[int, int]] = set()
@@ -58,10 +66,13 @@ def differences(
         kind = int(workload.user.codes[row]), int(workload.queue.codes[row])
         if kind not in seen:
             seen.add(kind)
-            yield _difference(schedule, row, explain)
+            reason = (reasons or {}).get(str(workload.job_id[row]), "")
+            yield _difference(schedule, row, explain, reason)
 
 
-def _difference(schedule: Schedule, row: int, explain: Callable[[str, int], str]) -> Difference:
+def _difference(
+    schedule: Schedule, row: int, explain: Callable[[str, int], str], reason: str
+) -> Difference:
     workload = schedule.workload
     job, recorded = str(workload.job_id[row]), int(workload.recorded_start[row])
     simulated = int(schedule.start[row])
@@ -77,21 +88,36 @@ def _difference(schedule: Schedule, row: int, explain: Callable[[str, int], str]
         title=f"job {job} ({', '.join([*whose, units])}): {duration(abs(simulated - recorded))}"
         f" {'earlier' if earlier else 'later'} in the simulation",
         simulated=explain(job, moment),
-        recorded=f"it {did}: {_in_record(schedule, row, moment)}",
+        recorded=(
+            f"it {did}{f' (Slurm: {reason})' if reason else ''}:"
+            f" {_in_record(schedule, row, moment)}"
+        ),
     )
 
 
 def _in_record(schedule: Schedule, row: int, moment: int) -> str:
     """Say what the record shows of a second at which a job started in one of the two."""
     workload = schedule.workload
-    start, cores = workload.recorded_start, workload.units * workload.request[:, 0]
+    start = workload.recorded_start
     known = start != MISSING
     runs = known & (start <= moment) & (moment < start + workload.runtime)
     waits = known & (workload.submit <= moment) & (start > moment)
     waits[row] = False
     before = int((waits & (workload.submit <= workload.submit[row])).sum())
+    kinds = zip(schedule.system.resources, schedule.system.total.tolist(), strict=True)
+    held = [
+        f"{_held(workload, at)[runs].sum():,} of {total:,} {_PLURAL.get(kind, kind)}"
+        for at, (kind, total) in enumerate(kinds)
+        if kind.partition(":")[0] in _PLURAL
+    ]
     return (
-        f"at {clock(moment, workload.epoch)} {int(cores[runs].sum()):,} of"
-        f" {int(schedule.system.total[0]):,} cores were in use by recorded jobs,"
+        f"at {clock(moment, workload.epoch)} {', '.join(held)} were in use by recorded jobs,"
         f" {counted(int(waits.sum()), 'other job')} waited, {before:,} of them submitted before it"
     )
+
+
+def _held(workload: Workload, at: int) -> IntArray:
+    """Return what jobs hold of a resource, on as few nodes as they may have."""
+    on_nodes = workload.nodes_min * workload.per_node[:, at]
+    held: IntArray = workload.units * workload.request[:, at] + on_nodes
+    return held

@@ -65,7 +65,7 @@ _CLOSE, _ROUGH = (0.05, 0.9, 0.95), (0.2, 0.7, 0.8)
 #: A mean wait below this many seconds is compared with this value: a minute does not matter.
 _SHORTEST = 60.0
 #: Kinds of groups with a warning if the error of their mean wait is this multiple of the whole's.
-_KINDS, _OFF = ("queue", "GPU", "account", "size"), 1.5
+_KINDS, _OFF = ("reason", "queue", "GPU", "account", "size"), 1.5
 _MOST_WARNED = 4
 #: What it means for what-ifs; the first {} is the smallest difference that says something.
 _ON_WHAT_IFS = {
@@ -168,9 +168,10 @@ def _warnings(fidelity: Fidelity) -> Iterator[str]:
     ]
     off.sort(key=lambda found: -abs(found[2].bias) * found[2].jobs)
     for kind, name, one in off[:_MOST_WARNED]:
-        what = {"GPU": f"Jobs {'with' if name == 'yes' else 'without'} GPUs"}.get(
-            kind, f"Jobs of {kind} {name}"
-        )
+        what = {
+            "GPU": f"Jobs {'with' if name == 'yes' else 'without'} GPUs",
+            "reason": f"Jobs that waited in Slurm for {name}",
+        }.get(kind, f"Jobs of {kind} {name}")
         yield (
             f"{what}: {duration(one.recorded)} in the record, {duration(one.simulated)} in the"
             " simulation; a what-if says nothing about these."

@@ -13,6 +13,8 @@ from cpsched.api.simulation import SIZES, JobClass, job_class, job_size, labels
 from cpsched.api.studies import asks_for_gpus
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpsched.api.logs import Workload
     from cpsched.api.model import BoolArray, IntArray
     from cpsched.api.simulation import Schedule
@@ -73,7 +75,7 @@ class Fidelity:
         when a job could start, where that is later.
     groups
         Kind and name of a group, and its jobs: queues, partitions, accounts, users, QOS,
-        lengths, sizes, GPUs.
+        lengths, sizes, GPUs, recorded reasons.
     left_out
         Jobs that are not compared, by reason.
     """
@@ -114,7 +116,13 @@ class Fidelity:
         }
 
 
-def measure(schedule: Schedule, *, start: int | None = None, lag: int = 0) -> Fidelity:
+def measure(
+    schedule: Schedule,
+    *,
+    start: int | None = None,
+    lag: int = 0,
+    reasons: Mapping[str, str] | None = None,
+) -> Fidelity:
     """
     Return how closely a schedule reproduces the starts that its log recorded.
 
@@ -124,6 +132,8 @@ def measure(schedule: Schedule, *, start: int | None = None, lag: int = 0) -> Fi
         Jobs submitted from this second on are compared; None: all.
     lag
         Seconds added to every simulated start.
+    reasons
+        Why jobs waited in the record, by id, where that is known.
 
     Raises
     ------
@@ -160,7 +170,7 @@ def measure(schedule: Schedule, *, start: int | None = None, lag: int = 0) -> Fi
             float((recorded - submit)[rows].mean()),
             float((schedule.start - submit)[rows].mean() + lag),
         ),
-        groups=tuple(_groups(schedule, rows, real, ours)),
+        groups=tuple(_groups(schedule, rows, (real, ours), reasons or {})),
         left_out={reason: number for reason, number in left_out.items() if number},
     )
 
@@ -190,10 +200,17 @@ def _rank_correlation(one: IntArray, other: IntArray) -> float | None:
 
 
 def _groups(
-    schedule: Schedule, rows: IntArray, recorded: IntArray, simulated: IntArray
+    schedule: Schedule,
+    rows: IntArray,
+    waits: tuple[IntArray, IntArray],
+    reasons: Mapping[str, str],
 ) -> list[tuple[str, str, Measured]]:
     found = []
-    for kind, (codes, values) in _kinds(schedule, rows).items():
+    recorded, simulated = waits
+    kinds = _kinds(schedule, rows)
+    if reasons:
+        kinds["reason"] = _recorded_reasons(schedule.workload.job_id[rows].tolist(), reasons)
+    for kind, (codes, values) in kinds.items():
         number = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
         if (number > 0).sum() < 2:
             continue
@@ -203,6 +220,16 @@ def _groups(
                 own = codes == code
                 found.append((kind, values[code], _measured(recorded[own], simulated[own])))
     return found
+
+
+def _recorded_reasons(
+    jobs: list[str], reasons: Mapping[str, str]
+) -> tuple[IntArray, tuple[str, ...]]:
+    """Return the reasons of jobs as codes, and what they mean."""
+    found = [reasons.get(job, "none recorded") for job in jobs]
+    values = tuple(dict.fromkeys(found))
+    code_of = {reason: code for code, reason in enumerate(values)}
+    return np.array([code_of[reason] for reason in found], dtype=np.int64), values
 
 
 def _kinds(schedule: Schedule, rows: IntArray) -> dict[str, tuple[IntArray, tuple[str, ...]]]:

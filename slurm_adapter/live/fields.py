@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import secrets
-from collections import Counter
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +18,7 @@ from cpsched.api.machines import expand
 from cpsched.api.model import MISSING
 from slurm_adapter.live.order import UnreadableError
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, is_closed
-from slurm_adapter.sacct.request import COUNTS, MEMORY
+from slurm_adapter.sacct.request import COUNTS, GRES, MEMORY, with_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -36,7 +35,6 @@ _RESERVATION = re.compile(
     r"(?m)^ReservationName=.*? StartTime=([0-9]+) EndTime=([0-9]+) .*? Nodes=(\S+) "
 )
 _SOCKETS = re.compile(r"\([^)]*\)")
-_GRES = re.compile(r"(?:gres[:/])?([A-Za-z_][\w.-]*)(?:[:=]([A-Za-z_][\w.-]*))?(?:[:=]([0-9]\w*))?")
 
 
 def separator() -> str:
@@ -78,7 +76,7 @@ def job_of(row: Mapping[str, str]) -> LiveJob:
     UnreadableError
         If a value cannot be read; names job, field and value.
     """
-    found: dict[str, Any] = {"state": "", "submit": 0, "held": True}
+    found: dict[str, Any] = {"state": "", "submit": 0}
     for field, (attribute, reader) in _READERS.items():
         value = row[field] if reader is _as_written else row[field].strip()
         try:
@@ -92,7 +90,7 @@ def job_of(row: Mapping[str, str]) -> LiveJob:
     return replace(
         job,
         array=job.array if "_" in job.key else "",
-        held=job.held and job.waits,
+        held=job.waits and not job.priority,
         start=MISSING if job.waits else job.start,
         end=MISSING if job.waits else job.end,
         nodes_max=max(job.nodes_max, job.nodes_min) if job.waits else job.nodes_min,
@@ -155,13 +153,14 @@ def _placed(text: str, job: LiveJob) -> tuple[Placed, ...]:
 
 
 def gres_of(text: str) -> dict[str, int]:
-    """Return generic resources by name of ``gpu:a100:2(IDX:0-1),mic:1``; types add up."""
-    found: Counter[str] = Counter()
-    for item in _SOCKETS.sub("", text).split(",") if text not in _NOTHING else ():
-        match = _GRES.fullmatch(item)
-        if match is not None:
-            found[match[1]] += amount(match[3] or "1", COUNTS)
-    return dict(found)
+    """
+    Return the generic resources of ``gpu:a100:2(IDX:0-1),mic:1``, in all and of each type.
+
+    That is 2 of ``gpu``, 2 of ``gpu:a100`` and 1 of ``mic``.
+    """
+    items = _SOCKETS.sub("", text).split(",") if text not in _NOTHING else ()
+    found = filter(None, (GRES.fullmatch(item.replace("=", ":")) for item in items))
+    return with_types((one[1], one[2] or "", amount(one[3] or "1", COUNTS)) for one in found)
 
 
 def hosts(text: str) -> tuple[str, ...]:
@@ -207,7 +206,7 @@ _READERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "ArrayJobID": ("array", str),
     "State": ("state", str),
     "Reason": ("reason", str),
-    "PriorityLong": ("held", lambda text: int(text) == 0),
+    "PriorityLong": ("priority", int),
     "SubmitTime": ("submit", int),
     "EligibleTime": ("eligible", int),
     "StartTime": ("start", int),

@@ -39,7 +39,7 @@ _ASKED = tuple(
     item.name
     for item in fields(LiveJob)
     if item.name not in ("state", "reason", "number", "eligible", "start", "end", "held", "placed")
-    and item.name not in ("nodes", "comment", "admin_comment", "dependency")
+    and item.name not in ("nodes", "comment", "admin_comment", "dependency", "priority")
 )
 #: What a job holds: if any of it changes, it has another run.
 _HELD = ("nodes", "cpus", "start", "time_limit")

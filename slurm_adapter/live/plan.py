@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 from cpsched.api.errors import ConfigError
 from slurm_adapter.config.importer import Files, read_site
 from slurm_adapter.live.mirror import Mirror, Stage
-from slurm_adapter.live.requests import may_start
+from slurm_adapter.live.priorities import follow_slurms_priorities
+from slurm_adapter.live.requests import MARK, may_start
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpsched.api.model import System
+    from slurm_adapter.config.importer import Site
     from slurm_adapter.live.mirror import Known
     from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import Snapshot
@@ -33,19 +37,42 @@ def system_of(backend: Scontrol) -> System:
     UnreachableError
         If Slurm does not answer.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        paths = []
-        for word, text in backend.configuration().items():
-            paths.append(Path(folder) / f"{word}.txt")
-            paths[-1].write_text(text)
-        try:
-            system = read_site(Files(scontrol=tuple(paths))).system
-        except ConfigError as error:
-            raise ConfigError(str(error).replace(f"{folder}/", "scontrol show ")) from error
+    system = site_of(backend.configuration()).system
     # The folder's name would make each system another one.
     source = "scontrol show config, node, partition"
     wait = system.default_expected_wait or EXPECTED_WAIT
     return replace(system, default_expected_wait=wait, source=source)
+
+
+def site_of(shown: Mapping[str, str], accounts: Mapping[str, str] | None = None) -> Site:
+    """
+    Return the site that a controller describes.
+
+    Parameters
+    ----------
+    shown
+        What ``scontrol show`` prints, by its word.
+    accounts
+        What sacctmgr and sshare print, by the names of these files.
+
+    Raises
+    ------
+    ConfigError
+        If the description is invalid.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+
+        def file(name: str, text: str) -> Path:
+            path = Path(folder) / f"{name}.txt"
+            path.write_text(text)
+            return path
+
+        paths = tuple(file(word, text) for word, text in shown.items())
+        own = {name: file(name, text) for name, text in (accounts or {}).items()}
+        try:
+            return read_site(Files(scontrol=paths, **own))
+        except ConfigError as error:
+            raise ConfigError(str(error).replace(f"{folder}/", "scontrol show ")) from error
 
 
 def plan(
@@ -65,8 +92,9 @@ def plan(
     """
     snapshot = backend.snapshot()
     expected = backend.expected_starts()
-    mirror = Mirror(system, dispatcher, predictor, mine=may_start, seed=seed)
+    mirror = Mirror(system, dispatcher, predictor, mine=lambda job: may_start(job, MARK), seed=seed)
     mirror.follow(snapshot)
+    follow_slurms_priorities(mirror, dispatcher)
     chosen = {one.key: one.nodes for one in mirror.decide(snapshot.now)}
     waiting = [key for key, known in mirror.known.items() if known.job.waits]
     jobs = []

@@ -12,12 +12,13 @@ from cpsched.api.errors import ConfigError
 from cpsched.api.model import MISSING
 from cpsched.api.model import columns as c
 from cpsched.api.simulation import Present, Settings
-from cpsched.api.tools import brief
+from cpsched.api.tools import brief, counted
 from slurm_adapter.live.dependencies import waits_for
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.mirror import Mirror, Stage
+from slurm_adapter.live.priorities import follow_slurms_priorities
 from slurm_adapter.live.record import live_job
-from slurm_adapter.live.requests import may_start
+from slurm_adapter.live.requests import may_start, waits_for_engine
 
 if TYPE_CHECKING:
     from cpsched.api.answers import Answer, Explanation
@@ -28,18 +29,25 @@ if TYPE_CHECKING:
 #: Days of jobs that may be repeated, and the most jobs, the last ones.
 _DAYS, _MOST_PAST = 7, 5000
 _PAST = "past-"
+_FOR_ENGINE = (
+    " for an engine, so nobody starts it while none runs; if one does, give --mark with its mark"
+)
 
 
 class LiveQueue:
     """
     A live queue, seen for the first time: a present of which may be asked when and why.
 
-    Jobs that their users hold are left out.
+    Jobs that users or operators hold are left out: nobody starts them.
 
     Parameters
     ----------
     dispatcher, predictor
         Specifications; a site's own dispatcher is ``slurm:policy=FILE``.
+    mark
+        Of the jobs that are held for an engine that runs (``cpsched slurm run``); '': none runs.
+    name
+        What answers and the record call the dispatcher; by default, its specification.
     record
         Record of a twin: runtimes are drawn from its jobs, its days are repeated, and its forecasts
         under this dispatcher correct new ones. Without one, every job is assumed to use its
@@ -47,6 +55,8 @@ class LiveQueue:
 
     Attributes
     ----------
+    name
+        Of the dispatcher, in answers and in the record.
     present
         For :func:`cpsched.answer.when.when` and :func:`cpsched.answer.why.why`.
     """
@@ -58,12 +68,18 @@ class LiveQueue:
         dispatcher: str,
         predictor: str = "requested",
         record: Record | None = None,
+        *,
+        mark: str = "",
+        name: str | None = None,
     ) -> None:
         self.snapshot, self.record = snapshot, record
-        self.mirror = Mirror(system, dispatcher, predictor, mine=may_start)
+        self.name = name or dispatcher
+        self._mark = mark
+        self.mirror = Mirror(system, dispatcher, predictor, mine=lambda job: may_start(job, mark))
         past = {} if record is None else _past(record, snapshot)
         jobs = {key: one for key, (one, _) in past.items()} | dict(snapshot.jobs)
         self.mirror.follow(replace(snapshot, jobs=jobs))
+        follow_slurms_priorities(self.mirror, dispatcher)
         ran = {key: seconds for key, (_, seconds) in past.items()}
         self.present = _present(self.mirror, snapshot, (dispatcher, predictor), ran)
         self._days = _DAYS if past else 0
@@ -85,17 +101,21 @@ class LiveQueue:
             If the job is not waiting, or can never run on the system; or if none is waiting.
         """
         handle = None if job is None else self.handle(job)
+        waiting = self.present.in_state(c.WAITING, c.HELD)
+        if not len(waiting) and (left := self.left_out()):
+            raise ConfigError(f"no other job is waiting but {left}")
         calibration = None
         if self.record is not None:
             judged = JudgedForecasts(self.record)
-            calibration = judged.calibration(self.present.dispatcher, self.snapshot.now)
-        return when(
+            calibration = judged.calibration(self.name, self.snapshot.now)
+        answer = when(
             self.present,
             handle,
             forecaster=self.forecaster(scenarios),
             calibration=calibration,
             by=None if by is None else by - self.mirror.epoch,
         )
+        return replace(answer, dispatcher=self.name)
 
     def why(self, job: str) -> Explanation:
         """
@@ -106,13 +126,21 @@ class LiveQueue:
         ConfigError
             If the job is not waiting, or can never run on the system.
         """
-        about = why(self.present, self.handle(job))
+        about = replace(why(self.present, self.handle(job)), dispatcher=self.name)
         if about.overtaken is None:
             return about
         # A mirror enters running jobs when they start.
         jobs = self.snapshot.jobs
         later = sum(one.holds and one.submit > jobs[job].submit for one in jobs.values())
         return replace(about, overtaken=later)
+
+    def left_out(self) -> str:
+        """Say how many jobs are left out because only an engine would start them; '' if none."""
+        number = sum(
+            waits_for_engine(job) and not may_start(job, self._mark)
+            for job in self.snapshot.jobs.values()
+        )
+        return f"{counted(number, 'job')} held{_FOR_ENGINE}" if number else ""
 
     def slurms_view(self, job: str, expected: int | None) -> dict[str, Any]:
         """Return Slurm's own view of a job."""
@@ -128,7 +156,7 @@ class LiveQueue:
         if new := [job for job in new if job.key in rows]:
             asked = np.array([rows[job.key] for job in new])
             raw = self.forecaster().forecast(self.present, asked)
-            judged.add(self.present.dispatcher, new, raw, self.mirror.epoch)
+            judged.add(self.name, new, raw, self.mirror.epoch)
 
     def forecaster(self, scenarios: int = 20) -> Forecaster:
         """Return what makes the forecasts."""
@@ -148,7 +176,7 @@ class LiveQueue:
             there = self.snapshot.jobs.get(key)
             what = "is not in the queue" if there is None else f"is {there.state}"
             if there is not None and there.held:
-                what = "is held"
+                what = f"is held{_FOR_ENGINE if waits_for_engine(there) else ''}"
             raise ConfigError(f"job {brief(key)} is not waiting to start: it {what}", key="JOB")
         if known.row < 0:
             raise ConfigError(

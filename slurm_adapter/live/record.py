@@ -31,7 +31,7 @@ _MOST_ASKED = 5000
 _PATIENCE = 60
 #: Columns of a job: Slurm's values, lists separated by commas. Then when it was first seen; and
 #: whether it has left, and its end is known.
-_LEFT_OUT = ("placed", "comment")
+_LEFT_OUT = ("placed", "comment", "priority")
 _KEPT = {one.name: str(one.type) for one in fields(LiveJob) if one.name not in _LEFT_OUT}
 _COLUMNS = (*_KEPT, "first_seen", "gone", "end_known")
 _TABLES = f"""

@@ -41,7 +41,7 @@ def request_of(job: LiveJob, system: System) -> Request:
         raise InfeasibleRequestError(job.key, "asks for a reservation, which is not modelled")
     memory = system.log.memory is not MemoryMapping.IGNORED and "mem" in system.resources
     of_task = job.cpus_per_task if job.cpus % job.cpus_per_task == 0 else 1
-    resources, per_node = {"core": of_task}, _gres_on_node(job)
+    resources, per_node = {"core": of_task}, _gres_on_node(job, system)
     if memory and job.mem and job.mem_per_core:
         resources["mem"] = of_task * job.mem
     elif memory and job.mem:
@@ -63,13 +63,13 @@ def request_of(job: LiveJob, system: System) -> Request:
     )
 
 
-def _gres_on_node(job: LiveJob) -> Counter[str]:
-    """Return generic resources per node."""
+def _gres_on_node(job: LiveJob, system: System) -> dict[str, int]:
+    """Return generic resources per node, of types those that the system knows."""
     found = Counter(gres_of(job.gres_per_node))
     for text, times in ((job.gres_per_job, 1), (job.gres_per_task, job.tasks)):
         for kind, count in gres_of(text).items():
             found[kind] += -(-count * times // job.nodes_min)
-    return found
+    return {kind: count for kind, count in found.items() if not system.is_untold_type(kind)}
 
 
 def _constraint(job: LiveJob) -> str:
@@ -129,7 +129,21 @@ def is_marked(job: LiveJob, mark: str = MARK) -> bool:
     return mark in (job.admin_comment, job.comment)
 
 
-def may_start(job: LiveJob) -> bool:
-    """Say whether a job waits that somebody starts: no user or operator holds it, or it is ours."""
+def may_start(job: LiveJob, mark: str = "") -> bool:
+    """
+    Say whether a job waits that somebody starts: no user or operator holds it, or an engine does.
+
+    Parameters
+    ----------
+    mark
+        Of the jobs that are held for an engine; '': no engine runs.
+    """
     held_by_people = job.held and job.reason in _HELD_BY_PEOPLE
-    return job.waits and not job.is_part and (not held_by_people or is_marked(job))
+    is_ours = bool(mark) and is_marked(job, mark)
+    return job.waits and not job.is_part and (is_ours or not held_by_people)
+
+
+def waits_for_engine(job: LiveJob) -> bool:
+    """Say whether a job is held for an engine, by a mark that begins with the usual one."""
+    marked = any(text.startswith(MARK) for text in (job.admin_comment, job.comment))
+    return marked and job.waits and not may_start(job)

@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cpsched.api.errors import CpschedError
 from slurm_adapter.live.fields import (
     JOB_FIELDS,
     NODE_FIELDS,
@@ -92,6 +93,41 @@ class Scontrol:
             rows = self._records("squeue", *chosen, fields=JOB_FIELDS, check=False)
             found |= {job.key: job for job in map(job_of, rows) if job.key in part}
         return found
+
+    def accounts(self) -> dict[str, str]:
+        """
+        Return QOS, associations and shares, as sacctmgr and sshare print them.
+
+        They are called ``qos``, ``assoc`` and ``sshare``; those that do not answer are left out:
+        there may be no accounting.
+        """
+        cluster = self._parameter("ClusterName")
+        own = f"cluster={cluster}" if cluster else ""
+        asked = {
+            "qos": ("sacctmgr", "-P", "show", "qos"),
+            "assoc": ("sacctmgr", "-P", "show", "assoc", "tree", own),
+            "sshare": ("sshare", "-l", "-a", "-P"),
+        }
+        found = {}
+        for name, command in asked.items():
+            try:
+                text = self._run(*filter(None, command))
+            except CpschedError:
+                continue
+            if "\n" in text.strip():
+                found[name] = text
+        return found
+
+    def private_data(self) -> str:
+        """Return what users may not see of each other (``PrivateData``); '' for nothing."""
+        words = self._parameter("PrivateData")
+        return "" if words.lower() in ("", "none", "(null)") else words
+
+    def _parameter(self, name: str) -> str:
+        """Return a parameter of slurm.conf, '' where the controller shows none."""
+        shown = self._run("scontrol", "show", "config")
+        found = re.search(rf"(?m)^{name}\s*=\s*(\S+)", shown)
+        return found[1] if found else ""
 
     def expected_starts(self) -> dict[str, int]:
         """Return when Slurm expects waiting jobs to start, Unix seconds; only those with a time."""

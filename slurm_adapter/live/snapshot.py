@@ -53,6 +53,8 @@ class LiveJob:
         ``PENDING``, ``RUNNING``, ...
     held
         Whether its priority is 0, so that Slurm does not start it.
+    priority
+        Slurm's own; 0: it is held, or its priority is unknown.
     submit, eligible, start, end
         Unix seconds, ``MISSING`` where unknown.
     time_limit
@@ -80,6 +82,7 @@ class LiveJob:
     is_part: bool = False
     reason: str = ""
     held: bool = False
+    priority: int = 0
     eligible: int = MISSING
     start: int = MISSING
     end: int = MISSING

@@ -63,6 +63,8 @@ class Twin:
     forecasts
         Seconds between forecasts under the baseline, which are scored when the jobs have started
         and correct ``cpsched slurm when``; 0: none are made.
+    mark
+        Of the held jobs that an engine starts; '': none runs.
     """
 
     record: Record
@@ -71,6 +73,7 @@ class Twin:
     dispatchers: Sequence[str]
     interval: int = 30
     forecasts: int = 600
+    mark: str = ""
     say: Callable[[str], None] = print
     _running: tuple[str, subprocess.Popen[bytes]] | None = None
     _judged: JudgedForecasts = field(init=False)
@@ -114,10 +117,12 @@ class Twin:
             return
         self._forecast_at = snapshot.now + self.forecasts
         try:
-            waiting = [job for job in snapshot.jobs.values() if may_start(job)]
+            waiting = [job for job in snapshot.jobs.values() if may_start(job, self.mark)]
             if new := self._judged.are_new(waiting, _MOST_FORECASTS):
                 machine = systems.load(self.system)
-                queue = LiveQueue(snapshot, machine, self.baseline, record=self.record)
+                queue = LiveQueue(
+                    snapshot, machine, self.baseline, record=self.record, mark=self.mark
+                )
                 queue.forecast_new(self._judged, new)
         except CpschedError as error:
             # Recording has priority.

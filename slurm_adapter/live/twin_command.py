@@ -11,6 +11,7 @@ import typer
 
 from cpsched.api.commands import AsJson, SystemName, echo, print_json, working
 from cpsched.api.errors import RunError
+from slurm_adapter.live.ask_command import EngineMark  # noqa: TC001  (typer reads it)
 from slurm_adapter.live.commands import backend_of, stopped_by_signals
 
 
@@ -59,6 +60,7 @@ def command(
             metavar="DAYS",
         ),
     ] = None,
+    mark: EngineMark = "",
     as_json: AsJson = False,
 ) -> None:
     """
@@ -68,6 +70,7 @@ def command(
     """
     from cpsched.api.machines import systems
     from cpsched.api.tools import build
+    from slurm_adapter.live.policy_now import age_of
     from slurm_adapter.live.record import Record, record_in
     from slurm_adapter.live.twin import Twin
 
@@ -85,6 +88,7 @@ def command(
         dispatchers=names,
         interval=every,
         forecasts=forecasts,
+        mark=mark,
         say=partial(echo, err=as_json),
     )
     if report is not None:
@@ -103,6 +107,13 @@ def command(
             echo(statement.read_text(encoding="utf-8"))
         return
     slurm = backend_of()
+    if remark := age_of(baseline):
+        twin.say(f"{remark}; waiting jobs are forecast in the order of Slurm's priorities")
+    if private := slurm.private_data():
+        twin.say(
+            f"Slurm has PrivateData={private}, and the record holds what you may see: keep {folder}"
+            " from those who may not"
+        )
     twin.say(f"Following; the record is in {folder}. Ctrl-C stops it, and nothing is lost.")
     with stopped_by_signals() as stop:
         twin.follow(slurm, stop.wait)

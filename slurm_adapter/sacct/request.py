@@ -15,9 +15,11 @@ their memory. What Slurm calls a CPU is a core or a hardware thread, as the site
   has a range (``-N 2-4``).
 - generic resources: ``ReqTRES``, else ``AllocTRES`` (not of an exclusive job, for whole nodes come
   with all they have), else ``ReqGRES``, ``AllocGRES``; totals over all nodes (``PER_NODE:``: each
-  node's), so each node needs its share, rounded up. ``gpu`` of a type (``gres/gpu:v100``) counts
-  only where the plain ``gpu`` is not given beside it. Where no column has any: ``--gres``,
-  ``--gpus-per-node`` and ``--gpus`` of ``SubmitLine``.
+  node's), so each node needs its share, rounded up. A request for a type (``gres/gpu:v100``) counts
+  as ``gpu:v100`` and, unless a total is given beside it, as ``gpu``. A type is what was asked for,
+  in ``ReqTRES``, ``ReqGRES`` or, where accounting does not track types, ``SubmitLine``; the type
+  of what a job got says nothing. Where no column has any: ``--gres``, ``--gpus-per-node`` and
+  ``--gpus`` of ``SubmitLine``.
 - memory: ``ReqMem`` per core (``4Gc``) goes to the unit; per node (``4Gn``), or a total
   (``AllocTRES`` mem, ``ReqMem`` without letter, ``ReqTRES`` mem) divided by the nodes and rounded
   up, goes to the node. ``--mem=0``, all the node's memory, is the memory of the node it got; where
@@ -30,9 +32,11 @@ their memory. What Slurm calls a CPU is a core or a hardware thread, as the site
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from cpsched.api.errors import TraceError
 from cpsched.api.fields import minutes, whole
 from cpsched.api.fields import parse_amount as amount
 from cpsched.api.logs import Shape
@@ -60,7 +64,10 @@ _MOST_THREADS = 4
 #: Seconds for which a limit of switches counts that names no time (max_switch_wait of Slurm).
 _SWITCH_WAIT = 300
 _ENDLESS = ("INFINITE", "UNLIMITED")
-_OLD_GRES = re.compile(r"(?:gres[:/])?([A-Za-z_][\w.\-]*)(?::([A-Za-z_][\w.\-]*))?(?::([0-9]\w*))?")
+#: ``gpu``, ``gpu:2``, ``gpu:a100:2``; a type may begin with a digit (``1g.5gb``), but is no count.
+GRES = re.compile(
+    r"(?:gres[:/])?([A-Za-z_][\w.\-]*)(?::((?![0-9]+\w?(?::|$))[\w.\-]+))?(?::([0-9]\w*))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +87,7 @@ _COLUMNS = (
 )
 _OPTIONS = (
     *("exclusive", "contiguous", "mem", "nodes", "gres", "gpus-per-node", "gpus"),
-    *("segment", "switches"),
+    *("gpus-per-task", "segment", "switches"),
 )
 #: Shapes kept at once; logs have some thousands.
 _MOST_KEPT = 100_000
@@ -139,7 +146,7 @@ def shape(row: Mapping[str, str], options: Mapping[str, str], place: Place) -> S
         if cores < nodes:
             raise place.error(f"are fewer than the {nodes} nodes", "cores", cores)
     # All GPUs of a node that a job has for itself are held, asked for or not.
-    held = {} if exclusive and row.get("reqtres") else got.generic
+    held = {} if exclusive and row.get("reqtres") else _untyped(got.generic)
     on_node = _generic(row, options, asked.generic or held, nodes, place)
     request = {"core": 1}
     memory, each = _memory(row, asked.memory, None if exclusive else got.memory, place)
@@ -189,14 +196,44 @@ def _generic(
     """Return what a job needs of generic resources on each node; ``known`` are totals."""
     totals = known or _old_generic(row, nodes, place)
     if totals:
-        return {kind: _share(total, nodes, kind, place) for kind, total in totals.items()}
+        totals = {**totals, **_types_in_command(totals, options, place)}
+        return {
+            kind: _share(total, nodes, kind, place)
+            for kind, total in totals.items()
+            # Of two types that are not on every node, it is not known which node has which.
+            if total % (nodes or 1) == 0 or total == totals.get(kind.partition(":")[0])
+        }
+    on_node = _in_command(options, nodes or 1, place)
+    return {kind: count for kind, count in on_node.items() if count}
+
+
+def _in_command(options: Mapping[str, str], nodes: int, place: Place) -> dict[str, int]:
+    """Return what the options of a command ask for on each node."""
     on_node = _gres(options.get("gres", ""), "SubmitLine --gres", place)
-    for name, times in (("gpus-per-node", 1), ("gpus", nodes or 1)):
+    for name, times in (("gpus-per-node", 1), ("gpus", nodes)):
         if name in options and "gpu" not in on_node:
             kind = f"gpu:{options[name]}"
             counts = _gres(kind, f"SubmitLine --{name}", place)
             on_node.update({kind: -(-count // times) for kind, count in counts.items()})
-    return {kind: count for kind, count in on_node.items() if count}
+    return on_node
+
+
+def _types_in_command(
+    totals: Mapping[str, int], options: Mapping[str, str], place: Place
+) -> dict[str, int]:
+    """Return totals of the types that a command names, of kinds of which no type is known."""
+    for_tasks = {"gpus": text} if (text := options.get("gpus-per-task")) else {}
+    try:
+        named = _in_command({**for_tasks, **options}, 1, place)
+    except TraceError:
+        # The columns say how much it is; Slurm has accepted what was written here.
+        return {}
+    found = {}
+    for kind, count in named.items():
+        name, colon, _ = kind.partition(":")
+        if colon and name in totals and not any(one.startswith(f"{name}:") for one in totals):
+            found[kind] = -(-totals[name] * count // max(named[name], 1))
+    return found
 
 
 def _locality(options: Mapping[str, str], place: Place) -> tuple[int, int, int]:
@@ -246,18 +283,30 @@ def tres(text: str, column: str, place: Place) -> Tres:
         cores=number("cpu", COUNTS),
         nodes=number("node", COUNTS) or None,  # 0: nothing was allocated
         memory=number("mem", MEMORY),
-        generic=_untyped(generic),
+        generic=with_types(generic),
     )
 
 
-def _untyped(items: Iterable[tuple[str, str, int]]) -> dict[str, int]:
-    """Add up (name, type, count) by name, without counting types beside their own total."""
-    plain: dict[str, int] = {}
-    typed: dict[str, int] = {}
+def with_types(items: Iterable[tuple[str, str, int]]) -> dict[str, int]:
+    """
+    Add up (name, type, count), type '' for any, as ``gpu`` in all and ``gpu:v100`` of a type.
+
+    A count of any type beside counts of types is their total.
+    """
+    totals: Counter[str] = Counter()
+    of_types: Counter[str] = Counter()
+    typed: Counter[str] = Counter()
     for name, kind, count in items:
-        into = typed if kind else plain
-        into[name] = into.get(name, 0) + count
-    return {name: plain.get(name, typed.get(name, 0)) for name in {**typed, **plain}}
+        if kind:
+            of_types[name.lower()] += count
+            typed[f"{name}:{kind}".lower()] += count
+        else:
+            totals[name.lower()] += count
+    return {**of_types, **totals, **typed}
+
+
+def _untyped(generic: Mapping[str, int]) -> dict[str, int]:
+    return {kind: count for kind, count in generic.items() if ":" not in kind}
 
 
 def _old_generic(row: Mapping[str, str], nodes: int | None, place: Place) -> dict[str, int]:
@@ -267,20 +316,21 @@ def _old_generic(row: Mapping[str, str], nodes: int | None, place: Place) -> dic
         if text not in _NOTHING:
             times = nodes or 1 if text.startswith("PER_NODE:") else 1
             counts = _gres(text.removeprefix("PER_NODE:"), column, place)
+            counts = counts if column == "ReqGRES" else _untyped(counts)
             return {kind: times * count for kind, count in counts.items()}
     return {}
 
 
 def _gres(text: str, column: str, place: Place) -> dict[str, int]:
-    """Read ``gpu:2``, ``gpu:tesla:2(S:0)``, ``gres/gpu:tesla=2``, added up by name."""
+    """Read ``gpu:2``, ``gpu:tesla:2(S:0)``, ``gres/gpu:tesla=2``, added up."""
     items = []
     for item in _SOCKETS.sub("", text).split(",") if text not in (*_NOTHING, "none") else ():
-        match = _OLD_GRES.fullmatch(item.replace("=", ":"))
+        match = GRES.fullmatch(item.replace("=", ":"))
         if not match:
             raise place.error("name:count or name:type:count is expected", column, text)
         count = place.parse(lambda value: amount(value, COUNTS), column, match[3] or "1")
         items.append((match[1], match[2] or "", count))
-    return _untyped(items)
+    return with_types(items)
 
 
 def _memory(

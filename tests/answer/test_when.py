@@ -175,7 +175,10 @@ def test_a_shorter_or_smaller_job_starts_earlier():
     assert all(one.earlier > 0 for one in answer.advice)
     shown = text(answer, 100)
     assert "Job 2 of c asks for 2 units" in shown
-    assert "no earlier forecast has been scored" in shown
+    # Nothing has ended yet.
+    assert answer.bounds
+    assert "at the latest" in shown
+    assert "Bounds under easy, not probabilities" in shown
     assert max(len(line) for line in shown.splitlines()) <= 100
 
 
@@ -184,7 +187,9 @@ def test_a_time_in_which_the_job_hardly_ends_is_no_advice():
     past = [(100 * at, 1, 1000, 6000) for at in range(12)]
     waits = [(4000, 3, 6000), (4001, 4, 6000), (4002, 1, 6000)]
     fitted = fit(jobs(*past, *waits, user=["a"] * 12 + ["b", "b", "a"]), machine([4]))
-    told = when_in_log(fitted, time=4002, job="14", judged=0).advice
+    answer = when_in_log(fitted, time=4002, job="14", judged=0)
+    assert "no earlier forecast has been scored" in text(answer, 200)
+    told = answer.advice
     asked = {one.requested_time for one in told}
     assert 3000 in asked
     assert 780 not in asked

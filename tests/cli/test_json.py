@@ -147,7 +147,9 @@ def test_what_is_imported_of_a_slurm(answer, data, tmp_path):
     assert [path.rpartition(".")[2] for path in found["files"]][:2] == ["toml", "toml"]
     assert found["total"]["gpu"] > 0
     assert found["log"] is None
-    assert {"name", "instead", "jobs", "core_seconds"} == set(found["not_modelled"][0])
+    assert {"name", "instead", "jobs", "core_seconds", "gpu_seconds"} == set(
+        found["not_modelled"][0]
+    )
     assert found["not_modelled"][0]["jobs"] is None
     # With a log: a job for every line of it.
     (tmp_path / "sacct.txt").write_text(
@@ -156,7 +158,7 @@ def test_what_is_imported_of_a_slurm(answer, data, tmp_path):
     )
     log = ("--log", str(tmp_path / "sacct.txt"), "--overwrite")
     found = answer("slurm", "import", *options, "--out", str(tmp_path / "site"), *log)
-    assert found["log"] == {"lines": 1, "core_seconds": 120, "unreadable": 0}
+    assert found["log"] == {"lines": 1, "core_seconds": 120, "gpu_seconds": 0, "unreadable": 0}
 
 
 def test_what_there_is_to_list_and_where_to_begin(four_cores, cpsched):

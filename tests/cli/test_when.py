@@ -22,11 +22,19 @@ def test_all_jobs_that_wait(files, cpsched):
     code, out, err = cpsched(*QUICK, "--judged", "0")
     assert (code, err) == (0, "")
     assert out.startswith("3 jobs waiting at 300 s (2001-09-09 01:51:40)")
+    # None has ended.
+    assert "Bounds under easy, not probabilities" in out
+    code, out, err = cpsched(*QUICK[:-1], "4300", "--judged", "0")
+    assert (code, err) == (0, "")
     assert "20 scenarios under easy" in out
 
 
 def test_one_job_as_json(files, cpsched):
-    code, out, _ = cpsched(*QUICK, "--job", "5", "--by", "9000", "--scenarios", "4", "--json")
+    asked = ("--job", "5", "--by", "9000", "--scenarios", "4", "--json")
+    code, out, _ = cpsched(*QUICK, *asked)
+    told = json.loads(out)
+    assert (code, told["bounds"], told["jobs"][0]["p50"]) == (0, True, None)
+    code, out, _ = cpsched(*QUICK[:-1], "4300", *asked)
     told = json.loads(out)
     assert (code, told["schema"], told["scenarios"]) == (0, "cpsched.when/1", 4)
     assert [job["job"] for job in told["jobs"]] == ["5"]

@@ -52,12 +52,15 @@ def test_nodes_are_those_of_the_files(campus):
     system = campus.system
     assert system.num_nodes == 61  # new[1-4] are not there yet
     # 2 x 32 cores of two threads; of 515,000 MB Slurm keeps 11,000.
-    assert row(system, "cn001") == {"core": 128, "mem": 504_000 * MB, "gpu": 0}
+    assert row(system, "cn001") == {"core": 128, "mem": 504_000 * MB, "gpu": 0, "gpu:a100": 0}
     # Two cores, of two threads each, are kept for the system.
     assert row(system, "fat1")["core"] == 124
     # CPUs=16 on 16 cores of two threads: Slurm counts cores.
-    assert row(system, "old7") == {"core": 16, "mem": 64_000 * MB, "gpu": 0}
-    assert row(system, "gpu10") == {"core": 64, "mem": 1_030_000 * MB, "gpu": 8}
+    old, gpu = row(system, "old7"), row(system, "gpu10")
+    assert old == {"core": 16, "mem": 64_000 * MB, "gpu": 0, "gpu:a100": 0}
+    # Of what type these are is not in slurm.conf.
+    assert gpu == {"core": 64, "mem": 1_030_000 * MB, "gpu": 8, "gpu:a100": 0}
+    assert row(system, "gpu01")["gpu:a100"] == row(system, "gpu01")["gpu"] == 4
     features = dict(zip(campus.system.node_names, campus.system.features, strict=True))
     assert features["gpu01"] == {"zen3", "a100"}
     assert features["gpu09"] == {"zen4"}
@@ -201,14 +204,14 @@ def test_jobs_that_are_touched_are_counted(data, tmp_path, campus):
         "3+0|x|y|eve|chem|odd|lost|3600|cpu=30||n1|[a*2&b*1]|srun x\n"
     )
     touched = count(log, campus.gaps, of_jobs(campus.machine))
-    assert (touched.jobs, touched.core_seconds) == (3, 40 * 3600)
+    assert (touched.whole.jobs, touched.whole.core_seconds) == (3, 40 * 3600)
     found = {gap.name: (gap.jobs, gap.core_seconds // 3600) for gap in touched.gaps if gap.touches}
     assert found == {
         "MaxCPUsPerNode=60 of gpu": (1, 8),
         "OverSubscribe=FORCE of teach": (1, 2),
         "heterogeneous jobs": (1, 30),
         "features with counts ([a*2&b*4])": (1, 30),
-        "types of gpu": (1, 8),
+        "types of GRES that no node has": (1, 8),
         "--exclude": (1, 2),
     }
 
@@ -227,7 +230,7 @@ def test_command_writes_files_that_are_read_back(data, tmp_path, cpsched):
         *("--out", str(out), "--log", str(log)),
     )
     assert code == 0
-    assert "campus: 61 nodes in 7 groups (6,476 core, 48 gpu), 6 partitions" in printed
+    assert "campus: 61 nodes in 7 groups (6,476 core, 48 gpu, 32 gpu:a100), 6 partitions" in printed
     (line,) = (line for line in printed.splitlines() if "OverSubscribe=FORCE" in line)
     assert line.split()[-2:] == ["50.0", "25.0"]
     system = systems.load(str(out / "campus.system.toml"))

@@ -70,7 +70,7 @@ def test_accounting_names_nothing_that_is_missing(folder, by_files):
     from slurm_adapter.config.unmodelled import count, of_jobs
 
     touched = count(folder / "sacct.txt.gz", by_files.gaps, of_jobs(by_files.machine))
-    assert touched.jobs == 448
+    assert touched.whole.jobs == 448
     assert touched.bad == 0
     assert touched.gaps == []
 

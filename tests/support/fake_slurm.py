@@ -88,6 +88,9 @@ class FakeSlurm:
         self._answer()
         return {}
 
+    def private_data(self):
+        return ""
+
     def begin(self, orders):
         return self._each(orders, self._begin)
 

@@ -81,18 +81,18 @@ def test_a_job_is_its_cores_on_its_nodes(logs):
 def test_columns_of_older_slurms_are_read(logs):
     workload = traces.read(logs / "slurm-17.sacct")
     assert workload.job_id.tolist() == ["200", "201", "202", "203", "204"]
-    assert workload.resources == ("core", "gpu", "mic", "mem", "nvme")
+    assert workload.resources == ("core", "gpu", "mic", "mem", "gpu:tesla", "nvme")
     assert workload.requested_time.tolist() == [1800, MISSING, 1800, 1800, 1800]
     # Jobs 202 to 204 asked for one core and got four.
     assert workload.units.tolist() == [16, 4, 4, 4, 4]
     # Memory: 4 GB a core; 4000 MB a node; from step 202.0, 2 GB a node; all there is.
     assert workload.request[:, 3].tolist() == [4 * 2**20, 0, 0, 0, 0]
     assert workload.per_node.tolist() == [
-        [0, 1, 0, 0, 0],
-        [0, 2, 0, 4_096_000, 1],
-        [0, 0, 1, 2 * 2**20, 0],
-        [0, 0, 0, 0, 0],
-        [0, 0, 0, 0, 0],
+        [0, 1, 0, 0, 0, 0],
+        [0, 2, 0, 4_096_000, 2, 1],
+        [0, 0, 1, 2 * 2**20, 0, 0],
+        [0, 0, 0, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0],
     ]
     done, again, failed = Status.COMPLETED, Status.PREEMPTED, Status.FAILED
     assert workload.status.tolist() == [done, done, done, again, failed]
@@ -111,12 +111,20 @@ def request(**row):
     [
         ({"ReqTRES": "cpu=4,node=2,gres/gpu=4"}, {"gpu": 2}),
         ({"ReqTRES": "cpu=4,node=2,gres/gpu=3"}, {"gpu": 2}),
-        ({"ReqTRES": "cpu=4,node=2,gres/gpu:v100=4"}, {"gpu": 2}),
-        ({"ReqTRES": "cpu=4,node=1,gres/gpu:v100=1,gres/gpu:a100=2"}, {"gpu": 3}),
-        ({"ReqTRES": "cpu=4,node=1,gres/gpu=3,gres/gpu:v100=1,gres/gpu:a100=2"}, {"gpu": 3}),
+        ({"ReqTRES": "cpu=4,node=2,gres/gpu:v100=4"}, {"gpu": 2, "gpu:v100": 2}),
+        (
+            {"ReqTRES": "cpu=4,node=1,gres/gpu:v100=1,gres/gpu:A100=2"},
+            {"gpu": 3, "gpu:v100": 1, "gpu:a100": 2},
+        ),
+        (
+            {"ReqTRES": "cpu=4,node=1,gres/gpu=3,gres/gpu:v100=1,gres/gpu:a100=2"},
+            {"gpu": 3, "gpu:v100": 1, "gpu:a100": 2},
+        ),
+        # What it got has a type, whatever it asked for.
+        ({"ReqTRES": "cpu=4", "AllocTRES": "cpu=4,node=1,gres/gpu:v100=1"}, {"gpu": 1}),
         (
             {"ReqTRES": "cpu=4,node=1,gres/gpu:a100_3g.20gb=1,gres/shard=2K"},
-            {"gpu": 1, "shard": 2048},
+            {"gpu": 1, "gpu:a100_3g.20gb": 1, "shard": 2048},
         ),
         ({"ReqTRES": "cpu=4,node=1,gres/gpumem=1G,gres/gpuutil=50,billing=9,license/x=1"}, {}),
         ({"ReqTRES": "cpu=4", "AllocTRES": "cpu=8,node=2,gres/mic=2"}, {"mic": 1}),
@@ -125,7 +133,11 @@ def request(**row):
             {"gpu": 1, "craynetwork": 1},
         ),
         ({"NCPUS": "4", "NNodes": "1", "ReqGRES": "gpu"}, {"gpu": 1}),
-        ({"NCPUS": "4", "NNodes": "1", "ReqGRES": "gpu:tesla"}, {"gpu": 1}),
+        ({"NCPUS": "4", "NNodes": "1", "ReqGRES": "gpu:tesla"}, {"gpu": 1, "gpu:tesla": 1}),
+        (
+            {"NCPUS": "4", "NNodes": "1", "ReqGRES": "gpu:1g.5gb:3,gpu:2k"},
+            {"gpu": 2048, "gpu:1g.5gb": 3},
+        ),
         ({"NCPUS": "4", "NNodes": "1", "ReqGRES": "(null)"}, {}),
         ({"ReqTRES": "cpu=4,mem=3G,node=2"}, {"mem": 1.5 * 2**20}),
         ({"ReqTRES": "cpu=4,mem=3G,node=2", "ReqMem": "1Gn"}, {"mem": 2**20}),
@@ -326,19 +338,36 @@ def test_memory_is_what_a_job_holds(row, memory):
 @pytest.mark.parametrize(
     ("row", "gpus"),
     [
-        ({"gres": "gpu:2"}, 2),
-        ({"gres": "gpu:tesla:2,gpu:a100:1"}, 3),
-        ({"gres": "gres/gpu:a100=4"}, 4),
-        ({"gpus-per-node": "a100:2"}, 2),
-        ({"gpus-per-node": "2"}, 2),
-        ({"gpus": "3"}, 2),
-        ({"gres": "none"}, 0),
-        ({"gres": "gpu:2", "ReqTRES": "cpu=4,gres/gpu=2,node=2"}, 1),
+        ({"gres": "gpu:2"}, {"gpu": 2}),
+        ({"gres": "gpu:tesla:2,gpu:a100:1"}, {"gpu": 3, "gpu:tesla": 2, "gpu:a100": 1}),
+        ({"gres": "gres/gpu:a100=4"}, {"gpu": 4, "gpu:a100": 4}),
+        ({"gpus-per-node": "a100:2"}, {"gpu": 2, "gpu:a100": 2}),
+        ({"gpus-per-node": "2"}, {"gpu": 2}),
+        ({"gpus": "3"}, {"gpu": 2}),
+        ({"gres": "none"}, {}),
+        ({"gres": "gpu:2", "ReqTRES": "cpu=4,gres/gpu=2,node=2"}, {"gpu": 1}),
     ],
 )
 def test_gpus_that_accounting_does_not_count_are_in_the_command(row, gpus):
     found = request(**{"ReqTRES": "cpu=4,node=2", **row})
-    assert found.per_node == ({"gpu": gpus} if gpus else {})
+    assert found.per_node == gpus
+
+
+@pytest.mark.parametrize(
+    ("options", "typed"),
+    [
+        ({"gres": "gpu:v100:2"}, {"gpu:v100": 2}),
+        ({"gpus": "v100:4"}, {"gpu:v100": 2}),
+        ({"gpus-per-task": "v100:1"}, {"gpu:v100": 2}),
+        ({"gres": "gpu:v100:1,gpu:a100:1"}, {"gpu:v100": 1, "gpu:a100": 1}),
+        ({"gres": "gpu:2"}, {}),
+        ({"gres": "mic:x:2"}, {}),
+        ({"gres": "gpu:v100:2:3"}, {}),
+    ],
+)
+def test_types_that_accounting_does_not_track_are_in_the_command(options, typed):
+    found = request(ReqTRES="cpu=4,node=2,gres/gpu=4", **options)
+    assert found.per_node == {"gpu": 2, **typed}
 
 
 @pytest.mark.parametrize(

@@ -62,10 +62,11 @@ function axis(width) {
 
 function chart(seen) {
   const now = seen.now;
-  const waiting = seen.waiting.filter(job => job.p50 !== null)
-    .sort((one, other) => one.p50 - other.p50).slice(0, MOST);
+  const likely = job => seen.bounds ? job.planned : job.p50;
+  const waiting = seen.waiting.filter(job => likely(job) !== null)
+    .sort((one, other) => likely(one) - likely(other)).slice(0, MOST);
   const running = seen.running.slice(0, MOST);
-  const latest = [...waiting.map(job => job.p90 ?? job.p50), ...running.map(job => job.end ?? now)];
+  const latest = [...waiting.map(job => job.p90 ?? likely(job)), ...running.map(job => job.end ?? now)];
   const width = Math.min(DAY, Math.max(3600, ...latest.map(second => 1.05 * (second - now))));
   const rows = [axis(width)];
   for (const job of running) {
@@ -74,6 +75,11 @@ function chart(seen) {
     rows.push(lane(`${job.job} ${job.user}`, [bar("run", now, end, now, width, title)]));
   }
   for (const job of waiting) {
+    if (seen.bounds) {
+      const title = `${job.job}: starts ${ahead(job.planned, now)} at the latest, if no later job goes first`;
+      rows.push(lane(`${job.job} ${job.user}`, [bar("may", now, job.planned, now, width, title)]));
+      continue;
+    }
     const last = job.p90 ?? now + width;
     const title = `${job.job}: starts ${ahead(job.p10, now)} to ${ahead(job.p90, now)}`;
     rows.push(lane(`${job.job} ${job.user}`, [
@@ -86,17 +92,22 @@ function chart(seen) {
 
 function table(seen) {
   const now = seen.now;
+  document.getElementById("interval").textContent = seen.bounds ? "Bounds" : "80 % interval";
+  document.getElementById("may").textContent = seen.bounds
+    ? "until the latest start by time limits: no past jobs are known" : "80 % interval of the start";
+  document.getElementById("wait").hidden = seen.bounds;
   const heads = Array.from(document.querySelectorAll("thead th"), head => head.textContent);
   const rows = seen.waiting.map(job => {
     const row = element("tr");
-    const both = job.p10 === null ? "-" : `${span(job.p10 - now)} to ${span(job.p90 === null ? null : job.p90 - now)}`;
+    const held = job.for_engine ? "held for an engine" : "held";
+    const both = seen.bounds && job.planned !== null ? `0 s to ${span(job.planned - now)}` : job.p10 === null ? "-" : `${span(job.p10 - now)} to ${span(job.p90 === null ? null : job.p90 - now)}`;
     row.append(
       element("td", job.job), element("td", job.user, "name"), element("td", job.partition, "name"),
       element("td", job.cores.toLocaleString("en"), "number"),
       element("td", job.time_limit === null ? "none" : span(job.time_limit)),
       element("td", span(now - job.submit)), element("td", ahead(job.p50, now)), element("td", both),
       element("td", ahead(job.planned, now)), element("td", ahead(job.slurm_expects, now)),
-      element("td", job.held ? `held (${job.reason})` : job.reason, "name"));
+      element("td", job.held ? `${held} (${job.reason})` : job.reason, "name"));
     [...row.cells].forEach((cell, at) => { cell.dataset.label = heads[at]; });
     return row;
   });
@@ -112,7 +123,7 @@ function show(seen) {
   document.getElementById("summary").textContent =
     `${seen.running.length} running and ${seen.waiting.length} waiting jobs; `
     + `${seen.cores_in_use.toLocaleString("en")} of ${seen.cores.toLocaleString("en")} cores in use, `
-    + `${seen.nodes} nodes${out}; forecasts under ${seen.dispatcher}; `
+    + `${seen.nodes} nodes${out}; forecasts under ${seen.dispatcher}${seen.policy ? ` (${seen.policy})` : ""}; `
     + `seen ${new Date(1000 * seen.now).toLocaleTimeString()}`;
   chart(seen);
   table(seen);

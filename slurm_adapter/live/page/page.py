@@ -1,46 +1,27 @@
-"""A page of the live queue on this machine: forecasts, reasons and the next hours; read-only."""
+"""What a page of the live queue shows: forecasts, reasons and the next hours."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import ConfigError, CpschedError
 from cpsched.api.model import MISSING
 from slurm_adapter.live.queue import LiveQueue
 from slurm_adapter.live.record import Record, is_record
+from slurm_adapter.live.requests import may_start, waits_for_engine
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from pathlib import Path
 
     from cpsched.api.model import System
+    from slurm_adapter.live.policy_now import Now
     from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
 SCHEMA = "cpsched.live/2"
 _FORECAST = ("p10", "p50", "p90", "planned")
-_HERE = Path(__file__).resolve().parent
-_FILES = {
-    "/": ("page.html", "text/html; charset=utf-8"),
-    "/page.css": ("page.css", "text/css; charset=utf-8"),
-    "/page.js": ("page.js", "text/javascript; charset=utf-8"),
-}
-#: Loads nothing from elsewhere, sends nothing, and cannot be framed.
-_HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline';"
-        " connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none';"
-        " frame-ancestors 'none'"
-    ),
-    "X-Content-Type-Options": "nosniff",
-    "Referrer-Policy": "no-referrer",
-    "Cache-Control": "no-store",
-}
-#: The accepted host names; others could be an attack from another page.
-_HOSTS = ("localhost", "127.0.0.1")
 
 
 @dataclass(kw_only=True, slots=True)
@@ -52,8 +33,12 @@ class Watch:
     ----------
     dispatcher
         The dispatcher of the forecasts.
+    now
+        The same with today's policy, None for that of the specification.
     twin
         Folder of a twin, or None, for runtimes and statements.
+    mark
+        Of the jobs that an engine starts; '': none runs.
     document
         The last state, as plain JSON types; replaced as a whole.
     """
@@ -61,7 +46,9 @@ class Watch:
     backend: Scontrol
     system: System
     dispatcher: str
+    now: Now | None = None
     twin: Path | None = None
+    mark: str = ""
     document: Mapping[str, Any] = field(
         default_factory=lambda: {"schema": SCHEMA, "now": None, "error": "starting"}
     )
@@ -75,7 +62,7 @@ class Watch:
 
     def _seen(self) -> dict[str, Any]:
         snapshot, system = self.backend.snapshot(), self.system
-        told = self._told(snapshot)
+        told, bounds = self._told(snapshot)
         expected = self.backend.expected_starts()
         running = [job for job in snapshot.jobs.values() if job.holds]
         # Those without an end come last.
@@ -85,6 +72,8 @@ class Watch:
             "now": snapshot.now,
             "error": None,
             "dispatcher": self.dispatcher,
+            "bounds": bounds,
+            "policy": self.now.remark if self.now else "",
             "nodes": system.num_nodes,
             "closed_nodes": len(snapshot.closed.intersection(system.node_names)),
             "cores": int(system.capacity[:, system.resource_index("core")].sum()),
@@ -96,6 +85,7 @@ class Watch:
                     "submit": job.submit,
                     "held": job.held,
                     "reason": job.reason,
+                    "for_engine": waits_for_engine(job) and not may_start(job, self.mark),
                     **told.get(job.key, dict.fromkeys(_FORECAST)),
                     "slurm_expects": expected.get(job.key),
                 }
@@ -105,23 +95,28 @@ class Watch:
             "statement": self._statement(),
         }
 
-    def _told(self, snapshot: Snapshot) -> dict[str, dict[str, int | None]]:
-        """Return forecasts by job, in Unix time."""
+    def _told(self, snapshot: Snapshot) -> tuple[dict[str, dict[str, int | None]], bool]:
+        """Return forecasts by job, in Unix time, and whether they are bounds."""
         twin = self.twin
         record = Record(twin) if twin is not None and is_record(twin) else None
         try:
-            answer = LiveQueue(snapshot, self.system, self.dispatcher, record=record).when()
+            spec = self.now.dispatcher if self.now else self.dispatcher
+            queue = LiveQueue(
+                snapshot, self.system, spec, record=record, mark=self.mark, name=self.dispatcher
+            )
+            answer = queue.when()
         except ConfigError:
             # No job is waiting.
-            return {}
+            return {}, False
         epoch = answer.epoch or 0
-        return {
+        found = {
             one.job: {
                 name: None if (at := getattr(one, name)) is None else at + epoch
                 for name in _FORECAST
             }
             for one in answer.jobs
         }
+        return found, answer.bounds
 
     def _statement(self) -> str | None:
         """Return the last statement of the twin."""
@@ -142,46 +137,3 @@ def _plain(job: LiveJob) -> dict[str, Any]:
 
 def _known(second: int) -> int | None:
     return None if second == MISSING else second
-
-
-def server(watch: Watch, port: int) -> ThreadingHTTPServer:
-    """
-    Return a server of the page, which listens on this machine only.
-
-    Raises
-    ------
-    ConfigError
-        If the port is taken.
-    """
-
-    class Page(BaseHTTPRequestHandler):
-        server_version, sys_version = "cpsched", ""
-
-        def do_GET(self) -> None:
-            if self.headers.get("Host", "").split(":")[0] not in _HOSTS:
-                self.send_error(400, "Invalid host")
-            elif self.path == "/queue.json":
-                self._answer(json.dumps(watch.document).encode(), "application/json")
-            elif self.path in _FILES:
-                name, kind = _FILES[self.path]
-                self._answer((_HERE / name).read_bytes(), kind)
-            else:
-                self.send_error(404)
-
-        def _answer(self, content: bytes, kind: str) -> None:
-            self.send_response(200)
-            headers = {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(content))}
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            """Write no log: the command prints only where the page is."""
-
-    try:
-        return ThreadingHTTPServer(("127.0.0.1", port), Page)
-    except OSError as error:
-        raise ConfigError(
-            f"cannot listen on 127.0.0.1:{port}: {error.strerror}", key="--port"
-        ) from None

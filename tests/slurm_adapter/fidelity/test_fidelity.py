@@ -19,6 +19,7 @@ from slurm_adapter.fidelity.differences import differences
 from slurm_adapter.fidelity.downtime import as_csv, downtimes, told_of
 from slurm_adapter.fidelity.files import statement, write_files
 from slurm_adapter.fidelity.measures import measure
+from slurm_adapter.fidelity.reasons import reasons_of
 
 SYSTEM = site(4)
 
@@ -186,3 +187,57 @@ def test_a_machine_on_which_nothing_runs_while_jobs_wait_may_be_down():
     table = as_csv(schedule, found).splitlines()
     assert table == ["node,from,to", f"{schedule.system.node_names[0]},200,9000"]
     assert "in 1 interval of an hour or more, 2 h 27 min in all" in told_of(found)
+
+
+#: Six jobs of a GPU each on two GPUs: Slurm let the last wait for a limit that is not simulated.
+GPU_SYSTEM = """\
+name = "two"
+resources = ["core", "gpu"]
+[[nodes]]
+group = "n"
+count = 1
+core = 8
+gpu = 2
+"""
+
+
+def _sacct(folder, number=20):
+    rows = ["JobID|Submit|Start|End|State|TimelimitRaw|NNodes|ReqTRES|Reason|Partition|User"]
+    for job in range(1, number + 1):
+        late = job % 2 == 0
+        start = 1_000_000 + 20_000 * job
+        rows.append(
+            f"{job}|{start}|{start + 7200 * late}|{start + 7300}|COMPLETED|200|1"
+            f"|cpu=1,node=1,gres/gpu=1|{'QOSMaxGRESPerUser' if late else 'None'}|gpu|ada"
+        )
+        rows.append(f"{job}.batch|{start}|{start}|{start + 7300}|COMPLETED||1||Step||")
+    (folder / "two.toml").write_text(GPU_SYSTEM)
+    (folder / "log.sacct").write_text("\n".join([*rows, ""]))
+    return folder / "log.sacct"
+
+
+def test_errors_are_grouped_by_the_reason_that_slurm_recorded(tmp_path, cpsched):
+    """And the examples say it, with the GPUs that were in use."""
+    log = _sacct(tmp_path)
+    assert reasons_of(log) == {str(job): "QOSMaxGRESPerUser" for job in range(2, 21, 2)}
+    options = ("--system", str(tmp_path / "two.toml"), "-d", "easy", "--seeds", "1")
+    arguments = ("slurm", "fidelity", str(log), *options, "--out", str(tmp_path / "out"))
+    code, out, _ = cpsched(*arguments)
+    assert code == 0
+    assert "Jobs that waited in Slurm for QOSMaxGRESPerUser: 2 h in the record, 0 s" in out
+    assert "(Slurm: QOSMaxGRESPerUser)" in out
+    assert "0 of 8 cores, 0 of 2 GPUs were in use by recorded jobs" in out
+    about = json.loads((tmp_path / "out" / "fidelity.json").read_text())
+    jobs_of = {one["group"]: one["jobs"] for one in about["groups"] if one["kind"] == "reason"}
+    assert jobs_of == {"QOSMaxGRESPerUser": 10, "none recorded": 10}
+    # Runs are repeated on demand only.
+    (run_folder,) = (tmp_path / "out" / "runs").iterdir()
+    made = (run_folder / "run.json").stat().st_mtime_ns
+    assert cpsched(*arguments)[0] == 0
+    assert (run_folder / "run.json").stat().st_mtime_ns == made
+    assert cpsched(*arguments, "--overwrite")[0] == 0
+    assert (run_folder / "run.json").stat().st_mtime_ns > made
+
+
+def test_a_log_of_another_kind_has_no_reasons(folder):
+    assert reasons_of(folder / "log.parquet") == {}

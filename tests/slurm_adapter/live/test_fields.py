@@ -88,7 +88,8 @@ def test_components_of_heterogeneous_jobs_are_known_as_such(recorded):
     ("text", "found"),
     [
         ("gres:gpu:2", {"gpu": 2}), ("gres/gpu=2", {"gpu": 2}), ("gres/gpu:2", {"gpu": 2}),
-        ("gpu:a100:2(IDX:0-1),gpu:v100:1", {"gpu": 3}), ("gres:gpu", {"gpu": 1}), ("N/A", {}),
+        ("gpu:a100:2(IDX:0-1),gpu:v100:1", {"gpu": 3, "gpu:a100": 2, "gpu:v100": 1}),
+        ("gres:gpu", {"gpu": 1}), ("N/A", {}), ("gpu:1g.5gb:2", {"gpu": 2, "gpu:1g.5gb": 2}),
         ("gres:gpu:1,gres:mic:2", {"gpu": 1, "mic": 2}),
     ],
 )  # fmt: skip

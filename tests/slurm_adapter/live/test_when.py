@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from cpsched.answer.when_text import text as forecast_text
 from cpsched.answer.why_text import text
 from cpsched.errors import ConfigError
 from slurm_adapter.live import ask_command
@@ -14,9 +15,12 @@ from slurm_adapter.live.twin import Twin
 
 pytestmark = pytest.mark.slow
 
+#: A twin that forecasts at each look, also what an engine is to start.
+EVERY = {"forecasts": 1, "mark": "cpsched"}
 
-def when(snapshot, system, dispatcher, record=None, **asked):
-    return LiveQueue(snapshot, system, dispatcher, record=record).when(**asked)
+
+def when(snapshot, system, dispatcher, record=None, mark="cpsched", **asked):
+    return LiveQueue(snapshot, system, dispatcher, record=record, mark=mark).when(**asked)
 
 
 def submit(slurm, seconds, **asked):
@@ -36,11 +40,18 @@ def test_jobs_wait_for_the_one_that_runs(slurm):
     assert [one.job for one in answer.jobs] == [second, third]
     ends = snapshot.jobs["1"].start + 3600 - answer.epoch
     assert [one.planned for one in answer.jobs] == [ends, ends + 3600]
-    assert answer.jobs[0].p10 < ends < answer.jobs[0].p90
-    assert answer.jobs[0].p50 == pytest.approx(ends, abs=60)
+    # Of neither is known more than when it starts at the latest.
+    assert answer.bounds
+    assert {(one.p10, one.p50, one.p90) for one in answer.jobs} == {(None, None, None)}
     one = when(snapshot, slurm.system, dispatcher="easy", job=third, by=snapshot.now + 600)
-    assert one.jobs[0].chance == 0
-    assert one.jobs[0].user == "ada"
+    assert (one.jobs[0].chance, one.jobs[0].user) == (None, "ada")
+    for told in (one, answer):
+        shown = forecast_text(told, 100)
+        assert "80 %" not in shown
+        assert "10 %" not in shown
+        assert "Bounds under" in shown
+    assert "at the latest" in forecast_text(one, 100)
+    assert "most" in forecast_text(answer, 100)
 
 
 def test_a_twin_knows_how_long_jobs_run(slurm, tmp_path):
@@ -55,6 +66,7 @@ def test_a_twin_knows_how_long_jobs_run(slurm, tmp_path):
     slurm.advance(10)
     waiting = submit(slurm, 300)
     answer = when(slurm.snapshot(), slurm.system, dispatcher="fifo", job=waiting, record=record)
+    assert not answer.bounds
     began = slurm.snapshot().jobs["11"].start - answer.epoch
     assert answer.jobs[0].p50 == pytest.approx(began + 300, abs=30)
     assert answer.jobs[0].planned == pytest.approx(began + 3600, abs=2)
@@ -94,6 +106,32 @@ def test_what_cannot_be_answered_is_said(slurm, key, words):
         when(slurm.snapshot(), slurm.system, dispatcher="fifo", job=key)
 
 
+def test_nobody_starts_what_is_held_for_an_engine_that_does_not_run(slurm):
+    """Unless it is said that one does, and that its mark is the job's."""
+    submit(slurm, 600)
+    slurm.advance(1)
+    other = submit(slurm, 60, required=("node002",), time_limit=900)
+    ours = submit(slurm, 60, held=True, admin_comment="cpsched")
+    trial = submit(slurm, 60, held=True, admin_comment="", comment="cpsched-trial")
+    snapshot = slurm.snapshot()
+    for mark, jobs, left in (
+        ("", [other], "2 jobs held for an engine"),
+        ("cpsched", [other, ours], "1 job held for an engine"),
+        ("cpsched-trial", [other, trial], "1 job held for an engine"),
+    ):
+        queue = LiveQueue(snapshot, slurm.system, "fifo", mark=mark)
+        assert [one.job for one in queue.when().jobs] == jobs
+        assert queue.left_out().startswith(left)
+    queue = LiveQueue(snapshot, slurm.system, "fifo")
+    with pytest.raises(ConfigError, match="is held for an engine, so nobody starts it while none"):
+        queue.when(ours)
+    slurm.cancel(other)
+    slurm.cancel("1")
+    queue = LiveQueue(slurm.snapshot(), slurm.system, "fifo")
+    with pytest.raises(ConfigError, match="no other job is waiting but 2 jobs held for an engine"):
+        queue.when()
+
+
 def test_why_a_job_waits(slurm):
     """It wants the node that another one holds, which came later and is short."""
     submit(slurm, 600, required=("node002",))
@@ -101,24 +139,26 @@ def test_why_a_job_waits(slurm):
     slurm.advance(1)
     submit(slurm, 600, required=("node003",))
     slurm.advance(5)
-    about = LiveQueue(slurm.snapshot(), slurm.system, "easy").why(first)
+    about = LiveQueue(slurm.snapshot(), slurm.system, "easy", mark="cpsched").why(first)
     assert about.state == "waiting"
     assert about.waiting is not None
     assert [other.job_id for other in about.waiting.waits_for] == ["1"]
     assert about.overtaken == 1
     assert "overtaken by 1 job submitted later" in text(about)
-    view = LiveQueue(slurm.snapshot(), slurm.system, "easy").slurms_view(first, None)
+    view = LiveQueue(slurm.snapshot(), slurm.system, "easy", mark="cpsched").slurms_view(
+        first, None
+    )
     assert view == {"state": "PENDING", "reason": "JobHeldUser", "expects": None}
 
 
 def test_a_job_that_would_start(slurm):
     """Nothing is in its way but that nobody starts it."""
     key = submit(slurm, 60, held=True, admin_comment="cpsched")
-    about = LiveQueue(slurm.snapshot(), slurm.system, "easy").why(key)
+    about = LiveQueue(slurm.snapshot(), slurm.system, "easy", mark="cpsched").why(key)
     assert about.state == "starts"
     assert [place.nodes for place in about.places] == ["node001"]
     late = submit(slurm, 60, eligible=slurm.now + 900)
-    queue = LiveQueue(slurm.snapshot(), slurm.system, "easy")
+    queue = LiveQueue(slurm.snapshot(), slurm.system, "easy", mark="cpsched")
     about = queue.why(late)
     assert about.state == "held"
     assert "it may not start before" in about.reason
@@ -182,7 +222,7 @@ def test_the_sites_own_forecasts_correct_the_next(slurm, tmp_path):
     """
     for _ in range(10):
         record = Record(tmp_path)
-        twin = Twin(record=record, system="eurora", baseline="fifo", dispatchers=(), forecasts=1)
+        twin = Twin(record=record, system="eurora", baseline="fifo", dispatchers=(), **EVERY)
         _hours(slurm, record, twin, 3)
     key = submit(slurm, 3600, required=("node001",), held=True, admin_comment="cpsched")
     snapshot = slurm.snapshot()
@@ -200,7 +240,7 @@ def test_the_sites_own_forecasts_correct_the_next(slurm, tmp_path):
 def test_a_job_that_waits_beyond_its_forecast_is_learnt_from_at_once(slurm, tmp_path):
     """It was to start at once, and has waited for an hour."""
     record = Record(tmp_path)
-    twin = Twin(record=record, system="eurora", baseline="fifo", dispatchers=(), forecasts=1)
+    twin = Twin(record=record, system="eurora", baseline="fifo", dispatchers=(), **EVERY)
     submit(slurm, 60, held=True, admin_comment="cpsched")
     record.see(slurm.snapshot(), slurm)
     twin.judge(slurm.snapshot())
@@ -213,7 +253,7 @@ def test_a_job_that_waits_beyond_its_forecast_is_learnt_from_at_once(slurm, tmp_
 def test_forecasts_of_jobs_that_never_start_are_forgotten(slurm, tmp_path):
     """It is cancelled; its number may come again with another submit."""
     record = Record(tmp_path)
-    twin = Twin(record=record, system="eurora", baseline="fifo", dispatchers=(), forecasts=1)
+    twin = Twin(record=record, system="eurora", baseline="fifo", dispatchers=(), **EVERY)
     key = submit(slurm, 60, held=True, admin_comment="cpsched")
     for _ in range(2):
         record.see(slurm.snapshot(), slurm)
