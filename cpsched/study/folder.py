@@ -16,13 +16,18 @@ from cpsched.errors import RunError
 from cpsched.simulation.identity import file_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
 #: The file that makes a folder a run; it names the run's other files and their SHA-256.
 MARK = "run.json"
 #: The run's cost; the only file that differs between equal runs.
 TIMING = "timing.json"
+#: What is read of a run besides.
+CONTENT = (
+    *("workload.parquet", "system.json", "metrics.json", "outages.parquet"),
+    *("jobs.parquet", "allocations.parquet", "queue.parquet"),
+)
 #: The name of a run under way; nothing else is removed from a study's folder.
 _UNDER_WAY = re.compile(r"[0-9a-f]+-[0-9a-f]{32}")
 #: What the name of a run ends in while it is replaced, and the whole name.
@@ -169,6 +174,24 @@ def digests_of(folder: Path) -> dict[str, str]:
     """Return the SHA-256 (hex) of each file of a run by name, except the mark and the timing."""
     files = [path for path in sorted(folder.iterdir()) if path.is_file()]
     return {path.name: file_digest(path) for path in files if path.name not in (MARK, TIMING)}
+
+
+def faults(folder: Path, names: Collection[str] | None = None) -> Iterator[tuple[str, str]]:
+    """
+    Yield which files of a run are not as they were written, and what is wrong; none is read.
+
+    Parameters
+    ----------
+    names
+        Of the files that are looked at; None: all that the run has, or names as its own.
+    """
+    written = files_of_run(folder) or {}
+    here = {path.name: path for path in folder.iterdir() if path.is_file()}
+    for name in sorted({*written, *CONTENT} if names is None else names):
+        if name not in here and (name in written or names is not None):
+            yield name, "is missing: the run is incomplete"
+        elif name in here and file_digest(here[name]) != written.get(name):
+            yield name, f"is damaged: it was changed after it was written (SHA-256, see {MARK})"
 
 
 def find_runs(folder: Path) -> list[Path]:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from altered import resign
 from tiny import jobs, machine, run
 
 from cpsched.errors import RunError
@@ -290,9 +291,9 @@ CONTRADICTIONS = {
     "queue.parquet: column waiting does not follow": _plus_one("queue.parquet", "waiting"),
     "queue.parquet: column time is missing": _without("queue.parquet", "time"),
     "metrics.json: makespan_s does not follow": _json("metrics.json", makespan_s=1),
-    "run.json: counts do not follow": _json("run.json", counts={}),
-    "run.json: the workload is not the simulated one": _json("run.json", workload={"digest": "0"}),
-    "run.json: the system is not the simulated one": _json("run.json", system=None),
+    "run.json: counts does not follow": _json("run.json", counts={}),
+    "run.json: workload does not follow": _json("run.json", workload={"digest": "0"}),
+    "run.json: system does not follow": _json("run.json", system=None),
 }
 
 
@@ -302,6 +303,7 @@ def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, s
     save_run(simulated, tmp_path / "r")
     assert contradictions(load_run(tmp_path / "r")) == []
     edit(tmp_path / "r")
+    resign(tmp_path / "r")
     (found,) = contradictions(load_run(tmp_path / "r"))
     assert found.startswith(sentence)
 
@@ -328,6 +330,8 @@ def test_what_is_wrong_with_a_file_is_said_in_words(simulated, tmp_path, name, c
     save_run(simulated, tmp_path / "r")
     path = tmp_path / "r" / name
     path.write_bytes(content.encode(errors="surrogateescape"))
+    if name != "run.json":
+        resign(tmp_path / "r")
     expected = re.escape(f"{path} is damaged: {message}")
     with pytest.raises(RunError, match=f"{expected}.*; simulate again with --overwrite$"):
         load_run(tmp_path / "r")
