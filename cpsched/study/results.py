@@ -277,12 +277,14 @@ def _said(mark: Path) -> tuple[dict[str, Any], Any]:
 
 
 def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
+    about = _json(run / MARK)
+    if (version := about.get("format")) != RUN_FORMAT:
+        wrong = ValueError(f"format {version!r}, this cpsched reads {RUN_FORMAT}")
+        raise RunError(_damaged(run, wrong))
     for name, what in faults(run, ("jobs.parquet", "metrics.json")):
         raise RunError(f"{run / name} {what}; delete the folder and run the study again")
     try:
-        about, summary = _json(run / MARK), _json(run / "metrics.json")
-        if about.get("format") != RUN_FORMAT:
-            raise ValueError(f"format {about.get('format')!r}, this cpsched reads {RUN_FORMAT}")
+        summary = _json(run / "metrics.json")
         return RunResult(
             path=run,
             dispatcher_spec=str(about["dispatcher"]),
