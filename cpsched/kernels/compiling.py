@@ -51,9 +51,9 @@ def cache_folder(sources: Path) -> str | None:
         parents = [Path(given).absolute() / "cpsched"]
     else:
         private = Path(tempfile.gettempdir(), f"cpsched-{os.getuid()}")
-        parents = [_user_cache(), private]
+        parents = [parent for parent in (_user_cache(), private) if parent is not None]
     for parent in parents:
-        if parent is not None and _is_private(parent) and _is_private(parent / key):
+        if _is_private(parent) and _is_private(parent / key):
             return str(parent / key)
     return None
 

@@ -325,11 +325,11 @@ def _weeks(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Wee
     """Return each measure of the jobs that ended, added up by week, for each group of jobs."""
     table = read_file(run / "jobs.parquet", ["outcome", *_TIMES], read_dictionary=["outcome"])
     columns = [_integers(table, name) for name in _TIMES]
-    for name, values in zip(_TIMES, columns, strict=True):
-        check_within(name, values, -1, MAX_TIME)
+    for name, column in zip(_TIMES, columns, strict=True):
+        check_within(name, column, -1, MAX_TIME)
     week, num_weeks = week_of(columns[0])
     done = _ended(table)
-    submit, start, end, runtime, width = (values[done] for values in columns)
+    submit, start, end, runtime, width = (column[done] for column in columns)
     wait, response = job_metrics.wait(submit, start), job_metrics.turnaround(submit, end)
     values = {
         "wait_mean_s": wait,
