@@ -238,6 +238,8 @@ def _check_ranges(schedule: Schedule) -> None:
     num_jobs, num_nodes = len(schedule.workload), schedule.system.num_nodes
     for times in (schedule.start, schedule.end, segments.start, segments.end):
         check_within("a time", times[times != MISSING], 0, MAX_TIME)
+    outages = schedule.outages
+    check_within("the length of an outage", outages.end - outages.start, 0, MAX_TIME)
     check_within("a job", segments.job, 0, num_jobs - 1)
     check_within("a node", segments.node, 0, num_nodes - 1)
     check_within("a number of nodes", segments.count, 1, num_nodes)
