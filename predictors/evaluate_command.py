@@ -26,10 +26,12 @@ from cpsched.api.commands import (
     times,
 )
 from cpsched.api.errors import ConfigError
-from cpsched.api.tools import check_new_file, replacing, with_models
+from cpsched.api.tools import check_new_file, guarded, replacing, with_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
 
     from cpsched.api.logs import Fitted, Workload
     from predictors.evaluation import Evaluation
@@ -202,7 +204,16 @@ def _write(out: Path, fitted: Fitted, evaluations: list[Evaluation]) -> None:
         else:
             packed = "gzip" if out.suffix == ".gz" else None
             with pa.output_stream(partial, compression=packed) as stream:
-                csv.write_csv(table, stream)
+                csv.write_csv(pa.table(dict(map(_guarded, table.column_names, table))), stream)
+
+
+def _guarded(name: str, column: pa.ChunkedArray) -> tuple[str, pa.ChunkedArray | pa.Array]:
+    """Return a column in which no text is a spreadsheet's formula."""
+    import pyarrow as pa
+
+    if not pa.types.is_string(column.type):
+        return name, column
+    return name, pa.array([guarded(text) for text in column.to_pylist()], pa.string())
 
 
 @contextmanager

@@ -1,8 +1,11 @@
 """Files are there whole, or as they were."""
 
+import os
+from pathlib import Path
+
 import pytest
 
-from cpsched.base.atomic_files import check_new_file, replacing
+from cpsched.base.atomic_files import check_new_file, open_lock, replacing, subfolder
 from cpsched.errors import ConfigError
 
 
@@ -50,3 +53,36 @@ def test_a_new_file_is_checked_before_the_work_begins(tmp_path):
         suffixes = (".csv", ".json") if path.suffix else ()
         with pytest.raises(ConfigError, match=message):
             check_new_file(path, overwrite=overwrite, suffixes=suffixes, key="--out")
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path, monkeypatch):
+    """And its name is before anything is built on it."""
+    said, replace = [], Path.replace
+
+    def replaced(path, target):
+        said.append("replace")
+        return replace(path, target)
+
+    monkeypatch.setattr(os, "fsync", lambda handle: said.append(os.fstat(handle).st_size))
+    monkeypatch.setattr(Path, "replace", replaced)
+    with replacing(tmp_path / "plan.csv") as partial:
+        partial.write_text("12345")
+    assert said[:2] == [5, "replace"]
+    assert len(said) == 3
+
+
+def test_links_are_replaced_or_refused_never_followed(tmp_path):
+    """What they point to is somebody else's."""
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "theirs" / "file").write_text("old")
+    for name, target in (("file", "theirs/file"), ("lock", "theirs/file"), ("folder", "theirs")):
+        (tmp_path / name).symlink_to(tmp_path / target)
+    with replacing(tmp_path / "file") as partial:
+        partial.write_text("new")
+    with pytest.raises(OSError, match="symbolic link"):
+        open_lock(tmp_path / "lock")
+    with pytest.raises(OSError, match="is a link, which is not followed"):
+        subfolder(tmp_path, "folder", "deep")
+    assert (tmp_path / "file").read_text() == "new"
+    assert [path.read_text() for path in (tmp_path / "theirs").iterdir()] == ["old"]
+    assert subfolder(tmp_path / "made", "a", "b").is_dir()

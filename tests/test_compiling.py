@@ -70,6 +70,41 @@ def test_numbas_own_variable_has_no_fallback(cache, monkeypatch):
     assert cache_folder(HERE) is None
 
 
+def _shared(given, _):
+    given.mkdir()
+    given.chmod(0o777)  # no sticky bit
+
+
+def _filled(given, _):
+    (given / "cpsched").mkdir(parents=True)
+    (given / "cpsched").chmod(0o777)
+
+
+def _elsewhere(given, _):
+    given.mkdir()
+    (given.parent / "planted").mkdir()
+    (given / "cpsched").symlink_to(given.parent / "planted")
+
+
+def _below(given, _):
+    given.parent.chmod(0o777)
+
+
+def _of_another(given, monkeypatch):
+    (given / "cpsched").mkdir(parents=True)
+    another = os.getuid() + 1
+    monkeypatch.setattr(os, "getuid", lambda: another)
+
+
+@pytest.mark.parametrize("plant", [_shared, _filled, _elsewhere, _below, _of_another])
+def test_numbas_own_variable_is_checked_like_any_other(cache, monkeypatch, plant):
+    """A folder that others can write to, or replace, itself or one above, is not used."""
+    (cache / "deep").mkdir()
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(cache / "deep" / "chosen"))
+    plant(cache / "deep" / "chosen", monkeypatch)
+    assert cache_folder(HERE) is None
+
+
 def test_without_a_users_cache_a_private_temporary_folder_serves(cache):
     """Named after the user, and nobody else can enter it."""
     (cache / "user").write_text("not a folder")

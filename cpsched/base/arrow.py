@@ -31,6 +31,12 @@ _TYPES = {
     "float64": pa.float64(),
 }
 
+#: What reading a file may raise whose content may be anything.
+UNREADABLE = (
+    *(OSError, ValueError, LookupError, TypeError, AttributeError),
+    *(ArithmeticError, MemoryError, RecursionError, pa.ArrowException),
+)
+
 
 def read_file(path: Path, columns: Sequence[str] | None = None, **how: Any) -> pa.Table:
     """
@@ -58,6 +64,13 @@ def plain(array: pa.Array) -> IntArray:
         return np.empty(0, dtype=np.int64)
     whole = np.frombuffer(array.buffers()[1], dtype=np.int64)
     return whole[array.offset : array.offset + len(array)].copy()
+
+
+def check_within(what: str, values: IntArray, low: int, high: int) -> None:
+    """Raise ValueError where a value of a file is out of a range."""
+    wrong = values[(values < low) | (values > high)]
+    if len(wrong):
+        raise ValueError(f"{what} is {wrong[0]}, must be from {low} to {high}")
 
 
 def numbers(values: AnyArray, known: BoolArray | None = None) -> pa.Array:

@@ -1,7 +1,9 @@
-"""Files to write: checked before the work begins, and complete when they appear."""
+"""Files and folders to write: checked first, and complete when they appear."""
 
 from __future__ import annotations
 
+import errno
+import os
 from contextlib import ExitStack, contextmanager
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -53,12 +55,16 @@ def replacing(path: Path) -> Iterator[Path]:
     Give a file to write, which takes its real name when the block ends without an error.
 
     Until then it is beside its final place, under a unique name with the same ending, which may
-    determine the format.
+    determine the format. It is on the disk before it takes its name, so that the name stands for
+    the old content or for the new one whatever is killed or loses power. A link of that name is
+    replaced, never followed.
     """
     partial = path.with_name(f"{PARTIAL}{uuid4().hex}-{path.name}")
     try:
         yield partial
+        sync(partial)
         partial.replace(path)
+        sync(path.parent)
     finally:
         partial.unlink(missing_ok=True)
 
@@ -66,6 +72,9 @@ def replacing(path: Path) -> Iterator[Path]:
 def write_all(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
     """
     Write files by name, and give them their names when all are written; return them.
+
+    Each is as it was or new at every moment; if this is killed while it gives the names, some are
+    new and some are not.
 
     Raises
     ------
@@ -76,3 +85,47 @@ def write_all(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
         for name, content in files.items():
             stack.enter_context(replacing(folder / name)).write_bytes(content)
     return [folder / name for name in files]
+
+
+def sync(path: Path) -> None:
+    """Have a file, or the names in a folder, on the disk, so that no power failure takes them."""
+    handle = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(handle)
+    except OSError as error:
+        # Some file systems cannot do this for folders.
+        if error.errno != errno.EINVAL:
+            raise
+    finally:
+        os.close(handle)
+
+
+def open_lock(path: Path) -> int:
+    """Open a file to lock, which is made if it is not there: never a link, nor its target."""
+    return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+
+
+def subfolder(parent: Path, *names: str) -> Path:
+    """
+    Return a folder in another one, which is made if it is not there.
+
+    Parameters
+    ----------
+    parent
+        As the caller was given it; it may be a link.
+    names
+        From there on; none of them is followed if it is a link, since what it points to is not
+        ours to write to or to clear.
+
+    Raises
+    ------
+    OSError
+        If one cannot be made, or is a link or a file.
+    """
+    parent.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        parent = parent / name
+        if parent.is_symlink():
+            raise NotADirectoryError(errno.ENOTDIR, "is a link, which is not followed", str(parent))
+        parent.mkdir(exist_ok=True)
+    return parent

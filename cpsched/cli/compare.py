@@ -76,6 +76,7 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--seeds 5")
     typer.Exit
         If a run failed.
     """
+    from cpsched.base.atomic_files import subfolder
     from cpsched.show import write_tables
     from cpsched.study import carry_out, make_tables
 
@@ -84,7 +85,7 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--seeds 5")
     def tables_of(outcome: Outcome) -> None:
         if outcome.folders:
             made.append(make_tables(shown.out))
-            write_tables(made[0], shown.out / "tables")
+            write_tables(made[0], subfolder(shown.out, "tables"))
 
     with study_bars() as display:
         outcome = carry_out(study, shown.out, jobs=shown.jobs, display=display, finish=tables_of)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -11,6 +11,9 @@ from cpsched.cli.options import AsJson
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import working
 from cpsched.errors import VerificationError
+
+if TYPE_CHECKING:
+    from cpsched.study import SavedRun
 
 
 def command(
@@ -47,13 +50,39 @@ def command(
 def _checked(path: Path) -> dict[str, Any]:
     """Return what is wrong with a run, as JSON has it."""
     from cpsched.study import load_run
-    from cpsched.study.reader import contradictions
+    from cpsched.study.folder import faults
+
+    # What was not written by a simulation is not read.
+    if findings := [f"files: {name} {what}" for name, what in faults(path)]:
+        return {"folder": str(path), "jobs": _jobs_of(path), "findings": findings}
+    run = load_run(path)
+    return {"folder": str(path), "jobs": len(run.schedule.workload), "findings": _findings(run)}
+
+
+def _findings(run: SavedRun) -> list[str]:
+    """Return what is wrong with a run whose files are as they were written."""
+    from cpsched.base.arrow import UNREADABLE
+    from cpsched.study.reader import contradictions, wrong_inputs
     from cpsched.verification import verify
 
-    run = load_run(path)
-    found = verify(run.schedule, recorded=run.recorded)
-    # Nothing can be derived from an invalid schedule.
-    findings = [f"{violation.rule}: {violation.message}" for violation in found] or [
-        f"files: {sentence}" for sentence in contradictions(run)
-    ]
-    return {"folder": str(path), "jobs": len(run.schedule.workload), "findings": findings}
+    if found := wrong_inputs(run):
+        return [f"files: {sentence}" for sentence in found]
+    try:
+        broken = verify(run.schedule, recorded=run.recorded, predictor=run.predictor)
+        # Nothing can be derived from an invalid schedule.
+        return [f"{violation.rule}: {violation.message}" for violation in broken] or [
+            f"files: {sentence}" for sentence in contradictions(run)
+        ]
+    except UNREADABLE as error:
+        # Only files that somebody has made up, with their digests, come here.
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        return [f"files: no simulation has written this run ({reason:.200})"]
+
+
+def _jobs_of(path: Path) -> int:
+    """Return how many jobs a run says it has."""
+    from cpsched.study.folder import read_mark
+
+    said = read_mark(path).get("workload")
+    number = said.get("jobs") if isinstance(said, dict) else None
+    return number if isinstance(number, int) else 0

@@ -45,6 +45,6 @@ def command(
         raise ConfigError("is missing; give what is to be changed", key="--change")
     study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"))
     with reading(log):
-        wanted = what_if(study, scenarios(study, changes), shown.out / "policies")
+        wanted = what_if(study, scenarios(study, changes), shown.out)
     say_what_is_assumed(wanted, aloud=not shown.as_json)
     carry_out_and_show(wanted, shown)

@@ -8,7 +8,8 @@ folder of their module, which are those that import from here. So a package keep
 each other in one folder.
 
 numba unpickles what it finds in a cache folder, so one that another user may have filled is never
-used.
+used. A process looks once: whoever could put another folder in its place later could do so before,
+and then the folder is not used.
 
 This leans on private parts of numba, which ``pyproject.toml`` bounds to a version known to work.
 """
@@ -40,18 +41,19 @@ def cache_folder(sources: Path) -> str | None:
     """
     Return where the compiled kernels of a folder of sources are kept.
 
-    None if they must be compiled anew each time. ``NUMBA_CACHE_DIR`` is taken as given. Without
-    it: the user's cache folder, or a folder below the temporary one, each only if nobody else can
-    write there.
+    None if they must be compiled anew each time. It is in ``NUMBA_CACHE_DIR``; without that in the
+    user's cache folder, or in a folder below the temporary one; always only if nobody else can
+    write there, or put something in its place.
     """
     key = key_of(sources)
     given = os.environ.get("NUMBA_CACHE_DIR")
     if given:
-        chosen = Path(given) / "cpsched" / key
-        return str(chosen) if _is_made(chosen) and os.access(chosen, os.W_OK) else None
-    private = Path(tempfile.gettempdir(), f"cpsched-{os.getuid()}")
-    for parent in (_user_cache(), private):
-        if parent is not None and _is_private(parent) and _is_private(parent / key):
+        parents = [Path(given).absolute() / "cpsched"]
+    else:
+        private = Path(tempfile.gettempdir(), f"cpsched-{os.getuid()}")
+        parents = [parent for parent in (_user_cache(), private) if parent is not None]
+    for parent in parents:
+        if _is_private(parent) and _is_private(parent / key):
             return str(parent / key)
     return None
 
@@ -79,34 +81,35 @@ def _user_cache() -> Path | None:
         return None
 
 
-def _is_made(folder: Path, mode: int = 0o777) -> bool:
-    """Make a folder unless it exists; return whether that worked."""
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        folder.mkdir(mode=mode, exist_ok=True)
-    except OSError:
-        return False
-    return True
-
-
 def _is_private(folder: Path) -> bool:
     """
     Return whether a folder is ours and only we can write to it, making it if there is none.
 
-    Nobody else may be able to replace it either: others can write to its parent only where the
-    sticky bit keeps them from renaming what is not theirs.
+    Nobody else may be able to replace it, or a folder that it is in, either: those belong to us or
+    to the system, and others can write to one only where the sticky bit keeps them from renaming
+    what is not theirs.
     """
-    if not _is_made(folder, 0o700):
+    try:
+        folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found, whole = folder.lstat(), folder.resolve()
+    except (OSError, RuntimeError):
         return False
-    found, above = folder.lstat(), folder.parent.stat()
     is_ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid()
-    can_be_replaced = above.st_mode & stat.S_IWOTH and not above.st_mode & stat.S_ISVTX
     return (
         is_ours
         and not found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
-        and not can_be_replaced
+        and not any(map(_lets_replace, whole.parents))
         and os.access(folder, os.W_OK)
     )
+
+
+def _lets_replace(folder: Path) -> bool:
+    """Return whether somebody else can rename what is in a folder."""
+    found = folder.stat()
+    # In a container the system's user may have another number.
+    is_trusted = found.st_uid in (0, os.getuid(), Path("/").stat().st_uid)
+    return not is_trusted or bool(found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX)
 
 
 class _Cache(FunctionCache):

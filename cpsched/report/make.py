@@ -7,7 +7,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.base.atomic_files import write_all
+from cpsched.base.atomic_files import subfolder, write_all
 from cpsched.errors import ConfigError, RunError
 from cpsched.figures.style import FORMATS, styled
 from cpsched.report import plot
@@ -92,7 +92,8 @@ def make_report(
         raise RunError(f"{folder} is not a folder; name one made by cpsched compare or simulate")
     tables = make_tables(folder, baseline)
     target = folder if out is None else Path(out)
-    _write(target / "figures", {})
+    for name in ("figures", "tables"):
+        _folder(target, name)
     said = {finding.place: finding for finding in findings(tables)}
     found = places(tables.results, {name: one.about for name, one in said.items()})
     total, done = sum(len(place.runs) for place in found) + len(found) + 1, count()
@@ -114,19 +115,28 @@ def make_report(
     }
     page = render(content(folder, tables, sections, script)).encode()
     return Report(
-        page=_write(target, {"report.html": page})[0],
-        figures=tuple(_write(target / "figures", drawings)),
-        tables=tuple(write_tables(tables, target / "tables")),
+        page=_write(_folder(target), {"report.html": page})[0],
+        figures=tuple(_write(_folder(target, "figures"), drawings)),
+        tables=tuple(write_tables(tables, _folder(target, "tables"))),
         runs=len(tables.results.runs),
     )
 
 
-def _write(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
-    """Write files, all or none; make the folder if there is none."""
-    if folder.is_file() or folder.parent.is_file():
-        raise RunError(f"{folder} cannot be made: there is a file of that name; name a folder")
+def _folder(target: Path, *names: str) -> Path:
+    """Return a folder of the report, which is made if it is not there."""
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        return subfolder(target, *names)
+    except FileExistsError as error:
+        message = f"{error.filename} cannot be made: there is a file of that name; name a folder"
+        raise RunError(message) from error
+    except OSError as error:
+        where = error.filename or target
+        raise RunError(f"{where} cannot be written to: {error.strerror or error}") from error
+
+
+def _write(folder: Path, files: Mapping[str, bytes]) -> list[Path]:
+    """Write files, all or none."""
+    try:
         return write_all(folder, files)
     except OSError as error:
         raise RunError(f"{folder} cannot be written to: {error.strerror or error}") from error

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.arrow import UNREADABLE
 from cpsched.base.words import amount, counted
+from cpsched.errors import RunError
 from cpsched.figures.data import DAY, busiest, read
 from cpsched.figures.pictures import of_jobs, of_schedule
 from cpsched.metrics.workload import describe
@@ -18,7 +21,8 @@ from cpsched.study.allocators import unequal
 from cpsched.study.folder import slug
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
+    from pathlib import Path
 
     from cpsched.figures.data import RunData
     from cpsched.figures.looks import Who
@@ -98,22 +102,23 @@ def make_section(
     for result in (*place.shown, *(run for run in place.runs if run not in place.shown)):
         look = place.looks[result.who]
         tell(f"reading {look.name}")
-        run = load_run(result.path)
-        if first is None:
-            # The baseline: what all schedules of the place look at closely is its busiest time.
-            first = run
-            day, week = (busiest(run.schedule, days * DAY) for days in (1, 7))
-        lines = (reproduce.model_note(run.about), reproduce.simulate_line(run.about))
-        commands[result.folder] = [line for line in lines if line]
-        data[result.folder] = read(run, look)
-        if day is None or result not in place.shown:
-            continue
-        shown = drawn(run.schedule, week, budget)
-        if shown is not None:
-            own = {"place": place.name, "name": look.label, "color": look.colour, "day": day}
-            schedules.append({**own, **shown})
-        if result in place.charted:
-            gantts.append(of_schedule(look.name, run.schedule, day).file(place.name, forms))
+        with _reading(result.path):
+            run = load_run(result.path)
+            if first is None:
+                # The baseline: what all schedules of the place look at closely is its busiest time.
+                first = run
+                day, week = (busiest(run.schedule, days * DAY) for days in (1, 7))
+            lines = (reproduce.model_note(run.about), reproduce.simulate_line(run.about))
+            commands[result.folder] = [line for line in lines if line]
+            data[result.folder] = read(run, look)
+            if day is None or result not in place.shown:
+                continue
+            shown = drawn(run.schedule, week, budget)
+            if shown is not None:
+                own = {"place": place.name, "name": look.label, "color": look.colour, "day": day}
+                schedules.append({**own, **shown})
+            if result in place.charted:
+                gantts.append(of_schedule(look.name, run.schedule, day).file(place.name, forms))
     assert first is not None
     tell(f"drawing {place.name}")
     about = _about(place, tables.results, finding)
@@ -149,6 +154,19 @@ def make_section(
         drawings=[*(one for slot in pictures_of for one in figures[slot]), *gantts],
         schedules=schedules,
     )
+
+
+@contextmanager
+def _reading(run: Path) -> Iterator[None]:
+    """Turn whatever files that contradict each other raise into an error of one line."""
+    try:
+        yield
+    except RunError:
+        raise
+    except UNREADABLE as error:
+        reason = " ".join(f"{type(error).__name__}: {error}".split())
+        hint = "cpsched verify says whether its files contradict each other"
+        raise RunError(f"{run} cannot be drawn ({reason:.200}); {hint}") from error
 
 
 def _about(place: Place, results: Results, finding: Finding | None) -> list[Who]:

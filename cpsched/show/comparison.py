@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from cpsched import systems, traces
 from cpsched.base.arrow import data_frame
-from cpsched.base.atomic_files import replacing
+from cpsched.base.atomic_files import replacing, subfolder
 from cpsched.base.words import brief, counted
 from cpsched.errors import ConfigError, RunError
 from cpsched.model.system import System
@@ -311,6 +311,5 @@ def _machine_file(system: object, folder: Path) -> str:
 
 def _input(folder: Path, digest: str, name: str, ending: str) -> Path:
     """Return the file of an object: its name, in a folder named after its content."""
-    place = folder.absolute() / _INPUTS / digest[:_DIGITS]
-    place.mkdir(parents=True, exist_ok=True)
+    place = subfolder(folder.absolute(), _INPUTS, digest[:_DIGITS])
     return place / f"{plain(name) or 'unnamed'}.{ending}"

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched.base.atomic_files import write_all
+from cpsched.base.csv_cells import guarded
 from cpsched.errors import RunError
 from cpsched.show.readable import Titled, readable
 
@@ -50,7 +51,9 @@ def as_csv(rows: Rows) -> str:
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(rows.columns)
     for row in zip(*rows.columns.values(), strict=True):
-        writer.writerow([str(cell).lower() if isinstance(cell, bool) else cell for cell in row])
+        writer.writerow(
+            [str(cell).lower() if isinstance(cell, bool) else guarded(cell) for cell in row]
+        )
     return out.getvalue()
 
 

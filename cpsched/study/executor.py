@@ -7,6 +7,7 @@ import shutil
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from cpsched.study.folder import under_way
 from cpsched.study.worker import Done, work_on
 
 if TYPE_CHECKING:
@@ -83,7 +84,7 @@ def _some(
         # By name: the library that raised it is not imported here.
         if type(error).__name__ not in _KILLED:
             raise
-        folders = list(place.work.iterdir())
+        folders = under_way(place.work)
         begun = {folder.name.partition("-")[0] for folder in folders}
         for folder in folders:
             shutil.rmtree(folder, ignore_errors=True)

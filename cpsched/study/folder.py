@@ -11,18 +11,28 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from cpsched.base.atomic_files import PARTIAL
+from cpsched.base.atomic_files import PARTIAL, sync
 from cpsched.errors import RunError
 from cpsched.simulation.identity import file_digest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
     from pathlib import Path
 
 #: The file that makes a folder a run; it names the run's other files and their SHA-256.
 MARK = "run.json"
 #: The run's cost; the only file that differs between equal runs.
 TIMING = "timing.json"
+#: What is read of a run besides.
+CONTENT = (
+    *("workload.parquet", "system.json", "metrics.json", "outages.parquet"),
+    *("jobs.parquet", "allocations.parquet", "queue.parquet"),
+)
+#: The name of a run under way; nothing else is removed from a study's folder.
+_UNDER_WAY = re.compile(r"[0-9a-f]+-[0-9a-f]{32}")
+#: What the name of a run ends in while it is replaced, and the whole name.
+_OLD = ".old"
+_REPLACED = re.compile(rf"{re.escape(PARTIAL)}[0-9a-f]{{32}}-(.+){re.escape(_OLD)}", re.DOTALL)
 
 
 def check_target(folder: Path, *, overwrite: bool) -> None:
@@ -36,6 +46,7 @@ def check_target(folder: Path, *, overwrite: bool) -> None:
         never replaced.
     """
     folder = folder.resolve()
+    recover(folder.parent, folder.name)
     if not folder.exists():
         parent = next(path for path in folder.parents if path.exists())
         if not parent.is_dir() or not os.access(parent, os.W_OK):
@@ -72,31 +83,74 @@ def appearing(folder: Path, *, overwrite: bool = False) -> Iterator[Path]:
 
 def put_in_place(made: Path, folder: Path, *, overwrite: bool) -> None:
     """
-    Rename a finished run to its final name, in one step.
+    Rename a finished run to its final name.
 
-    A replaced run loses its own files; other files in its folder are kept.
+    It is there whole or not at all. A run that it replaces is renamed first, to a name from which
+    :func:`recover` gives it back if this process is killed before the new one has its name. It
+    loses its own files; other files in its folder are kept.
 
     Raises
     ------
     RunError
         If another process has made the folder meanwhile.
     """
-    old = made.with_name(f"{made.name}.old")
-    replaced = overwrite and folder.is_dir() and files_of_run(folder) is not None
+    for path in (*made.iterdir(), made):
+        sync(path)
+    old = folder.with_name(f"{PARTIAL}{uuid4().hex}-{folder.name}{_OLD}")
+    replaced = overwrite and _is_here(folder)
     if replaced:
         folder.rename(old)
     try:
         made.rename(folder)
     except OSError as error:
-        if replaced and not folder.exists():
-            old.rename(folder)
+        recover(folder.parent, folder.name)
         raise RunError(f"{folder} was made by another process meanwhile") from error
+    sync(folder.parent)
     if replaced:
-        ours = {MARK, TIMING, *(files_of_run(old) or {})}
-        for path in old.iterdir():
-            if path.name not in ours and not (folder / path.name).exists():
-                path.rename(folder / path.name)
-        shutil.rmtree(old)
+        _merge(old, folder)
+
+
+def recover(parent: Path, name: str | None = None) -> None:
+    """Finish what a process left that was killed while it replaced a run (any where None)."""
+    for old, folder in _replaced(parent, name):
+        if folder.exists():
+            _merge(old, folder)
+        else:
+            old.rename(folder)
+
+
+def _replaced(parent: Path, name: str | None) -> list[tuple[Path, Path]]:
+    """Return runs that were to be replaced, and the folders that they had or have."""
+    there = sorted(parent.iterdir()) if parent.is_dir() else []
+    named = [(path, _REPLACED.fullmatch(path.name)) for path in there]
+    found = [(path, parent / match[1]) for path, match in named if match and _is_here(path)]
+    return [(old, folder) for old, folder in found if name in (None, folder.name)]
+
+
+def _is_here(folder: Path) -> bool:
+    """Return whether a folder is a run; what a link points to is somewhere else."""
+    return not folder.is_symlink() and files_of_run(folder) is not None
+
+
+def _merge(old: Path, folder: Path) -> None:
+    """Remove a replaced run, but for files that are not its own: those move to the new one."""
+    ours = {MARK, TIMING, *(files_of_run(old) or {})}
+    for path in old.iterdir():
+        if path.name not in ours and not (folder / path.name).exists():
+            path.rename(folder / path.name)
+    shutil.rmtree(old)
+
+
+def begin(work: Path, key: str) -> Path:
+    """Make a folder for a run under way; its name says which runs were when a process is killed."""
+    folder = work / f"{key}-{uuid4().hex}"
+    folder.mkdir()
+    return folder
+
+
+def under_way(work: Path) -> list[Path]:
+    """Return the folders that :func:`begin` has made."""
+    return [path for path in work.iterdir() if _UNDER_WAY.fullmatch(path.name)]
 
 
 def read_mark(folder: Path) -> dict[str, Any]:
@@ -122,6 +176,24 @@ def digests_of(folder: Path) -> dict[str, str]:
     return {path.name: file_digest(path) for path in files if path.name not in (MARK, TIMING)}
 
 
+def faults(folder: Path, names: Collection[str] | None = None) -> Iterator[tuple[str, str]]:
+    """
+    Yield which files of a run are not as they were written, and what is wrong; none is read.
+
+    Parameters
+    ----------
+    names
+        Of the files that are looked at; None: all that the run has, or names as its own.
+    """
+    written = files_of_run(folder) or {}
+    here = {path.name: path for path in folder.iterdir() if path.is_file()}
+    for name in sorted({*written, *CONTENT} if names is None else names):
+        if name not in here and (name in written or names is not None):
+            yield name, "is missing: the run is incomplete"
+        elif name in here and file_digest(here[name]) != written.get(name):
+            yield name, f"is damaged: it was changed after it was written (SHA-256, see {MARK})"
+
+
 def find_runs(folder: Path) -> list[Path]:
     """
     Return a run, or the runs in a folder or in a study's folder, sorted by name.
@@ -135,9 +207,15 @@ def find_runs(folder: Path) -> list[Path]:
         return [folder]
     for pattern in (f"runs/*/{MARK}", f"*/{MARK}"):
         found = [mark.parent for mark in folder.glob(pattern)]
+        found = sorted(path for path in found if not path.name.startswith("."))
         if found:
-            return sorted(path for path in found if not path.name.startswith("."))
-    raise RunError(f"{folder} is not a run and holds none: there is no {MARK}")
+            return found
+    whole = folder.resolve()
+    hint = "".join(
+        f"; a process that was killed while it replaced it left the old run in {old}"
+        for old, _ in _replaced(whole.parent, whole.name)
+    )
+    raise RunError(f"{folder} is not a run and holds none: there is no {MARK}{hint}")
 
 
 _LONGEST = 90

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -14,25 +13,35 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched import traces
-from cpsched.base.arrow import integers, read_file
+from cpsched.base.arrow import UNREADABLE, check_within, integers, read_file
+from cpsched.base.types import MAX_TIME, MISSING
+from cpsched.base.words import brief
 from cpsched.errors import CpschedError, RunError
-from cpsched.metrics.columns import allocation_columns, job_columns, queue_columns
+from cpsched.metrics.columns import (
+    allocation_columns,
+    job_columns,
+    outage_columns,
+    queue_columns,
+)
 from cpsched.metrics.summary import summarize
 from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
 from cpsched.model.system import System
 from cpsched.simulation.run import Run
 from cpsched.simulation.settings import RULES, Settings
-from cpsched.study.folder import MARK, digests_of, files_of_run
-from cpsched.study.writer import FORMAT, OUTAGES
+from cpsched.study.folder import MARK, faults
+from cpsched.study.writer import FORMAT, OUTAGES, description
+from cpsched.traces.table_own import columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from enum import IntEnum
 
     from cpsched.base.types import IntArray
 
 
 _T = TypeVar("_T")
+#: What ``run.json`` says that follows from the rest of a run.
+_DERIVED = ("settings", "allocator", "workload", "system", "counts", "not_a_forecast")
 #: The remedy for any damage.
 _REMEDY = "simulate again with --overwrite"
 
@@ -86,6 +95,8 @@ def load_run(folder: str | Path) -> SavedRun:
             f" {_REMEDY}"
         )
     said = _said(about, folder / MARK)
+    for name, what in faults(folder):
+        raise RunError(f"{folder / name} {what}; {_REMEDY}")
     workload = _read(folder / "workload.parquet", lambda path: traces.read(path, format="table"))
     system = _read(folder / "system.json", lambda path: System.from_dict(_json(path)))
     jobs = _read(folder / "jobs.parquet", read_file)
@@ -111,8 +122,9 @@ def load_run(folder: str | Path) -> SavedRun:
             overrun=said["settings"].overrun,
             outages=_outages(folder),
         )
-    except (KeyError, ValueError, TypeError) as error:
-        reason = f"no {error.args[0]}" if isinstance(error, KeyError) else str(error)
+        _check_ranges(schedule)
+    except UNREADABLE as error:
+        reason = f"no {error.args[0]}" if isinstance(error, KeyError) else _first_line(error)
         raise RunError(
             f"{folder}: jobs.parquet or allocations.parquet is damaged: {reason}; {_REMEDY}"
         ) from error
@@ -134,8 +146,8 @@ def _said(about: Mapping[str, Any], path: Path) -> dict[str, Any]:
             raise ValueError(f"settings.overrun is {settings.overrun!r}")
         return {
             "settings": settings,
-            "dispatcher": str(about["dispatcher"]),
-            "predictor": str(about["predictor"]),
+            "dispatcher": _text(about["dispatcher"]),
+            "predictor": _text(about["predictor"]),
             "decisions": dict(about["decisions"]),
             "predictions": dict(about["predictions"]),
             "provenance": dict(about["provenance"]),
@@ -143,6 +155,12 @@ def _said(about: Mapping[str, Any], path: Path) -> dict[str, Any]:
     except (LookupError, TypeError, ValueError) as error:
         reason = _reason(path, error)
         raise RunError(f"{path} is damaged: {reason}; {_REMEDY}") from error
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{brief(repr(value))} is no text")
+    return value
 
 
 def _outages(folder: Path) -> Outages:
@@ -162,8 +180,7 @@ def _read(path: Path, reader: Callable[[Path], _T]) -> _T:
         raise RunError(f"{path} is missing: the run is incomplete; {_REMEDY}")
     try:
         return reader(path)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, CpschedError) as error:
-        # Arrow's errors are among these.
+    except (*UNREADABLE, CpschedError) as error:
         raise RunError(f"{path} is damaged: {_reason(path, error)}; {_REMEDY}") from error
 
 
@@ -176,9 +193,13 @@ def _reason(path: Path, error: Exception) -> str:
     if isinstance(error, KeyError):
         return f"{error.args[0]!r} is missing in it"
     if isinstance(error, CpschedError | OSError | pa.ArrowException) or path.suffix != ".json":
-        return str(error).partition("\n")[0] or type(error).__name__
+        return _first_line(error)
     # Python's own words for a value of a wrong type do not help a reader.
     return f"a value in it has the wrong type ({error})"
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0] or type(error).__name__
 
 
 def _json(path: Path) -> dict[str, Any]:
@@ -193,7 +214,7 @@ def _members(kind: type[IntEnum], column: pa.ChunkedArray) -> IntArray:
 
 
 def _reasons(jobs: pa.Table) -> dict[int, str]:
-    reasons = jobs.column("reason").to_pylist()
+    reasons = jobs.column("reason").cast(pa.string()).to_pylist()
     return {row: reason for row, reason in enumerate(reasons) if reason is not None}
 
 
@@ -211,6 +232,20 @@ def _segments(table: pa.Table, system: System) -> Segments:
     )
 
 
+def _check_ranges(schedule: Schedule) -> None:
+    """Check what would take any time or memory if it were wrong; all else is the verifier's."""
+    segments = schedule.segments
+    num_jobs, num_nodes = len(schedule.workload), schedule.system.num_nodes
+    for times in (schedule.start, schedule.end, segments.start, segments.end):
+        check_within("a time", times[times != MISSING], 0, MAX_TIME)
+    outages = schedule.outages
+    check_within("the length of an outage", outages.end - outages.start, 0, MAX_TIME)
+    check_within("a job", segments.job, 0, num_jobs - 1)
+    check_within("a node", segments.node, 0, num_nodes - 1)
+    check_within("a number of nodes", segments.count, 1, num_nodes)
+    check_within("a last node", segments.node + segments.count - 1, 0, num_nodes - 1)
+
+
 def _leaving(table: pa.Table) -> IntArray:
     """Return why jobs left their nodes; the column is missing if all left at their end."""
     if "leaving" not in table.column_names:
@@ -218,58 +253,63 @@ def _leaving(table: pa.Table) -> IntArray:
     return _members(Leaving, table.column("leaving"))
 
 
-_CHANGED = "it was changed after it was written (its SHA-256 differs from the one in run.json)"
-
-
 def contradictions(run: SavedRun) -> list[str]:
     """
     Return the contradictions between the files of a run, a sentence each.
 
     The schedule is taken from ``jobs.parquet`` and ``allocations.parquet``; everything derived from
-    it and from the workload is computed again. ``timing.json`` is not checked.
+    it and from the workload is computed again. ``timing.json`` is not checked. Whether files are
+    as they were written is not asked, see :func:`cpsched.study.folder.faults`.
     """
-    found = [*_digests(run)]
     schedule = run.schedule
+    found: list[str] = []
     for name, columns in (
+        ("workload.parquet", columns_of(schedule.workload)),
         ("jobs.parquet", job_columns(schedule)),
         ("allocations.parquet", allocation_columns(schedule)),
         ("queue.parquet", queue_columns(schedule)),
+        (OUTAGES, outage_columns(schedule)),
     ):
-        found.extend(_differences(run.folder / name, columns))
+        if name != OUTAGES or (run.folder / name).exists():
+            found.extend(_differences(run.folder / name, columns))
+    segments = schedule.segments
+    order = np.lexsort((segments.node, segments.job, segments.start))
+    if (np.diff(order) < 0).any():
+        found.append("allocations.parquet: rows are out of order")
     summary = summarize(schedule)
-    found.extend(
-        f"metrics.json: {key} does not follow from the schedule"
-        for key in summary
-        if summary[key] != run.summary.get(key)
-    )
-    if run.about.get("counts") != summary["counts"]:
-        found.append("run.json: counts do not follow from the schedule")
-    # The hash of a file adds nothing if a more precise error is known.
-    named = {sentence.partition(":")[0] for sentence in found}
-    found.extend(f"{name}: {_CHANGED}" for name in _changed(run) if name not in named)
+    found.extend(_unlike("metrics.json", run.numbers, summary))
+    said = description(run, summary, {})
+    derived = {name: said[name] for name in _DERIVED}
+    if said["allocator"] is None:
+        # Perhaps the dispatcher is not installed here.
+        derived["allocator"] = run.about.get("allocator")
+    found.extend(_unlike(MARK, {n: run.about[n] for n in derived if n in run.about}, derived))
     return sorted(found)
 
 
-def _changed(run: SavedRun) -> list[str]:
-    """Return the names of the files that were changed after they were written."""
-    here = digests_of(run.folder)
-    written = files_of_run(run.folder) or {}
-    return [name for name, digest in written.items() if here.get(name) != digest]
+def wrong_inputs(run: SavedRun) -> list[str]:
+    """Return which inputs are not those that ``run.json`` names: then nothing else is checked."""
+    return [
+        f"{MARK}: the {name} is not the simulated one (its digest differs)"
+        for name, thing in (("workload", run.schedule.workload), ("system", run.schedule.system))
+        if not isinstance(said := run.about.get(name), dict) or said.get("digest") != thing.digest()
+    ]
 
 
-def _digests(run: SavedRun) -> Iterator[str]:
-    for name, thing in (("workload", run.schedule.workload), ("system", run.schedule.system)):
-        said = run.about.get(name)
-        if not isinstance(said, Mapping) or said.get("digest") != thing.digest():
-            yield f"run.json: the {name} is not the simulated one (its digest differs)"
+def _unlike(file: str, here: Mapping[str, Any], expected: Mapping[str, Any]) -> Iterator[str]:
+    """Yield what a JSON file says differently; 1, 1.0 and true are not the same."""
+    for name in expected.keys() | here.keys():
+        texts = [json.dumps(of.get(name), sort_keys=True) for of in (here, expected)]
+        if texts[0] != texts[1] or (name in here) != (name in expected):
+            yield f"{file}: {name} does not follow from the schedule"
 
 
 def _differences(path: Path, columns: Mapping[str, Any]) -> Iterator[str]:
-    table = _read(path, pq.read_table)
+    table = _read(path, read_file)
     for name in columns.keys() | set(table.column_names):
         if name not in table.column_names:
             yield f"{path.name}: column {name} is missing"
-        elif name not in columns:
+        elif name not in columns or table.column_names.count(name) > 1:
             yield f"{path.name}: column {name} does not belong there"
         elif not table.column(name).combine_chunks().equals(columns[name]):
             yield f"{path.name}: column {name} does not follow from the schedule"

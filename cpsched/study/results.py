@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cpsched.base.arrow import integers, plain, read_file
+from cpsched.base.arrow import UNREADABLE, check_within, integers, plain, read_file
+from cpsched.base.types import MAX_TIME
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.predictions import knows_runtimes
-from cpsched.study.folder import MARK, find_runs
+from cpsched.study.folder import MARK, faults, find_runs
 from cpsched.study.measures import AREA, MEASURED, figures_of, figures_of_group, waits_of_size
 from cpsched.study.paired import WeekSums, week_of
 from cpsched.study.store import DESCRIPTION, FORMAT
@@ -279,10 +280,14 @@ def _said(mark: Path) -> tuple[dict[str, Any], Any]:
 
 
 def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
+    about = _json(run / MARK)
+    if (version := about.get("format")) != RUN_FORMAT:
+        wrong = ValueError(f"format {version!r}, this cpsched reads {RUN_FORMAT}")
+        raise RunError(_damaged(run, wrong))
+    for name, what in faults(run, ("jobs.parquet", "metrics.json")):
+        raise RunError(f"{run / name} {what}; delete the folder and run the study again")
     try:
-        about, summary = _json(run / MARK), _json(run / "metrics.json")
-        if about.get("format") != RUN_FORMAT:
-            raise ValueError(f"format {about.get('format')!r}, this cpsched reads {RUN_FORMAT}")
+        summary = _json(run / "metrics.json")
         return RunResult(
             path=run,
             dispatcher_spec=str(about["dispatcher"]),
@@ -305,8 +310,7 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
             timing=_json(run / "timing.json"),
             decisions=dict(about["decisions"]),
         )
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        # Arrow's errors are among these.
+    except UNREADABLE as error:
         raise RunError(_damaged(run, error)) from error
 
 
@@ -324,9 +328,12 @@ def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
 def _weeks(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], WeekSums]:
     """Return each measure of the jobs that ended, added up by week, for each group of jobs."""
     table = read_file(run / "jobs.parquet", ["outcome", *_TIMES], read_dictionary=["outcome"])
-    week, num_weeks = week_of(_integers(table, "submit"))
+    columns = [_integers(table, name) for name in _TIMES]
+    for name, column in zip(_TIMES, columns, strict=True):
+        check_within(name, column, -1, MAX_TIME)
+    week, num_weeks = week_of(columns[0])
     done = _ended(table)
-    submit, start, end, runtime, width = (_integers(table, name)[done] for name in _TIMES)
+    submit, start, end, runtime, width = (column[done] for column in columns)
     wait, response = job_metrics.wait(submit, start), job_metrics.turnaround(submit, end)
     values = {
         "wait_mean_s": wait,

@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched.base import registry
-from cpsched.base.atomic_files import replacing
+from cpsched.base.atomic_files import replacing, subfolder
 from cpsched.base.spec import Spec, canonical, files_of
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.study.policies import kind_of
 from cpsched.study.sources import jobs_of, second_of
+from cpsched.study.store import Store
 from cpsched.study.study import Baseline, Study, as_label
 from cpsched.study.study_file import choice
 from cpsched.study.task import tasks_of
@@ -148,7 +149,7 @@ def what_if(study: Study, wanted: Sequence[Scenario], folder: Path) -> Study:
     study
         Of one workload on one system, with one dispatcher and one predictor: the baseline.
     folder
-        Where changed policies are written.
+        Of the study: changed policies are written there, to ``policies``.
 
     Raises
     ------
@@ -217,9 +218,10 @@ def _check_option(spec: Spec, key: str, value: str, text: str) -> None:
 
 def _written(policy: str, scenario: Scenario, folder: Path) -> Path:
     """Write the text of a changed policy; return the file."""
-    folder.mkdir(parents=True, exist_ok=True)
+    # Before anything is written there: this refuses a folder that is not a study.
+    Store(folder.absolute())
     name = "".join(char if char.isalnum() or char in "-_." else "-" for char in scenario.label)
-    path = (folder / f"{name}{_ENDING}").absolute()
+    path = subfolder(folder.absolute(), "policies") / f"{name}{_ENDING}"
     with replacing(path) as partial:
         partial.write_text(policy, encoding="utf-8")
     return path

@@ -12,10 +12,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from cpsched.base.atomic_files import PARTIAL, write_all
+from cpsched.base.atomic_files import PARTIAL, open_lock, subfolder, write_all
 from cpsched.errors import RunError
 from cpsched.simulation.identity import versions_here
-from cpsched.study.folder import read_mark
+from cpsched.study.folder import read_mark, recover, under_way
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,11 +28,8 @@ if TYPE_CHECKING:
 DESCRIPTION = "study.json"
 #: Of the layout of campaign folders; a reader refuses others.
 FORMAT = 2
-#: What else is in its folder.
-_OURS = {
-    *(".work", ".lock", "runs", "failed", "damaged"),
-    *("inputs", "policies", "tables", "figures", "report.html"),
-}
+#: Folders in it: none is followed where it is a link.
+_FOLDERS = ("runs", ".work", "failed", "damaged", "inputs", "policies", "tables", "figures")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -74,15 +71,22 @@ class Store:
         there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
         # A campaign killed while writing its description leaves a partial file.
         there = {name for name in there if not name.startswith(PARTIAL)}
-        if DESCRIPTION not in there and not there <= _OURS:
+        if there and not _is_study(folder / DESCRIPTION):
             raise RunError(f"{folder} is not empty and holds no study; name one, or a new folder")
+        for name in there.intersection(_FOLDERS):
+            if (folder / name).is_symlink():
+                raise RunError(f"{folder / name} is a link, which is not followed; move it away")
         self.folder = folder
         self.runs, self.work, self.failed = (folder / name for name in ("runs", ".work", "failed"))
         #: Where incomplete run folders were moved.
         self.damaged: list[Path] = []
         try:
+            if not there:
+                folder.mkdir(parents=True, exist_ok=True)
+                # Before anything else, so that a killed campaign knows the folder again.
+                write_json(folder / DESCRIPTION, {"format": FORMAT, "baseline": {}, "runs": []})
             for made in (self.work, self.runs):
-                made.mkdir(parents=True, exist_ok=True)
+                subfolder(folder, made.name)
         except OSError as error:
             raise RunError(f"{folder} cannot be made: {error.strerror or error}") from error
 
@@ -100,8 +104,7 @@ class Store:
         """
         path = self.folder / ".lock"
         try:
-            # Never through a link: its target is not ours.
-            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o666)
+            lock = open_lock(path)
         except OSError as error:
             raise RunError(f"{path} cannot be opened: {error.strerror or error}") from error
         try:
@@ -135,8 +138,9 @@ class Store:
         return True
 
     def _clear(self) -> None:
-        for left in self.work.iterdir():
+        for left in under_way(self.work):
             shutil.rmtree(left, ignore_errors=True)
+        recover(self.runs)
 
     def finished(self, tasks: Iterable[Task]) -> dict[str, Path]:
         """
@@ -166,8 +170,7 @@ class Store:
         return found
 
     def _set_aside(self, run: Path) -> None:
-        place = self.folder / "damaged"
-        place.mkdir(exist_ok=True)
+        place = subfolder(self.folder, "damaged")
         target = place / run.name
         if target.exists():
             target = place / f"{run.name}-{uuid4().hex[:8]}"
@@ -192,7 +195,7 @@ class Store:
 
     def fail(self, task: Task, error: str, trace: str | None) -> Failure:
         """Keep a run's error in a file."""
-        self.failed.mkdir(exist_ok=True)
+        subfolder(self.folder, self.failed.name)
         file = self.failed / f"{task.name}.json"
         content = {
             "run": task.name,
@@ -206,6 +209,15 @@ class Store:
     def succeed(self, task: Task) -> None:
         """Remove the record of an earlier failure."""
         (self.failed / f"{task.name}.json").unlink(missing_ok=True)
+
+
+def _is_study(path: Path) -> bool:
+    """Return whether a file describes a study, of whichever version."""
+    try:
+        about = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(about, dict) and {"format", "runs"} <= about.keys()
 
 
 def _unpinned(values: Iterable[tuple[str, Any]]) -> dict[str, Any]:

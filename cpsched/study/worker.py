@@ -10,12 +10,11 @@ import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
-from uuid import uuid4
 
 from cpsched.base import registry
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import simulate
-from cpsched.study.folder import put_in_place
+from cpsched.study.folder import begin, put_in_place
 from cpsched.study.sources import prepare
 from cpsched.study.writer import save_run
 
@@ -104,9 +103,7 @@ def _carried_out(
     task: Task, place: Place, watch: Watch | None, checkpoint: Checkpoint | None
 ) -> None:
     """Simulate, and put the run in its place."""
-    # The name says which runs were under way when a process was killed.
-    folder = place.work / f"{task.key}-{uuid4().hex}"
-    folder.mkdir()
+    folder = begin(place.work, task.key)
     try:
         fitted = prepare(task.made_of)
         jobs = len(fitted.workload) - len(fitted.rejected)

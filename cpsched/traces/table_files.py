@@ -2,7 +2,8 @@
 Tables in files: CSV (plain or gzip) and Parquet, with their metadata.
 
 In a CSV file that is ``# key: value`` lines (JSON values) before the header, in Parquet one JSON
-document in the schema's metadata under ``cpsched``. In both, empty cells are nulls.
+document in the schema's metadata under ``cpsched``. In both, empty cells are nulls. In CSV, text
+that a spreadsheet would evaluate is marked, see :mod:`cpsched.base.csv_cells`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched.base import arrow
+from cpsched.base.csv_cells import guarded, unguarded
 from cpsched.base.documents import read_json
 from cpsched.errors import TraceError
 from cpsched.traces.checks import check_header, too_many_rows
@@ -168,7 +170,9 @@ def write_csv(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], path
     num_rows = len(columns[names[0]])
     with written(path) as file:
         for key, value in metadata.items():
-            file.write(f"# {key}: {json.dumps(value)}\n".encode())
+            # Only a comma inside a text is followed so, and a spreadsheet would begin a cell there.
+            text = re.sub(r",(?= *[=+\-@])", r"\\u002c", json.dumps(value))
+            file.write(f"# {key}: {text}\n".encode())
         file.write(_csv_text([[name] for name in names]).encode())
         for start in range(0, num_rows, _ROWS_AT_ONCE):
             lists = [_plain(columns[name].slice(start, _ROWS_AT_ONCE)) for name in names]
@@ -182,11 +186,14 @@ class _Source:
         self.path = path
         #: Whether a NUL or a byte that is not UTF-8 was seen; only then cells are searched for it.
         self.suspicious = False
+        #: Whether there is an apostrophe, which may be a mark in front of a cell's text.
+        self.marked = False
 
     def __iter__(self) -> Iterator[str]:
         for _, piece in chunks(self.path, keep_returns=True):
             text = piece.decode("utf-8", "surrogateescape")
             self.suspicious = self.suspicious or _problem(text) is not None
+            self.marked = self.marked or "'" in text
             for line in text[:-1].split("\n"):
                 yield line + "\n"
 
@@ -217,7 +224,8 @@ def _records(
             yield line, [], f"is not a row of CSV: {error}"
             continue
         if record:
-            yield line, record, _problem("".join(record)) if source.suspicious else None
+            problem = _problem("".join(record)) if source.suspicious else None
+            yield line, list(map(unguarded, record)) if source.marked else record, problem
 
 
 def _preamble(
@@ -256,7 +264,7 @@ def _plain(cells: pa.Array) -> list[Any]:
     words = {None: "", True: "true", False: "false"}
     if pa.types.is_boolean(cells.type):
         return [words[cell] for cell in cells.to_pylist()]
-    return ["" if cell is None else cell for cell in cells.to_pylist()]
+    return ["" if cell is None else guarded(cell) for cell in cells.to_pylist()]
 
 
 def _csv_text(columns: list[list[Any]]) -> str:

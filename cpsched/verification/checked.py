@@ -27,17 +27,25 @@ class Checked:
 
     Parameters
     ----------
-    recorded, complete, limit
+    recorded, complete, predictor, limit
         See :func:`~cpsched.verification.verifier.verify`.
     """
 
-    def __init__(self, schedule: Schedule, *, recorded: bool, complete: bool, limit: int) -> None:
+    def __init__(
+        self,
+        schedule: Schedule,
+        *,
+        recorded: bool,
+        complete: bool,
+        predictor: str | None,
+        limit: int,
+    ) -> None:
         self._job_id, self._limit = schedule.workload.job_id, limit
         self._count: Counter[Rule] = Counter()
         self._kept: defaultdict[Rule, list[Violation]] = defaultdict(list)
         self.schedule, self.workload = schedule, schedule.workload
         self.segments, self.system = schedule.segments, schedule.system
-        self.recorded, self.complete = recorded, complete
+        self.recorded, self.complete, self.predictor = recorded, complete, predictor
 
     @cached_property
     def phases(self) -> Phases:

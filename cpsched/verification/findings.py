@@ -65,6 +65,9 @@ class Rule(StrEnum):
     """No job of fixed size starts on a node that is known to go down within its requested time."""
     CAPACITY = "capacity"
     """At no instant is more taken of a node than it has."""
+    PREDICTION = "prediction"
+    """Predictions are what the predictor may have answered: ``requested`` and ``actual`` (without
+    ``sigma``) exactly that, others 1 s to the requested time where they are clipped to it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,7 @@ from cpsched.verification import interrupted, jobs, places, requests
 from cpsched.verification.capacity import check_capacity
 from cpsched.verification.checked import Checked
 from cpsched.verification.findings import Rule, Violation
+from cpsched.verification.predictions import check_predictions
 
 if TYPE_CHECKING:
     from cpsched.model.schedule import Schedule
@@ -41,6 +42,7 @@ _CHECKS = (
     requests.check_amount,
     interrupted.check_outages,
     check_capacity,
+    check_predictions,
 )
 _JOB_COLUMNS = ("start", "end", "outcome", "ranking_estimate", "runtime_estimate", "runtime_bound")
 _SEGMENT_COLUMNS = tuple(
@@ -49,7 +51,12 @@ _SEGMENT_COLUMNS = tuple(
 
 
 def verify(
-    schedule: Schedule, *, recorded: bool = True, complete: bool = True, limit: int = 20
+    schedule: Schedule,
+    *,
+    recorded: bool = True,
+    complete: bool = True,
+    predictor: str | None = None,
+    limit: int = 20,
 ) -> list[Violation]:
     """
     Return which rules a schedule breaks; an empty list for a valid schedule.
@@ -64,6 +71,8 @@ def verify(
     complete
         Whether every job must have ended. If not, jobs may still wait, or hold nodes to the end
         of the record.
+    predictor
+        The specification of the predictor that was asked; predictions are not checked where None.
     limit
         How many violations of each rule are listed at most; ``Violation.total`` counts all.
 
@@ -80,7 +89,9 @@ def verify(
     """
     if limit < 1:
         raise ValueError(f"limit is {limit}, must be at least 1")
-    checked = Checked(schedule, recorded=recorded, complete=complete, limit=limit)
+    checked = Checked(
+        schedule, recorded=recorded, complete=complete, predictor=predictor, limit=limit
+    )
     _check_shapes(checked)
     if not checked:
         for check in _CHECKS:

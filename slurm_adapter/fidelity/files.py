@@ -9,7 +9,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from cpsched.api.tools import duration, write_all
+from cpsched.api.tools import duration, guarded, write_all
 from slurm_adapter.fidelity.downtime import as_csv, downtimes
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ def write_files(checked: Check, folder: Path) -> list[Path]:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow(jobs)
-    writer.writerows(zip(*(column.tolist() for column in jobs.values()), strict=True))
+    rows = zip(*(column.tolist() for column in jobs.values()), strict=True)
+    writer.writerows([map(guarded, row) for row in rows])
     return write_all(
         folder,
         {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import time
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError, CpschedError, RunError
-from cpsched.api.tools import counted
+from cpsched.api.tools import counted, open_lock
 from slurm_adapter.live.audit import Audit
 from slurm_adapter.live.filter import Filter, Paused
 from slurm_adapter.live.lease import LeaseError, Leases, give_back
@@ -143,7 +144,12 @@ class Engine:
             return
         with ExitStack() as stack:
             self._folder.mkdir(parents=True, exist_ok=True)
-            lock = stack.enter_context((self._folder / "lock").open("w"))
+            path = self._folder / "lock"
+            try:
+                lock = open_lock(path)
+            except OSError as error:
+                raise ConfigError(f"cannot be opened: {error.strerror}", where=path) from error
+            stack.callback(os.close, lock)
             try:
                 fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except OSError:

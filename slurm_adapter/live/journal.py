@@ -65,7 +65,9 @@ class Journal:
             os.link(path, path.with_name(f"{path.stem}-{stamp}{path.suffix}"))
             lines = [_line("kept", order) for order in self.orders.values()]
         new = path.with_name(f".new-{path.name}")
-        self._file = new.open("wb")
+        # A link of that name is not followed.
+        new.unlink(missing_ok=True)
+        self._file = new.open("xb")
         self._append(lines)
         new.replace(path)
         self._path = path

@@ -46,7 +46,8 @@ _FORMAT = "cpsched.twin/1"
 
 def is_record(folder: Path) -> bool:
     """Say whether a folder has the record of a twin."""
-    return (folder / "record.sqlite").exists()
+    path = folder / "record.sqlite"
+    return path.exists() and not path.is_symlink()
 
 
 def record_in(folder: Path) -> Record:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.api.errors import CpschedError, RunError
 from cpsched.api.machines import systems
-from cpsched.api.tools import counted, duration
+from cpsched.api.tools import counted, duration, subfolder, write_all
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.log_of import began, lines, outages
 from slurm_adapter.live.order import UnreachableError
@@ -161,16 +161,16 @@ class Twin:
         start, end
             Statement of the jobs submitted in ``[start, end)``, Unix seconds.
         """
-        folder = self.record.folder / "weeks" / name
-        folder.mkdir(parents=True, exist_ok=True)
+        folder = subfolder(self.record.folder, "weeks", name)
         rows = [row for row in self.record.jobs() if start - _BEFORE * _DAY <= row["submit"] < end]
         rows.sort(key=lambda row: (row["submit"], row["number"]))
         own = [row for row in rows if row["submit"] >= start]
         if not any(map(began, own)):
             raise RunError(f"{self.record.folder}: no job submitted in {name} has started")
-        (folder / "log.sacct").write_text("\n".join([*lines(rows), ""]), encoding="utf-8")
         closed = list(outages(self.record.outages(), rows[0]["submit"], end))
-        (folder / "outages.csv").write_text("\n".join([*closed, ""]), encoding="utf-8")
+        texts = {"log.sacct": lines(rows), "outages.csv": closed}
+        files = {name: "\n".join([*text, ""]).encode() for name, text in texts.items()}
+        write_all(folder, files)
         command = [sys.executable, "-m", "cpsched", "compare", str(folder / "log.sacct")]
         command += ["--system", self.system, "--baseline", self.baseline]
         command += ["--out", str(folder / "runs")]

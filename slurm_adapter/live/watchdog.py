@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import fcntl
+import os
 import time
 from contextlib import ExitStack
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cpsched.api.tools import counted
+from cpsched.api.tools import counted, open_lock
 from slurm_adapter.live.filter import Paused
 from slurm_adapter.live.journal import Journal
 from slurm_adapter.live.lease import give_back
@@ -90,7 +91,8 @@ class Watchdog:
         journal = Journal()
         if self._folder is None or not (path := self._folder / "journal.jsonl").exists():
             return journal
-        lock = stack.enter_context((self._folder / "lock").open("w"))
+        lock = open_lock(self._folder / "lock")
+        stack.callback(os.close, lock)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:

@@ -1,8 +1,12 @@
 """``cpsched report`` as somebody types it."""
 
 import builtins
+import json
+import shutil
 
+import pyarrow.parquet as pq
 import pytest
+from altered import resign, rewrite
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +62,7 @@ def test_elsewhere_and_in_another_format(run, cpsched):
         (("report", "."), ". is a folder"),
         (
             ("report", "run", "--out", "log.swf"),
-            "log.swf/figures cannot be made: there is a file of that name",
+            "log.swf cannot be made: there is a file of that name",
         ),
     ],
 )
@@ -93,3 +97,62 @@ def test_a_missing_library_is_one_line(run, cpsched, monkeypatch, library):
     assert f"No module named '{library}'" in err
     assert "pip install 'cpsched[plots]'" in err
     assert err.count("\n") == 1
+
+
+def _changed(column, change):
+    """Edit the values of a column of jobs."""
+
+    def edit(run):
+        values = pq.read_table(run / "jobs.parquet").column(column).to_pylist()
+        rewrite(run / "jobs.parquet", change(values), column)
+
+    return edit
+
+
+def _system(capacity):
+    def edit(run):
+        system = json.loads((run / "system.json").read_text())
+        system["nodes"][0]["capacity"] = [capacity]
+        (run / "system.json").write_text(json.dumps(system))
+
+    return edit
+
+
+EDITS = {
+    "a list of times": _changed("start", lambda values: [[value] for value in values]),
+    "a list of cores": _changed("cores", lambda values: [[value] for value in values]),
+    "an end before the start": _changed("end", lambda values: [0, *values[1:]]),
+    "a late end": _changed("end", lambda values: [10**11, *values[1:]]),
+    "a submit out of range": _changed("submit", lambda values: [2**62, *values[1:]]),
+    "a huge node": _system(10**30),
+    "a list in a node": _system([1]),
+}
+
+
+@pytest.mark.usefixtures("_libraries")
+@pytest.mark.parametrize("command", ["report", "verify"])
+@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+def test_an_altered_run_is_one_line(run, cpsched, edit, command):
+    """Each was a traceback, also where digests did not fit: content was read first."""
+    (folder,) = (run / "runs").iterdir()
+    edit(folder)
+    code, out, err = cpsched(command, "run")
+    assert code == 1 if command == "verify" else 2
+    assert "it was changed after it was written" in out + err
+    resign(folder)
+    code, out, err = cpsched(command, "run")
+    assert code in ((1, 2) if command == "verify" else (0, 2))
+    assert err.count("\n") <= 1
+
+
+@pytest.mark.usefixtures("_libraries")
+@pytest.mark.parametrize("name", ["tables", "figures"])
+def test_a_report_follows_no_link(run, cpsched, name):
+    """Its files would be written to somebody else's folder."""
+    shutil.rmtree(run / name, ignore_errors=True)
+    (run.parent / "theirs").mkdir()
+    (run / name).symlink_to(run.parent / "theirs")
+    code, out, err = cpsched("report", "run")
+    assert (code, out) == (2, "")
+    assert f"run/{name} cannot be written to: is a link" in err
+    assert not list((run.parent / "theirs").iterdir())

@@ -102,6 +102,19 @@ def test_a_head_that_can_never_be_placed_is_passed_over():
     assert decide(ref.state_of(*machine)) == ([], {})
 
 
+def test_an_exclusive_head_takes_nodes_that_are_released_whole():
+    """
+    At 10 both nodes are free, but of n0 only one core is released: X is given n1, and C n0 at once.
+
+    If a unit in the released capacity were enough, X would be given n0, and C would wait.
+    """
+    workload = jobs(
+        (0, 1, 10), (0, 2, 10), (1, 1, 5), (2, 1, 100),
+        nodes_max=[1] * 4, exclusive=[False, False, True, False],
+    )  # fmt: skip
+    assert starts(workload, machine((2,), (2,)), "easy") == [0, 0, 10, 2]
+
+
 def test_a_job_that_should_have_ended_ends_next_second():
     """Adapters may say so: at 0 a job is expected to have ended at -5, another at 0."""
     state = ref.state_of((4,), [((1,), -5), ((1,), 0)], (4, 5), (2, 1))

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from uuid import uuid4
 
 import pytest
 from small_studies import swf, tables, until
@@ -23,6 +24,7 @@ from cpsched.study import (
     make_tables,
 )
 from cpsched.study.folder import find_runs
+from cpsched.study.results import collect
 from cpsched.study.sources import prepare
 from cpsched.study.store import Store
 from cpsched.study.task import tasks_of
@@ -184,12 +186,88 @@ def test_nobody_begins_before_the_tables_are_written(place, study):
 
 def test_what_a_killed_campaign_left_is_cleared(place, study):
     """Half-written runs, and runs without the file that makes them one; and half a description."""
-    left = place / "out" / ".work" / "abc-1" / "run.partial"
+    Store(place / "out")
+    left = place / "out" / ".work" / f"abc-{uuid4().hex}" / "run.partial"
     left.mkdir(parents=True)
     (left / "jobs.parquet").write_text("half")
     (place / "out" / ".partial-study.json").write_text("{")
     assert carry_out(study, place / "out").failed == ()
     assert not list((place / "out" / ".work").iterdir())
+
+
+LINKED = (".work", "runs", "failed", "damaged", "tables", "figures", "inputs", "policies")
+
+
+@pytest.mark.parametrize("name", LINKED)
+@pytest.mark.parametrize("described", [False, True])
+def test_no_link_is_followed(place, study, name, described):
+    """A link named .work used to have folders of its target deleted, silently."""
+    if described:
+        Store(place / "out")
+        shutil.rmtree(place / "out" / name, ignore_errors=True)
+    (place / "out").mkdir(exist_ok=True)
+    (place / "precious" / "folder").mkdir(parents=True)
+    (place / "out" / name).symlink_to(place / "precious")
+    with pytest.raises(RunError, match="is a link" if described else "holds no study"):
+        carry_out(study, place / "out")
+    assert [path.name for path in (place / "precious").iterdir()] == ["folder"]
+
+
+def test_a_run_that_is_a_link_is_not_replaced(place, study):
+    """Neither are other files moved out of its target."""
+    one = replace(study, seeds=(1,))
+    carry_out(one, place / "out")
+    run = next((place / "out" / "runs").iterdir())
+    run.rename(place / "elsewhere")
+    (place / "elsewhere" / "notes").write_text("mine")
+    run.symlink_to(place / "elsewhere")
+    before = {path.name: path.read_bytes() for path in (place / "elsewhere").iterdir()}
+    assert len(carry_out(one, place / "out", again=True).failed) == 1
+    assert {p.name: p.read_bytes() for p in (place / "elsewhere").iterdir()} == before
+
+
+def test_only_what_a_campaign_made_is_cleared(place, study):
+    """Whatever lies beside it in the same folder stays."""
+    Store(place / "out")
+    work = place / "out" / ".work"
+    (work / "thesis").mkdir()
+    (work / f"0-{uuid4().hex}").symlink_to(place / "sub")
+    (work / f"1-{uuid4().hex}").mkdir()
+    with Store(place / "out").locked():
+        pass
+    assert len(list(work.iterdir())) == 2
+    assert (place / "sub" / "four.toml").exists()
+
+
+@pytest.mark.parametrize("name", ["report.html", "tables/runs.csv", "study.json"])
+def test_somebody_s_folder_with_names_like_ours_is_left_alone(place, study, name):
+    """A paper with its report and tables used to be taken for a study and overwritten."""
+    path = place / "paper" / name
+    path.parent.mkdir(parents=True)
+    path.write_text('{"my": "marathon"}')
+    with pytest.raises(RunError, match="is not empty and holds no study"):
+        carry_out(study, place / "paper")
+    assert path.read_text() == '{"my": "marathon"}'
+    assert {p.name for p in (place / "paper").iterdir()} == {name.partition("/")[0]}
+
+
+def test_a_campaign_killed_at_its_beginning_goes_on(place, study):
+    """Before its first run its folder says already what it is."""
+    Store(place / "out")
+    with pytest.raises(RunError, match="holds no finished run of a study"):
+        collect(place / "out")
+    assert carry_out(replace(study, seeds=(1,)), place / "out").failed == ()
+
+
+def test_a_run_that_was_being_replaced_is_given_back(place, study, monkeypatch):
+    """Killed after the old run was renamed, and before the new one took its place."""
+    one = replace(study, seeds=(1,))
+    carry_out(one, place / "out")
+    before = {path.name for path in (place / "out" / "runs").iterdir()}
+    run = next((place / "out" / "runs").iterdir())
+    run.rename(run.with_name(f".partial-{uuid4().hex}-{run.name}.old"))
+    assert carry_out(one, place / "out").kept == 4
+    assert {path.name for path in (place / "out" / "runs").iterdir()} == before
 
 
 COMMAND = "import sys; from cpsched.cli.main import main; main(sys.argv[1:])"
@@ -243,7 +321,7 @@ def test_a_killed_process_is_not_the_end(place, study, always):
 
 def test_the_lock_is_not_written_through_a_link(place, study):
     """What it points to used to be emptied."""
-    (place / "out").mkdir()
+    Store(place / "out")
     (place / "mine").write_text("years of work")
     (place / "out" / ".lock").symlink_to(place / "mine")
     with pytest.raises(RunError, match=r"\.lock cannot be opened"):
@@ -258,12 +336,13 @@ def test_a_file_system_without_locks_is_said_as_what_it_is(place, study, monkeyp
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr("fcntl.flock", flock)
-    left = place / "out" / ".work" / "of-another"
+    Store(place / "out")
+    left = place / "out" / ".work" / f"0-{uuid4().hex}"
     left.mkdir(parents=True)
     with pytest.warns(RuntimeWarning, match=r"cannot be locked \(No locks available\)"):
         assert carry_out(replace(study, seeds=(1,)), place / "out").failed == ()
     # Without a lock it may be somebody's who is at work.
-    assert [path.name for path in (place / "out" / ".work").iterdir()] == ["of-another"]
+    assert [path.name for path in (place / "out" / ".work").iterdir()] == [left.name]
 
 
 def test_runs_are_made_again_when_asked(place, study):

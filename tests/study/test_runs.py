@@ -2,12 +2,15 @@
 
 import hashlib
 import json
+import os
 import re
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from altered import resign
 from tiny import jobs, machine, run
 
 from cpsched.errors import RunError
@@ -132,6 +135,57 @@ def test_what_a_killed_run_left_does_not_disturb(simulated, tmp_path):
     assert (tmp_path / "r.old" / "jobs.parquet").read_text() == "half"
 
 
+def test_a_run_is_whole_on_the_disk_before_it_has_its_name(simulated, tmp_path, monkeypatch):
+    """Else a power failure may leave a name in front of empty files."""
+    said, fsync, rename = [], os.fsync, Path.rename
+
+    def synced(handle):
+        said.append(Path(f"/proc/self/fd/{handle}").readlink().name)
+        fsync(handle)
+
+    def renamed(path, target):
+        said.append(f"-> {target.name}")
+        return rename(path, target)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(Path, "rename", renamed)
+    save_run(simulated, tmp_path / "r")
+    *before, partial, name, parent = said
+    assert set(before) >= FILES
+    assert partial.endswith("-r")
+    assert (name, parent) == ("-> r", tmp_path.name)
+
+
+@pytest.mark.parametrize("renames", [1, 2])
+def test_an_interrupted_overwrite_is_finished_by_the_next(
+    simulated, tmp_path, monkeypatch, renames
+):
+    """Killed after either rename: a whole run is there, and notes are not lost."""
+    save_run(simulated, tmp_path / "r")
+    (tmp_path / "r" / "notes.txt").write_text("mine")
+    left, rename = [renames], Path.rename
+
+    def killed(path, target):
+        if not left[0]:
+            os._exit(9)
+        left[0] -= 1
+        return rename(path, target)
+
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr(Path, "rename", killed)
+        save_run(simulated, tmp_path / "r", overwrite=True)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    if renames == 1:
+        with pytest.raises(RunError, match=r"left the old run in .*-r\.old$"):
+            find_runs(tmp_path / "r")
+    save_run(simulated, tmp_path / "r", overwrite=True)
+    assert (tmp_path / "r" / "notes.txt").read_text() == "mine"
+    assert contradictions(load_run(tmp_path / "r")) == []
+    assert not list(tmp_path.glob("*.old"))
+
+
 def test_overwrite_keeps_what_is_not_the_run_s(simulated, tmp_path):
     """Notes, and a report that was made of it."""
     save_run(simulated, tmp_path / "r")
@@ -237,9 +291,9 @@ CONTRADICTIONS = {
     "queue.parquet: column waiting does not follow": _plus_one("queue.parquet", "waiting"),
     "queue.parquet: column time is missing": _without("queue.parquet", "time"),
     "metrics.json: makespan_s does not follow": _json("metrics.json", makespan_s=1),
-    "run.json: counts do not follow": _json("run.json", counts={}),
-    "run.json: the workload is not the simulated one": _json("run.json", workload={"digest": "0"}),
-    "run.json: the system is not the simulated one": _json("run.json", system=None),
+    "run.json: counts does not follow": _json("run.json", counts={}),
+    "run.json: workload does not follow": _json("run.json", workload={"digest": "0"}),
+    "run.json: system does not follow": _json("run.json", system=None),
 }
 
 
@@ -249,6 +303,7 @@ def test_files_that_contradict_each_other_are_found(simulated, tmp_path, edit, s
     save_run(simulated, tmp_path / "r")
     assert contradictions(load_run(tmp_path / "r")) == []
     edit(tmp_path / "r")
+    resign(tmp_path / "r")
     (found,) = contradictions(load_run(tmp_path / "r"))
     assert found.startswith(sentence)
 
@@ -275,6 +330,8 @@ def test_what_is_wrong_with_a_file_is_said_in_words(simulated, tmp_path, name, c
     save_run(simulated, tmp_path / "r")
     path = tmp_path / "r" / name
     path.write_bytes(content.encode(errors="surrogateescape"))
+    if name != "run.json":
+        resign(tmp_path / "r")
     expected = re.escape(f"{path} is damaged: {message}")
     with pytest.raises(RunError, match=f"{expected}.*; simulate again with --overwrite$"):
         load_run(tmp_path / "r")

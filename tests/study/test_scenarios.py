@@ -143,7 +143,7 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder):
         scenario("outage: outage nodes=node3,start=86400,end=172800"),
         scenario("fifo: dispatcher fifo; predictor actual"),
     ]
-    wanted = what_if(base, scenarios, folder / "policies")
+    wanted = what_if(base, scenarios, folder / "out")
     outcome = carry_out(wanted, folder / "out")
     assert not outcome.failed
     tables = make_tables(folder / "out")
@@ -196,7 +196,7 @@ def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder
     scenarios = [
         scenario(f"max-time short={limit}"), scenario("remove-nodes group=thin,count=1"),
     ]  # fmt: skip
-    carry_out(what_if(study(folder), scenarios, folder / "policies"), folder / "out")
+    carry_out(what_if(study(folder), scenarios, folder / "out"), folder / "out")
     told = conclusions(make_tables(folder / "out"))
     log = traces.read(folder / "log.parquet")
     on_gpus = log.request[:, 1] > 0
@@ -241,7 +241,7 @@ def test_jobs_that_never_ran_are_compared_with_nothing(folder):
     cancel = np.full(len(workload), MISSING)
     cancel[5] = workload.submit[5]
     traces.write(workload.with_columns(cancel=cancel), folder / "log.parquet", format="table")
-    wanted = what_if(study(folder), [scenario("x: drop user=u1")], folder / "policies")
+    wanted = what_if(study(folder), [scenario("x: drop user=u1")], folder / "out")
     assert not carry_out(wanted, folder / "out").failed
     row = make_tables(folder / "out").gains.rows()[0]
     assert (row["group"], row["jobs"]) == ("all", 240 - 35 - 1)
@@ -270,9 +270,7 @@ def test_a_study_file_can_say_the_same(folder):
 
     outcome = carry_out(load_study(folder / "study.toml"), folder / "out")
     assert not outcome.failed
-    own = what_if(
-        study(folder), [scenario("gpus: add-nodes group=gpu,count=1")], folder / "policies"
-    )
+    own = what_if(study(folder), [scenario("gpus: add-nodes group=gpu,count=1")], folder / "out")
     # They are the same runs.
     assert carry_out(own, folder / "out").kept == 2
 

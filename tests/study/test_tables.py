@@ -8,14 +8,16 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from altered import resign
 
 from cpsched.base.tables import Column, Table
 from cpsched.errors import RunError
 from cpsched.show import write_tables
 from cpsched.show.readable import readable
-from cpsched.show.table_files import escaped, latex
+from cpsched.show.table_files import as_csv, escaped, latex
 from cpsched.study import Baseline, carry_out, load_run, make_tables
 from cpsched.study.measures import STATISTICS
+from cpsched.study.tables import Rows
 
 pytestmark = pytest.mark.slow
 
@@ -186,6 +188,7 @@ def test_seeds_may_be_of_other_jobs(made):
             some = summary[measure]["short"]
             summary[measure]["short"] = {**dict.fromkeys(some), "jobs": 0}
         (folder / "metrics.json").write_text(json.dumps(summary))
+        resign(folder)
     tables = make_tables(made)
     row = tables.summary.rows()[0]
     assert (row["in_log"], row["rejected"]) == (59.0, 0)
@@ -248,10 +251,20 @@ def test_damage_is_named(made, file, content, message):
     """The run, and what helps."""
     folder = sorted((made / "runs").iterdir())[0]
     (folder / file).write_text(content)
+    if file != "run.json":
+        with pytest.raises(RunError, match=f"{file} is damaged: it was changed after"):
+            make_tables(made)
+        resign(folder)
     with pytest.raises(RunError, match=message) as found:
         make_tables(made)
     assert folder.name in str(found.value)
     assert "\n" not in str(found.value)
+
+
+def test_no_cell_of_a_table_is_a_formula():
+    """Names of users and queues come from logs."""
+    rows = Rows({"name": ["=1+1", "@x", "-5", "a"], "value": [-1.5, None, True, 3]})
+    assert as_csv(rows) == "name,value\n'=1+1,-1.5\n'@x,\n-5,true\na,3\n"
 
 
 def test_damage_is_named_without_a_description(made):
@@ -267,6 +280,7 @@ def test_figures_are_numbers(made):
     summary = json.loads((folder / "metrics.json").read_text())
     summary["wait_s"]["all"]["mean"] = "abc"
     (folder / "metrics.json").write_text(json.dumps(summary))
+    resign(folder)
     with pytest.raises(RunError, match="is damaged .'abc' is not a number"):
         make_tables(made)
 

@@ -1,5 +1,6 @@
 """Tables of jobs in CSV and Parquet."""
 
+import csv
 import gzip
 import json
 import re
@@ -472,6 +473,27 @@ def test_any_workload_reads_back_equal(tmp_path_factory, differences, original, 
     traces.write(original, path)
     assert differences(original, traces.read(path)) == []
     assert traces.read(path).digest() == original.digest()
+
+
+FORMULAS = ("@SUM(1)", "=1+1", "+x", "-cmd|x", "\t=1", " =1", "\r=1")
+HARMLESS = ("-5", "+1.5e3", "-", "a=b", "'quoted'", "x@y", "")
+
+
+@pytest.mark.parametrize("title", ["a log", "x,=cmd()", "x, @SUM(1), =2"])
+def test_no_cell_is_a_formula(tmp_path, two_jobs, title):
+    """A spreadsheet evaluates what begins so; with an apostrophe in front it is text."""
+    path = tmp_path / "a.csv"
+    for text in (*FORMULAS, "'=1", "''@x", *HARMLESS):
+        workload = two_jobs(name=[text, "b"], title=title)
+        traces.write(workload, path)
+        with path.open(newline="") as file:
+            cells = {cell for row in csv.reader(file) for cell in row}
+        assert not [cell for cell in cells if cell.strip(" ")[:1] in ("=", "@", "\t", "\r")]
+        assert text in cells if text in HARMLESS else f"'{text}" in cells
+        read = traces.read(path)
+        assert read.name.decode()[0] == (text or None)
+        assert read.digest() == workload.digest()
+        assert read.title == title
 
 
 # -- chunk requests -----------------------------------------------------------------------------

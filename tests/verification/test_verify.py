@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.base.types import MISSING, JobType
+from cpsched.base.types import MAX_TIME, MISSING, JobType
 from cpsched.model.schedule import JobOutcome, Leaving, Outages, Segments
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.model.workload import Labels
@@ -381,7 +381,44 @@ def test_an_outage_that_nobody_has_run_into(schedule, start, known):
 
 
 def test_every_rule_is_tested():
-    assert BROKEN.keys() == set(Rule) - {Rule.SHAPE}
+    assert BROKEN.keys() == set(Rule) - {Rule.SHAPE, Rule.PREDICTION}
+
+
+@pytest.mark.parametrize(
+    ("predictor", "predicted", "expected"),
+    [
+        ("requested", 19, "20"),
+        ("actual", 11, "10"),
+        ("actual:factor=0.55", 6, "5"),
+        ("last", 21, "from 1 to 20"),
+        ("last", 0, "from 1 to 20"),
+        ("actual:sigma=1", -7, f"from 0 to {MAX_TIME}"),
+        ("of-somebody-else", MAX_TIME + 1, f"from 0 to {MAX_TIME}"),
+    ],
+)
+def test_predictions_are_what_the_predictor_may_have_answered(
+    schedule, predictor, predicted, expected
+):
+    """Of plain, which asks for 20 s and runs for 10; a rejected job was not asked about."""
+    names = ("ranking_estimate", "runtime_estimate", "runtime_bound")
+    workload = schedule.workload
+    answers = {"actual": workload.runtime, "actual:factor=0.55": workload.runtime * 55 // 100}
+    asked = np.where(
+        schedule.outcome == JobOutcome.REJECTED,
+        MISSING,
+        answers.get(predictor, workload.requested_time),
+    )
+    answered = replace(schedule, **dict.fromkeys(names, asked))
+    assert verify(answered, predictor=predictor) == []
+    for name in names:
+        wrong = job("plain", **{name: predicted})(answered)
+        assert verify(wrong) == []
+        (found,) = verify(wrong, predictor=predictor)
+        message = f"has {name} {predicted}, of {predictor} it must be {expected}"
+        assert (found.rule, found.message) == (Rule.PREDICTION, f"job plain {message}")
+        assert rules(job("too wide", **{name: 1})(answered), predictor=predictor) == [
+            Rule.PREDICTION
+        ]
 
 
 def test_a_dependency_that_never_ends_holds_for_ever(schedule):

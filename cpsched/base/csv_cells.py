@@ -1,0 +1,27 @@
+"""
+Text in CSV files that a spreadsheet would take for a formula.
+
+It gets an apostrophe in front, as spreadsheets themselves write it, and so does text that begins
+with apostrophes in front of such a character, so that nothing is lost when the file is read.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+#: What begins a formula, or another cell, in some spreadsheet; also behind spaces and apostrophes.
+_FORMULA = re.compile(r"[' ]*[=+\-@\t\r]")
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|-")
+
+
+def guarded(cell: Any) -> Any:
+    """Return a cell as it is written: text that is no number and may be a formula is marked."""
+    if isinstance(cell, str) and _FORMULA.match(cell) and not _NUMBER.fullmatch(cell):
+        return f"'{cell}"
+    return cell
+
+
+def unguarded(cell: str) -> str:
+    """Return the text of a cell of a file."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell, 1) else cell
