@@ -69,7 +69,7 @@ class Cph(PlanningDispatcher[Pool]):
 
     name = "cph"
     good_for = "rules of a site (constraint) with short waits; cph-0 to cph-3 are the thesis's"
-    goes_wrong_when = "computing is dear: its order alone (easy:priority=urgency) is as good"
+    goes_wrong_when = "computing is dear: planned-easy starts as well without the solver"
 
     def __init__(
         self,
