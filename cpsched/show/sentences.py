@@ -1,7 +1,8 @@
-"""What a study found, in sentences: what was gained, what that cost, and how certain it is."""
+"""What a study found, in sentences; what may be said is decided in :mod:`cpsched.show.findings`."""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -9,29 +10,31 @@ import numpy as np
 
 from cpsched.base.spec import build
 from cpsched.base.types import JobType
-from cpsched.base.words import duration, estimate
-from cpsched.metrics.leading import BY_COLUMN
-from cpsched.study.comparisons import EQUAL, LOWER, SEEDS_ONLY, UNKNOWN, key_of
+from cpsched.base.words import estimate
+from cpsched.show.findings import Against, Change, Claim, lost, ratio_of, span
+from cpsched.study.comparisons import SEEDS_ONLY, UNKNOWN, key_of
 from cpsched.study.gains import NOTICED
 from cpsched.study.results import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.workload import Workload
-    from cpsched.study.comparisons import Difference
     from cpsched.study.results import RunKey
     from cpsched.study.tables import Tables
 
 Row = dict[str, Any]
-#: A run's figures against the baseline's.
-Compared = dict[str, "Difference"]
+Changes = dict["RunKey", Change]
 #: The measure of a gain. Area-weighted response hardly differs between dispatchers that keep the
 #: machine busy; slowdown is what most users notice.
 QUALITY, LONGEST = "bounded_slowdown_mean", "wait_max_s"
-#: Smaller changes are not mentioned.
-NOTICEABLE = 0.01
+#: What is added for repetitions, where nobody knows who reads it.
+SEVERAL_SEEDS = "several seeds"
+#: The kinds of groups of which one is named.
+_KINDS = ("queue", "account")
+#: Most names in one sentence.
+_MOST = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,175 +55,6 @@ class Finding:
     place: str
     sentences: tuple[str, ...]
     about: tuple[str, str]
-
-
-def shown(one: Difference) -> str:
-    """Return a figure of a run in readable form."""
-    return BY_COLUMN[one.figure].shown(one.value)
-
-
-def base_shown(one: Difference) -> str:
-    """Return the same figure of its baseline."""
-    return BY_COLUMN[one.figure].shown(one.base_value)
-
-
-def span(seconds: float) -> str:
-    """Return a time as people read it."""
-    return duration(seconds) if seconds else "0 s"
-
-
-#: The kinds of groups of which one is named.
-_KINDS = ("queue", "account")
-#: Fates that more jobs may have under a scenario: their count, the total, and the words.
-_ENDS = (
-    ("timeout", "simulated", "are stopped at their time limit"),
-    ("rejected", "in_log", "can never run"),
-)
-#: The least rise of such a share that is reported.
-_TOLD = 0.0005
-
-
-def of_scenarios(tables: Tables) -> Finding | None:
-    """Say which scenario helps most, then in a sentence what each one changes."""
-    groups: dict[RunKey, list[Row]] = {}
-    for row in tables.gains.rows():
-        groups.setdefault(key_of(row), []).append(row)
-    if not groups:
-        return None
-    start = tables.results.measure_from
-    longest = {
-        key: figures[LONGEST]
-        for key, figures in tables.compared.items()
-        if LONGEST in figures and start is None
-    }
-    stopped, counted = _stopped(tables), _counted(tables)
-    sentences = []
-    for key, rows in groups.items():
-        price = stopped.get(key, "")
-        changed = counted.get(key, "") + _changes(rows[0], longest.get(key), price)
-        sentences.append(f"{key[2]}: {changed}{_for_whom(rows)}.")
-    best = min(groups, key=lambda key: groups[key][0]["difference"])
-    if len(groups) > 1:
-        tail = _tail(longest.get(best))
-        sentences.insert(0, _most_helpful(best[2], groups[best][0], len(groups), tail))
-    if start is not None:
-        sentences.append(
-            f"Only jobs submitted from {start} on are compared; tables of whole runs include all."
-        )
-    if not any(rows[0]["difference_low"] is not None for rows in groups.values()):
-        sentences.append(
-            "There are no intervals, which need eight days of log: small differences may be chance."
-        )
-    workload, system, name, predictor = best
-    return Finding(f"{workload} on {system}", tuple(sentences), (name, predictor))
-
-
-def _most_helpful(name: str, row: Row, number: int, tail: str) -> str:
-    wait, base = row["wait_mean_s"], row["base_wait_mean_s"]
-    if wait >= base:
-        return f"None of the {number} scenarios shortens the mean wait ({span(base)})."
-    if wait > base * (1 - NOTICEABLE):
-        return (
-            f"None of the {number} scenarios shortens the mean wait ({span(base)}) by"
-            f" {100 * NOTICEABLE:.0f} % or more."
-        )
-    return (
-        f"Of {number} scenarios, {name} shortens the mean wait most: {span(wait)} instead of"
-        f" {span(base)} ({_percent(base, wait)}){tail}."
-    )
-
-
-def _stopped(tables: Tables) -> dict[RunKey, str]:
-    """
-    Say for each scenario whether more jobs than in the baseline end early or never run.
-
-    Such jobs leave the machine to others, so without this note a shorter wait would look free.
-    """
-    runs = {key_of(row): row for row in tables.summary.rows()}
-    said: dict[RunKey, str] = {}
-    for key, figures in tables.compared.items():
-        run, base = runs.get(key), runs.get(next(iter(figures.values())).base_key)
-        if base is not None and run is not None:
-            said[key] = "".join(
-                f"; {100 * now:.1f} % of the jobs {what} instead of {100 * then:.1f} %"
-                for count, of, what in _ENDS
-                for now, then in [(_share_of(run, count, of), _share_of(base, count, of))]
-                if now - then >= _TOLD
-            )
-    return said
-
-
-def _counted(tables: Tables) -> dict[RunKey, str]:
-    """Say what the sentences of scenarios are about that have other jobs than their baseline."""
-    simulated = {key_of(row): row["simulated"] for row in tables.summary.rows()}
-    bases = {key: next(iter(own.values())).base_key for key, own in tables.compared.items()}
-    return {
-        key: "of the jobs that ran in both, "
-        for key, base in bases.items()
-        if simulated.get(key) != simulated.get(base)
-    }
-
-
-def _share_of(row: Row, count: str, of: str) -> float:
-    return float(row[count] / max(row[of], 1))
-
-
-def _changes(row: Row, longest: Difference | None, price: str) -> str:
-    """Say what a scenario changes for all jobs that ran in both, and at whose cost."""
-    wait, base = row["wait_mean_s"], row["base_wait_mean_s"]
-    less, more = row["shorter"], row["longer"]
-    if wait == base and not (less or more):
-        nothing = "" if price else "changes nothing, "
-        return f"{nothing}no job waits longer or shorter{price}"
-    interval = ""
-    if row["difference_low"] is not None:
-        low, high = (_signed(row[f"difference_{end}"]) for end in ("low", "high"))
-        interval = f", 95 % interval of the difference {low} to {high}"
-    return (
-        f"mean wait {span(wait)} instead of {span(base)} ({_percent(base, wait)}{interval})"
-        f"{_tail(longest)}; {100 * less:.0f} % of the jobs wait at least a minute less,"
-        f" {100 * more:.0f} % at least a minute more{price}"
-    )
-
-
-def _tail(longest: Difference | None) -> str:
-    if longest is None:
-        return ""
-    return f", longest wait {shown(longest)} instead of {base_shown(longest)}"
-
-
-def _for_whom(rows: Sequence[Row]) -> str:
-    """Say for which group waits change most in total."""
-    some = [row for row in rows if row["kind"] in _KINDS]
-    if not some:
-        return ""
-    most = max(some, key=lambda row: abs(row["hours"]))
-    change = most["difference"]
-    if abs(change) < NOTICED:
-        return ""
-    return f"; the change is largest for {most['kind']} {most['group']} ({_signed(change)} a job)"
-
-
-def _signed(seconds: float) -> str:
-    return f"{'-' if seconds < 0 else '+'}{span(abs(seconds))}"
-
-
-def _percent(before: float, after: float) -> str:
-    """Return a change in words, such as "5 % less"."""
-    if before == after:
-        return "the same"
-    if not before:
-        return "it was 0"
-    share = 100 * (after / before - 1)
-    if abs(share) < 1:
-        return "less than 1 % less" if share < 0 else "less than 1 % more"
-    return f"{abs(share):.0f} % {'less' if share < 0 else 'more'}"
-
-
-#: Most names in one sentence.
-_MOST = 6
-#: What is added for repetitions, where nobody knows who reads it.
-SEVERAL_SEEDS = "several seeds"
 
 
 def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
@@ -247,122 +81,119 @@ def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
 def findings(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[Finding]:
     """Return the finding on each workload and system that has a baseline."""
     if tables.results.by_group:
-        whole = of_scenarios(tables)
+        whole = _of_scenarios(tables)
         return [] if whole is None else [whole]
     knowing = {key_of(row) for row in tables.summary.rows() if row["knows_runtimes"]}
     found = []
-    for place, runs in compared(tables).items():
-        known = [one for one in runs if QUALITY in one and LONGEST in one]
-        real = [one for one in known if one[QUALITY].key not in knowing]
-        if known:
-            told = bool(real) and len(real) < len(known)
-            found.append(_of_place(tables, place, real or known, told, repeat))
+    for place, changes in _changes(tables).items():
+        real = {key: one for key, one in changes.items() if key not in knowing} or changes
+        sentences = [*_of_dispatchers(tables, real, repeat), *_front(tables, place)]
+        if len(real) < len(changes):
+            sentences.append("Runs that know the actual runtimes are left out of this finding.")
+        found.append(Finding(place, tuple(sentences), _best(real)[2:]))
     return found
 
 
-def compared(tables: Tables) -> dict[str, list[Compared]]:
-    """Return the figures over all jobs of each run but the baselines, by workload and system."""
-    found: dict[str, list[Compared]] = {}
-    for (workload, system, *_), figures in tables.compared.items():
-        found.setdefault(f"{workload} on {system}", []).append(figures)
+def _changes(tables: Tables) -> dict[str, Changes]:
+    """Return what each run changes over all jobs, by workload and system."""
+    summary = {key_of(row): row for row in tables.summary.rows()}
+    several = len({key[3] for key in summary}) > 1
+    found: dict[str, Changes] = defaultdict(dict)
+    for key, figures in tables.compared.items():
+        quality = figures.get(QUALITY)
+        if quality is None:
+            continue
+        longest = figures.get(LONGEST)
+        base = quality.base_key
+        found[f"{key[0]} on {key[1]}"][key] = Change(
+            name=_name(*key[2:], several),
+            base=_name(*base[2:], base[3] != key[3]) + quality.elsewhere,
+            figure=Against.of(quality),
+            longest=None if longest is None else Against.of(longest),
+            fates=tuple(lost(summary[key], summary[base])),
+            placed=_placed(quality.row),
+        )
     return found
 
 
-def _of_place(
-    tables: Tables, place: str, runs: Sequence[Compared], told: bool, repeat: str
-) -> Finding:
-    several = len({one[QUALITY].key[3] for one in runs}) > 1
-    best = min(runs, key=lambda one: (not _is_gain(one[QUALITY]), _ratio(one[QUALITY])))
-    sentences = [_answer(best, several), _how_sure(best, repeat)]
-    sentences += _without_price(best, runs, several)
-    sentences += _front(tables, place)
-    if told:
-        sentences.append("Runs that know the actual runtimes are left out of this finding.")
-    return Finding(place, tuple(sentences), _about(best))
+def _placed(row: Mapping[str, Any]) -> str:
+    """Say that two runs do not place jobs alike, so that more than the order differs."""
+    ours, theirs = row["allocator"], row["base_allocator"]
+    if ours == theirs or None in (ours, theirs):
+        return ""
+    return f"jobs are placed by {ours} instead of {theirs}, which may be part of it"
 
 
-def _answer(one: Compared, several: bool) -> str:
-    """Say what a run gains against its baseline, and at what price, in one sentence."""
-    quality, name, base = one[QUALITY], _name(one, several), _base(one)
-    values = f"{shown(quality)} instead of {base_shown(quality)}"
-    if _is_gain(quality):
-        by = f"by {_share(quality)} %"
-        return (
-            f"{name} cuts the mean bounded slowdown {by} against {base} ({values}), {_price(one)}."
+def _best(changes: Changes) -> RunKey:
+    """Return the run of which most may be claimed, and of these the one with the lowest figure."""
+    return min(changes, key=lambda key: (changes[key].claim, changes[key].figure.ratio))
+
+
+def _of_dispatchers(tables: Tables, changes: Changes, repeat: str) -> Iterator[str]:
+    """Say what the best run gains, which others are not clearly behind it, and what is free."""
+    key = _best(changes)
+    best = changes[key]
+    figure, what = best.figure, "mean bounded slowdown"
+    interval = f", {figure.interval}" if figure.interval else ""
+    if best.claim is Claim.GAIN:
+        by = f"{100 * (1 - figure.ratio):.0f} %"
+        yield (
+            f"{best.name} lowers the {what} of {best.base} by {by} ({figure.values}{interval});"
+            f" {best.price()}."
         )
-    if quality.verdict == EQUAL or not _change(quality):
-        return (
-            f"Nothing lowers the mean bounded slowdown of {base} ({base_shown(quality)});"
-            f" {name} comes closest with {shown(quality)}, {_price(one, joined='and')}."
+        yield from _level(tables, changes, key)
+        yield from _without_price(changes, best)
+    elif best.claim is Claim.ONE_RUN:
+        lowest = " has the lowest" if len(changes) > 1 else " has a lower"
+        yield (
+            f"In one run each, {best.name}{lowest} {what}, {figure.values} ({figure.change} than"
+            f" {best.base}); {best.price()}. Without an interval this may be chance: repeat with"
+            f" {repeat}."
         )
-    if _ratio(quality) < 1:
-        return (
-            f"Nothing lowers the mean bounded slowdown of {base} for certain: {name} has {values},"
-            f" which is within the variation between runs, {_price(one)}."
+        yield from _without_price(changes, best)
+    elif best.claim is Claim.DEARER:
+        yield (
+            f"No run gains on {best.base} without losing jobs: {best.name} has a {what} of"
+            f" {figure.values}{interval}; {best.price()}."
         )
-    return (
-        f"Nothing lowers the mean bounded slowdown of {base}: {name} comes closest with {values}"
-        f" ({_share(quality)} % more), {_price(one, joined='and')}."
-    )
-
-
-def _price(one: Compared, joined: str = "but") -> str:
-    """Say how the longest wait changes."""
-    longest = one[LONGEST]
-    values = f"({shown(longest)} instead of {base_shown(longest)})"
-    if not _change(longest):
-        return f"and the longest wait stays at {shown(longest)}"
-    if _ratio(longest) < 1:
-        return f"and the longest wait is {_share(longest)} % shorter {values}"
-    if _ratio(longest) >= 2:
-        return f"{joined} the longest wait is {_ratio(longest):,.1f} times as long {values}"
-    return f"{joined} the longest wait is {_share(longest)} % longer {values}"
-
-
-def _how_sure(one: Compared, repeat: str) -> str:
-    """Say which of the changes are significant by their intervals."""
-    rows = {name: one[name] for name in (LONGEST, QUALITY) if name in one}
-    verdicts = {row.verdict for row in rows.values()}
-    if all(verdict in (UNKNOWN, EQUAL) for verdict in verdicts):
-        return (
-            "Each was run once, so there are no intervals and the differences may be noise:"
-            f" repeat with {repeat} to see."
+    else:
+        sure = " for certain" if best.claim is Claim.UNCLEAR else ""
+        yield (
+            f"No run improves on {best.base}{sure}: {best.name} comes closest with a {what} of"
+            f" {figure.values}{interval}; {best.price()}."
         )
-    clear = {name: row for name, row in rows.items() if row.is_clear}
-    unclear = [f"the {BY_COLUMN[name].title}" for name in rows if name not in clear]
-    said = []
-    if clear:
-        each = [f"the {BY_COLUMN[name].title} ({_interval(row)})" for name, row in clear.items()]
-        said.append(f"Significant by every 95 % interval: {_listed(each)}")
-    if unclear:
-        start = "not" if clear else "Not significant by their 95 % intervals"
-        said.append(f"{start}: {_listed(unclear)}")
-    seeds = any(verdict.endswith(SEEDS_ONLY) for verdict in verdicts)
-    few = (
-        ". The log is too short for intervals over its weeks, so another part of it may give other"
-        " results"
-    )
-    return f"{'; '.join(said)}{few if seeds else ''}."
+    if figure.verdict.endswith(SEEDS_ONLY):
+        yield (
+            "The log is too short for intervals over its weeks, so another part of it may give"
+            " other results."
+        )
 
 
-def _without_price(best: Compared, runs: Sequence[Compared], several: bool) -> Iterator[str]:
-    """Say which run gains most without a longer longest wait, if that of the best one is longer."""
-    if not _is_gain(best[QUALITY]) or _ratio(best[LONGEST]) <= 1 or not _change(best[LONGEST]):
-        return
-    free = [
-        one
-        for one in runs
-        if _is_gain(one[QUALITY]) and (_ratio(one[LONGEST]) <= 1 or not _change(one[LONGEST]))
+def _level(tables: Tables, changes: Changes, best: RunKey) -> Iterator[str]:
+    """Name the other runs that gain and are not clearly behind the best."""
+    others = [
+        f"{one.name} ({one.figure.shown})"
+        for key, one in changes.items()
+        if key != best and one.claim is Claim.GAIN and not tables.is_lower(best, key, QUALITY)
     ]
-    if not free:
-        if len(runs) > 1:
-            yield "No run lowers it without a longer longest wait."
+    if others:
+        yield f"Not clearly behind it: {_some(others)}."
+
+
+def _without_price(changes: Changes, best: Change) -> Iterator[str]:
+    """Say which run gains most without a longer longest wait, if that of the best one is longer."""
+    if best.is_free or len(changes) < 2:
         return
-    one = min(free, key=lambda one: _ratio(one[QUALITY]))
-    yield (
-        f"Without a longer longest wait, {_name(one, several)} gains most: mean bounded slowdown"
-        f" {shown(one[QUALITY])} ({_share(one[QUALITY])} % less), {_price(one)}."
-    )
+    lower = [one for one in changes.values() if one.claim in (Claim.GAIN, Claim.ONE_RUN)]
+    free = [one for one in lower if one.is_free and one.claim == best.claim]
+    if free:
+        one = min(free, key=lambda one: one.figure.ratio)
+        yield (
+            f"Without a longer longest wait, {one.name} is lowest: {one.figure.values}"
+            f" ({one.figure.change}); {one.price()}."
+        )
+    elif not any(one.is_free for one in lower):
+        yield "Every run with a lower slowdown has a longer longest wait."
 
 
 def _front(tables: Tables, place: str) -> Iterator[str]:
@@ -374,9 +205,7 @@ def _front(tables: Tables, place: str) -> Iterator[str]:
     ]
     rows = [row for row in rows if not row["knows_runtimes"]] or rows
     several = len({row["predictor"] for row in rows}) > 1
-    names = [
-        _run_name(row["dispatcher"], row["predictor"], several) for row in rows if row["on_front"]
-    ]
+    names = [_name(row["dispatcher"], row["predictor"], several) for row in rows if row["on_front"]]
     if names:
         yield (
             "On the Pareto front of area-weighted response, p99.9 wait and mean bounded slowdown:"
@@ -387,64 +216,156 @@ def _front(tables: Tables, place: str) -> Iterator[str]:
 def _overview(tables: Tables, found: Sequence[Finding]) -> str:
     """Summarise several workloads and systems in one sentence."""
     best: dict[str, list[str]] = {}
-    runs, several = compared(tables), len({one.about[1] for one in found}) > 1
+    changes = _changes(tables)
     for finding in found:
-        one = next(one for one in runs[finding.place] if _about(one) == finding.about)
-        if _is_gain(one[QUALITY]):
-            best.setdefault(_name(one, several), []).append(
-                f"×{_ratio(one[QUALITY]):.2f} on {finding.place}, where the longest wait is"
-                f" ×{_ratio(one[LONGEST]):.2f}"
+        some = changes[finding.place]
+        one = next(some[key] for key in some if key[2:] == finding.about)
+        if one.claim is Claim.GAIN and one.longest is not None:
+            best.setdefault(one.name, []).append(
+                f"×{one.figure.ratio:.2f} on {finding.place}, where the longest wait is"
+                f" ×{one.longest.ratio:.2f}"
             )
     if not best:
-        return f"Nothing beats the baseline on any of the {len(found)} workloads and systems."
+        return f"No run improves on the baseline for certain on any of the {len(found)} logs."
     said = [f"{who} ({'; '.join(where)})" for who, where in best.items()]
-    number = sum(map(len, best.values()))
-    rest = "" if number == len(found) else f"; on the other {len(found) - number} nothing lowers it"
-    return f"The mean bounded slowdown falls most with {_listed(said)}{rest}."
+    number = len(found) - sum(map(len, best.values()))
+    rest = f"; on {number} of {len(found)} nothing lowers it for certain" if number else ""
+    return f"The mean bounded slowdown is lowest with {_listed(said)}{rest}."
 
 
-def _is_gain(one: Difference) -> bool:
-    """Whether a figure is lower by every interval, or noticeably if there is none."""
-    if one.verdict == UNKNOWN:
-        return _ratio(one) < 1 - NOTICEABLE
-    return one.verdict.startswith(LOWER)
+def _of_scenarios(tables: Tables) -> Finding | None:
+    """Say which scenario helps most, then in a sentence what each one changes."""
+    groups: dict[RunKey, list[Row]] = {}
+    for row in tables.gains.rows():
+        groups.setdefault(key_of(row), []).append(row)
+    if not groups:
+        return None
+    changes = {key: _scenario(tables, key, rows[0]) for key, rows in groups.items()}
+    whom = _counted(tables)
+    sentences = [
+        f"{key[2]}: {_said(changes[key], rows[0], whom.get(key, ''))}{_for_whom(rows)}."
+        for key, rows in groups.items()
+    ]
+    best = _best(changes)
+    if len(groups) > 1:
+        sentences.insert(0, _most_helpful(changes[best], len(groups), whom.get(best, "")))
+    start = tables.results.measure_from
+    if start is not None:
+        sentences.append(
+            f"Only jobs submitted from {start} on are compared; tables of whole runs include all."
+        )
+    if not any(one.figure.interval for one in changes.values()):
+        sentences.append(
+            "There are no intervals, which need eight days of log: small differences may be chance."
+        )
+    workload, system, name, predictor = best
+    return Finding(f"{workload} on {system}", tuple(sentences), (name, predictor))
 
 
-def _ratio(one: Difference) -> float:
-    """Return the ratio to the baseline's figure; that of the means if no ratio is defined."""
-    if one.ratio is not None:
-        return one.ratio
-    value, base = one.value, one.base_value
-    return 1.0 if value == base else value / base if base else float("inf")
+def _scenario(tables: Tables, key: RunKey, row: Row) -> Change:
+    """Return what a scenario changes for the jobs that ran in both."""
+    wait, longest = (
+        Against(
+            span(row[name]), span(row[f"base_{name}"]), ratio_of(row[name], row[f"base_{name}"]),
+            verdict, interval,
+        )
+        for name, verdict, interval in (
+            ("wait_mean_s", row["verdict"], _interval(row)),
+            ("wait_max_s", UNKNOWN, ""),
+        )
+    )  # fmt: skip
+    summary = {key_of(one): one for one in tables.summary.rows()}
+    base = next(iter(tables.compared[key].values())).base_key
+    return Change(
+        name=key[2],
+        base=base[2],
+        figure=wait,
+        longest=longest,
+        fates=tuple(lost(summary[key], summary[base])),
+    )
 
 
-def _change(one: Difference) -> bool:
-    """Whether a figure differs noticeably."""
-    return abs(_ratio(one) - 1) >= NOTICEABLE
+def _interval(row: Row) -> str:
+    if row["difference_low"] is None:
+        return ""
+    low, high = (_signed(row[f"difference_{end}"]) for end in ("low", "high"))
+    return f"{low} to {high}"
 
 
-def _share(one: Difference) -> str:
-    """Return the difference of a figure in percent."""
-    return f"{100 * abs(_ratio(one) - 1):,.0f}"
+def _most_helpful(best: Change, number: int, whom: str) -> str:
+    """Say which scenario shortens the mean wait most, or why none is named."""
+    what = f"mean wait{whom}"
+    interval = f", {best.figure.interval}" if best.figure.interval else ""
+    said = f"{best.figure.values} ({best.figure.change}{interval}); {best.price()}"
+    if best.claim is Claim.GAIN:
+        return f"Of {number} scenarios, {best.name} shortens the {what} most: {said}."
+    if best.claim is Claim.ONE_RUN:
+        return (
+            f"Of {number} scenarios, {best.name} has the shortest {what}, perhaps by chance:"
+            f" {said}."
+        )
+    if best.claim is Claim.UNCLEAR:
+        return (
+            f"None of the {number} scenarios shortens the mean wait for certain; {best.name} comes"
+            f" closest: {said}."
+        )
+    if best.claim is Claim.DEARER:
+        return (
+            f"None of the {number} scenarios shortens the mean wait without losing jobs:"
+            f" {best.name} has a {what} of {said}."
+        )
+    return f"None of the {number} scenarios shortens the mean wait ({best.figure.base_shown})."
 
 
-def _interval(one: Difference) -> str:
-    """Return a ratio with its widest interval."""
-    said = f"×{_ratio(one):.2f}"
-    return said if one.interval is None else f"{said}, {{:.2f}} to {{:.2f}}".format(*one.interval)
+def _counted(tables: Tables) -> dict[RunKey, str]:
+    """Say of how many jobs the figures of a scenario are that has other jobs than its baseline."""
+    rows = tables.gains.rows()
+    jobs = {key_of(row): row["jobs"] for row in rows if row["kind"] == "all"}
+    simulated = {key_of(row): row["simulated"] for row in tables.summary.rows()}
+    bases = {key: next(iter(own.values())).base_key for key, own in tables.compared.items()}
+    return {
+        key: f" of the {jobs[key]:,} jobs that ran in both"
+        for key, base in bases.items()
+        if key in jobs and simulated.get(key) != simulated.get(base)
+    }
 
 
-def _run_name(dispatcher: str, predictor: str, several: bool) -> str:
+def _said(change: Change, row: Row, whom: str) -> str:
+    """Say what a scenario changes for all jobs that ran in both, and at whose cost."""
+    less, more = row["shorter"], row["longer"]
+    if change.figure.ratio == 1 and not (less or more):
+        nothing = "" if change.fates else "changes nothing, "
+        return "; ".join([f"{nothing}no job waits longer or shorter", *change.fates])
+    interval = ""
+    if change.figure.interval:
+        interval = f", 95 % interval of the difference {change.figure.interval}"
+    return (
+        f"mean wait{whom} {change.figure.values} ({change.figure.change}{interval});"
+        f" {change.price()}; {100 * less:.0f} % of the jobs wait at least a minute less,"
+        f" {100 * more:.0f} % at least a minute more"
+    )
+
+
+def _for_whom(rows: Sequence[Row]) -> str:
+    """Say for which group waits change most in total."""
+    some = [row for row in rows if row["kind"] in _KINDS]
+    if not some:
+        return ""
+    most = max(some, key=lambda row: abs(row["hours"]))
+    change = most["difference"]
+    if abs(change) < NOTICED:
+        return ""
+    return f"; the change is largest for {most['kind']} {most['group']} ({_signed(change)} a job)"
+
+
+def _signed(seconds: float) -> str:
+    shown = span(abs(seconds))
+    return shown if shown == "0 s" else f"{'-' if seconds < 0 else '+'}{shown}"
+
+
+def _name(dispatcher: str, predictor: str, several: bool) -> str:
     """Return a dispatcher, with its predictor if there are several."""
     return f"{dispatcher} with {estimate(predictor)}" if several else dispatcher
-
-
-def _about(one: Compared) -> tuple[str, str]:
-    return one[QUALITY].key[2:]
-
-
-def _name(one: Compared, several: bool) -> str:
-    return _run_name(*_about(one), several)
 
 
 def _some(names: Sequence[str]) -> str:
@@ -453,17 +374,10 @@ def _some(names: Sequence[str]) -> str:
     return _listed([*names[:_MOST], *more])
 
 
-def _base(one: Compared) -> str:
-    """Return what a run is compared with: what differs from it."""
-    quality = one[QUALITY]
-    dispatcher, predictor = quality.base_key[2:]
-    return _run_name(dispatcher, predictor, predictor != quality.key[3]) + quality.elsewhere
-
-
-def _listed(parts: Iterable[str], comma: str = ", ") -> str:
+def _listed(parts: Iterable[str]) -> str:
     """Return parts of a sentence: ``a, b and c``."""
     *most, last = parts
-    return f"{comma.join(most)} and {last}" if most else last
+    return f"{', '.join(most)} and {last}" if most else last
 
 
 def without_effect(dispatcher: str, workload: Workload) -> str | None:

@@ -163,6 +163,8 @@ def verdict(value: float, base: float, found: Mapping[str, Estimate | None]) -> 
     interval``.
 
     Lower or higher only if every interval excludes no difference; ``(seeds)``: none over weeks.
+    The intervals are those of the ratio, which is what tables show, and of the difference where
+    there is no ratio.
 
     Parameters
     ----------
@@ -170,10 +172,10 @@ def verdict(value: float, base: float, found: Mapping[str, Estimate | None]) -> 
         Estimates of the ``difference``, the ``ratio``, ``week_difference`` and ``week_ratio``.
     """
     bounds = [
-        (one.low - none, one.high - none)
-        for key, one in found.items()
-        if one is not None and one.low is not None and one.high is not None
-        for none in (1 if key.endswith("ratio") else 0,)
+        one
+        for scope in ("", "week_")
+        for one in [_bounds(found, f"{scope}ratio", 1) or _bounds(found, f"{scope}difference", 0)]
+        if one is not None
     ]
     if value == base and all(low == high == 0 for low, high in bounds):
         return EQUAL
@@ -183,6 +185,21 @@ def verdict(value: float, base: float, found: Mapping[str, Estimate | None]) -> 
     if all(high < 0 for _, high in bounds):
         return LOWER + asked
     return HIGHER + asked if all(low > 0 for low, _ in bounds) else UNCLEAR
+
+
+def _bounds(
+    found: Mapping[str, Estimate | None], name: str, none: float
+) -> tuple[float, float] | None:
+    """Return the ends of an interval less the value that means no difference."""
+    one = found.get(name)
+    if one is None or one.low is None or one.high is None:
+        return None
+    return one.low - none, one.high - none
+
+
+def is_clear(verdict: str) -> bool:
+    """Whether a verdict is lower or higher by every interval."""
+    return verdict.startswith((LOWER, HIGHER))
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +264,7 @@ class Difference:
     @property
     def is_clear(self) -> bool:
         """Whether it is lower or higher by every interval."""
-        return self.verdict.startswith((LOWER, HIGHER))
+        return is_clear(self.verdict)
 
     @property
     def base_name(self) -> str:

@@ -169,12 +169,14 @@ def _row(
     ours, theirs = ([], [])  # type: tuple[list[WeekSums], list[WeekSums]]
     slowdowns = np.zeros(2)
     shorter = longer = 0
+    most = np.zeros(2, dtype=np.int64)
     for pair, mask in zip(joined, masks, strict=True):
         at, base_at, block = pair.at[mask], pair.base_at[mask], pair.block[mask]
         wait, base = pair.ours.wait[at], pair.theirs.wait[base_at]
         ours.append(WeekSums.of(block, wait, pair.num_blocks))
         theirs.append(WeekSums.of(block, base, pair.num_blocks))
         slowdowns += pair.ours.slowdown[at].sum(), pair.theirs.slowdown[base_at].sum()
+        most = np.maximum(most, (wait.max(initial=0), base.max(initial=0)))
         shorter += int((wait <= base - NOTICED).sum())
         longer += int((wait >= base + NOTICED).sum())
     total, base_total = reduce(add, ours), reduce(add, theirs)
@@ -189,6 +191,8 @@ def _row(
         "difference": mean - base_mean,
         "difference_low": None if estimate is None else estimate.low,
         "difference_high": None if estimate is None else estimate.high,
+        "wait_max_s": int(most[0]),
+        "base_wait_max_s": int(most[1]),
         "bounded_slowdown_mean": float(slowdowns[0]) / number,
         "base_bounded_slowdown_mean": float(slowdowns[1]) / number,
         "shorter": shorter / number,

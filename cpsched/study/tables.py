@@ -109,6 +109,11 @@ class Tables:
                 found.setdefault(one.key, {})[one.figure] = one
         return found
 
+    def is_lower(self, one: RunKey, other: RunKey, figure: str) -> bool:
+        """Whether a figure of one run is certainly lower than that of another."""
+        runs = {of[0].key: of for of in grouped(self.results.runs)}
+        return is_lower(runs[one], runs[other], figure)
+
 
 def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> Tables:
     """

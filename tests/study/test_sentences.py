@@ -1,19 +1,23 @@
 """The finding of a study in words: what was gained, what it cost in the tail, and how sure."""
 
+import re
 from types import SimpleNamespace
 
 import pytest
 
+from cpsched.show.findings import Against, Change, Claim
 from cpsched.show.sentences import conclusions, findings
 from cpsched.study import Baseline
 from cpsched.study.comparisons import (
     COLUMNS,
+    EQUAL,
     HIGHER,
     LOWER,
     SEEDS_ONLY,
     UNCLEAR,
     UNKNOWN,
     Difference,
+    key_of,
 )
 
 #: Of easy: mean bounded slowdown, longest wait and mean wait in seconds.
@@ -37,25 +41,33 @@ def against(who, slowdown, longest, wait=3600.0, *, place="log", sure=None, **mo
     return rows
 
 
-def tables(*runs, knowing=(), front=()):
-    """Return tables with these rows, as far as a finding needs them."""
+#: Jobs of a run, as the summary counts them.
+COUNTS = {"in_log": 100, "simulated": 100, "timeout": 10, "killed": 0, "rejected": 0}
+
+
+def tables(*runs, knowing=(), front=(), behind=(), counts=None):
+    """Return tables with these rows, as far as a finding needs them; ``behind`` are clearly so."""
     rows = [row for run in runs for row in run]
-    summary = [
-        {
-            **{key: row[key] for key in ("workload", "system", "dispatcher", "predictor")},
-            "knows_runtimes": row["dispatcher"] in knowing, "on_front": row["dispatcher"] in front,
-        }
-        for row in rows
-        if row["figure"] == "wait_max_s"
-    ]  # fmt: skip
+    about = {
+        key: {"knows_runtimes": key[2] in knowing, "on_front": key[2] in front}
+        | dict(zip(("workload", "system", "dispatcher", "predictor"), key, strict=True))
+        | COUNTS
+        | (counts or {}).get(key[2], {})
+        for key in (Difference(row).key for row in rows)
+    }
+    for row in rows:
+        base = Difference(row).base_key
+        names = dict(zip(("workload", "system", "dispatcher", "predictor"), base, strict=True))
+        about.setdefault(base, {"knows_runtimes": False, "on_front": None} | names | COUNTS)
     compared = {}
     for row in rows:
         one = Difference(row)
         compared.setdefault(one.key, {})[one.figure] = one
     return SimpleNamespace(
         results=SimpleNamespace(baseline=Baseline(dispatcher="easy"), by_group=False),
-        summary=SimpleNamespace(rows=lambda: summary),
+        summary=SimpleNamespace(rows=lambda: list(about.values())),
         compared=compared,
+        is_lower=lambda one, other, figure: other[2] in behind,
     )
 
 
@@ -63,115 +75,210 @@ def said(*runs, **more):
     return conclusions(tables(*runs, **more))
 
 
-def test_the_first_sentence_has_the_gain_and_its_price():
-    """Half the slowdown, a longest wait a quarter longer; one run each is no proof."""
+def test_one_run_each_is_no_proof_and_the_price_is_in_the_same_sentence():
+    """Half the slowdown, a longest wait a quarter longer."""
     lines = said(against("rollout", 10.0, 18_000.0, 1800.0), against("sjf", 15.0, 20_000.0))
     assert lines == [
-        "rollout cuts the mean bounded slowdown by 50 % against easy (10.00 instead of 20.00), but"
-        " the longest wait is 25 % longer (5 h instead of 4 h).",
-        "Each was run once, so there are no intervals and the differences may be noise: repeat with"
-        " several seeds to see.",
-        "No run lowers it without a longer longest wait.",
+        "In one run each, rollout has the lowest mean bounded slowdown, 10.00 instead of 20.00"
+        " (50 % less than easy); the longest wait is 25 % longer (5 h instead of 4 h). Without an"
+        " interval this may be chance: repeat with several seeds.",
+        "Every run with a lower slowdown has a longer longest wait.",
     ]
 
 
 def test_a_gain_without_a_price_is_named_beside_a_larger_one_with():
     lines = said(against("sjf", 5.0, 28_800.0), against("rollout", 12.0, 10_800.0))
-    assert lines[0].startswith("sjf cuts ")
-    assert lines[2] == (
-        "Without a longer longest wait, rollout gains most: mean bounded slowdown 12.00 (40 %"
-        " less), and the longest wait is 25 % shorter (3 h instead of 4 h)."
+    assert "sjf has the lowest" in lines[0]
+    assert lines[1] == (
+        "Without a longer longest wait, rollout is lowest: 12.00 instead of 20.00 (40 % less); the"
+        " longest wait is 25 % shorter (3 h instead of 4 h)."
     )
 
 
-def test_what_intervals_bear_out_and_what_not():
-    """With intervals over the weeks too; of the repetitions alone; and of none."""
+def test_a_gain_has_its_interval_beside_it():
+    """With intervals over the weeks too; and of the repetitions alone."""
     sure = against("a", 10.0, 14_400.0 * 1.2, sure=LOWER)
     sure[1] |= {"verdict": HIGHER}
-    text = "\n".join(said(sure))
-    assert (
-        "Significant by every 95 % interval: the longest wait (×1.20, 1.15 to 1.25) and"
-        " the mean bounded slowdown (×0.50, 0.45 to 0.55)." in text
-    )
-    assert "too short" not in text
-    assert "may be noise" not in text
-    seeds = against("a", 10.0, 14_300.0, sure=LOWER + SEEDS_ONLY)
+    assert said(sure) == [
+        "a lowers the mean bounded slowdown of easy by 50 % (10.00 instead of 20.00, ×0.45 to"
+        " 0.55); the longest wait is 20 % longer (4 h 48 min instead of 4 h)."
+    ]
+    seeds = against("a", 10.0, 14_400.0 * 1.2, sure=LOWER + SEEDS_ONLY)
     seeds[1] |= {"verdict": UNCLEAR}
-    text = "\n".join(said(seeds))
-    assert "(×0.50, 0.45 to 0.55); not: the longest wait. The log is too short" in text
+    first, second = said(seeds)
+    assert first.endswith("longer (4 h 48 min instead of 4 h, not significant).")
+    assert second.startswith("The log is too short for intervals over its weeks")
 
 
 def test_a_difference_that_is_not_certain_is_no_gain():
     """And one that is certain is named before a larger one that is not."""
     noise = against("noise", 10.0, 14_400.0, sure=UNCLEAR)
     first, *_ = said(noise)
-    assert first.startswith("Nothing lowers the mean bounded slowdown of easy for certain: noise ")
+    assert first.startswith("No run improves on easy for certain: noise comes closest")
     first, *_ = said(noise, against("sure", 15.0, 14_400.0, sure=LOWER))
-    assert first.startswith("sure cuts the mean bounded slowdown by 25 %")
-    assert first.endswith("and the longest wait stays at 4 h.")
+    assert first.startswith("sure lowers the mean bounded slowdown of easy by 25 %")
+    assert first.endswith("the longest wait stays at 4 h.")
+
+
+def test_who_is_level_with_the_best_is_named():
+    values = {"a": 5.0, "b": 6.0, "c": 9.0}
+    runs = [against(who, value, 14_400.0, sure=LOWER) for who, value in values.items()]
+    assert "Not clearly behind it: b (6.00)." in said(*runs, behind={"c"})
+    assert "Not clearly behind it: b (6.00) and c (9.00)." in said(*runs)
 
 
 def test_nothing_better_is_said():
     lines = said(against("fifo", 30.0, 28_800.0), against("b", 20.05, 14_400.0))
     assert lines[0] == (
-        "Nothing lowers the mean bounded slowdown of easy (20.00); b comes closest with 20.05, and"
-        " the longest wait stays at 4 h."
+        "No run improves on easy: b comes closest with a mean bounded slowdown of 20.05 instead of"
+        " 20.00; the longest wait stays at 4 h."
     )
-    first, *_ = said(against("fifo", 30.0, 28_800.0))
-    assert "fifo comes closest with 30.00 instead of 20.00 (50 % more), and the longest" in first
+    lines = said(against("same", 20.0, 14_400.0, sure=EQUAL))
+    assert "a mean bounded slowdown of 20.00 in both, ×0.95 to 1.05; the longest" in lines[0]
 
 
 def test_who_knows_the_runtimes_is_left_out():
     lines = said(against("oracle", 1.0, 1.0), against("sjf", 15.0, 14_400.0), knowing={"oracle"})
-    assert lines[0].startswith("sjf cuts ")
+    assert "sjf has a lower" in lines[0]
     assert lines[-1] == "Runs that know the actual runtimes are left out of this finding."
-    assert said(against("oracle", 1.0, 1.0), knowing={"oracle"})[0].startswith("oracle cuts ")
+    assert "oracle has a lower" in said(against("oracle", 1.0, 1.0), knowing={"oracle"})[0]
+
+
+def test_a_run_is_not_said_to_differ_from_itself():
+    """Two predictors under one dispatcher: both names have their predictor."""
+    rows = against("easy", 10.0, 14_400.0, base_predictor="actual")
+    (first,) = said(rows)
+    assert "easy with requested time has" in first
+    assert "less than easy with actual runtime)" in first
+
+
+def test_a_loss_of_jobs_is_no_gain_and_another_allocator_is_named():
+    runs = against("sure", 10.0, 14_400.0, sure=LOWER)
+    (first,) = said(runs, counts={"sure": {"timeout": 60}})
+    assert first == (
+        "No run gains on easy without losing jobs: sure has a mean bounded slowdown of 10.00 instead"
+        " of 20.00, ×0.45 to 0.55; the longest wait stays at 4 h; 60.0 % of the jobs are stopped at"
+        " their time limit instead of 10.0 %."
+    )
+    placed = against(
+        "sure", 10.0, 14_400.0, sure=LOWER, allocator="consolidate", base_allocator="first-fit"
+    )
+    assert said(placed)[0].endswith(
+        "; jobs are placed by consolidate instead of first-fit, which may be part of it."
+    )
+
+
+SHOWN = Against("10.00", "20.00", 0.5, LOWER, "×0.4 to 0.6")
+CALM = Against("4 h", "4 h", 1.0, UNKNOWN)
+
+
+@pytest.mark.parametrize(("claim", "figure", "more"), [
+    (Claim.GAIN, SHOWN, {}),
+    (Claim.ONE_RUN, SHOWN._replace(verdict=UNKNOWN), {}),
+    (Claim.UNCLEAR, SHOWN._replace(verdict=UNCLEAR), {}),
+    (Claim.UNCLEAR, SHOWN._replace(ratio=0.999), {}),
+    (Claim.DEARER, SHOWN, {"fates": ("some are killed",)}),
+    (Claim.DEARER, SHOWN, {"longest": None}),
+    (Claim.NONE, SHOWN._replace(ratio=1.0, verdict=EQUAL), {}),
+    (Claim.NONE, SHOWN._replace(ratio=float("inf"), verdict=HIGHER), {"fates": ("killed",)}),
+])  # fmt: skip
+def test_what_may_be_claimed(claim, figure, more):
+    one = Change(**{"name": "a", "base": "b", "figure": figure, "longest": CALM} | more)
+    assert one.claim is claim
+
+
+#: Slowdown, longest wait: ties, nothing that ran for long, no wait at all, all rejected but one.
+HOSTILE = [(20.0, 14_400.0), (1.0, 0.0), (20.001, 14_401.0), (0.0, 0.0), (1e9, 1e12)]
+
+
+@pytest.mark.parametrize("sure", [None, LOWER, LOWER + SEEDS_ONLY, HIGHER, UNCLEAR, EQUAL])
+@pytest.mark.parametrize("counts", [{}, {"simulated": 0, "rejected": 100}, {"in_log": 0}])
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize(("slowdown", "longest"), HOSTILE)
+def test_no_table_makes_a_sentence_that_is_not_true(slowdown, longest, number, counts, sure):
+    """Whatever the rows: no winner without an interval, nothing of itself, no blank figure."""
+    runs = [against(who, slowdown, longest, sure=sure) for who in "ab"[:number]]
+    rejects = counts.get("rejected", 0) > 0
+    lines = said(*runs, counts=dict.fromkeys("ab", counts))
+    text = "\n".join(lines)
+    assert not re.search(r"nan|inf\b|None|by 0 %|\b0 % (less|more)", text)
+    for one, other in re.findall(r"([\w.,]+(?: \w+)?) instead of ([\w.,]+(?: \w+)?)", text):
+        assert one != other
+    won = " lowers the mean bounded slowdown of easy by " in text
+    assert won == (slowdown < 20 and str(sure).startswith(LOWER) and not rejects)
 
 
 def test_several_places_begin_with_all_of_them():
     some = tables(
-        against("sjf", 10.0, 14_400.0),
-        against("sjf", 15.0, 28_800.0, place="other"),
+        against("sjf", 10.0, 14_400.0, sure=LOWER),
+        against("sjf", 15.0, 28_800.0, sure=LOWER, place="other"),
         against("fifo", 40.0, 14_400.0, place="third"),
+        against("sjf", 5.0, 14_400.0, place="fourth"),
     )
     lines = conclusions(some)
     assert lines[0] == (
-        "The mean bounded slowdown falls most with sjf (×0.50 on log on machine, where the longest"
-        " wait is ×1.00; ×0.75 on other on machine, where the longest wait is ×2.00); on the other"
-        " 1 nothing lowers it."
+        "The mean bounded slowdown is lowest with sjf (×0.50 on log on machine, where the longest"
+        " wait is ×1.00; ×0.75 on other on machine, where the longest wait is ×2.00); on 2 of 4"
+        " nothing lowers it for certain."
     )
-    assert lines[1].startswith("log on machine: sjf cuts ")
+    assert lines[1].startswith("log on machine: sjf lowers ")
     assert [one.about for one in findings(some)] == [
-        ("sjf", "requested"), ("sjf", "requested"), ("fifo", "requested"),
+        ("sjf", "requested"), ("sjf", "requested"), ("fifo", "requested"), ("sjf", "requested"),
     ]  # fmt: skip
 
 
-def of_scenarios(**values):
+def of_scenarios(sure=UNKNOWN, counts=None, **values):
     """Return tables of scenarios by their mean wait; that of the baseline is 1000 s."""
+    names = {"workload": "log", "system": "machine", "predictor": "requested"}
     gains = [
-        {
-            "workload": "log", "system": "machine", "dispatcher": name, "predictor": "requested",
+        names | {
+            "dispatcher": name,
             "kind": "all", "group": "all", "wait_mean_s": value, "base_wait_mean_s": 1000.0,
-            "difference": value - 1000.0, "difference_low": None, "difference_high": None,
+            "wait_max_s": 4000, "base_wait_max_s": 3600, "difference": value - 1000.0,
+            "difference_low": None if sure == UNKNOWN else value - 1100.0,
+            "difference_high": None if sure == UNKNOWN else value - 900.0, "verdict": sure,
             "shorter": 0.1, "longer": 0.1, "hours": 0, "jobs": 10,
         }
         for name, value in values.items()
     ]  # fmt: skip
+    base = {f"base_{name}": value for name, value in names.items()} | {"base_dispatcher": "now"}
     return SimpleNamespace(
         results=SimpleNamespace(by_group=True, measure_from=None),
         gains=SimpleNamespace(rows=lambda: gains),
-        compared={},
-        summary=SimpleNamespace(rows=list),
+        compared={
+            key_of(row): {"wait_mean_s": Difference(row | base | {"figure": "wait_mean_s"})}
+            for row in gains
+        },
+        summary=SimpleNamespace(
+            rows=lambda: [
+                names | COUNTS | (counts or {}).get(name, {}) | {"dispatcher": name}
+                for name in ("now", *values)
+            ]
+        ),
     )
 
 
-@pytest.mark.parametrize(("wait", "begins"), [
-    (999.0, "None of the 2 scenarios shortens the mean wait (16 min 40 s) by 1 % or more."),
-    (500.0, "Of 2 scenarios, small shortens the mean wait most: 8 min 20 s instead of 16 min 40 s"),
-    (1100.0, "None of the 2 scenarios shortens the mean wait (16 min 40 s)."),
+TAIL = "; the longest wait is 11 % longer (1 h 7 min instead of 1 h)"
+
+
+@pytest.mark.parametrize(("sure", "wait", "counts", "begins"), [
+    (LOWER, 500.0, {}, "Of 2 scenarios, small shortens the mean wait most: 8 min 20 s instead of"
+     f" 16 min 40 s (50 % less, -10 min to -6 min 40 s){TAIL}."),
+    (UNKNOWN, 500.0, {}, "Of 2 scenarios, small has the shortest mean wait, perhaps by chance: 8"),
+    (UNCLEAR, 999.0, {}, "None of the 2 scenarios shortens the mean wait for certain; small comes"
+     " closest: 16 min 39 s instead of 16 min 40 s (less than 1 % less"),
+    (LOWER, 500.0, {"timeout": 60}, "None of the 2 scenarios shortens the mean wait without losing"
+     " jobs: small has a mean wait of 8 min 20 s instead of 16 min 40 s (50 % less, -10 min to -6"
+     f" min 40 s){TAIL}; 60.0 % of the jobs are stopped at their time limit instead of 10.0 %."),
+    (LOWER, 500.0, {"in_log": 150, "simulated": 150}, "Of 2 scenarios, small shortens the mean wait"
+     " of the 10 jobs that ran in both most: 8 min 20 s"),
+    (UNKNOWN, 1100.0, {}, "None of the 2 scenarios shortens the mean wait (16 min 40 s)."),
 ])  # fmt: skip
-def test_a_scenario_that_helps_by_a_trifle_is_not_praised(wait, begins):
-    assert conclusions(of_scenarios(small=wait, worse=2000.0))[0].startswith(begins)
+def test_no_scenario_is_praised_for_a_trifle_for_chance_or_for_jobs_that_never_ran(
+    sure, wait, counts, begins
+):
+    told = conclusions(of_scenarios(sure, {"small": counts}, small=wait, worse=2000.0))
+    assert told[0].startswith(begins)
 
 
 def test_nothing_to_compare_is_nothing_to_say():
