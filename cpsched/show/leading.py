@@ -10,13 +10,15 @@ from cpsched.base.tables import BEST, WORST, Better, Column, Table
 from cpsched.base.words import counted, escaped, estimate
 from cpsched.base.words import ratio as times
 from cpsched.metrics.leading import BY_NAME, LEADING
+from cpsched.show.findings import lost
 from cpsched.study.comparisons import EQUAL, UNKNOWN, key_of
 from cpsched.study.results import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from cpsched.study.comparisons import Difference
+    from cpsched.study.results import RunKey
     from cpsched.study.tables import Cell, Tables
 
 #: With fewer runs, the worst is not marked.
@@ -74,7 +76,15 @@ class Measured:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leading:
-    """The leading figures of one run, or the means of its repetitions."""
+    """
+    The leading figures of one run, or the means of its repetitions.
+
+    Attributes
+    ----------
+    fates
+        Of which more of its jobs than of the baseline's have it, see
+        :func:`~cpsched.show.findings.lost`.
+    """
 
     dispatcher: str
     predictor: str
@@ -85,6 +95,7 @@ class Leading:
     knows_runtimes: bool
     is_baseline: bool
     figures: tuple[Measured, ...]
+    fates: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -154,15 +165,22 @@ def leading(tables: Tables) -> list[LeadingRows]:
     for row in tables.summary.rows():
         places.setdefault(place_of(row), []).append(row)
     found = []
+    by_key = {key_of(row): row for rows in places.values() for row in rows}
     for place, rows in places.items():
-        told = [_row(row, compared.get(key_of(row), {}), key_of(row) in bases) for row in rows]
+        told = [_row(row, compared.get(key_of(row), {}), by_key, bases) for row in rows]
         against = [next(iter(some.values())) for row in rows if (some := compared.get(key_of(row)))]
         found.append(LeadingRows(place=place, against=_against(against), rows=_marked(told)))
     return found
 
 
-def _row(row: Mapping[str, Cell], compared: Mapping[str, Difference], is_baseline: bool) -> Leading:
+def _row(
+    row: Mapping[str, Cell],
+    compared: Mapping[str, Difference],
+    by_key: Mapping[RunKey, Mapping[str, Cell]],
+    bases: Collection[RunKey],
+) -> Leading:
     allocator = row["allocator"]
+    base = next((by_key.get(one.base_key) for one in compared.values()), None)
     return Leading(
         dispatcher=str(row["dispatcher"]),
         predictor=str(row["predictor"]),
@@ -171,10 +189,11 @@ def _row(row: Mapping[str, Cell], compared: Mapping[str, Difference], is_baselin
         jobs=_number(row["simulated"]) or 0,
         rejected=_number(row["rejected"]) or 0,
         knows_runtimes=bool(row["knows_runtimes"]),
-        is_baseline=is_baseline,
+        is_baseline=key_of(row) in bases,
         figures=tuple(
             _measured(one.name, row.get(one.column), compared.get(one.column)) for one in LEADING
         ),
+        fates=() if base is None else tuple(lost(row, base)),
     )
 
 
@@ -214,9 +233,9 @@ def _marked(rows: Sequence[Leading]) -> tuple[Leading, ...]:
     """
     Return the rows with the best and the worst of each figure marked.
 
-    Runs that know the runtimes are not ranked beside others that do not.
+    Runs that know the runtimes, or lose more jobs than the baseline, are not ranked beside others.
     """
-    ranked = [row for row in rows if not row.knows_runtimes] or list(rows)
+    ranked = [row for row in rows if not (row.knows_runtimes or row.fates)] or list(rows)
     marks = [_marks([row.figures[at] for row in ranked]) for at, _ in enumerate(LEADING)]
     return tuple(
         replace(
@@ -302,6 +321,9 @@ def _legend(found: LeadingRows) -> Iterator[str]:
     ]
     if parts:
         yield "; ".join(parts)
+    for row in rows:
+        if row.fates:
+            yield f"not ranked: {escaped(row.dispatcher)}, {'; '.join(row.fates)}"
 
 
 def _range(numbers: set[float]) -> str:

@@ -85,7 +85,9 @@ def test_a_study_has_all_its_parts(study, report):
         "cpsched compare study.toml",
     ):
         assert part in text
-    assert first_sentence(text).startswith("EASY+ with W lowers the mean bounded slowdown of FIFO by ")
+    assert first_sentence(text).startswith(
+        "EASY+ with W lowers the mean bounded slowdown of FIFO by "
+    )
     shown = set(re.findall(r'<figure id="([^"]+)"', text))
     files = {path.stem for path in report.figures}
     # Gantt charts of a day are files for papers; the page has one to look into.

@@ -89,3 +89,12 @@ def test_who_knows_the_runtimes_is_not_crowned():
     text = shown(row("easy", EASY), row("fifo", FIFO, EASY), knowing)
     assert text.splitlines()[-1].count("*") == 0
     assert "runtime estimate" in text.splitlines()[-5]
+
+
+def test_who_loses_jobs_is_not_the_best():
+    killing = row("cap", PRB, EASY, fates=("50.0 % of the jobs are killed instead of 0.0 %",))
+    text = shown(row("easy", EASY), killing, row("fifo", FIFO, EASY))
+    assert "not ranked: cap, 50.0 % of the jobs are killed instead of 0.0 %" in text
+    *_, easy, cap, _ = text.splitlines()
+    assert "1 h* " in easy
+    assert "*" not in cap
