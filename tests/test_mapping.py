@@ -227,6 +227,16 @@ def test_queues_are_renamed_and_coded_anew():
     assert fitted.eligible.tolist() == [[True, True, True, False], [True] * 4]
 
 
+def test_queues_are_renamed_by_the_numbers_that_the_logs_header_gives_their_names():
+    """A system file written for the numbers of an SWF log fits the names in its header."""
+    system = machine('[log.queues]\n"7" = "short"', queues=QUEUES)
+    header = [("Queue", "7 quick, or not"), ("Queue", "8 long")]
+    fitted = fit(
+        jobs(queue=["quick, or not", "long"], requested_time=[9] * 2, header=header), system
+    )
+    assert fitted.workload.queue.decode() == ["short", "long"]
+
+
 def test_partition_may_name_the_queue():
     system = machine('queue_field = "partition"', queues=QUEUES)
     fitted = fit(jobs(queue=["x"], partition=["long"], requested_time=[9]), system)

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 _WHOLE = re.compile(r"[+-]?[0-9]{1,25}")
 _AMOUNT = re.compile(r"([0-9]{1,25})(?:\.([0-9]{1,12}))?([A-Za-z]*)")
 _DURATION = re.compile(r"(?:([0-9]{1,12})-)?([0-9]{1,15}(?::[0-9]{1,15}){0,3})")
+#: As people write it, and as it is printed; every part is there or not.
+_SPELT = re.compile(
+    r"(?=[0-9])" + r" ?".join(rf"(?:([0-9]{{1,12}}) ?{unit})?" for unit in ("d", "h", "min", "s"))
+)
 #: Days, hours, minutes, seconds: what a part must stay below unless it is the first one.
 _CLOCK = (1, 24, 60, 60)
 _INSTANT = re.compile(
@@ -42,7 +46,11 @@ def duration(value: str) -> int:
 
     Accepted are ``S``, ``M:S``, ``H:M:S``, ``D:H:M:S``, and with days in front ``D-H``,
     ``D-H:M``, ``D-H:M:S``. The first part may be any size, the others are below 60 (hours: 24).
+    And units in words: ``24h``, ``4 h 36 min``, ``2 d``.
     """
+    if spelt := _SPELT.fullmatch(value):
+        days, hours, minutes, seconds = (int(part or 0) for part in spelt.groups())
+        return seconds_within(((days * 24 + hours) * 60 + minutes) * 60 + seconds)
     match = _DURATION.fullmatch(value)
     clock = [int(part) for part in match[2].split(":")] if match else []
     if match and match[1] is not None:
@@ -53,7 +61,7 @@ def duration(value: str) -> int:
         first = 4 - len(clock)
         clock = [0] * first + clock
     if not match or not clock:
-        raise ValueError("is not a length of time ([days-]hours:minutes:seconds)")
+        raise ValueError("is not a length of time ([days-]hours:minutes:seconds, or 4h, 30 min)")
     if any(part >= limit for part, limit in list(zip(clock, _CLOCK, strict=True))[first + 1 :]):
         raise ValueError("is not a length of time (hours go to 23, minutes and seconds to 59)")
     days, hours, minutes, seconds = clock

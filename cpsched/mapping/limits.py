@@ -9,7 +9,7 @@ import numpy as np
 from cpsched.base.types import MISSING, UNBOUNDED
 from cpsched.base.words import quoted
 from cpsched.errors import ConfigError
-from cpsched.model.workload import Labels
+from cpsched.model.workload import Labels, names_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,9 +24,10 @@ def resolve_queues(draft: Draft) -> None:
     """
     Give each job the system's queues as its ``queue`` column.
 
-    The log's queue or partition (``queue_field``) is renamed as the system says; of several, with
-    commas between, each is. A job without one is in the default queue, if there is one. A system
-    without queues takes the log's names as they are.
+    The log's queue or partition (``queue_field``) is renamed as the system says, by its name or by
+    the number that the log's header gives it; of several, with commas between, each is. A job
+    without one is in the default queue, if there is one. A system without queues takes the log's
+    names as they are.
 
     Raises
     ------
@@ -39,13 +40,16 @@ def resolve_queues(draft: Draft) -> None:
         draft.change(queue=column)
         return
     default = next((name for name, queue in system.queues.items() if queue.default), None)
+    named = names_of(draft.workload.header, log.queue_field.capitalize())
+    by_number = {named[key]: queue for key, queue in log.queues.items() if key in named}
     renamed: list[str | None] = []
     used = set(np.unique(column.codes).tolist())
     for code, text in enumerate([*column.values, None]):
         if text is None or code not in used:
             renamed.append(default if text is None else None)
             continue
-        names = [log.queues.get(name, name) for name in text.split(",")]
+        parts = [text] if text in by_number else text.split(",")
+        names = [by_number.get(part) or log.queues.get(part, part) for part in parts]
         unknown = next((name for name in names if name not in system.queues), None)
         if unknown is not None:
             job = draft.workload.job_id[np.flatnonzero(column.codes == code)[0]]

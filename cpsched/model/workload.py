@@ -545,3 +545,22 @@ def _column_of(name: str, value: Any, num_jobs: int, num_resources: int, units: 
 
 
 _DTYPES = {"IntArray": np.int64, "BoolArray": np.bool_, "StrArray": np.str_}
+
+
+def names_of(header: Iterable[tuple[str, str]], key: str) -> dict[str, str]:
+    """
+    Return the names that a header gives to numbers: ``Queue: 2 long`` calls 2 ``long``.
+
+    Left out are names of several numbers, and names that are numbers themselves.
+
+    Parameters
+    ----------
+    key
+        ``Queue`` or ``Partition``.
+    """
+    found: dict[str, str] = {}
+    for number, _, name in (text.partition(" ") for one, text in header if one == key):
+        if number.isdecimal() and name.strip() and not name.strip().lstrip("-").isdecimal():
+            found[str(int(number))] = name.strip()
+    names = list(found.values())
+    return {number: name for number, name in found.items() if names.count(name) == 1}

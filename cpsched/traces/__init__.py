@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched.base import registry
+from cpsched.base.words import counted
 from cpsched.errors import ConfigError, TraceError
 
 if TYPE_CHECKING:
@@ -44,13 +45,32 @@ def read(
     Raises
     ------
     TraceError
-        If the file cannot be read or is wrong; names file, line, field and value.
+        If the file cannot be read or is wrong; names file, line, field and value of the first
+        invalid line, and how many there are.
     UnknownNameError
         If no format has that name.
     """
     path = Path(path)
     reader: TraceFormat = registry.load("traces", format or detect(path))
-    return reader.read(path, skip_bad_lines=skip_bad_lines)
+    try:
+        return reader.read(path, skip_bad_lines=skip_bad_lines)
+    except TraceError as error:
+        if skip_bad_lines:
+            raise
+        raise _with_count(reader, path, error) from None
+
+
+def _with_count(reader: TraceFormat, path: Path, error: TraceError) -> TraceError:
+    """Return the error of a log's first invalid line with how many there are, and a way on."""
+    try:
+        number = dict(reader.read(path, skip_bad_lines=True).set_aside)["bad line"]
+    except (TraceError, KeyError):
+        return error
+    what = "it" if number == 1 else f"the {counted(number, 'bad line')}"
+    return TraceError(
+        f"{error.reason}; --skip-bad-lines goes on without {what}",
+        file=error.file, line=error.line, field=error.field, value=error.value,
+    )  # fmt: skip
 
 
 def write(

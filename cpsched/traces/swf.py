@@ -8,8 +8,8 @@ How its 18 fields become a workload of layout ``processors``:
 - 8 requested processors where known, else 5 allocated processors: ``units`` of one core.
 - 10 requested memory (KB per processor): resource ``mem``, if any job's is known; a job whose
   own is unknown asks for none.
-- 9 requested time, 11 status, 12 user, 13 group, 14 executable (``name``), 15 queue, 16
-  partition, as they are; numbers as strings.
+- 9 requested time, 11 status, 12 user, 13 group, 14 executable (``name``), as they are; numbers
+  as strings. 15 queue, 16 partition: what the header calls them (``Queue: 2 long``), else numbers.
 - 6 average CPU time, 7 used memory: not kept (they tell what a job used, not what it asked).
 - 17 preceding job, 18 think time: not kept. They describe how users react to answers; the
   recorded submit time contains that already, and making them a dependency would count it twice.
@@ -25,6 +25,7 @@ own line with status 0 or 1) are set aside and counted.
 from __future__ import annotations
 
 import re
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,12 +33,13 @@ import numpy as np
 from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, Status
 from cpsched.errors import TraceError
 from cpsched.model.distinct import by_appearance
-from cpsched.model.workload import Labels, Workload
+from cpsched.model.workload import Labels, Workload, names_of
 from cpsched.traces.checks import RowChecks, repeated
 from cpsched.traces.swf_lines import FIELDS, KEPT, Lines, read_lines
 from cpsched.traces.text import title
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from pathlib import Path
 
     from cpsched.base.types import BoolArray, IntArray
@@ -93,6 +95,9 @@ def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
     if lines.surplus:
         note = f"the {lines.surplus} fields of each line behind the 18th are not read"
         header = (*header, ("Note", note))
+    if lines.rounded:
+        note = f"times with a fraction are rounded to whole seconds in {lines.rounded} line(s)"
+        header = (*header, ("Note", note))
     field = {index + 1: column for index, column in zip(KEPT, lines.table.T, strict=True)}
     processors = np.where(field[8] > 0, field[8], field[5])
     partial = np.isin(field[11], _PARTIAL)
@@ -130,8 +135,8 @@ def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
         user=_labels(jobs[12]),
         group=_labels(jobs[13]),
         name=_labels(jobs[14]),
-        queue=_labels(jobs[15]),
-        partition=_labels(jobs[16]),
+        queue=_labels(jobs[15], names_of(header, "Queue")),
+        partition=_labels(jobs[16], names_of(header, "Partition")),
         header=header,
         set_aside=set_aside,
     )
@@ -172,9 +177,10 @@ def _epoch(path: Path, header: tuple[tuple[str, str], ...]) -> int | None:
     return int(match[0]) if int(match[0]) >= 0 else None
 
 
-def _labels(values: IntArray) -> Labels:
+def _labels(values: IntArray, names: Mapping[str, str] = MappingProxyType({})) -> Labels:
     """Turn numbers (-1: unknown) into a column of strings, coded by first appearance."""
     known = np.flatnonzero(values >= 0)
     codes = np.full(len(values), -1, dtype=np.int64)
     codes[known], first = by_appearance(values[known])
-    return Labels(codes, tuple(str(value) for value in values[known[first]].tolist()))
+    numbers = map(str, values[known[first]].tolist())
+    return Labels(codes, tuple(names.get(number, number) for number in numbers))

@@ -33,23 +33,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One of the 18 fields: name, largest value believed, and whether it may have a fraction."""
+    """
+    One of the 18 fields.
+
+    Attributes
+    ----------
+    high
+        The largest value believed.
+    measured
+        Whether it may have a fraction, which is dropped: nothing is made of the field.
+    time
+        Whether it may have a fraction, which is rounded to whole seconds.
+    needed
+        Whether it may not be ``nan``, which elsewhere is read as -1, for unknown.
+    """
 
     name: str
     high: int
     measured: bool = False
+    time: bool = False
+    needed: bool = False
 
 
 FIELDS: tuple[Field, ...] = (
-    Field("1 (job number)", MAX_AMOUNT),
-    Field("2 (submit time)", MAX_TIME),
-    Field("3 (wait time)", MAX_TIME),
-    Field("4 (run time)", MAX_TIME),
+    Field("1 (job number)", MAX_AMOUNT, needed=True),
+    Field("2 (submit time)", MAX_TIME, time=True, needed=True),
+    Field("3 (wait time)", MAX_TIME, time=True),
+    Field("4 (run time)", MAX_TIME, time=True, needed=True),
     Field("5 (allocated processors)", UNBOUNDED),
     Field("6 (average CPU time)", MAX_TIME, measured=True),
     Field("7 (used memory)", MAX_AMOUNT, measured=True),
     Field("8 (requested processors)", UNBOUNDED),
-    Field("9 (requested time)", MAX_TIME),
+    Field("9 (requested time)", MAX_TIME, time=True),
     Field("10 (requested memory)", MAX_AMOUNT),
     Field("11 (status)", 5),
     Field("12 (user)", MAX_AMOUNT),
@@ -95,7 +110,7 @@ def read_lines(path: Path, *, skip_bad_lines: bool = False, bulk: bool = True) -
 
 
 def parse_line(text: str, place: Place, width: int = len(FIELDS)) -> list[int]:
-    """Read one line of ``width`` fields; fractions of the measured ones are dropped."""
+    """Read one line of ``width`` fields."""
     values = text.split()
     if len(values) != width:
         raise place.error(f"{width} fields are expected, here are {len(values)}")
@@ -103,10 +118,13 @@ def parse_line(text: str, place: Place, width: int = len(FIELDS)) -> list[int]:
 
 
 def _parse_field(text: str, field: Field, place: Place) -> int:
-    value = place.parse(_measured if field.measured else whole, field.name, text)
+    if not field.needed and text.lower() == "nan":
+        return -1
+    fraction = field.measured or (field.time and "." in text)
+    value = place.parse(_measured if fraction else whole, field.name, text)
     if value != -1 and not 0 <= value <= field.high:
         raise place.error(f"must be from 0 to {field.high}, or -1 for unknown", field.name, text)
-    return int(value)
+    return round(value) if field.time else int(value)
 
 
 def _measured(text: str) -> float:
@@ -125,11 +143,13 @@ class Lines:
         Text of the comment lines, without the semicolon.
     bad
         Number of lines that could not be read.
+    rounded
+        Number of lines with a time that has a fraction.
     """
 
     def __init__(self, path: Path, skip_bad_lines: bool) -> None:
         self.comments: list[str] = []
-        self.bad = 0
+        self.bad = self.rounded = 0
         self._path = path
         self._skip = skip_bad_lines
         self._tables = [np.empty((0, len(KEPT)), dtype=np.int64)]
@@ -159,7 +179,7 @@ class Lines:
         start = 0
         while start < len(piece):
             end = piece.index(b"\n", start) + 1
-            if not self._comment(piece[start:end].strip(), first):
+            if not self._comment(piece[start:end].strip()):
                 break
             first, start = first + 1, end
         return start
@@ -194,7 +214,7 @@ class Lines:
         rows: list[list[int]] = []
         numbers: list[int] = []
         for number, raw in enumerate(piece[:-1].split(b"\n"), start=first):
-            if self._comment(raw.strip(), number):
+            if self._comment(raw.strip()):
                 continue
             place = Place(self._path, number)
             try:
@@ -214,6 +234,9 @@ class Lines:
         width = self._width or min(max(len(FIELDS), len(text.split())), MAX_COLUMNS)
         row = parse_line(text, place, width)
         self._width = width
+        if "." in text:
+            fields = zip(text.split(), FIELDS, strict=False)
+            self.rounded += any(field.time and "." in value for value, field in fields)
         return row
 
     def _keep(self, table: IntArray, numbers: IntArray) -> None:
@@ -223,23 +246,22 @@ class Lines:
         if self._rows > MAX_ROWS:
             raise too_many_rows(self._path)
 
-    def _comment(self, raw: bytes, number: int) -> bool:
+    def _comment(self, raw: bytes) -> bool:
         """Keep a comment; False if the (stripped) line is none and not blank either."""
         if raw and not raw.startswith(b";"):
             return False
         try:
-            text = decode(raw, Place(self._path, number)).lstrip(";").strip()
-        except TraceError:
-            if not self._skip:
-                raise
-            self.bad += 1
-        else:
-            self.comments.extend([text] if text else [])
-            self._comment_bytes += len(raw)
-            if self._comment_bytes > MAX_COMMENTS:
-                raise LogTooLargeError(
-                    f"holds more than {MAX_COMMENTS} bytes of comments", file=self._path
-                )
+            text = raw.decode("utf-8")
+        except UnicodeDecodeError:
+            # Old logs have names and places in Latin-1, and no comment is worth a log.
+            text = raw.decode("latin-1")
+        text = text.replace("\0", " ").lstrip(";").strip()
+        self.comments.extend([text] if text else [])
+        self._comment_bytes += len(raw)
+        if self._comment_bytes > MAX_COMMENTS:
+            raise LogTooLargeError(
+                f"holds more than {MAX_COMMENTS} bytes of comments", file=self._path
+            )
         return True
 
 

@@ -25,6 +25,7 @@ from cpsched.errors import TraceError
 from cpsched.traces.text import written
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from cpsched.base.types import BoolArray, IntArray
@@ -33,6 +34,8 @@ if TYPE_CHECKING:
 _NUMERAL = re.compile(r"0|[1-9][0-9]{0,15}")
 _ROWS_AT_ONCE = 50_000
 _LABELS = ("user", "group", "name", "queue", "partition")
+#: Keys of the header's lines that name their numbers.
+_NAMED = ("Queue", "Partition")
 
 
 def write(workload: Workload, path: Path) -> list[str]:
@@ -123,7 +126,7 @@ def _job_numbers(workload: Workload, notes: list[str]) -> IntArray:
 
 def _label_numbers(name: str, labels: Labels, notes: list[str]) -> IntArray:
     """Return the numbers that stand for a column's strings, -1 where unknown."""
-    if all(_is_numeral(text) for text in labels.values):
+    if _are_numerals(labels.values):
         numbers = [int(text) for text in labels.values]
     else:
         numbers = list(range(1, len(labels.values) + 1))
@@ -133,21 +136,23 @@ def _label_numbers(name: str, labels: Labels, notes: list[str]) -> IntArray:
 
 def _header(workload: Workload) -> list[str]:
     """Return the comment lines: the log's own, the epoch, and the names of numbered things."""
-    pairs = [pair for pair in workload.header if pair[0] != "UnixStartTime"]
+    named = [key for key in _NAMED if not _are_numerals(getattr(workload, key.lower()).values)]
+    pairs = [pair for pair in workload.header if pair[0] not in ("UnixStartTime", *named)]
     lines = [f"{key}: {text}" if key else f"      {text}" for key, text in pairs]
     if workload.epoch is not None:
         place = next(
             (row for row, pair in enumerate(workload.header) if pair[0] == "UnixStartTime"), 0
         )
         lines.insert(place, f"UnixStartTime: {workload.epoch}")
-    for key in ("queue", "partition"):
-        values = getattr(workload, key).values
-        if not all(_is_numeral(text) for text in values):
-            lines += [
-                f"{key.capitalize()}: {number} {text}" for number, text in enumerate(values, 1)
-            ]
+    for key in named:
+        values = getattr(workload, key.lower()).values
+        lines += [f"{key}: {number} {text}" for number, text in enumerate(values, 1)]
     lines += [f"Note: set aside: {count} {reason}" for reason, count in workload.set_aside]
     return lines
+
+
+def _are_numerals(texts: Sequence[str]) -> bool:
+    return all(map(_is_numeral, texts))
 
 
 def _is_numeral(text: str) -> bool:

@@ -93,6 +93,13 @@ def test_every_job_fits_the_system_it_is_made_for(month):
     assert fitted.rejected == ()
 
 
+def test_it_runs_on_its_system_as_swf_too(days, tmp_path):
+    """Which counts processors, and has names of queues in its header only."""
+    traces.write(days, tmp_path / "site.swf.gz")
+    fitted = fit(traces.read(tmp_path / "site.swf.gz"), systems.load("site-152"))
+    assert set(fitted.workload.queue.values) == set(days.queue.values)
+
+
 def test_the_policy_knows_its_people():
     """Users, accounts, shares, QOS, partitions and licences are those of the tables."""
     policy = policy_file.load(resources.path("policies", "site-152.toml"))

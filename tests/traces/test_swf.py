@@ -106,9 +106,10 @@ BAD_LINES = {
     with_field(10, "1" + "0" * 17): "field 10 (requested memory) = '1000",
     with_field(10, "9" + "0" * 15): "times the processors, this must be",
     with_field(9, "0"): "field 9 (requested time) = 0: must be at least 1",
-    with_field(4, "60.0"): "'60.0': is not a whole number",
+    with_field(8, "4.0"): "'4.0': is not a whole number",
+    with_field(4, "nan"): "field 4 (run time) = 'nan': is not a whole number",
     with_field(4, "fast"): "field 4 (run time) = 'fast': is not a whole number",
-    with_field(6, "nan"): "field 6 (average CPU time) = 'nan': is not a number",
+    with_field(6, "inf"): "field 6 (average CPU time) = 'inf': is not a number",
     with_field(6, "1e999"): "field 6 (average CPU time) = '1e999': must be from 0",
     with_field(11, "7"): "field 11 (status) = '7': must be from 0 to 5",
     with_field(1, "-1"): "field 1 (job number) = -1: every job needs",
@@ -134,7 +135,39 @@ def test_a_line_that_cannot_be_true_is_named_or_counted(log, line):
     assert workload.set_aside == (("bad line", 1),)
 
 
-@pytest.mark.parametrize("raw", [b"1 0 5 \0 4", b"caf\xe9", b"; caf\xe9", b"; a \0 b"])
+def test_times_may_have_fractions_and_what_is_unknown_may_be_nan(log):
+    lines = [
+        with_field(4, "60.7"), with_field(1, "2", with_field(9, "NaN", with_field(6, "nan"))),
+    ]  # fmt: skip
+    workload = traces.read(log("a.swf", "\n".join(lines)))
+    assert workload.runtime.tolist() == [61, 60]
+    assert workload.requested_time.tolist() == [100, MISSING]
+    assert workload.header == (
+        ("Note", "times with a fraction are rounded to whole seconds in 1 line(s)"),
+    )
+
+
+def test_comments_are_never_fatal(log):
+    path = log("a.swf", b"; Computer: Schr\xf6dinger\n; a\0b\n" + GOOD.encode())
+    assert traces.read(path).header == (("Computer", "Schr\xf6dinger"), ("", "a b"))
+
+
+def test_all_bad_lines_are_counted_and_the_way_on_is_named(log):
+    path = log("a.swf", "\n".join([GOOD, "x", with_field(1, "2"), "y", "z"]))
+    with pytest.raises(TraceError, match=r"a\.swf:2: .*; --skip-bad-lines .* the 3 bad lines$"):
+        traces.read(path)
+
+
+def test_queues_have_the_names_of_the_header(log):
+    """But where two numbers have one name, or a number is called by another."""
+    head = "; Queue:  1  short \n; Queue: 2 7\n; Queue: 3 same\n; Queue: 4 same\n; Partition: 1 all"
+    lines = [with_field(1, str(n), with_field(15, str(n))) for n in range(1, 6)]
+    workload = traces.read(log("a.swf", "\n".join([head, *lines])))
+    assert workload.queue.values == ("short", "2", "3", "4", "5")
+    assert workload.partition.values == ("all",)
+
+
+@pytest.mark.parametrize("raw", [b"1 0 5 \0 4", b"caf\xe9"])
 def test_lines_that_are_no_text_are_named_or_counted(log, raw):
     path = log("a.swf", GOOD.encode() + b"\n" + raw + b"\n")
     with pytest.raises(TraceError, match=r"a\.swf:2: (holds a NUL|is not UTF-8)"):

@@ -25,6 +25,10 @@ from slurm_adapter.sacct.request import MEMORY
         ("1-0", 86_400),
         ("1-03:30", 99_000),
         ("1-03:03:04", 97_384),
+        ("4h", 14_400),
+        ("4 h 36 min", 16_560),
+        ("2 d", 172_800),
+        ("45 s", 45),
     ],
 )
 def test_duration_reads_all_ways_to_write_it(written, seconds):
@@ -35,7 +39,7 @@ def test_duration_reads_all_ways_to_write_it(written, seconds):
     "written",
     [
         *("", "-1", "1:", ":5", "1:60", "0:90:00", "1-24:00", "1:2:3:4:5", "1-1:2:3:4", "1.5"),
-        *("inf", "٣", "99999999999999", "999999999999-0", "1 2"),
+        *("inf", "٣", "99999999999999", "999999999999-0", "1 2", "4 h 3", "h", "999999999999d"),
     ],
 )
 def test_duration_refuses_anything_else(written):
