@@ -147,8 +147,7 @@ def _of_dispatchers(tables: Tables, changes: Changes, repeat: str) -> Iterator[s
         lowest = " has the lowest" if len(changes) > 1 else " has a lower"
         yield (
             f"In one run each, {best.name}{lowest} {what}, {figure.values} ({figure.change} than"
-            f" {best.base}); {best.price()}. Without an interval this may be chance: repeat with"
-            f" {repeat}."
+            f" {best.base}); {best.price()}."
         )
         yield from _without_price(changes, best)
     elif best.claim is Claim.DEARER:
@@ -162,6 +161,8 @@ def _of_dispatchers(tables: Tables, changes: Changes, repeat: str) -> Iterator[s
             f"No run improves on {best.base}{sure}: {best.name} comes closest with a {what} of"
             f" {figure.values}{interval}; {best.price()}."
         )
+    if not figure.interval:
+        yield f"There are no intervals, so this may be chance: repeat with {repeat} to see."
     if figure.verdict.endswith(SEEDS_ONLY):
         yield (
             "The log is too short for intervals over its weeks, so another part of it may give"
