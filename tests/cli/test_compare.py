@@ -40,7 +40,7 @@ def test_a_study_is_carried_out_and_tables_written(files, cpsched):
     assert out.startswith("2 runs: 2 made, 0 already done, 0 failed\n\nlog on four\n")
     told, _, files_made = out.partition("\nTables: out/tables\n")
     said = " ".join(told.split())
-    assert " a mean bounded slowdown of " in said
+    assert " mean bounded slowdown, " in said
     assert "; the longest wait " in said
     assert " There are no intervals, so this may be chance: " in said
     assert files_made == "Report: out/report.html\n"
