@@ -41,17 +41,23 @@ def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True
     """
     from cpsched.show.leading import leading, leading_text
     from cpsched.show.readable import readable
+    from cpsched.show.record import misfit, reproduced
     from cpsched.show.sentences import conclusions
 
     for line in _notes(tables):
         say(line)
     first = {run.place: run for run in reversed(tables.results.runs)}
+    scenarios = tables.results.by_group
     for found in leading(tables):
+        run = first[found.place]
         if place:
             echo(f"\n{found.place}")
-            for line in left_out(first[found.place].path):
+            for line in left_out(run.path):
                 say(line)
-        scenarios = tables.results.by_group
+            for line in reproduced(run, f"the {run.dispatcher}" if scenarios else run.dispatcher):
+                say(line)
+        elif wrong := misfit(run):
+            say(wrong)
         # Escaped already, apart from the colours of a terminal.
         typer.echo(f"\n{leading_text(found, width(), scenarios=scenarios, colour=_in_colour())}")
     if stats:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING
+from cpsched.base.types import MAX_TIME, MISSING
 from cpsched.metrics import groups as job_groups
 from cpsched.metrics import jobs, system
 from cpsched.metrics.lost import goodput
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.placement import placement, places
 from cpsched.metrics.rejections import reason_kind
-from cpsched.metrics.steps import exact_sum, waiting
+from cpsched.metrics.steps import StepFunction, exact_sum, waiting
 from cpsched.metrics.window import busy_window, finished, steady_window
 from cpsched.model.schedule import JobOutcome
 
@@ -58,6 +58,7 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
         "queue_jobs": _queue(schedule, window),
         **_of_jobs(schedule, steady),
         "recorded_wait_s": _recorded_wait(schedule),
+        "recorded_use": _recorded_use(schedule),
     }
 
 
@@ -169,4 +170,26 @@ def _recorded_wait(schedule: Schedule) -> dict[str, Any]:
         "jobs": len(waits),
         "mean": sum(waits) / len(waits) if waits else None,
         "note": None if waits else "the log records no starts; assumed 0 where they are needed",
+    }
+
+
+def _recorded_use(schedule: Schedule) -> dict[str, float] | None:
+    """
+    Return what share of the machine's cores the simulated jobs used by the log's own starts.
+
+    From the first to the last of these: the mean, the peak, and for what share of the time it was
+    above 1, which no machine can be. None without two starts, or without cores.
+    """
+    workload = schedule.workload
+    rows = (workload.recorded_start != MISSING) & (schedule.outcome != JobOutcome.REJECTED)
+    start, width = workload.recorded_start[rows], nominal(schedule).width[rows]
+    first, last = int(start.min(initial=MAX_TIME)), int(start.max(initial=0))
+    if last <= first:
+        return None
+    used = StepFunction.over(start, start + workload.runtime[rows], width).distribution(first, last)
+    cores = int(schedule.system.total[0])
+    return {
+        "mean": used.mean() / cores,
+        "peak": used.maximum() / cores,
+        "over": int(used.seconds[used.levels > cores].sum()) / (last - first),
     }

@@ -16,6 +16,7 @@ from cpsched.report import charts, reproduce
 from cpsched.report.page import inline
 from cpsched.report.places import importance
 from cpsched.report.schedule_data import drawn
+from cpsched.show.record import reproduced
 from cpsched.study import load_run
 from cpsched.study.allocators import unequal
 from cpsched.study.folder import slug
@@ -137,6 +138,7 @@ def make_section(
         "id": slug(place.name),
         "name": place.name,
         "finding": () if finding is None else finding.sentences,
+        "record": list(reproduced(place.runs[0], place.looks[place.runs[0].who].name)),
         "lead": charts.lead_table(tables, place),
         "looks": place.looks,
         **{slot: [inline(one) for one in some] for slot, some in figures.items()},

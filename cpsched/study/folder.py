@@ -194,6 +194,12 @@ def faults(folder: Path, names: Collection[str] | None = None) -> Iterator[tuple
             yield name, f"is damaged: it was changed after it was written (SHA-256, see {MARK})"
 
 
+def is_whole_copy(folder: Path, made: Path) -> bool:
+    """Return whether a folder holds the very run that was made, but for its timing, undamaged."""
+    same = _is_here(folder) and read_mark(folder) == read_mark(made)
+    return same and not any(faults(folder))
+
+
 def find_runs(folder: Path) -> list[Path]:
     """
     Return a run, or the runs in a folder or in a study's folder, sorted by name.

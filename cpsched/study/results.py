@@ -77,6 +77,9 @@ class RunResult:
         Seconds; they differ between equal runs.
     decisions
         What its dispatcher counts, see :attr:`~cpsched.simulation.simulate.Run.decisions`.
+    record
+        What the log itself says of the jobs: ``recorded_wait_s`` and ``recorded_use`` of the
+        summary.
     """
 
     path: Path
@@ -95,6 +98,7 @@ class RunResult:
     knows_runtimes: bool = False
     not_a_forecast: str | None = None
     decisions: Mapping[str, float] = field(default_factory=dict)
+    record: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def labels(self) -> dict[str, str]:
@@ -309,6 +313,7 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
             weeks=_weeks(run, summary["steady_window_s"]),
             timing=_json(run / "timing.json"),
             decisions=dict(about["decisions"]),
+            record={name: summary[name] for name in ("recorded_wait_s", "recorded_use")},
         )
     except UNREADABLE as error:
         raise RunError(_damaged(run, error)) from error

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from cpsched.base import registry
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import simulate
-from cpsched.study.folder import begin, put_in_place
+from cpsched.study.folder import begin, is_whole_copy, put_in_place
 from cpsched.study.sources import prepare
 from cpsched.study.writer import save_run
 
@@ -118,7 +118,10 @@ def _carried_out(
         writers = [_writer(name, task) for name in place.formats]
         arguments = task.record() | {"formats": list(place.formats)}
         save_run(run, folder / "run", arguments=arguments, formats=writers)
-        put_in_place(folder / "run", place.runs / task.name, overwrite=True)
+        # Not instead of an equal one, which somebody may be reading: this may be the orphan of a
+        # process that was killed, while the next has made the run.
+        if not is_whole_copy(place.runs / task.name, folder / "run"):
+            put_in_place(folder / "run", place.runs / task.name, overwrite=True)
         if checkpoint is not None:
             checkpoint.remove()
     finally:

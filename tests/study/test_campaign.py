@@ -361,6 +361,19 @@ def test_runs_are_made_again_when_asked(place, study):
     assert (folder / "notes").read_text() == "mine"
 
 
+def test_an_equal_run_is_not_replaced(place, study):
+    """Its folder is never away, whoever else makes the same run: tables may be reading it."""
+    one = replace(study, seeds=(1,))
+    carry_out(one, place / "out")
+    folder = next((place / "out" / "runs").iterdir())
+    before = folder.stat().st_ino
+    carry_out(one, place / "out", again=True)
+    assert folder.stat().st_ino == before
+    (folder / "jobs.parquet").write_bytes(b"damaged")
+    carry_out(one, place / "out", again=True)
+    assert folder.stat().st_ino != before
+
+
 def test_a_moved_log_and_another_working_directory_are_the_same_runs(
     place, study, monkeypatch, made
 ):
