@@ -112,6 +112,16 @@ def test_recorded_waits_are_those_the_log_knows(schedule):
     }
 
 
+def test_recorded_use_above_the_whole_machine_is_told():
+    """One core; by the log's starts one job holds it from 0, a second from 5 on, until 10."""
+    log = jobs((0, 1, 10), (0, 1, 10), (0, 1, 10))
+    log = log.with_columns(recorded_start=np.array([0, 5, 10]))
+    found = summarize(run(log, machine((1,)), "fifo").schedule)["recorded_use"]
+    assert found == {"mean": 1.5, "peak": 2.0, "over": 0.5}
+    none = log.with_columns(recorded_start=np.array([7, MISSING, MISSING]))
+    assert summarize(run(none, machine((1,)), "fifo").schedule)["recorded_use"] is None
+
+
 def test_no_jobs_have_a_summary_without_numbers():
     for schedule in (
         run(jobs(), machine((1,)), "fifo").schedule,
