@@ -7,6 +7,7 @@ from cpsched.cli.options import (
     LOGS,
     LOOK,
     SLURM,
+    STUDY,
     AsJson,
     Dispatcher,
     Group,
@@ -33,4 +34,4 @@ from cpsched.cli.progress import (
     working,
 )
 from cpsched.cli.report import not_simulated, say, totals, width
-from cpsched.cli.results import results_as_data
+from cpsched.cli.results import results_as_data, show_results

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from cpsched.figures import style
+from cpsched.report.make import make_report
 from cpsched.show.decisions import count_table
+from cpsched.show.record import misfit
+from cpsched.show.sentences import findings
 from cpsched.study import carry_out, load_run, make_tables, save_run
 from cpsched.study.campaign import Display
+from cpsched.study.comparisons import HIGHER, LOWER, Difference
 from cpsched.study.folder import check_target
+from cpsched.study.log_study import study_of_log as log_study
 from cpsched.study.policies import PolicyFiles
 from cpsched.study.sources import prepare, second_of
-from cpsched.study.study import Study
+from cpsched.study.store import Store
+from cpsched.study.study import Choice, Study
+from cpsched.study.tables import Tables
 from cpsched.study.task import tasks_of
 from cpsched.study.workload_changes import asks_for_gpus
 from cpsched.verification import verify

@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 _SAID = ("allocator", "decisions", "predictions", "provenance")
 
 
-def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True) -> None:
+def show_results(
+    tables: Tables, repeat: str, *, stats: bool, place: bool = True, praise: bool = True
+) -> None:
     """
     Print what came of runs: what they leave out, the leading figures, and the finding.
 
@@ -38,6 +40,8 @@ def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True
         Whether to print all other tables too: who gains and who loses, and all figures.
     place
         Whether to name workload and system above the table, with what they leave out.
+    praise
+        Whether to print the finding.
     """
     from cpsched.show.leading import leading, leading_text
     from cpsched.show.readable import readable
@@ -66,7 +70,7 @@ def show_results(tables: Tables, repeat: str, *, stats: bool, place: bool = True
             echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.in_words().text(width())}")
         for table in _of_first_runs(tables):
             echo(f"\n{table.in_words().text(width())}")
-    sentences = conclusions(tables, repeat)
+    sentences = conclusions(tables, repeat) if praise else []
     if sentences:
         echo("")
     for line in sentences:

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from cpsched.study.results import RunResult
 
 #: A log whose jobs used more than the whole machine for this share of the time does not fit it.
-_OFTEN = 0.01
+_OFTEN = 0.05
 #: A mean wait within this factor of the recorded one is called close to it.
 _CLOSE = 1.25
 

@@ -1,0 +1,166 @@
+"""``cpsched try``: six policies on a log, before anything is configured."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import tempfile
+from contextlib import ExitStack
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.api.commands import STUDY, AsJson, StudyFolder, counted, echo, escaped, print_json
+from cpsched.api.errors import CpschedError, RunError
+
+if TYPE_CHECKING:
+    from cpsched.api.logs import Workload
+    from cpsched.api.studies import Study
+    from first_look.machine import Machine
+
+#: What is compared, by names for people; the first is what others are compared with.
+POLICIES = {
+    "EASY": "easy",
+    "FCFS": "fifo",
+    "EASY-SJF": "easy:backfill=sjf",
+    "conservative": "conservative",
+    "EASY by slowdown": "easy:priority=slowdown,reserve=requested",
+    "EASY by urgency": "easy:priority=urgency,reserve=requested",
+}
+SEEDS = 5
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("try", rich_help_panel=STUDY)(command)
+
+
+def command(
+    log: Annotated[
+        Path, typer.Argument(metavar="LOG", help="A job log: SWF, PBS, sacct, CSV or Parquet.")
+    ],
+    system: Annotated[
+        str | None,
+        typer.Option("--system", help="The machine, if you have it as a file.", metavar="NAME"),
+    ] = None,
+    out: Annotated[Path | None, StudyFolder] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", help="Write the report there.", metavar="FILE")
+    ] = None,
+    jobs: Annotated[
+        int | None, typer.Option("--jobs", "-j", help="Processes. [all cores]", min=1, metavar="N")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """
+    See what other policies would do with a log: no machine and no options needed.
+
+    Six policies on the same nodes, five repetitions each. Says first what was assumed, and whether
+    the record is reproduced; then what is gained, how surely, and who pays for it.
+    """
+    from cpsched.api.commands import reading
+    from cpsched.api.logs import read_log
+    from first_look.machine import Machine, machine_of
+
+    with reading(log):
+        workload = read_log(log, skip_bad_lines=True)
+    machine = machine_of(workload) if system is None else Machine(system, True, ())
+    with ExitStack() as stack:
+        folder = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="cpsched-")))
+        study = study_of(log, machine, folder)
+        if not as_json:
+            for line in heading(workload, machine):
+                echo(escaped(line))
+        found = carry_out_and_say(study, folder, jobs or os.cpu_count() or 1, as_json=as_json)
+        if html is not None:
+            _write_page(folder, html)
+    if not as_json:
+        for line in where_next(log, machine, out):
+            echo(line)
+    elif found:
+        print_json("try", {"machine": list(machine.said), **found})
+
+
+def study_of(log: Path, machine: Machine, folder: Path) -> Study:
+    """Return the study of a log on a machine, whose file is put into the study's folder."""
+    from cpsched.api.studies import Choice, Store, log_study
+    from cpsched.api.tools import replacing, subfolder
+
+    # Before anything is written there: this refuses a folder that is not a study.
+    Store(folder.absolute())
+    name = machine.system
+    if not machine.known:
+        path = subfolder(folder.absolute(), "inputs") / "machine.toml"
+        with replacing(path) as partial:
+            partial.write_text(machine.system, encoding="utf-8")
+        name = str(path)
+    given = {
+        "systems": [name], "dispatchers": list(POLICIES.values()), "allocator": "first-fit",
+        "seeds": SEEDS, "skip_bad_lines": True,
+    }  # fmt: skip
+    study = log_study(log, given, "try")
+    labels = dict(zip(POLICIES, study.dispatchers, strict=True))
+    choices = tuple(Choice(label, one.spec) for label, one in labels.items())
+    base = replace(study.baseline, dispatcher=next(iter(POLICIES)))
+    return replace(study, dispatchers=choices, baseline=base)
+
+
+def heading(workload: Workload, machine: Machine) -> list[str]:
+    """Return what was read, and on what machine it is run."""
+    days = (int(workload.submit.max()) - int(workload.submit.min())) / 86400
+    lines = [f"{workload.title}: {counted(len(workload), 'job')} submitted over {days:,.1f} days"]
+    lines += [f"machine: {one}" for one in machine.said]
+    return lines
+
+
+def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -> dict[str, object]:
+    """Carry a study out, and print its results; return them as data if that is asked for."""
+    from cpsched.api.commands import results_as_data, say, show_results, study_bars
+    from cpsched.api.studies import carry_out, findings, make_tables, misfit
+    from first_look.groups import who_pays
+
+    with study_bars() as display:
+        outcome = carry_out(study, folder, jobs=jobs, display=display)
+    if outcome.failed:
+        raise RunError(outcome.failed[0].error)
+    tables = make_tables(folder)
+    groups = [line for one in findings(tables) for line in who_pays(tables, one.about)]
+    unfit = bool(misfit(tables.results.runs[0]))
+    if as_json:
+        return {**results_as_data(tables, kept=False), "groups": groups, "fits": not unfit}
+    show_results(tables, "", stats=False, praise=not unfit)
+    for line in () if unfit else groups:
+        say(line)
+    return {}
+
+
+def where_next(log: Path, machine: Machine, out: Path | None) -> list[str]:
+    """Return commands that lead on."""
+    name = shlex.quote(str(log))
+    on = shlex.quote(machine.system if machine.known else f"{out}/inputs/machine.toml")
+    lines = ["", "Next:"]
+    if not machine.known and out is None:
+        lines.append(f"  cpsched try {name} --out first   keeps the runs and the assumed machine")
+        return [*lines, "  docs/guides/systems.md           your machine as a file of twenty lines"]
+    return [
+        *lines,
+        f"  cpsched compare {name} --system {on} -d easy -d rollout -d cph --seeds 5 --out runs",
+        f"  cpsched what-if {name} --system {on} --change 'scale-load 1.1' --out answers",
+        f"  cpsched slurm fidelity {name} --system {on} --out check",
+    ]
+
+
+def _write_page(folder: Path, html: Path) -> None:
+    """Write the study's report to a file."""
+    from cpsched.api.studies import make_report
+    from cpsched.api.tools import replacing
+
+    page = make_report(folder).page
+    try:
+        with replacing(html.absolute()) as partial:
+            partial.write_bytes(page.read_bytes())
+    except OSError as error:
+        raise CpschedError(f"{html} cannot be written: {error.strerror or error}") from error
+    echo(f"Report: {html}")
