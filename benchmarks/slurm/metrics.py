@@ -1,0 +1,123 @@
+"""
+What the page of a live queue costs while many jobs wait: a look, a scrape of /metrics, a forecast.
+
+``python benchmarks/slurm/metrics.py [--waiting 10000] [--scrapes 20] [--ask 50]``: 1,024 nodes are
+full, and jobs of 1 to 16 nodes wait; the record of a twin has a week of invented jobs
+(``benchmarks/slurm/twin.py``), from which runtimes are drawn and days repeated. The page is served
+on a port of this machine and scraped over HTTP as Prometheus would; then single jobs, spread
+evenly over the queue, are asked about as ``cpsched slurm when JOB`` does. Wall times, seed 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from twin import Week
+
+from cpsched import systems
+from slurm_adapter.live.page.page import Watch
+from slurm_adapter.live.page.server import server
+from slurm_adapter.live.queue import LiveQueue
+from slurm_adapter.live.record import Record
+from slurm_adapter.live.snapshot import LiveJob, Placed, Snapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+_DAY = 86400
+_BEGAN = 1_700_000_000
+_ACCEPT = "application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5"
+
+
+class FullMachine:
+    """A Slurm whose nodes are all in use, with jobs in the queue; it never changes."""
+
+    def __init__(self, system, waiting: int, now: int) -> None:
+        rng = np.random.default_rng(0)
+        names, cores = system.node_names, int(system.capacity[0, system.resource_index("core")])
+        jobs = []
+        for at in range(0, len(names), 4):
+            nodes, limit = names[at : at + 4], int(rng.choice([3600, 7200, 21600, 86400]))
+            start = now - int(rng.integers(0, limit))
+            placed = tuple(Placed(node, cores, 0) for node in nodes)
+            jobs.append(
+                _job(100_000 + at, start - 600, 4, cores, limit, state="RUNNING", start=start,
+                     end=start + limit, nodes=tuple(nodes), placed=placed)
+            )  # fmt: skip
+        submits = np.sort(rng.integers(now - _DAY, now, waiting)).tolist()
+        nodes, limits = rng.choice([1, 1, 2, 4, 16], waiting), rng.choice([600, 3600, 7200, 21600], waiting)
+        jobs += (
+            _job(200_000 + at, submit, int(nodes[at]), cores, int(limits[at]))
+            for at, submit in enumerate(submits)
+        )
+        self._seen = Snapshot(now, {job.key: job for job in jobs}, frozenset())
+
+    def snapshot(self) -> Snapshot:
+        return self._seen
+
+    def expected_starts(self) -> dict[str, int]:
+        return {}
+
+    def leases(self) -> dict[str, object]:
+        return {}
+
+    def ended(self, jobs) -> dict[str, LiveJob]:
+        return {}
+
+
+def _job(number: int, submit: int, size: int, cores: int, limit: int, **more) -> LiveJob:
+    usual = {"state": "PENDING", "reason": "Priority", "user": f"user{number % 90}"}
+    return LiveJob(
+        key=str(number), number=number, submit=submit, nodes_min=size, nodes_max=size,
+        cpus=size * cores, tasks=size * cores, time_limit=limit, partition=("batch", "long")[number % 2],
+        name="x" * 20, **usual | more,
+    )  # fmt: skip
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--waiting", type=int, default=10_000)
+    parser.add_argument("--scrapes", type=int, default=20)
+    parser.add_argument("--ask", type=int, default=50)
+    parser.add_argument("--dispatcher", default="easy")
+    args = parser.parse_args()
+    system = systems.load("tree-1024")
+    with tempfile.TemporaryDirectory() as folder:
+        record, now = Record(Path(folder)), _BEGAN + 7 * _DAY
+        week = Week(20_000, 7)
+        for second in range(0, 7 * _DAY + 1, 600):
+            record.see(week.at(_BEGAN + second), week)
+        slurm = FullMachine(system, args.waiting, now)
+        watch = Watch(backend=slurm, system=system, dispatcher=args.dispatcher, twin=Path(folder))
+        _say("a look, with the forecast of all", [_timed(watch.look) for _ in range(3)])
+        print(watch.document["error"], watch.document["bounds"])
+        queue = None
+        def build():
+            nonlocal queue
+            queue = LiveQueue(slurm.snapshot(), system, args.dispatcher, record=record)
+        _say("reading the queue", [_timed(build) for _ in range(3)])
+        keys = [job["job"] for job in watch.document["waiting"]]
+        asked = keys[:: max(len(keys) // args.ask, 1)][: args.ask]
+        _say("when JOB", [_timed(lambda key=key: queue.when(key)) for key in asked])
+
+
+def _timed(do: Callable[[], object]) -> float:
+    before = time.process_time()
+    do()
+    return time.process_time() - before
+
+
+def _say(what: str, seconds: Sequence[float]) -> None:
+    middle, high = np.quantile(seconds, [0.5, 0.95])
+    print(f"{what}: median {middle:.3f} s, p95 {high:.3f} s, longest {max(seconds):.3f} s of {len(seconds)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
