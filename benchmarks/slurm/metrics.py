@@ -22,7 +22,7 @@ import numpy as np
 from twin import Week
 
 from cpsched import systems
-from slurm_adapter.live.page.page import Watch
+from slurm_adapter.live.page.page import Watch, metrics_of
 from slurm_adapter.live.page.server import server
 from slurm_adapter.live.queue import LiveQueue
 from slurm_adapter.live.record import Record
@@ -52,7 +52,10 @@ class FullMachine:
                      end=start + limit, nodes=tuple(nodes), placed=placed)
             )  # fmt: skip
         submits = np.sort(rng.integers(now - _DAY, now, waiting)).tolist()
-        nodes, limits = rng.choice([1, 1, 2, 4, 16], waiting), rng.choice([600, 3600, 7200, 21600], waiting)
+        nodes, limits = (
+            rng.choice([1, 1, 2, 4, 16], waiting),
+            rng.choice([600, 3600, 7200, 21600], waiting),
+        )
         jobs += (
             _job(200_000 + at, submit, int(nodes[at]), cores, int(limits[at]))
             for at, submit in enumerate(submits)
@@ -86,6 +89,7 @@ def main() -> None:
     parser.add_argument("--waiting", type=int, default=10_000)
     parser.add_argument("--scrapes", type=int, default=20)
     parser.add_argument("--ask", type=int, default=50)
+    parser.add_argument("--direct", type=int, default=3, help="of them also without a page")
     parser.add_argument("--dispatcher", default="easy")
     args = parser.parse_args()
     system = systems.load("tree-1024")
@@ -95,28 +99,78 @@ def main() -> None:
         for second in range(0, 7 * _DAY + 1, 600):
             record.see(week.at(_BEGAN + second), week)
         slurm = FullMachine(system, args.waiting, now)
-        watch = Watch(backend=slurm, system=system, dispatcher=args.dispatcher, twin=Path(folder))
-        _say("a look, with the forecast of all", [_timed(watch.look) for _ in range(3)])
-        print(watch.document["error"], watch.document["bounds"])
-        queue = None
-        def build():
-            nonlocal queue
-            queue = LiveQueue(slurm.snapshot(), system, args.dispatcher, record=record)
-        _say("reading the queue", [_timed(build) for _ in range(3)])
+        watch = Watch(
+            backend=slurm, system=system, dispatcher=args.dispatcher, twin=Path(folder),
+            metrics=metrics_of(None),
+        )  # fmt: skip
+        print("| what | times | median [s] | p95 [s] | longest [s] |\n|:--|--:|--:|--:|--:|")
+        # The first one compiles.
+        watch.look()
+        _say("a look with forecasts of all waiting jobs", [_timed(watch.look) for _ in range(3)])
+        if watch.document["error"] or watch.document["bounds"]:
+            raise SystemExit(f"no forecasts: {watch.document['error']}")
         keys = [job["job"] for job in watch.document["waiting"]]
         asked = keys[:: max(len(keys) // args.ask, 1)][: args.ask]
-        _say("when JOB", [_timed(lambda key=key: queue.when(key)) for key in asked])
+        with server(watch, 0) as page:
+            threading.Thread(target=page.serve_forever, daemon=True).start()
+            served(f"http://127.0.0.1:{page.server_address[1]}", watch, asked, args.scrapes)
+            page.shutdown()
+        queue = LiveQueue(slurm.snapshot(), system, args.dispatcher, record=record)
+        for what, ask in (
+            ("one forecast made anew", lambda key: _forecast(queue, key)),
+            ("the same with advice: `slurm when JOB`", queue.when),
+        ):
+            chosen = asked[:: max(len(asked) // max(args.direct, 1), 1)][: args.direct]
+            if chosen:
+                _say(what, [_timed(lambda ask=ask, key=key: ask(key)) for key in chosen])
+
+
+def served(at: str, watch: Watch, asked: Sequence[str], scrapes: int) -> None:
+    """Scrape and ask while nothing else happens, and during a look."""
+    for key in asked[:2]:
+        _get(f"{at}/job.json?job={key}")
+    for when in ("", ", during a look"):
+        look = threading.Thread(target=watch.look)
+        if when:
+            look.start()
+        took = []
+        for _ in range(scrapes):
+            took.append(_timed(lambda: _get(f"{at}/metrics")))
+            time.sleep(0.2 if when else 0)
+        _say(f"a scrape of /metrics{when}", took)
+        _say(
+            f"a forecast and its reason from the page{when}",
+            [_timed(lambda key=key: _get(f"{at}/job.json?job={key}")) for key in asked],
+        )
+        if when:
+            print(f"(the look {'still runs' if look.is_alive() else 'has ended'})")
+            look.join()
+    text = _get(f"{at}/metrics")
+    print(f"{len(text):,} bytes, {text.count(chr(10).encode()):,} lines of metrics")
+
+
+def _get(address: str) -> bytes:
+    request = urllib.request.Request(address, headers={"Accept": _ACCEPT})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return answer.read()
+
+
+def _forecast(queue: LiveQueue, key: str) -> None:
+    queue.forecaster().forecast(queue.present, np.array([queue.handle(key)]))
 
 
 def _timed(do: Callable[[], object]) -> float:
-    before = time.process_time()
+    before = time.perf_counter()
     do()
-    return time.process_time() - before
+    return time.perf_counter() - before
 
 
 def _say(what: str, seconds: Sequence[float]) -> None:
     middle, high = np.quantile(seconds, [0.5, 0.95])
-    print(f"{what}: median {middle:.3f} s, p95 {high:.3f} s, longest {max(seconds):.3f} s of {len(seconds)}", flush=True)
+    print(
+        f"| {what} | {len(seconds)} | {middle:.3f} | {high:.3f} | {max(seconds):.3f} |",
+        flush=True,
+    )
 
 
 if __name__ == "__main__":

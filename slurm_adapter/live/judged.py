@@ -96,7 +96,9 @@ class JudgedForecasts:
         if not rows:
             return None
         told = [_starts(now, 0, text) for now, _, text in rows]
-        low, middle, high = (np.array([one.quantile(level)[0] for one in told]) for level in _LEVELS)
+        low, middle, high = (
+            np.array([one.quantile(level)[0] for one in told]) for level in _LEVELS
+        )
         start = np.array([start for _, start, _ in rows])
         inside = (low <= start) & (start <= high)
         return Accuracy(len(rows), float(inside.mean()), float(np.median(abs(start - middle))))

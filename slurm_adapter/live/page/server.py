@@ -163,9 +163,7 @@ class _OnSocket(ThreadingMixIn, UnixStreamServer):
 
     daemon_threads = True
 
-    def __init__(
-        self, path: Path, handler: type[BaseHTTPRequestHandler], *, shared: bool
-    ) -> None:
+    def __init__(self, path: Path, handler: type[BaseHTTPRequestHandler], *, shared: bool) -> None:
         self._path, self._mask = path, 0o111 if shared else 0o177
         #: Whether what is at the path is this one's.
         self._bound = False
