@@ -63,15 +63,11 @@ class FullMachine:
         self._seen = Snapshot(now, {job.key: job for job in jobs}, frozenset())
 
     def snapshot(self) -> Snapshot:
+        """Return the queue."""
         return self._seen
 
     def expected_starts(self) -> dict[str, int]:
-        return {}
-
-    def leases(self) -> dict[str, object]:
-        return {}
-
-    def ended(self, jobs) -> dict[str, LiveJob]:
+        """Return nothing: it does not plan."""
         return {}
 
 
@@ -79,8 +75,8 @@ def _job(number: int, submit: int, size: int, cores: int, limit: int, **more) ->
     usual = {"state": "PENDING", "reason": "Priority", "user": f"user{number % 90}"}
     return LiveJob(
         key=str(number), number=number, submit=submit, nodes_min=size, nodes_max=size,
-        cpus=size * cores, tasks=size * cores, time_limit=limit, partition=("batch", "long")[number % 2],
-        name="x" * 20, **usual | more,
+        cpus=size * cores, tasks=size * cores, time_limit=limit, name="x" * 20,
+        partition=("batch", "long")[number % 2], **usual | more,
     )  # fmt: skip
 
 

@@ -9,7 +9,7 @@ import tempfile
 import threading
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -17,9 +17,6 @@ from cpsched.api.commands import echo, escaped
 from cpsched.api.errors import ConfigError
 from slurm_adapter.live.ask_command import EngineMark, PolicyDispatcher, sentence
 from slurm_adapter.live.commands import SystemFile, backend_of, machine_of, stopped_by_signals
-
-if TYPE_CHECKING:
-    from slurm_adapter.live.scontrol import Scontrol
 
 #: Characters of the shortest token that a file may have.
 _SHORTEST = 16
@@ -125,12 +122,14 @@ def _token_in(path: Path) -> str:
     """
     try:
         if not path.exists():
-            with path.open("x", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+            made = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+            with open(made, "w") as file:  # noqa: PTH123 - it is no path
                 file.write(f"{secrets.token_urlsafe(24)}\n")
         others = stat.S_IMODE(path.stat().st_mode) & 0o007
         token = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"cannot be read or made: {error}", where=path) from None
+        why = getattr(error, "strerror", None) or error
+        raise ConfigError(f"cannot be read or made: {why}", where=path) from None
     if others:
         raise ConfigError("every account can read it: chmod o= it", where=path)
     if len(token) < _SHORTEST or not token.isprintable() or " " in token or ";" in token:

@@ -13,12 +13,13 @@ from http.cookies import SimpleCookie
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from socketserver import ThreadingMixIn, UnixStreamServer
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from cpsched.api.errors import ConfigError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from socketserver import BaseServer
 
     from slurm_adapter.live.page.page import Watch
@@ -76,69 +77,80 @@ def server(
     ConfigError
         If the port is taken, or there is something else at the path.
     """
-
-    class Page(BaseHTTPRequestHandler):
-        server_version, sys_version = "cpsched", ""
-
-        def do_GET(self) -> None:
-            url = urlsplit(self.path)
-            asked = {name: values[0] for name, values in parse_qs(url.query).items()}
-            if self.headers.get("Host", "").split(":")[0] not in _HOSTS:
-                self.send_error(400, "Invalid host")
-            elif token and not self._has_token(asked.get("token", "")):
-                self.send_error(403, "The token is missing: see what cpsched slurm serve prints")
-            elif url.path in _FILES:
-                name, kind = _FILES[url.path]
-                self._answer((_HERE / name).read_bytes(), kind)
-            elif url.path == "/metrics" and not shared:
-                self._tell_metrics()
-            else:
-                user = _peer(self.connection) if shared else None
-                known = {
-                    "/queue.json": lambda: watch.shown_to(user),
-                    "/job.json": lambda: watch.job(asked.get("job", ""), user),
-                }.get(url.path, lambda: None)()
-                if known is None:
-                    self.send_error(404)
-                else:
-                    self._answer(json.dumps(known).encode(), "application/json")
-
-        def _tell_metrics(self) -> None:
-            if watch.metrics is None:
-                self.send_error(501, "Install prometheus-client: pip install 'cpsched[metrics]'")
-            else:
-                self._answer(*watch.metrics.text(self.headers.get("Accept", "")))
-
-        def _has_token(self, given: str) -> bool:
-            bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
-            return any(_same(one, token) for one in (given, self._kept(), bearer))
-
-        def _kept(self) -> str:
-            """Return the token of the cookie."""
-            found = SimpleCookie(self.headers.get("Cookie", "")).get(_COOKIE)
-            return found.value if found else ""
-
-        def _answer(self, content: bytes, kind: str) -> None:
-            self.send_response(200)
-            headers = {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(content))}
-            if token:
-                headers["Set-Cookie"] = f"{_COOKIE}={token}; HttpOnly; SameSite=Strict; Path=/"
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(content)
-
-        def log_message(self, *_: object) -> None:
-            """Write no log: the command prints only where the page is."""
-
+    handler = type("Page", (_Page,), {"watch": watch, "token": token, "shared": shared})
     try:
         if path:
-            return _OnSocket(path, Page, shared=shared)
-        return ThreadingHTTPServer(("127.0.0.1", port), Page)
+            return _OnSocket(path, handler, shared=shared)
+        return ThreadingHTTPServer(("127.0.0.1", port), handler)
     except OSError as error:
         option = "--shared" if shared else "--socket"
         at, key = (str(path), option) if path else (f"127.0.0.1:{port}", "--port")
         raise ConfigError(f"cannot listen on {at}: {error.strerror or error}", key=key) from None
+
+
+class _Page(BaseHTTPRequestHandler):
+    """What one server answers; a subclass says of what, and to whom."""
+
+    watch: Watch
+    token: str
+    shared: bool
+    server_version, sys_version = "cpsched", ""
+
+    def do_GET(self) -> None:
+        """Answer a request."""
+        url = urlsplit(self.path)
+        asked = {name: values[0] for name, values in parse_qs(url.query).items()}
+        if self.headers.get("Host", "").split(":")[0] not in _HOSTS:
+            self.send_error(400, "Invalid host")
+        elif self.token and not self._has_token(asked.get("token", "")):
+            self.send_error(403, "The token is missing: see what cpsched slurm serve prints")
+        elif url.path in _FILES:
+            name, kind = _FILES[url.path]
+            self._answer((_HERE / name).read_bytes(), kind)
+        elif url.path == "/metrics" and not self.shared:
+            self._tell_metrics()
+        else:
+            user = _peer(self.connection) if self.shared else None
+            known = None
+            if url.path == "/queue.json":
+                known = self.watch.shown_to(user)
+            elif url.path == "/job.json":
+                known = self.watch.job(asked.get("job", ""), user)
+            self._tell(known)
+
+    def _tell(self, known: Mapping[str, Any] | None) -> None:
+        if known is None:
+            self.send_error(404)
+        else:
+            self._answer(json.dumps(known).encode(), "application/json")
+
+    def _tell_metrics(self) -> None:
+        if self.watch.metrics is None:
+            self.send_error(501, "Install prometheus-client: pip install 'cpsched[metrics]'")
+        else:
+            self._answer(*self.watch.metrics.text(self.headers.get("Accept", "")))
+
+    def _has_token(self, given: str) -> bool:
+        bearer = self.headers.get("Authorization", "").removeprefix("Bearer ")
+        return any(_same(one, self.token) for one in (given, self._kept(), bearer))
+
+    def _kept(self) -> str:
+        """Return the token of the cookie."""
+        found = SimpleCookie(self.headers.get("Cookie", "")).get(_COOKIE)
+        return found.value if found else ""
+
+    def _answer(self, content: bytes, kind: str) -> None:
+        self.send_response(200)
+        headers = {**_HEADERS, "Content-Type": kind, "Content-Length": str(len(content))}
+        if self.token:
+            headers["Set-Cookie"] = f"{_COOKIE}={self.token}; HttpOnly; SameSite=Strict; Path=/"
+        for name, value in headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(content)
+
+    def log_message(self, *_: object) -> None:
+        """Write no log: the command prints only where the page is."""
 
 
 def _same(one: str, other: str) -> bool:

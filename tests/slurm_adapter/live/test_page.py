@@ -194,7 +194,9 @@ def test_private_data_on_an_open_port_is_warned_of(
     monkeypatch.setattr(serve_command, "machine_of", lambda name, backend: backend.system)
     stopped = threading.Event()
     stopped.set()
-    monkeypatch.setattr(serve_command, "stopped_by_signals", lambda: contextlib.nullcontext(stopped))
+    monkeypatch.setattr(
+        serve_command, "stopped_by_signals", lambda: contextlib.nullcontext(stopped)
+    )
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
