@@ -1,7 +1,7 @@
 """
 Writing a run as Open XDMoD takes it from Slurm: output format ``xdmod`` of ``cpsched simulate``.
 
-The columns and their order are those that ``xdmod-slurm-helper`` asks sacct for (Open XDMoD 11,
+The columns and their order are those that ``xdmod-slurm-helper`` asks sacct for (Open XDMoD's
 *Slurm Notes*), without a header, with times in UTC; ``xdmod-shredder -f slurm`` reads the file. So
 a simulated schedule is looked at as if it had happened.
 """
