@@ -82,6 +82,8 @@ class Metrics:
         #: Jobs of the last day that have started, and are counted.
         self._counted: set[tuple[str, int, int]] | None = None
         self._seen: tuple[Metric, ...] = ()
+        #: When Slurm was seen last, Unix time; 0: never.
+        self._seen_at = 0
         self._registry.register(self)
 
     def collect(self) -> Iterable[Metric]:
@@ -119,10 +121,10 @@ class Metrics:
             Of the jobs that have started; if it ``has_twin``, with forecasts that were judged.
         """
         self._looks.inc()
+        self._seen_at = snapshot.now
         self._note_waits(record, snapshot.now)
         self._seen = (
-            _gauge("up", "Whether the last look at Slurm succeeded.", 1),
-            _gauge("look_timestamp_seconds", "When Slurm was seen last.", snapshot.now),
+            *self._state(1),
             _gauge("look_duration_seconds", "Time of the last look.", time.time() - began),
             *_machine(document),
             _jobs(snapshot),
@@ -136,12 +138,16 @@ class Metrics:
         """Take up that a look failed: what it would have seen is unknown."""
         self._looks.inc()
         self._failed.inc()
-        self._seen = (_gauge("up", "Whether the last look at Slurm succeeded.", 0),)
+        self._seen = tuple(self._state(0))
+
+    def _state(self, up: int) -> Iterator[Metric]:
+        yield _gauge("up", "Whether the last look at Slurm succeeded.", up)
+        yield _gauge("look_timestamp_seconds", "When Slurm was seen last.", self._seen_at)
 
     def _note_waits(self, record: Record, now: int) -> None:
         """Count the jobs that have started since the last look."""
         started = {
-            (row["key"], row["submit"], row["first_seen"]): row
+            (row["key"], row["submit"], row["start"]): row
             for row in record.started_since(now - _DAY)
         }
         if self._counted is not None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 import threading
 import time
 from dataclasses import dataclass, field
@@ -77,9 +78,9 @@ class Watch:
             twin = self.twin
             record = Record(twin) if twin is not None and is_record(twin) else None
             document = self._seen(snapshot, record)
-            self._note(document, snapshot, record, began)
             self.document = document
-        except CpschedError as error:
+            self._note(document, snapshot, record, began)
+        except (CpschedError, sqlite3.Error) as error:
             self.document = {**self.document, "error": str(error)}
             if self.metrics is not None:
                 self.metrics.note_failure()

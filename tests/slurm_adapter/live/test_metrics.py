@@ -41,7 +41,6 @@ ME = pwd.getpwuid(os.geteuid()).pw_name
 
 @pytest.fixture
 def slurm():
-    """Two jobs fill two nodes of Eurora, seven wait for these; one was left to Slurm."""
     slurm = FakeSlurm(systems.load("eurora"))
     for number in range(9):
         asked = {"required": (f"node{number % 2 + 1:03}",), "cpus": 16, "mem": 1024}
@@ -70,7 +69,6 @@ def watch(slurm, tmp_path):
 
 @pytest.fixture
 def engine(slurm, tmp_path):
-    """The folder of an engine that has its lease, and lives."""
     folder = tmp_path / "engine"
     folder.mkdir()
     Leases(slurm, ["parallel"], folder, 300).hold()
@@ -131,6 +129,7 @@ def test_the_queue_its_waits_and_forecasts_are_told(slurm, watch):
     watch.look()
     seen = told(watch.metrics)
     assert (seen["cpsched_up",], seen["cpsched_looks_failed_total",]) == (0, 1)
+    assert seen["cpsched_look_timestamp_seconds",] == slurm.now
     assert not any(name == "cpsched_jobs" for name, *_ in seen)
 
 
@@ -196,10 +195,6 @@ def test_a_token_is_kept_in_a_file_that_others_cannot_read(tmp_path):
     path.chmod(0o644)
     with pytest.raises(ConfigError, match="every account can read it"):
         _token_in(path)
-    path.chmod(0o600)
-    path.write_text("short\n")
-    with pytest.raises(ConfigError, match="is no token"):
-        _token_in(path)
 
 
 def test_on_a_shared_socket_everybody_sees_their_own_jobs(watch, tmp_path, monkeypatch):
@@ -217,8 +212,6 @@ def test_on_a_shared_socket_everybody_sees_their_own_jobs(watch, tmp_path, monke
 
 @pytest.mark.skipif(shutil.which("ruby") is None, reason="Ruby is not installed")
 def test_the_widget_says_when_and_why(slurm, watch, tmp_path):
-    """For the account that it runs as; what comes from Slurm is text."""
-
     def shown(page):
         render = ["ruby", "-rerb", "-e", "puts ERB.new(ARGF.read, trim_mode: '-').result"]
         command = [*render, FILES / "_cpsched_jobs.html.erb"]
@@ -241,7 +234,6 @@ def test_the_widget_says_when_and_why(slurm, watch, tmp_path):
 
 
 def test_the_dashboard_uses_metrics_that_exist(watch, engine):
-    """Every name in an expression is exported; panels do not overlap."""
     names = {name for name, *_ in told(watch.metrics)}
     watch.metrics = metrics_of(engine)
     watch.look()
@@ -254,7 +246,3 @@ def test_the_dashboard_uses_metrics_that_exist(watch, engine):
     found = {name for text in used for name in re.findall(r"cpsched_\w+", text)}
     assert len(found) > 15
     assert found <= names
-    places = [panel["gridPos"] for panel in board["panels"]]
-    cells = [(p["x"] + x, p["y"] + y) for p in places for x in range(p["w"]) for y in range(p["h"])]
-    assert len(set(cells)) == len(cells)
-    assert max(x for x, _ in cells) < 24
