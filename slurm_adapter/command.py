@@ -18,7 +18,13 @@ from cpsched.api.commands import (
     reading,
 )
 from slurm_adapter.fidelity import command as fidelity
-from slurm_adapter.live import ask_command, pause_command, twin_command, watch_commands
+from slurm_adapter.live import (
+    ask_command,
+    pause_command,
+    serve_command,
+    twin_command,
+    watch_commands,
+)
 from slurm_adapter.live import commands as live
 
 if TYPE_CHECKING:
@@ -52,7 +58,7 @@ def register(app: typer.Typer) -> None:
     slurm.command("twin")(twin_command.command)
     slurm.command("when")(ask_command.when_command)
     slurm.command("explain")(ask_command.explain_command)
-    slurm.command("serve")(ask_command.serve_command)
+    slurm.command("serve")(serve_command.command)
     app.add_typer(slurm, name="slurm", rich_help_panel=SLURM)
 
 

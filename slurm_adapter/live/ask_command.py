@@ -1,9 +1,7 @@
-"""``cpsched slurm when``, ``explain`` and ``serve``: questions about jobs of a live queue."""
+"""``cpsched slurm when`` and ``explain``: questions about jobs of a live queue."""
 
 from __future__ import annotations
 
-import secrets
-import threading
 import time
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,15 +11,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.api.commands import AsJson, Group, Predictor, echo, escaped, grouped, print_json
+from cpsched.api.commands import AsJson, Group, Predictor, echo, grouped, print_json
 from cpsched.api.errors import ConfigError
-from slurm_adapter.live.commands import SystemFile, backend_of, machine_of, stopped_by_signals
+from slurm_adapter.live.commands import SystemFile, backend_of, machine_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from slurm_adapter.live.queue import LiveQueue
-    from slurm_adapter.live.scontrol import Scontrol
 
 PolicyDispatcher = Annotated[
     str,
@@ -112,7 +109,7 @@ def when_command(
         return
     echo(forecast_text(answer, width()))
     if remark:
-        echo(_sentence(remark))
+        echo(sentence(remark))
     if left:
         echo(f"Left out: {left}.")
 
@@ -145,85 +142,14 @@ def explain_command(
         told = changes(ahead) or ["neither less time nor fewer nodes would start it earlier"]
         lines += [("" if at else "change", change) for at, change in enumerate(told)]
     if remark:
-        lines.append(("policy", _sentence(remark)))
+        lines.append(("policy", sentence(remark)))
     echo("")
     for label, line in lines:
         echo("\n".join(labelled(label, line, width())))
 
 
-def serve_command(
-    system: SystemFile = None,
-    dispatcher: PolicyDispatcher = "slurm",
-    twin: Annotated[
-        Path | None,
-        typer.Option(help="Folder of a twin, for runtimes and findings."),
-    ] = None,
-    port: Annotated[
-        int,
-        typer.Option(
-            min=1, max=65535, help="On 127.0.0.1, which every account of this machine can read."
-        ),
-    ] = 8642,
-    socket: Annotated[
-        Path | None,
-        typer.Option(
-            help="Instead: a Unix socket that only you can read, for ssh -L.", metavar="PATH"
-        ),
-    ] = None,
-    token: Annotated[
-        bool, typer.Option("--token", help="Show the page only to who has the printed token.")
-    ] = False,
-    every: Annotated[
-        int, typer.Option(min=1, help="Seconds between polls.", metavar="SECONDS")
-    ] = 30,
-    mark: EngineMark = "",
-) -> None:
-    """Show the queue with forecasts and reasons as a read-only web page on this machine."""
-    from slurm_adapter.live.page.page import Watch
-    from slurm_adapter.live.page.server import server
-    from slurm_adapter.live.policy_now import up_to_date
-
-    if twin is not None and not twin.is_dir():
-        raise ConfigError("is not a folder", where=twin)
-    slurm = backend_of()
-    machine = machine_of(system, slurm)
-    secret = secrets.token_urlsafe(24) if token else ""
-    with stopped_by_signals() as stop, up_to_date(dispatcher, slurm) as now:
-        watch = Watch(
-            backend=slurm, system=machine, dispatcher=dispatcher, now=now, twin=twin, mark=mark
-        )
-        with server(watch, port, path=socket, token=secret) as page:
-            threading.Thread(target=page.serve_forever, daemon=True).start()
-            echo(_where(port, socket, secret))
-            if not secret and socket is None:
-                _warn_of_private_data(slurm)
-            if now.remark:
-                echo(_sentence(now.remark))
-            while not stop.is_set():
-                watch.look()
-                stop.wait(every)
-            page.shutdown()
-
-
-def _where(port: int, socket: Path | None, secret: str) -> str:
-    """Say where the page is, here and from elsewhere."""
-    at = f"http://127.0.0.1:{port}/" + (f"?token={secret}" if secret else "")
-    if socket is None:
-        return f"{at} until Ctrl-C. From elsewhere: ssh -L {port}:127.0.0.1:{port} HOST"
-    there = escaped(str(socket.absolute()))
-    return f"On {there} until Ctrl-C. From elsewhere: ssh -L {port}:{there} HOST, then {at}"
-
-
-def _warn_of_private_data(slurm: Scontrol) -> None:
-    if private := slurm.private_data():
-        echo(
-            f"Slurm has PrivateData={private}, but every account of this machine can read this"
-            " page, which shows what you may see: use --socket or --token.",
-            err=True,
-        )
-
-
-def _sentence(remark: str) -> str:
+def sentence(remark: str) -> str:
+    """Say under which policy jobs were asked about."""
     return f"{remark[:1].upper()}{remark[1:]}; waiting jobs are in the order of Slurm's priorities."
 
 

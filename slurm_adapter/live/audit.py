@@ -64,11 +64,11 @@ class Audit:
         except OSError as error:
             self._say(f"{path} is not written, the engine goes on: {error.strerror}")
 
-    def beat(self) -> None:
-        """Give a sign of life, every few seconds."""
+    def beat(self, counts: Mapping[str, int]) -> None:
+        """Give a sign of life with what was done so far, every few seconds."""
         if time.monotonic() - self._beat_at >= _BEAT:
             self._beat_at = time.monotonic()
-            self._write({})
+            self._write({"counts": dict(counts)})
 
     def end(self, why: str) -> None:
         """Note that the engine ends."""

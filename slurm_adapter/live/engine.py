@@ -280,7 +280,7 @@ class Engine:
             self._show(chosen, snapshot.now)
             return news
         orders.send(chosen, snapshot.jobs)
-        self._audit.beat()
+        self._audit.beat(self.counts.numbers())
         return news or bool(chosen) or bool(orders.pending())
 
     def _say_unfit(self) -> None:

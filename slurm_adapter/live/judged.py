@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from slurm_adapter.live.record import Record
     from slurm_adapter.live.snapshot import LiveJob
 
+#: The ends of the 80 % interval, and its middle.
+_LEVELS = (0.1, 0.5, 0.9)
 #: Number of forecasts of waiting jobs that are kept.
 _OPEN = 400
 #: Those of jobs that have started since are settled, and those of jobs that never will dropped; of
@@ -40,6 +42,25 @@ DELETE FROM forecasts WHERE start IS NOT NULL AND rowid NOT IN (
 );
 COMMIT;
 """
+
+
+class Accuracy(NamedTuple):
+    """
+    How good past forecasts were.
+
+    Attributes
+    ----------
+    jobs
+        How many jobs have started since.
+    inside
+        Share of them that started within the 80 % interval.
+    error
+        Median error of the median forecast, seconds.
+    """
+
+    jobs: int
+    inside: float
+    error: float
 
 
 class JudgedForecasts:
@@ -64,6 +85,23 @@ class JudgedForecasts:
             else:
                 found.note(raw, told, np.array([start]))
         return found
+
+    def accuracy(self, dispatcher: str) -> Accuracy | None:
+        """Return how good the last forecasts under a dispatcher were; None if none is settled."""
+        with self._record.database() as database:
+            rows = database.execute(
+                "SELECT now, start, told FROM forecasts WHERE dispatcher = ? AND start > 0",
+                (dispatcher,),
+            ).fetchall()
+        if not rows:
+            return None
+        told = [_starts(now, 0, text) for now, _, text in rows]
+        low, middle, high = (
+            np.array([one.quantile(level)[0] for one in told]) for level in _LEVELS
+        )
+        start = np.array([start for _, start, _ in rows])
+        inside = (low <= start) & (start <= high)
+        return Accuracy(len(rows), float(inside.mean()), float(np.median(abs(start - middle))))
 
     def are_new(self, jobs: Sequence[LiveJob], most: int) -> list[LiveJob]:
         """Return the last jobs without a forecast, at most this many."""

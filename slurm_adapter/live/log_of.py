@@ -44,6 +44,11 @@ def began(row: Row) -> bool:
     return bool(row["start"] != MISSING and row["state"] != "PENDING")
 
 
+def wait_of(row: Row) -> int:
+    """Return how long a job that has started had to wait, seconds."""
+    return max(int(row["start"] - max(row["submit"], row["eligible"])), 0)
+
+
 def _time(name: str, known: Callable[[Row], bool] = lambda _: True) -> Callable[[Row], str]:
     return lambda row: str(row[name]) if known(row) and row[name] != MISSING else "Unknown"
 

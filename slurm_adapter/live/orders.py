@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter, deque
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import RunError
@@ -63,6 +63,10 @@ class Counts:
     refused: int = 0
     cycles: int = 0
     latencies: deque[float] = field(default_factory=lambda: deque(maxlen=_LATENCIES))
+
+    def numbers(self) -> dict[str, int]:
+        """Return the counts by name."""
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.type == "int"}
 
 
 class Orders:

@@ -166,9 +166,13 @@ class Record:
         """Yield all jobs seen, those that have left first."""
         return self._jobs("ORDER BY NOT gone, rowid")
 
-    def _jobs(self, which: str) -> Iterator[Row]:
+    def started_since(self, second: int) -> Iterator[Row]:
+        """Yield the jobs that have started since a second, Unix time."""
+        return self._jobs("WHERE start >= ? AND state != 'PENDING'", second)
+
+    def _jobs(self, which: str, *values: int) -> Iterator[Row]:
         with self.database() as database:
-            for row in database.execute(f"SELECT * FROM jobs {which}"):  # noqa: S608
+            for row in database.execute(f"SELECT * FROM jobs {which}", values):  # noqa: S608
                 yield dict(zip(_COLUMNS, row, strict=True))
 
     def first_seen(self) -> int | None:

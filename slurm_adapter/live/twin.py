@@ -19,7 +19,7 @@ from cpsched.api.errors import CpschedError, RunError
 from cpsched.api.machines import systems
 from cpsched.api.tools import counted, duration, subfolder, write_all
 from slurm_adapter.live.judged import JudgedForecasts
-from slurm_adapter.live.log_of import began, lines, outages
+from slurm_adapter.live.log_of import began, lines, outages, wait_of
 from slurm_adapter.live.order import UnreachableError
 from slurm_adapter.live.queue import LiveQueue
 from slurm_adapter.live.requests import may_start
@@ -187,7 +187,7 @@ class Twin:
     def _facts(self, rows: Sequence[Row], start: int, end: int) -> Iterator[str]:
         """Yield lines on what really happened to the jobs submitted in ``[start, end)``."""
         ran = [row for row in rows if began(row)]
-        waits = [max(row["start"] - max(row["submit"], row["eligible"]), 0) for row in ran]
+        waits = list(map(wait_of, ran))
         first, last = (datetime.fromtimestamp(second, UTC) for second in (start, end))
         yield f"Jobs submitted from {first:%Y-%m-%d %H:%M} to {last:%Y-%m-%d %H:%M} (UTC)"
         yield f"{counted(len(rows), 'job')}, {len(ran):,} of them started"

@@ -14,7 +14,7 @@ from fake_slurm import FakeSlurm
 
 from cpsched import systems
 from cpsched.errors import ConfigError
-from slurm_adapter.live import ask_command
+from slurm_adapter.live import serve_command
 from slurm_adapter.live.page.page import SCHEMA, Watch
 from slurm_adapter.live.page.server import server
 from slurm_adapter.live.queue import LiveQueue
@@ -190,11 +190,13 @@ def test_private_data_on_an_open_port_is_warned_of(
 ):
     """The command ends at once, because it has been stopped."""
     monkeypatch.setattr(FakeSlurm, "private_data", lambda _: private)
-    monkeypatch.setattr(ask_command, "backend_of", lambda: slurm)
-    monkeypatch.setattr(ask_command, "machine_of", lambda name, backend: backend.system)
+    monkeypatch.setattr(serve_command, "backend_of", lambda: slurm)
+    monkeypatch.setattr(serve_command, "machine_of", lambda name, backend: backend.system)
     stopped = threading.Event()
     stopped.set()
-    monkeypatch.setattr(ask_command, "stopped_by_signals", lambda: contextlib.nullcontext(stopped))
+    monkeypatch.setattr(
+        serve_command, "stopped_by_signals", lambda: contextlib.nullcontext(stopped)
+    )
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = str(probe.getsockname()[1])
