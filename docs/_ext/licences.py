@@ -14,9 +14,9 @@ from typing import NamedTuple
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-#: What may be used beside code under the MIT licence, by its SPDX name: permissive licences, and the
-#: one whose terms end at the package's own files. "BSD": two or three clauses, the package does not
-#: say which.
+#: What may be used beside code under the MIT licence, by its SPDX name: permissive licences, and
+#: the one whose terms end at the package's own files. "BSD": two or three clauses, the package
+#: does not say which.
 ALLOWED = {
     *("0BSD", "Apache-2.0", "Apache-2.0 WITH LLVM-exception", "BSD", "BSD-2-Clause"),
     *("BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-CMU", "MPL-2.0", "PSF-2.0", "Zlib"),
