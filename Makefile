@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo slurm-demo test test-quick check docs tutorials pictures format bench clean
+.PHONY: demo slurm-demo test test-quick check supply licences docs tutorials pictures format bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -36,11 +36,24 @@ test: $(VENV)/.installed-dev  ## Run the test suite.
 test-quick: $(VENV)/.installed-dev  ## The tests that take no time: under a minute.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"
 
-check: $(VENV)/.installed-dev  ## Formatting, lint, types, architecture.
+check: $(VENV)/.installed-dev  ## Versions that agree, formatting, lint, types, architecture.
+	@$(BIN)/python -m pip check
 	@$(BIN)/ruff format --check .
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+licences: $(VENV)/.installed-dev  ## All packages that are installed have a licence that is allowed.
+	@$(BIN)/python docs/_ext/licences.py
+
+build/tools/.installed: constraints.txt
+	@$(PYTHON) -m venv build/tools
+	@build/tools/bin/python -m pip install --quiet build cyclonedx-bom
+	@touch $@
+
+supply: licences build/tools/.installed  ## Licences; wheel and source archive, twice, in dist; build/sbom.json.
+	@PYTHON=build/tools/bin/python .ci/wheel dist
+	@PYTHON=build/tools/bin/python .ci/sbom
 
 docs: $(VENV)/.installed-dev  ## The documentation as a site, in build/docs; every warning is an error.
 	@$(BIN)/sphinx-build -W --keep-going -q -j auto -b html -d build/doctrees docs build/docs

@@ -1,4 +1,10 @@
-"""Growing boosted trees with scikit-learn; a :class:`~predictors.forest.Forest` comes of it."""
+"""
+Growing boosted trees with scikit-learn; a :class:`~predictors.forest.Forest` comes of it.
+
+This is the only file that uses private parts of scikit-learn. They may change with any release, so
+``pyproject.toml`` bounds scikit-learn to versions known to work, and
+``tests/test_private_parts.py`` says what a new one lacks.
+"""
 
 from __future__ import annotations
 

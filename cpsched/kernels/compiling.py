@@ -10,8 +10,6 @@ each other in one folder.
 numba unpickles what it finds in a cache folder, so one that another user may have filled is never
 used. A process looks once: whoever could put another folder in its place later could do so before,
 and then the folder is not used.
-
-This leans on private parts of numba, which ``pyproject.toml`` bounds to a version known to work.
 """
 
 from __future__ import annotations
@@ -26,9 +24,8 @@ from typing import TYPE_CHECKING, Any
 
 import numba
 from numba import njit
-from numba.core.caching import FunctionCache
 
-from cpsched.kernels.linking import AS_A_KERNEL
+from cpsched.kernels.linking import AS_A_KERNEL, keep_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -112,24 +109,6 @@ def _lets_replace(folder: Path) -> bool:
     return not is_trusted or bool(found.st_mode & stat.S_IWOTH and not found.st_mode & stat.S_ISVTX)
 
 
-class _Cache(FunctionCache):
-    """
-    Kernels on disk, loaded without making the compiler ready.
-
-    numba teaches its compiler every function it knows before it loads a compiled one, which takes
-    0.4 s, longer than all else of a short command. A compiled kernel needs the runtime alone; what
-    has to be compiled makes the compiler ready itself.
-    """
-
-    def load_overload(self, sig: Any, target_context: Any) -> Any:
-        """Return what was compiled for a signature, None if there is nothing."""
-        from numba.core.runtime.nrt import rtsys
-
-        rtsys.initialize(target_context)
-        with self._guard_against_spurious_io_errors():
-            return self._load_overload(sig, target_context)
-
-
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     """
     Compile a function on first use and keep it on disk, in our own folder only.
@@ -139,11 +118,5 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     compiled: Any = njit(**AS_A_KERNEL)(function)
     folder = cache_folder(Path(function.__code__.co_filename).parent)
     if folder is not None:
-        settings: Any = numba.config
-        before = settings.CACHE_DIR
-        settings.CACHE_DIR = folder
-        try:
-            compiled._cache = _Cache(function)
-        finally:
-            settings.CACHE_DIR = before
+        keep_in(folder, compiled)
     return compiled  # type: ignore[no-any-return]

@@ -1,16 +1,25 @@
-"""numba's compiler with a shorter last step, and without it for what is linked into callers."""
+"""
+numba's compiler with a shorter last step, and without it for what is linked into callers.
+
+This is the only file that uses private parts of numba. They may change with any release, so
+``pyproject.toml`` bounds numba to versions known to work, and ``tests/test_private_parts.py`` says
+what a new one lacks.
+"""
 
 from __future__ import annotations
 
 import gc
 from typing import Any
 
+import numba
 from numba import _dynfunc  # type: ignore[attr-defined]
+from numba.core.caching import FunctionCache
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, DefaultPassBuilder
 from numba.core.compiler_machinery import register_pass
 from numba.core.typed_passes import NativeLowering, NopythonRewrites
 from numba.core.untyped_passes import InlineClosureLikes, WithLifting
+from numba.cpython.unsafe.numbers import trailing_zeros as trailing_zeros  # for runs.py
 
 #: Steps for what kernels do not contain: closures, array expressions, ``with``.
 _UNUSED = (InlineClosureLikes, NopythonRewrites, WithLifting)
@@ -158,3 +167,32 @@ AS_A_PART: dict[str, Any] = {
 
 #: Options of ``njit`` for what neither makes nor returns arrays, see ``inner.leaf``.
 WITHOUT_COUNTS: dict[str, Any] = {"_nrt": False}
+
+
+class _Cache(FunctionCache):
+    """
+    Kernels on disk, loaded without making the compiler ready.
+
+    numba teaches its compiler every function it knows before it loads a compiled one, which takes
+    0.4 s, longer than all else of a short command. A compiled kernel needs the runtime alone; what
+    has to be compiled makes the compiler ready itself.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Return what was compiled for a signature, None if there is nothing."""
+        from numba.core.runtime.nrt import rtsys
+
+        rtsys.initialize(target_context)
+        with self._guard_against_spurious_io_errors():
+            return self._load_overload(sig, target_context)
+
+
+def keep_in(folder: str, compiled: Any) -> None:
+    """Keep on disk, in a folder, what is compiled of a kernel."""
+    settings: Any = numba.config
+    before = settings.CACHE_DIR
+    settings.CACHE_DIR = folder
+    try:
+        compiled._cache = _Cache(compiled.py_func)
+    finally:
+        settings.CACHE_DIR = before

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba.cpython.unsafe.numbers import trailing_zeros
 
 from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.linking import trailing_zeros
 
 if TYPE_CHECKING:
     from cpsched.base.types import BoolArray, IntArray

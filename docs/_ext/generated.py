@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from commands import commands
 from house import picture, rooms
+from licences import table as licences
 from numpydoc.docscrape import ClassDoc
 from sphinx.pycode import ModuleAnalyzer
 from texts import markdown
@@ -124,6 +125,7 @@ _MAKERS = {
     "rules": rules,
     "rooms": rooms,
     "floors": picture,
+    "licences": licences,
 }
 
 
