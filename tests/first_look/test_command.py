@@ -3,9 +3,9 @@
 import json
 
 import pytest
+from small_studies import swf
 
 from cpsched.study import load_run
-from tests.support.small_studies import swf
 
 
 @pytest.fixture

@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from tiny import jobs
 
 from cpsched import systems
 from cpsched.base.types import MISSING
 from cpsched.mapping import fit
 from first_look.machine import machine_of
-from tests.support.tiny import jobs
 
 
 def log(*rows, header=(), starts=None, layout="processors", **columns):
