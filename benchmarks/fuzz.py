@@ -44,7 +44,9 @@ def memory() -> int:
     return 1024 * int(next(line.split()[1] for line in said.splitlines() if "VmData" in line))
 
 
-def tried(name: str, number: int, seconds: float, seed: int, keep: Path | None) -> dict[str, object]:
+def tried(
+    name: str, number: int, seconds: float, seed: int, keep: Path | None
+) -> dict[str, object]:
     """Read changed inputs of one reader; return what came of them."""
     import fuzzing
 

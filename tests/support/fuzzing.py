@@ -5,7 +5,6 @@ The seeds are what the project's own writers and generators make, or what it shi
 reach deep code. The suite reads a few hundred of each kind, ``benchmarks/fuzz.py`` very many.
 """
 
-import csv
 import gzip
 import io
 import json
@@ -28,7 +27,6 @@ from altered import resign
 from tiny import FOUR_CORES, jobs, machine, run
 
 from cpsched import systems, traces
-from cpsched.base import registry
 from cpsched.base.model_files import with_model
 from cpsched.base.spec import build
 from cpsched.cli.main import build as command_line
@@ -68,7 +66,19 @@ _VALUE = re.compile(rb'(?<==)\s*("[^"\n]*"|[^\s,]+)|(?<=[|,:])[^|,:\n]*')
 #: Of documents: values of every type, some of them of the right type and out of any range.
 _VALUES = [
     *(None, True, False, 0, -1, 1, 2**31, 2**63 - 1, 2**63, -(2**63), 10**30, 0.5, 1e308, "", "x"),
-    *(float("nan"), float("inf"), [], {}, [[]], [None], {"": None}, "é\ud800", "\0", "9" * 400, "-1"),
+    *(
+        float("nan"),
+        float("inf"),
+        [],
+        {},
+        [[]],
+        [None],
+        {"": None},
+        "é\ud800",
+        "\0",
+        "9" * 400,
+        "-1",
+    ),
 ]
 
 
@@ -347,7 +357,14 @@ def _beside(names, one_of):
     return make
 
 
-_UNIVERSITY = ("slurm.conf", "partitions.conf", "topology.conf", "assoc.txt", "qos.txt", "sshare.txt")
+_UNIVERSITY = (
+    "slurm.conf",
+    "partitions.conf",
+    "topology.conf",
+    "assoc.txt",
+    "qos.txt",
+    "sshare.txt",
+)
 
 
 def _university():
@@ -368,7 +385,9 @@ _SCONTROL = ("config.txt", "partitions.txt", "nodes.txt", "reservations.txt")
 
 def _scontrol():
     folder = SLURM / "22.05.8/limits"
-    found = {name: (folder / name).read_bytes() for name in (*_SCONTROL, "assoc-tree.txt", "qos.txt")}
+    found = {
+        name: (folder / name).read_bytes() for name in (*_SCONTROL, "assoc-tree.txt", "qos.txt")
+    }
     return found
 
 
@@ -377,7 +396,9 @@ def _scontrol_site(folder):
     read_site(Files(scontrol=files, assoc=folder / "assoc-tree.txt", qos=folder / "qos.txt"))
 
 
-_TREE = b"SwitchName=s0 Switches=s[1-2]\nSwitchName=s1 Nodes=all[0-1]\nSwitchName=s2 Nodes=all[2-3]\n"
+_TREE = (
+    b"SwitchName=s0 Switches=s[1-2]\nSwitchName=s1 Nodes=all[0-1]\nSwitchName=s2 Nodes=all[2-3]\n"
+)
 _BLOCKS = b"BlockName=a Nodes=all[0-1]\nBlockName=b Nodes=all[2-3]\nBlockSizes=2,4\n"
 
 
@@ -541,7 +562,8 @@ _SCENARIOS = (
 
 
 def _word_of(rng, text):
-    changed = mutated(rng, text.encode(), b"easy:a=1,b=2;c 3").decode("utf-8", "surrogateescape")
+    data = text.encode("utf-8", "surrogateescape")
+    changed = mutated(rng, data, b"easy:a=1,b=2;c 3").decode("utf-8", "surrogateescape")
     return changed[:10_000]
 
 
@@ -607,7 +629,9 @@ def _command(words):
             code = ended.code or 0
     lines = said.getvalue().splitlines()
     # A group without a command shows its help.
-    usage = "Usage:" in said.getvalue() or "Usage:" in shown.getvalue()
+    usage = "Usage:" in shown.getvalue() or any(
+        line.startswith(("Usage:", "Error:")) for line in lines
+    )
     if code and not usage and sum(line.startswith("cpsched:") for line in lines) != 1:
         raise AssertionError(f"{words} gave exit code {code} and not one line of error: {lines}")
     return code
@@ -642,7 +666,10 @@ srun x
 
 def _policies():
     site = _read_university()
-    return [policy_file.to_toml(site).encode(), (ROOT / "data/policies/site-152.toml").read_bytes().split(b"\n[[")[0]]
+    return [
+        policy_file.to_toml(site).encode(),
+        (ROOT / "data/policies/site-152.toml").read_bytes().split(b"\n[[")[0],
+    ]
 
 
 def _studies():
@@ -749,7 +776,7 @@ def outcome(reader, made):
         if said.strip() and lines == 1:
             return "refused"
         return f"an error of {lines} lines: {said[:200]!r}"
-    except (Exception, TooLongError) as error:  # noqa: BLE001
+    except (Exception, TooLongError) as error:
         return f"{type(error).__name__}: {str(error)[:200]!r} at {_where(error)}"
     return "read"
 
