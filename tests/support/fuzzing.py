@@ -15,7 +15,7 @@ import shutil
 import signal
 import string
 import zipfile
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -385,10 +385,9 @@ _SCONTROL = ("config.txt", "partitions.txt", "nodes.txt", "reservations.txt")
 
 def _scontrol():
     folder = SLURM / "22.05.8/limits"
-    found = {
+    return {
         name: (folder / name).read_bytes() for name in (*_SCONTROL, "assoc-tree.txt", "qos.txt")
     }
-    return found
 
 
 def _scontrol_site(folder):
@@ -527,10 +526,8 @@ def _run(rng, seeds, folder):
     elif chosen.endswith(".json"):
         (path / chosen).write_text(json.dumps(document(rng, json.loads(data))))
     if how < 0.95:
-        try:
+        with suppress(ValueError, TypeError, OSError, RecursionError):
             resign(path)
-        except (ValueError, TypeError, OSError, RecursionError):
-            pass
     return path
 
 
