@@ -114,6 +114,7 @@ def covered(names: list[str], seconds: float, seed: int) -> dict[str, dict[str, 
     chosen = [one for one in fuzzing.READERS if one.name in names]
     warnings.simplefilter("ignore")
     for reader in chosen:
+        fuzzing.seeds_of(reader)
         end = time.monotonic() + seconds
         with tempfile.TemporaryDirectory(dir=_fast()) as folder:
             for made in fuzzing.inputs(reader, 10**9, seed, Path(folder)):
