@@ -105,7 +105,7 @@ def chunks(
     line, rest, total = 1, b"", 0
     with opened(path) as file:
         most = MAX_UNPACKED
-        if isinstance(file, gzip.GzipFile):
+        if isinstance(cast("object", file), gzip.GzipFile):
             most = min(most, max(SMALL_UNPACKED, MAX_RATIO * path.stat().st_size))
         while block := file.read(size):
             if not total:
