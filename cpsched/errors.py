@@ -38,6 +38,10 @@ class CpschedError(Exception):
         # constructors below take.
         return _rebuilt, (type(self), self.args, self.__dict__)
 
+    def __str__(self) -> str:
+        # Names and values from files may hold line ends of any kind.
+        return " ".join(super().__str__().splitlines())
+
 
 class TraceError(CpschedError, ValueError):
     """

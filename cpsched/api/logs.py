@@ -7,5 +7,5 @@ from cpsched.model.workload import MAX_NICE, Labels, Workload
 from cpsched.traces import read as read_log
 from cpsched.traces.checks import LogTooLargeError, check_header
 from cpsched.traces.collect import Job, Jobs, NotAJobError, Shape, ordered
-from cpsched.traces.limits import MAX_LINE
+from cpsched.traces.limits import MAX_LINE, MAX_RATIO, SMALL_UNPACKED
 from cpsched.traces.text import Place, decode, head, lines, opened, written

@@ -21,3 +21,6 @@ MAX_LINE = 16 * 2**20
 MAX_COMMENTS = 16 * 2**20
 #: Bytes of one file, unpacked.
 MAX_UNPACKED = 64 * 2**30
+#: Of a packed file: so many times its size, or the second number of bytes if that is more.
+MAX_RATIO = 100
+SMALL_UNPACKED = 2**27

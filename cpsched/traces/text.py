@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
 from cpsched.base.atomic_files import replacing
 from cpsched.errors import TraceError
-from cpsched.traces.limits import MAX_LINE, MAX_UNPACKED
+from cpsched.traces.limits import MAX_LINE, MAX_RATIO, MAX_UNPACKED, SMALL_UNPACKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -104,12 +104,15 @@ def chunks(
     """
     line, rest, total = 1, b"", 0
     with opened(path) as file:
+        most = MAX_UNPACKED
+        if isinstance(cast("object", file), gzip.GzipFile):
+            most = min(most, max(SMALL_UNPACKED, MAX_RATIO * path.stat().st_size))
         while block := file.read(size):
             if not total:
                 block = block.removeprefix(_BYTE_ORDER_MARK)
             total += len(block)
-            if total > MAX_UNPACKED:
-                raise TraceError(f"holds more than {MAX_UNPACKED} bytes, unpacked", file=path)
+            if total > most:
+                raise TraceError(f"holds more than {most} bytes, unpacked", file=path)
             whole_lines, newline, tail = block.rpartition(b"\n")
             if not newline:
                 rest += tail

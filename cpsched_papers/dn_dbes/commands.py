@@ -67,10 +67,12 @@ def show(
 
 def _outcome(transaction: int, lines: list[dict[str, Any]]) -> dict[str, int]:
     """Return what came of a transaction."""
+    from cpsched_papers.dn_dbes.record import REPORTS
+
     states = [
         status["state"]
         for line in lines
-        if line["type"] in ("StatusReport", "UrgentJobResponse")
+        if line["type"] in REPORTS
         for status in line["message"]["jobs"]
     ]
     return {

@@ -28,7 +28,13 @@ if TYPE_CHECKING:
     from cpsched_papers.dn_dbes.negotiation import Negotiation
 
 _FORMAT = {"format": "cpsched negotiations", "version": 2}
-_KEYS = {"second", "transaction", "sender", "receiver", "type", "message"}
+_KEYS = {
+    **dict.fromkeys(("second", "transaction"), int),
+    **dict.fromkeys(("sender", "receiver", "type"), str),
+    "message": dict,
+}
+#: Types of messages whose jobs have states.
+REPORTS = ("StatusReport", "UrgentJobResponse")
 
 
 class NegotiationLog(RunObserver):
@@ -141,9 +147,16 @@ def read(file: Path) -> dict[int, list[dict[str, Any]]]:
 def _complaint(line: Mapping[str, Any], *, first: bool) -> str:
     """Return what is wrong with a line of a file of negotiations, '' if nothing is."""
     if not first:
-        return "" if line.keys() == _KEYS else "is no message of a negotiation"
+        return "" if _is_message(line) else "is no message of a negotiation"
     if line.get("format") != _FORMAT["format"]:
         return "is not the first line of a file of negotiations"
     version = line.get("version")
     ours = _FORMAT["version"]
     return "" if version == ours else f"has version {version}, must be {ours}"
+
+
+def _is_message(line: Mapping[str, Any]) -> bool:
+    if line.keys() != _KEYS.keys() or any(type(line[key]) is not _KEYS[key] for key in _KEYS):
+        return False
+    jobs = line["message"].get("jobs") if line["type"] in REPORTS else []
+    return isinstance(jobs, list) and all(isinstance(job, dict) and "state" in job for job in jobs)

@@ -13,7 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import TraceError
-from cpsched.api.logs import Place, head, opened
+from cpsched.api.logs import MAX_RATIO, SMALL_UNPACKED, Place, head, opened
 from slurm_adapter.sacct.lines import Row
 
 if TYPE_CHECKING:
@@ -44,10 +44,16 @@ def json_rows(path: Path) -> Iterator[Row] | None:
     """
     if not is_json(head(path)):
         return None
+    most = min(_MOST, max(SMALL_UNPACKED, MAX_RATIO * path.stat().st_size))
+    text = bytearray()
     with opened(path) as file:
-        text = file.read(_MOST + 1)
-    if len(text) > _MOST:
-        raise TraceError(f"is more than {_MOST} bytes of JSON; use sacct --parsable2", file=path)
+        # In pieces: a read of so many bytes would take them from the memory before there are any.
+        while piece := file.read(2**20):
+            text += piece
+            if len(text) > most:
+                raise TraceError(
+                    f"is more than {most} bytes of JSON; use sacct --parsable2", file=path
+                )
     return _jobs(text.decode("utf-8", "replace"), path)
 
 
