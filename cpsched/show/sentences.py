@@ -31,6 +31,11 @@ Changes = dict["RunKey", Change]
 QUALITY, LONGEST = "bounded_slowdown_mean", "wait_max_s"
 #: What is added for repetitions, where nobody knows who reads it.
 SEVERAL_SEEDS = "several seeds"
+#: Added where intervals are over parts of the log.
+_TOO_NARROW = (
+    "Intervals are over the {} of the log; on a busy machine, where a queue lasts longer than that,"
+    " they hold the truth less often than in 95 % of cases."
+)
 #: The kinds of groups of which one is named.
 _KINDS = ("queue", "account")
 #: Most names in one sentence.
@@ -168,6 +173,8 @@ def _of_dispatchers(tables: Tables, changes: Changes, repeat: str) -> Iterator[s
             "The log is too short for intervals over its weeks, so another part of it may give"
             " other results."
         )
+    elif figure.interval:
+        yield _TOO_NARROW.format("weeks")
 
 
 def _level(tables: Tables, changes: Changes, best: RunKey) -> Iterator[str]:
@@ -255,7 +262,9 @@ def _of_scenarios(tables: Tables) -> Finding | None:
         sentences.append(
             f"Only jobs submitted from {start} on are compared; tables of whole runs include all."
         )
-    if not any(one.figure.interval for one in changes.values()):
+    if any(one.figure.interval for one in changes.values()):
+        sentences.append(_TOO_NARROW.format("weeks, or days if these are few,"))
+    else:
         sentences.append(
             "There are no intervals, which need eight days of log: small differences may be chance."
         )

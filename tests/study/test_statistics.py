@@ -128,3 +128,26 @@ def test_too_few_weeks_or_jobs_have_no_interval():
     rare = WeekSums(np.array([5.0, *[0.0] * 9]), np.array([1.0, *[0.0] * 9]))
     found, _ = intervals(rare, rare)
     assert (found.low, found.high) == (0, 0)
+
+
+@pytest.mark.parametrize("number", [3, 5, 10])
+def test_intervals_of_repetitions_hold_the_truth_as_often_as_stated(number):
+    """In 95 % of 1,000 draws, within four standard errors of that share."""
+    rng = np.random.default_rng(7)
+    held = 0
+    for _ in range(1000):
+        base = rng.lognormal(8, 1, number)
+        found = ratio(0.8 * base * np.exp(rng.normal(0, 0.2, number)), base)
+        held += found.low <= 0.8 <= found.high
+    assert abs(held / 1000 - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 1000)
+
+
+def test_intervals_over_independent_blocks_hold_the_truth_as_often_as_stated():
+    """A mean of normal blocks: in 95 % of 400 draws, within four standard errors of that share."""
+    rng = np.random.default_rng(11)
+    held = 0
+    for _ in range(400):
+        base = rng.normal(50, 8, 12)
+        found, _ratio = intervals(_sums(base + rng.normal(5, 4, 12)), _sums(base))
+        held += found.low <= 5 <= found.high
+    assert abs(held / 400 - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 400)
