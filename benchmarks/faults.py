@@ -407,7 +407,6 @@ def other_clock(folder: Path, seconds: int) -> dict[str, str]:
 
 def commands(log: Path) -> list[Command]:
     """Return the commands that read a log."""
-
     # Its path is in the runs, so it is the same for all of them.
     given = (str(log), "--system", "eurora")
     two = ("--out", "out/study", "--jobs", "2", "--no-report")
@@ -424,8 +423,7 @@ def commands(log: Path) -> list[Command]:
     }
     kills = {"simulate": 30, "train": 20, "compare --jobs 2": 10, "what-if": 8}
     return [
-        Command(name, words, str(log), lambda _: None, kills[name])
-        for name, words in known.items()
+        Command(name, words, str(log), lambda _: None, kills[name]) for name, words in known.items()
     ]
 
 
@@ -518,7 +516,9 @@ def main() -> None:
         scratch = given.keep or Path(folder)
         scratch.mkdir(exist_ok=True)
         with ThreadPoolExecutor(2) as threads:
-            done = [threads.submit(on_logs, given, scratch, "simulate", "compare", "what-if", "train")]
+            done = [
+                threads.submit(on_logs, given, scratch, "simulate", "compare", "what-if", "train")
+            ]
             done += [threads.submit(on_slurm, given, scratch)] if wanted & {"twin", "run"} else []
             rows = [row for lane in done for row in lane.result()]
     write(rows, given.table)

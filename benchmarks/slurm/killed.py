@@ -1,4 +1,4 @@
-"""An engine and a twin of a private Slurm that are killed, again and again: part of ``faults.py``."""
+"""An engine and a twin of a private Slurm, killed again and again: part of ``faults.py``."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import shutil
 import signal
 import sqlite3
 import subprocess
-import sys
 import threading
 import time
 from contextlib import closing, contextmanager
@@ -106,7 +105,7 @@ class Disturbed:
 def followed_and_acted_on(scratch: Path, given: argparse.Namespace) -> tuple[list[Row], Path]:
     """Disturb an engine and a twin; return the lines, and the record of a twin left alone."""
     given.scratch = scratch
-    scratch = Path("/tmp") / f"cpsched-killed-{os.getpid()}"  # noqa: S108 - sockets have short names
+    scratch = Path("/tmp") / f"cpsched-killed-{os.getpid()}"
     try:
         with PrivateSlurm(scratch / "slurm", demo.SITE) as slurm:
             rows, record = _all(slurm, scratch, given)
@@ -118,9 +117,7 @@ def followed_and_acted_on(scratch: Path, given: argparse.Namespace) -> tuple[lis
         shutil.rmtree(scratch, ignore_errors=True)
 
 
-def _all(
-    slurm: PrivateSlurm, scratch: Path, given: argparse.Namespace
-) -> tuple[list[Row], Path]:
+def _all(slurm: PrivateSlurm, scratch: Path, given: argparse.Namespace) -> tuple[list[Row], Path]:
     state, calm, other = (scratch / name for name in ("state", "calm", "twin"))
     for folder in (state, other):
         folder.mkdir()

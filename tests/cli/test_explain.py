@@ -1,8 +1,8 @@
 """``explain`` and the decision statistics as somebody types them."""
 
 import json
-import signal
 import re
+import signal
 from pathlib import Path
 from textwrap import dedent
 

@@ -96,9 +96,9 @@ def test_a_full_disk_is_said_in_a_line(tmp_path):
     """It used to be a traceback."""
     record = Record(tmp_path)
     full = r"record\.sqlite: database or disk is full"
+    grow = "PRAGMA max_page_count=1; CREATE TABLE more AS SELECT randomblob(100000)"
     with pytest.raises(RunError, match=full), record.database() as database:
-        database.execute("PRAGMA max_page_count=1")
-        database.execute("CREATE TABLE more AS SELECT randomblob(100000)")
+        database.executescript(grow)
 
 
 def test_a_job_that_is_queued_again_is_two_attempts(slurm, tmp_path):
