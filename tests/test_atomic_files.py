@@ -1,6 +1,9 @@
 """Files are there whole, or as they were."""
 
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -18,6 +21,27 @@ def test_a_file_appears_when_the_block_ends(tmp_path):
         partial.write_text("new")
         assert path.read_text() == "old"
     assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_process_left_is_removed(tmp_path):
+    """By the next that writes a file of the name; but not what a living process writes."""
+    path = tmp_path / "state[1]"
+    script = (
+        "import os, signal, sys; from pathlib import Path\n"
+        "from cpsched.base.atomic_files import replacing\n"
+        "with replacing(Path(sys.argv[1])) as partial:\n"
+        "    partial.write_text('half')\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script, path], check=False)
+    assert done.returncode == -signal.SIGKILL
+    assert len(list(tmp_path.iterdir())) == 1
+    with replacing(path) as first:
+        first.write_text("first")
+        with replacing(path) as second:
+            second.write_text("second")
+    assert path.read_text() == "first"
     assert list(tmp_path.iterdir()) == [path]
 
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import os
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
+from glob import escape
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -57,9 +59,12 @@ def replacing(path: Path) -> Iterator[Path]:
     Until then it is beside its final place, under a unique name with the same ending, which may
     determine the format. It is on the disk before it takes its name, so that the name stands for
     the old content or for the new one whatever is killed or loses power. A link of that name is
-    replaced, never followed.
+    replaced, never followed. What a killed process has left beside it is removed.
     """
+    for left in path.parent.glob(f"{PARTIAL}{'[0-9a-f]' * 32}-{escape(path.name)}"):
+        _remove_left(left)
     partial = path.with_name(f"{PARTIAL}{uuid4().hex}-{path.name}")
+    lock = _locked_new(partial)
     try:
         yield partial
         sync(partial)
@@ -67,6 +72,31 @@ def replacing(path: Path) -> Iterator[Path]:
         sync(path.parent)
     finally:
         partial.unlink(missing_ok=True)
+        os.close(lock)
+
+
+def _locked_new(partial: Path) -> int:
+    """Make a file, and lock it for as long as this process writes it."""
+    lock = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+    # A file system without locks keeps what killed processes leave.
+    with suppress(OSError):
+        fcntl.flock(lock, fcntl.LOCK_SH)
+    if partial.exists():
+        return lock
+    # Another process has taken it for one that was left, before it was locked.
+    os.close(lock)
+    return _locked_new(partial)
+
+
+def _remove_left(partial: Path) -> None:
+    """Remove a partial file, unless its process lives."""
+    with suppress(OSError):
+        handle = os.open(partial, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            partial.unlink()
+        finally:
+            os.close(handle)
 
 
 def write_all(folder: Path, files: Mapping[str, bytes]) -> list[Path]:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import atexit
 import gc
 import os
+import signal
 import sys
+import threading
 from typing import Annotated, Any
 
 import typer
@@ -115,6 +117,9 @@ def main(arguments: list[str] | None = None) -> None:
     # Python need not collect garbage at exit either.
     atexit.unregister(gc.freeze)
     atexit.register(gc.freeze)
+    # A command that is told to end says so, and removes what it has half done, as on Ctrl-C.
+    if threading.current_thread() is threading.main_thread():
+        signal.signal(signal.SIGTERM, signal.default_int_handler)
     # --debug may be anywhere, though the group takes it only in front.
     rest = [argument for argument in given if argument != "--debug"]
     sys.exit(guarded(lambda: build(rest)(rest, prog_name="cpsched"), debug=rest != given))

@@ -97,6 +97,7 @@ def _processes(
 ) -> Iterator[Done]:
     """Yield runs finished by processes of this machine, through joblib."""
     import joblib  # type: ignore[import-untyped]
+    from joblib.externals.loky import get_reusable_executor  # type: ignore[import-untyped]
 
     # Joblib warns of processes that give up waiting for the last long run to end.
     with joblib.parallel_config("loky", idle_worker_timeout=_LONGEST_RUN):
@@ -104,4 +105,9 @@ def _processes(
         parallel = joblib.Parallel(
             n_jobs=jobs, batch_size=1, max_nbytes=None, return_as="generator_unordered"
         )
-    yield from parallel(joblib.delayed(work_on)(task, place, watch) for task in tasks)
+    try:
+        yield from parallel(joblib.delayed(work_on)(task, place, watch) for task in tasks)
+    finally:
+        # Idle workers wait for work one behind the other. If the first was killed, the others would
+        # never hear that there is no more, and this process would wait for them when it ends.
+        get_reusable_executor(reuse=True).shutdown(kill_workers=True)

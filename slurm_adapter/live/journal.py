@@ -64,13 +64,13 @@ class Journal:
             stamp = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
             os.link(path, path.with_name(f"{path.stem}-{stamp}{path.suffix}"))
             lines = [_line("kept", order) for order in self.orders.values()]
+        self._path = path
         new = path.with_name(f".new-{path.name}")
         # A link of that name is not followed.
         new.unlink(missing_ok=True)
         self._file = new.open("xb")
         self._append(lines)
         new.replace(path)
-        self._path = path
         folder = os.open(path.parent, os.O_RDONLY)
         os.fsync(folder)
         os.close(folder)

@@ -15,6 +15,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import CpschedError, RunError
+from cpsched.api.tools import write_all
 from slurm_adapter.live.snapshot import Lease
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ def _made_token(folder: Path) -> int:
     token = token_of(folder)
     if token is None:
         token = random.SystemRandom().randint(1, _MOST_MINUTES)
-        (folder / _TOKEN).write_text(f"{token}\n")
+        write_all(folder, {_TOKEN: f"{token}\n".encode()})
     return token
 
 

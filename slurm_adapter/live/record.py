@@ -193,10 +193,20 @@ class Record:
 
     @contextmanager
     def database(self) -> Iterator[sqlite3.Connection]:
-        """Give the database for one transaction."""
+        """
+        Give the database for one transaction.
+
+        Raises
+        ------
+        RunError
+            If it cannot be read or written, such as on a full disk.
+        """
         path = self.folder / "record.sqlite"
-        with closing(sqlite3.connect(path, timeout=_PATIENCE)) as database, database:
-            yield database
+        try:
+            with closing(sqlite3.connect(path, timeout=_PATIENCE)) as database, database:
+                yield database
+        except sqlite3.OperationalError as error:
+            raise RunError(f"{path}: {error}") from error
 
 
 def _note_closed(database: sqlite3.Connection, snapshot: Snapshot) -> bool:

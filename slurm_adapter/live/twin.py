@@ -26,6 +26,7 @@ from slurm_adapter.live.requests import may_start
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
     from typing import Any
 
     from slurm_adapter.live.record import Record
@@ -132,11 +133,11 @@ class Twin:
         """Begin the statement of the last complete week, if missing; report a finished one."""
         weeks = self.record.folder / "weeks"
         if self._running is not None and self._running[1].poll() is not None:
-            path = weeks / f"{self._running[0]}.txt"
-            if self._running[1].returncode == 0:
+            path = self.end_statement(*self._running)
+            if path.suffix == ".txt":
                 self.say(f"the statement of {path.stem} is in {path}")
             else:
-                self.say(f"the statement of {path.stem} failed: see {path.with_suffix('.err')}")
+                self.say(f"the statement of {path.stem} failed: see {path}")
             self._running = None
         since = self.record.first_seen()
         end = monday(now)
@@ -178,11 +179,33 @@ class Twin:
             command += ["--dispatcher", dispatcher]
         if len(closed) > 1:
             command += ["--outages", f"table:file={folder / 'outages.csv'}"]
-        out, err = (folder.with_name(f"{name}.{ending}") for ending in ("txt", "err"))
-        with out.open("wb") as told, err.open("wb") as wrong:
+        out, err = self._under_way(name)
+        for path in (out, err):
+            # A process whose twin was killed may still write to it.
+            path.unlink(missing_ok=True)
+        with out.open("xb") as told, err.open("xb") as wrong:
             told.write("\n".join([*self._facts(own, start, end), "", ""]).encode())
             told.flush()
             return subprocess.Popen(command, stdout=told, stderr=wrong)  # noqa: S603
+
+    def end_statement(self, name: str, process: subprocess.Popen[bytes]) -> Path:
+        """
+        Give a statement its name, now that its process has ended; or what is wrong.
+
+        Returns
+        -------
+        Path
+            ``NAME.txt`` or, if it failed, ``NAME.err``.
+        """
+        out, err = self._under_way(name)
+        wanted, other = (out, err) if process.returncode == 0 else (err, out)
+        other.unlink()
+        return wanted.replace(wanted.with_name(wanted.name.removeprefix(".")))
+
+    def _under_way(self, name: str) -> tuple[Path, Path]:
+        """Return the files of a statement that is being written, and of what is wrong."""
+        weeks = self.record.folder / "weeks"
+        return weeks / f".{name}.txt", weeks / f".{name}.err"
 
     def _facts(self, rows: Sequence[Row], start: int, end: int) -> Iterator[str]:
         """Yield lines on what really happened to the jobs submitted in ``[start, end)``."""

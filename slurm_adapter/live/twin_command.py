@@ -96,11 +96,11 @@ def command(
         name = f"last-{report}-days"
         process = twin.begin_statement(name, end - report * 86400, end)
         with working("comparing dispatchers"):
-            failed = process.wait()
-        if failed:
-            wrong = (folder / "weeks" / f"{name}.err").read_text(encoding="utf-8")
+            process.wait()
+        statement = twin.end_statement(name, process)
+        if statement.suffix == ".err":
+            wrong = statement.read_text(encoding="utf-8")
             raise RunError(wrong.strip() or "the comparison failed")
-        statement = folder / "weeks" / f"{name}.txt"
         if as_json:
             print_json("results", _as_data(statement))
         else:

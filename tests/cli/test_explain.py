@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 from pathlib import Path
 from textwrap import dedent
 
@@ -150,11 +151,12 @@ def test_simulate_shows_how_the_solver_was_used(files, cpsched):
     assert run["timing"]["decision_median_s"] <= run["timing"]["decision_max_s"]
 
 
-def test_an_interruption_is_said(files, cpsched, monkeypatch):
-    """Ctrl-C in the middle of a command: one line, no traceback, no file."""
+@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+def test_an_interruption_is_said(files, cpsched, monkeypatch, sign):
+    """Ctrl-C or SIGTERM in the middle of a command: one line, no traceback, no file."""
 
     def interrupted(*_, **__):
-        raise KeyboardInterrupt
+        signal.raise_signal(sign)
 
     monkeypatch.setattr("cpsched.answer.why_in_log", interrupted)
     code, out, err = cpsched(*EXPLAIN, "--job", "4", "--at", "4")

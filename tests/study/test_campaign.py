@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from dataclasses import replace
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
@@ -279,17 +280,28 @@ def test_killed_and_resumed_is_as_if_nothing_had_been(place, study):
     study = load_study(place / "study.toml")
     carry_out(study, place / "whole")
     argv = [sys.executable, "-c", COMMAND, "compare", "study.toml", "--out", "cut", "--jobs", "2"]
-    process = subprocess.Popen(argv, cwd=place, stdout=subprocess.DEVNULL)
-    runs = place / "cut" / "runs"
-    until(lambda: runs.is_dir() and any(runs.iterdir()))
-    process.send_signal(signal.SIGKILL)
-    process.wait()
-    made = len(list(runs.iterdir()))
+    cut = place / "cut"
+    # While the first runs are made, and once a run is there.
+    for sign in (".work/*/*", "runs/*"):
+        process = subprocess.Popen(argv, cwd=place, stdout=subprocess.DEVNULL)
+        until(lambda sign=sign: any(cut.glob(sign)))
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+    made = len(list((cut / "runs").iterdir()))
     assert 0 < made < 12
-    outcome = carry_out(study, place / "cut")
+    outcome = carry_out(study, cut)
     assert outcome.kept >= made
     assert outcome.failed == ()
-    assert tables(place / "cut") == tables(place / "whole")
+    assert tables(cut) == tables(place / "whole")
+    both = [
+        {
+            path.relative_to(folder): path.read_bytes()
+            for path in folder.rglob("*")
+            if path.is_file() and path.stem != "timing"
+        }
+        for folder in (cut, place / "whole")
+    ]
+    assert both[0] == both[1]
 
 
 class Killer:
@@ -305,11 +317,20 @@ class Killer:
         return ()
 
 
+def workers():
+    """Return the processes that carry out runs for this one."""
+    own = [path.read_text().split() for path in Path("/proc/self/task").glob("*/children")]
+    lines = [Path(f"/proc/{child}/cmdline").read_bytes() for some in own for child in some]
+    return [line for line in lines if b"popen_loky_posix" in line]
+
+
 @pytest.mark.parametrize("always", [False, True])
 def test_a_killed_process_is_not_the_end(place, study, always):
     """The run is tried again alone; one that always kills its process has failed, the rest not."""
     killer = Killer("fifo-actual-s2", place / "was killed", always)
     outcome = carry_out(study, place / "out", jobs=2, watch=killer)
+    # Idle ones would wait for each other for ever if one of them were killed now.
+    assert not workers()
     failed = [failure.name for failure in outcome.failed]
     assert len(list((place / "out" / "runs").iterdir())) == 12 - len(failed)
     if always:

@@ -1,6 +1,8 @@
 """Orders on disk: whatever was written is known to the next engine."""
 
+import errno
 import json
+import os
 
 import pytest
 
@@ -64,3 +66,16 @@ def test_a_large_journal_is_put_aside(path, monkeypatch):
         journal.close()
     assert len(words(path)) == 2
     assert len(list(path.parent.glob("journal-*.jsonl"))) == 1
+
+
+def test_a_full_disk_is_said_with_the_name_of_the_journal(path, monkeypatch):
+    """Also if it is full before anything is written down."""
+
+    def full(_):
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr("os.fsync", full)
+    journal = Journal()
+    with pytest.raises(RunError, match=f"{path.name}: cannot be written: No space left on device"):
+        journal.open(path)
+    journal.close()

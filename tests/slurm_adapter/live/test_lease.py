@@ -50,6 +50,20 @@ def test_a_partition_has_one_engine_whatever_the_folder(slurm, make, tmp_path):
         pass
 
 
+def test_an_engine_killed_before_it_has_a_lease_starts_again(slurm, tmp_path, monkeypatch):
+    """The file that says whose leases are its own is never there without its content."""
+
+    def killed(_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", killed)
+        with pytest.raises(KeyboardInterrupt):
+            leases(slurm, tmp_path, "one", [1000])
+    leases(slurm, tmp_path, "one", [1000]).hold()
+    assert slurm.leased.keys() == {"debug"}
+
+
 def test_no_lease_is_kept_if_not_all_are_free(slurm, make, tmp_path):
     """The engine that is refused leaves nothing behind."""
     with make(ours=Filter(partitions=frozenset(["parallel"]))).opened():

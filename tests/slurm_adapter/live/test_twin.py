@@ -92,6 +92,15 @@ def test_a_look_that_is_cut_off_leaves_the_last_one(slurm, tmp_path, monkeypatch
     ]  # fmt: skip
 
 
+def test_a_full_disk_is_said_in_a_line(tmp_path):
+    """It used to be a traceback."""
+    record = Record(tmp_path)
+    full = r"record\.sqlite: database or disk is full"
+    grow = "PRAGMA max_page_count=1; CREATE TABLE more AS SELECT randomblob(100000)"
+    with pytest.raises(RunError, match=full), record.database() as database:
+        database.executescript(grow)
+
+
 def test_a_job_that_is_queued_again_is_two_attempts(slurm, tmp_path):
     """The first one ends where the second is submitted."""
     record = Record(tmp_path)
