@@ -31,7 +31,7 @@ import measure
 import numpy as np
 from thesis_claims import CLAIMS
 
-from cpsched.figures.style import canvas, colour, save, styled
+from cpsched.figures.style import canvas, colour, plain, save, styled
 from cpsched.metrics.jobs import slowdown
 from cpsched.simulation.simulate import simulate
 from cpsched.study import load_study
@@ -211,6 +211,7 @@ def _boxes(axes: Axes, name: str, runs: Mapping[str, Any]) -> None:
         "symlog" if name == "wait" else "log", **({"linthresh": 0.1} if unit > 1 else {})
     )
     axes.set_xticks(range(len(dispatchers)), dispatchers, rotation=60)
+    axes.yaxis.set_major_formatter(plain)
     axes.set_ylabel("slowdown" if unit == 1 else "hours")
     axes.legend()
 
