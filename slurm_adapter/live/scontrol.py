@@ -42,6 +42,10 @@ _LEASE = re.compile(
     rf"(?m)^ReservationName={re.escape(_PREFIX)}(\S+) StartTime=([0-9]+) EndTime=([0-9]+) .*\n?"
 )
 _NOT_ALLOWED = re.compile(r"(?i)access/permission denied|requires? operator|access denied")
+#: What sudo says, and our gate.
+_NOT_PASSED_ON = re.compile(
+    r"(?m)^sudo: (?!unable to resolve host)|^Sorry, user |^not an order of cpsched: "
+)
 _UNREACHABLE = re.compile(
     r"(?i)unable to contact slurm controller|connect failure|connection refused|timed out"
     r"|zero bytes were transmitted|slurmctld is in standby"
@@ -62,9 +66,14 @@ class Scontrol:
     ----------
     environment
         Of the commands; ``SLURM_CONF`` says which Slurm. None: that of this process.
+    through
+        Words of the command that is given the orders in place of ``scontrol``; queries are not.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, environment: Mapping[str, str] | None = None, through: Sequence[str] = ()
+    ) -> None:
+        self._to = tuple(through) or ("scontrol",)
         times = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
         own = {key: value for key, value in os.environ.items() if not key.startswith("SQUEUE_")}
         self._environment = {**own, **(environment or {}), **times}
@@ -213,8 +222,10 @@ class Scontrol:
 
     def _tell(self, *words: str) -> str:
         """Give one order; return why Slurm refuses it, or ''."""
-        done = self._process(("scontrol", *words))
+        done = self._process((*self._to, *words))
         self._check_reached(done.stderr)
+        if done.returncode:
+            self._check_passed_on(done.stderr)
         return " ".join(done.stderr.split()) if done.returncode else ""
 
     def _each(self, commands: Mapping[str, str]) -> dict[str, str]:
@@ -226,9 +237,10 @@ class Scontrol:
 
     def _order(self, commands: str) -> str:
         """Send commands to scontrol; return its complaints."""
-        done = self._process(("scontrol",), given=f"{commands}\nquit\n")
+        done = self._process(self._to, given=f"{commands}\nquit\n")
         # Warnings come with success.
         complaint = " ".join(done.stderr.split()) if done.returncode else ""
+        self._check_passed_on(complaint)
         if _NOT_ALLOWED.search(complaint):
             raise NotAllowedError(f"Slurm refuses orders: {complaint}")
         self._check_reached(complaint)
@@ -293,6 +305,11 @@ class Scontrol:
             raise UnreachableError(f"there is no command {command[0]} here") from None
         except subprocess.TimeoutExpired:
             raise UnreachableError(f"{command[0]} does not answer within {_PATIENCE} s") from None
+
+    def _check_passed_on(self, complaint: str) -> None:
+        if self._to != ("scontrol",) and _NOT_PASSED_ON.search(complaint):
+            text = " ".join(complaint.split())
+            raise NotAllowedError(f"{self._to[0]} does not pass an order on: {text}")
 
     def _check_reached(self, complaint: str) -> None:
         if _UNREACHABLE.search(complaint):
