@@ -50,6 +50,8 @@ _UNREACHABLE = re.compile(
     r"(?i)unable to contact slurm controller|connect failure|connection refused|timed out"
     r"|zero bytes were transmitted|slurmctld is in standby"
 )
+#: A comment that keeps a job back, whatever the mark.
+_HOLD = re.compile(r"\S+:hold\b")
 #: More jobs than fit into one command line.
 _AT_ONCE = 500
 
@@ -85,8 +87,10 @@ class Scontrol:
         now = int(time.time())
         jobs = [job_of(row) for row in self._records("squeue", "-r", fields=JOB_FIELDS)]
         closed = closed_nodes(self._records("sinfo", fields=NODE_FIELDS))
-        reserved = reservations_of(_LEASE.sub("", self._reservations()))
-        return Snapshot(now, in_order(self._detailed(jobs)), closed, reserved)
+        shown = self._reservations()
+        reserved = reservations_of(_LEASE.sub("", shown))
+        engines = frozenset(name for name, lease in _leases(shown).items() if lease.until > now)
+        return Snapshot(now, in_order(self._detailed(jobs)), closed, reserved, engines)
 
     def _reservations(self) -> str:
         return self._run("scontrol", "-a", "-o", "show", "reservation")
@@ -162,7 +166,22 @@ class Scontrol:
         bound = {one.job: _update(one, one.nodes, len(one.nodes), len(one.nodes)) for one in orders}
         # A job released without being bound would start on any nodes.
         refused = self._each(bound)
+        # A release would override the hold of an operator that is newer than the decision.
+        kept = self._kept_back([job for job in bound if job not in refused])
+        for order in (one for one in orders if one.job in kept):
+            refused[order.job] = self._order(_own(order)) or kept[order.job]
         return refused | self._each({job: f"release {job}" for job in bound if job not in refused})
+
+    def _kept_back(self, jobs: Sequence[str]) -> dict[str, str]:
+        """Return which jobs people hold now, and why."""
+        found = {}
+        for first in range(0, len(jobs), _AT_ONCE):
+            chosen = ("-r", "-t", "PD", "-j", ",".join(map(_key, jobs[first : first + _AT_ONCE])))
+            fields = ("JobArrayID", "Reason", "Comment")
+            for row in self._records("squeue", *chosen, fields=fields, check=False):
+                if row["Reason"] == "JobHeldAdmin" or _HOLD.match(row["Comment"]):
+                    found[row["JobArrayID"]] = "it has just been held"
+        return {job: found[job] for job in jobs if job in found}
 
     def take_back(
         self, orders: Sequence[Order], held: Collection[str] = frozenset()
@@ -192,10 +211,7 @@ class Scontrol:
 
     def leases(self) -> dict[str, Lease]:
         """Return the leases of partitions, by partition."""
-        found = {}
-        for name, start, end in _LEASE.findall(self._reservations()):
-            found[name] = Lease(int(start) - _AHEAD, (int(end) - int(start)) // 60)
-        return found
+        return _leases(self._reservations())
 
     def begin_lease(self, partition: str, lease: Lease) -> str:
         """Take the lease of a partition; return why Slurm refuses it, or ''."""
@@ -314,6 +330,14 @@ class Scontrol:
     def _check_reached(self, complaint: str) -> None:
         if _UNREACHABLE.search(complaint):
             raise UnreachableError(f"Slurm does not answer: {' '.join(complaint.split())}")
+
+
+def _leases(shown: str) -> dict[str, Lease]:
+    """Return the leases among reservations, by partition."""
+    return {
+        name: Lease(int(start) - _AHEAD, (int(end) - int(start)) // 60)
+        for name, start, end in _LEASE.findall(shown)
+    }
 
 
 def _when(partition: str, lease: Lease) -> tuple[str, str, str]:

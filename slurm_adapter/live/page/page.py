@@ -85,7 +85,8 @@ class Watch:
                     "submit": job.submit,
                     "held": job.held,
                     "reason": job.reason,
-                    "for_engine": waits_for_engine(job) and not may_start(job, self.mark),
+                    "for_engine": waits_for_engine(job)
+                    and not may_start(job, self.mark, snapshot.engines),
                     **told.get(job.key, dict.fromkeys(_FORECAST)),
                     "slurm_expects": expected.get(job.key),
                 }

@@ -71,6 +71,10 @@ class Heard(Scontrol):
     def __init__(self):
         super().__init__()
         self.heard = []
+        self.rows = []
+
+    def _records(self, *_, **__):
+        return self.rows
 
     def _process(self, command, *, given=""):
         self.heard.append((list(command[1:]), given))
@@ -95,6 +99,21 @@ def test_every_order_of_an_engine_and_a_watchdog_is_allowed():
         assert bool(words) != bool(given)
         assert all(order_gate.is_order(line, order_gate._LINES) for line in lines)
         assert not words or order_gate.is_order(words, order_gate._ARGUMENTS)
+
+
+def test_a_hold_newer_than_the_decision_is_not_overridden():
+    """By an operator, or by an owner whose hold is a comment; the job has its own request again."""
+    backend = Heard()
+    held = {"7": ("JobHeldAdmin", ""), "8": ("JobHeldUser", "own:hold x"), "9": ("JobHeldUser", "")}
+    names = ("JobArrayID", "Reason", "Comment")
+    backend.rows = [dict(zip(names, (key, *told), strict=True)) for key, told in held.items()]
+    orders = [Order(key, ("n1",), (), 1, 2, 0) for key in held]
+    assert backend.begin(orders) == dict.fromkeys("78", "it has just been held")
+    said = "".join(given for _, given in backend.heard)
+    assert "release 9\n" in said
+    assert "release 7" not in said
+    assert "release 8" not in said
+    assert said.count("ReqNodeList= NumNodes=1-2") == 2
 
 
 def test_the_gate_passes_all_on_or_nothing(tmp_path, monkeypatch):
