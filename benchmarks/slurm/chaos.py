@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import os
 import pwd
 import random
 import re
@@ -61,7 +60,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, required=True)
     arguments = parser.parse_args()
     arguments.out.mkdir(parents=True, exist_ok=True)
-    folder = Path(tempfile.mkdtemp(prefix="ch-", dir="/tmp"))  # noqa: S108 - sockets need it short
+    folder = Path(tempfile.mkdtemp(prefix="ch-", dir="/tmp"))
     folder.chmod(0o755)
     with ExitStack() as held:
         held.callback(shutil.rmtree, folder, ignore_errors=True)
@@ -125,6 +124,8 @@ class Chaos:
         self.engine: subprocess.Popen[bytes] | None = None
         self.watchdog: subprocess.Popen[bytes] | None = None
         self.down: list[str] = []
+        #: Who holds jobs.
+        self.by: dict[str, str] = {}
         self.seconds = 0.0
         self.allowed: list[str] = []
         self.sprio = ""
@@ -375,10 +376,10 @@ class Chaos:
         if shown.startswith("PENDING") and ("JobHeldAdmin" in shown or "cpsched:hold" in shown):
             self.holds[job].append([time.time(), 0.0])
             self.did[f"holds by {'an operator' if by == 'root' else 'owners'}"] += 1
-            self.by = {**getattr(self, "by", {}), job: by}
+            self.by[job] = by
 
     def _release(self, job: str, owner: str) -> None:
-        by = self.by[job]
+        by = self.by.get(job, owner)
         self.holds[job][-1][1] = time.time()
         word = "uhold" if by == "root" else "release"
         if self._as(by, "scontrol", word, job).returncode:

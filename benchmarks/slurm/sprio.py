@@ -39,15 +39,14 @@ def main() -> None:
 def read(folder: Path) -> dict[str, str]:
     """Return what the commands of a recording printed."""
     packed = folder / "sprio.json.gz"
-    text = (
-        gzip.open(packed, "rt").read() if packed.exists() else (folder / "sprio.json").read_text()
-    )
-    output: dict[str, str] = json.loads(text)["output"]
+    plain = folder / "sprio.json"
+    data = gzip.decompress(packed.read_bytes()) if packed.exists() else plain.read_bytes()
+    output: dict[str, str] = json.loads(data)["output"]
     return output
 
 
 def differences(output: dict[str, str]) -> dict[str, float]:
-    """Return how many jobs there are, of how many sizes, and the largest difference of each part."""
+    """Return the numbers of jobs and sizes, and the largest difference of each part."""
     with tempfile.TemporaryDirectory() as folder:
         paths = {name: Path(folder) / f"{name}.txt" for name in ("assoc", "qos")}
         for name, path in paths.items():

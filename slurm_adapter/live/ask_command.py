@@ -182,25 +182,26 @@ def serve_command(
     """Show the queue with forecasts and reasons as a read-only web page on this machine."""
     from slurm_adapter.live.page.page import Watch
     from slurm_adapter.live.page.server import server
-    from slurm_adapter.live.policy_now import up_to_date
+    from slurm_adapter.live.policy_now import Renewed, up_to_date
 
     if twin is not None and not twin.is_dir():
         raise ConfigError("is not a folder", where=twin)
     slurm = backend_of()
     machine = machine_of(system, slurm)
     secret = secrets.token_urlsafe(24) if token else ""
-    with stopped_by_signals() as stop, up_to_date(dispatcher, slurm) as now:
+    with stopped_by_signals() as stop, Renewed(lambda: up_to_date(dispatcher, slurm)) as policy:
         watch = Watch(
-            backend=slurm, system=machine, dispatcher=dispatcher, now=now, twin=twin, mark=mark
+            backend=slurm, system=machine, dispatcher=dispatcher, now=policy, twin=twin, mark=mark
         )
         with server(watch, port, path=socket, token=secret) as page:
             threading.Thread(target=page.serve_forever, daemon=True).start()
             echo(_where(port, socket, secret))
             if not secret and socket is None:
                 _warn_of_private_data(slurm)
-            if now.remark:
-                echo(_sentence(now.remark))
+            if policy.remark:
+                echo(_sentence(policy.remark))
             while not stop.is_set():
+                policy.renew()
                 watch.look()
                 stop.wait(every)
             page.shutdown()

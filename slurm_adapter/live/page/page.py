@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.api.model import System
-    from slurm_adapter.live.policy_now import Now
+    from slurm_adapter.live.policy_now import Now, Renewed
     from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
@@ -46,7 +46,7 @@ class Watch:
     backend: Scontrol
     system: System
     dispatcher: str
-    now: Now | None = None
+    now: Now | Renewed | None = None
     twin: Path | None = None
     mark: str = ""
     document: Mapping[str, Any] = field(
