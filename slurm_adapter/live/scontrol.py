@@ -245,11 +245,15 @@ class Scontrol:
         return " ".join(done.stderr.split()) if done.returncode else ""
 
     def _each(self, commands: Mapping[str, str]) -> dict[str, str]:
-        """Send commands to one scontrol; after complaints one by one, to find the job."""
-        if not commands or not self._order("\n".join(commands.values())):
+        """Send commands to one scontrol; after complaints half by half, to find the jobs."""
+        complaint = self._order("\n".join(commands.values())) if commands else ""
+        if not complaint:
             return {}
-        complaints = {job: self._order(command) for job, command in commands.items()}
-        return {job: complaint for job, complaint in complaints.items() if complaint}
+        if len(commands) == 1:
+            return dict.fromkeys(commands, complaint)
+        every = list(commands.items())
+        middle = len(every) // 2
+        return self._each(dict(every[:middle])) | self._each(dict(every[middle:]))
 
     def _order(self, commands: str) -> str:
         """Send commands to scontrol; return its complaints."""

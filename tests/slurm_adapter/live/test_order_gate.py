@@ -116,6 +116,16 @@ def test_a_hold_newer_than_the_decision_is_not_overridden():
     assert said.count("ReqNodeList= NumNodes=1-2") == 2
 
 
+def test_a_refused_job_among_many_is_found_in_few_orders(monkeypatch):
+    """Each order is a process; 50 of them, one by one, would take longer than a start may."""
+    backend, said = Heard(), []
+    monkeypatch.setattr(
+        backend, "_order", lambda text: said.append(text) or "no" * ("release 33" in text)
+    )
+    assert backend.leave([], [str(job) for job in range(10, 60)]) == {"33": "no"}
+    assert len(said) < 15
+
+
 def test_the_gate_passes_all_on_or_nothing(tmp_path, monkeypatch):
     """Without the environment; what it does not pass on is an error of one line."""
     monkeypatch.setenv("SLURM_CONF", "/tmp/hostile")
