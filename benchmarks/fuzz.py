@@ -26,6 +26,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
+from importlib import import_module
 from pathlib import Path
 
 from measure import table
@@ -104,7 +105,7 @@ def covered(names: list[str], seconds: float, seed: int) -> dict[str, dict[str, 
 
     ``seconds`` are those of each reader.
     """
-    import coverage
+    coverage = import_module("coverage")
 
     # What is imported from now on counts, so this is before everything.
     watch = coverage.Coverage(data_file=None, source=[str(ROOT)], omit=["*/.venv/*"])

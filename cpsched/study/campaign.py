@@ -121,7 +121,7 @@ def carry_out(
             display.begin(len(tasks), len(kept))
         failed = {}
         if missing:
-            place = Place(runs=store.runs, work=store.work, formats=tuple(formats))
+            place = Place(runs=store.runs, work=store.work, formats=tuple(formats), again=again)
             shown = watch if display is None or jobs > 1 else _shown(display, watch)
             ended = results(missing, place, shown, jobs=jobs, checkpoint=checkpoint)
             failed = {one.name: one for one in _failures(store, missing, ended, display)}

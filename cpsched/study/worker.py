@@ -42,12 +42,15 @@ class Place:
         Process whose end stops its workers, or None if it did not start them.
     formats
         Extra output formats of a run.
+    again
+        Whether runs replace equal ones.
     """
 
     runs: Path
     work: Path
     parent: int | None = None
     formats: tuple[str, ...] = ()
+    again: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +123,7 @@ def _carried_out(
         save_run(run, folder / "run", arguments=arguments, formats=writers)
         # Not instead of an equal one, which somebody may be reading: this may be the orphan of a
         # process that was killed, while the next has made the run.
-        if not is_whole_copy(place.runs / task.name, folder / "run"):
+        if place.again or not is_whole_copy(place.runs / task.name, folder / "run"):
             put_in_place(folder / "run", place.runs / task.name, overwrite=True)
         if checkpoint is not None:
             checkpoint.remove()

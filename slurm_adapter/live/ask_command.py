@@ -32,7 +32,8 @@ EngineMark = Annotated[
     str,
     typer.Option(
         "--mark",
-        help="Mark of the held jobs that a running engine (cpsched slurm run) starts. [none runs]",
+        help="Mark of the held jobs that a running engine (cpsched slurm run) starts. [cpsched, in"
+        " partitions that an engine leases]",
     ),
 ]
 

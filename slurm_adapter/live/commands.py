@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import signal
 import sys
 import tempfile
@@ -24,6 +25,7 @@ from cpsched.api.commands import (
     escaped,
     print_json,
 )
+from cpsched.api.errors import ConfigError
 
 if TYPE_CHECKING:
     from cpsched.api.model import System
@@ -37,6 +39,15 @@ SystemFile = Annotated[
 
 Mark = Annotated[
     str, typer.Option(help="AdminComment or comment that marks the held jobs to schedule.")
+]
+
+Through = Annotated[
+    str,
+    typer.Option(
+        help="Command that is given the orders in place of scontrol, such as 'sudo -n -u slurmop"
+        " /usr/local/sbin/cpsched-slurm-order'. [scontrol]",
+        metavar="COMMAND",
+    ),
 ]
 
 
@@ -148,6 +159,7 @@ def run_command(
             " next engine. [leave the jobs to Slurm]",
         ),
     ] = False,
+    through: Through = "",
     seed: Seed = 0,
 ) -> None:
     """Schedule the held jobs of a live Slurm that are marked for it, until SIGTERM or Ctrl-C."""
@@ -155,7 +167,7 @@ def run_command(
     from slurm_adapter.live.filter import Filter
     from slurm_adapter.live.mirror import Mirror
 
-    slurm = backend_of()
+    slurm = backend_of(through)
     machine = machine_of(system, slurm)
     engine = Engine(
         slurm,
@@ -208,11 +220,14 @@ def _summary(counts: Counts) -> str:
     )
 
 
-def backend_of() -> Scontrol:
-    """Return the live Slurm that the commands talk to."""
+def backend_of(through: str = "") -> Scontrol:
+    """Return the live Slurm that the commands talk to, with orders through another command."""
     from slurm_adapter.live.scontrol import Scontrol
 
-    return Scontrol()
+    try:
+        return Scontrol(through=shlex.split(through))
+    except ValueError as error:
+        raise ConfigError(f"{through!r} is not a command: {error}", key="--through") from None
 
 
 def machine_of(name: str | None, backend: Scontrol) -> System:

@@ -75,7 +75,7 @@ class LiveQueue:
         self.snapshot, self.record = snapshot, record
         self.name = name or dispatcher
         self._mark = mark
-        self.mirror = Mirror(system, dispatcher, predictor, mine=lambda job: may_start(job, mark))
+        self.mirror = Mirror(system, dispatcher, predictor, mine=self._may_start)
         past = {} if record is None else _past(record, snapshot)
         jobs = {key: one for key, (one, _) in past.items()} | dict(snapshot.jobs)
         self.mirror.follow(replace(snapshot, jobs=jobs))
@@ -134,10 +134,14 @@ class LiveQueue:
         later = sum(one.holds and one.submit > jobs[job].submit for one in jobs.values())
         return replace(about, overtaken=later)
 
+    def _may_start(self, job: LiveJob) -> bool:
+        """Whether somebody starts a job: Slurm, or an engine."""
+        return may_start(job, self._mark, self.snapshot.engines)
+
     def left_out(self) -> str:
         """Say how many jobs are left out because only an engine would start them; '' if none."""
         number = sum(
-            waits_for_engine(job) and not may_start(job, self._mark)
+            waits_for_engine(job) and not self._may_start(job)
             for job in self.snapshot.jobs.values()
         )
         return f"{counted(number, 'job')} held{_FOR_ENGINE}" if number else ""

@@ -129,17 +129,20 @@ def is_marked(job: LiveJob, mark: str = MARK) -> bool:
     return mark in (job.admin_comment, job.comment)
 
 
-def may_start(job: LiveJob, mark: str = "") -> bool:
+def may_start(job: LiveJob, mark: str = "", engines: frozenset[str] = frozenset()) -> bool:
     """
     Say whether a job waits that somebody starts: no user or operator holds it, or an engine does.
 
     Parameters
     ----------
     mark
-        Of the jobs that are held for an engine; '': no engine runs.
+        Of the jobs that are held for an engine; '': the usual one, where an engine runs.
+    engines
+        Partitions that an engine leases.
     """
     held_by_people = job.held and job.reason in _HELD_BY_PEOPLE
-    is_ours = bool(mark) and is_marked(job, mark)
+    has_engine = bool(mark) or engines.issuperset(job.partition.split(","))
+    is_ours = has_engine and is_marked(job, mark or MARK)
     return job.waits and not job.is_part and (is_ours or not held_by_people)
 
 

@@ -42,10 +42,16 @@ _LEASE = re.compile(
     rf"(?m)^ReservationName={re.escape(_PREFIX)}(\S+) StartTime=([0-9]+) EndTime=([0-9]+) .*\n?"
 )
 _NOT_ALLOWED = re.compile(r"(?i)access/permission denied|requires? operator|access denied")
+#: What sudo says, and our gate.
+_NOT_PASSED_ON = re.compile(
+    r"(?m)^sudo: (?!unable to resolve host)|^Sorry, user |^not an order of cpsched: "
+)
 _UNREACHABLE = re.compile(
     r"(?i)unable to contact slurm controller|connect failure|connection refused|timed out"
     r"|zero bytes were transmitted|slurmctld is in standby"
 )
+#: A comment that keeps a job back, whatever the mark.
+_HOLD = re.compile(r"\S+:hold\b")
 #: More jobs than fit into one command line.
 _AT_ONCE = 500
 
@@ -62,9 +68,14 @@ class Scontrol:
     ----------
     environment
         Of the commands; ``SLURM_CONF`` says which Slurm. None: that of this process.
+    through
+        Words of the command that is given the orders in place of ``scontrol``; queries are not.
     """
 
-    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, environment: Mapping[str, str] | None = None, through: Sequence[str] = ()
+    ) -> None:
+        self._to = tuple(through) or ("scontrol",)
         times = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
         own = {key: value for key, value in os.environ.items() if not key.startswith("SQUEUE_")}
         self._environment = {**own, **(environment or {}), **times}
@@ -76,8 +87,10 @@ class Scontrol:
         now = int(time.time())
         jobs = [job_of(row) for row in self._records("squeue", "-r", fields=JOB_FIELDS)]
         closed = closed_nodes(self._records("sinfo", fields=NODE_FIELDS))
-        reserved = reservations_of(_LEASE.sub("", self._reservations()))
-        return Snapshot(now, in_order(self._detailed(jobs)), closed, reserved)
+        shown = self._reservations()
+        reserved = reservations_of(_LEASE.sub("", shown))
+        engines = frozenset(name for name, lease in _leases(shown).items() if lease.until > now)
+        return Snapshot(now, in_order(self._detailed(jobs)), closed, reserved, engines)
 
     def _reservations(self) -> str:
         return self._run("scontrol", "-a", "-o", "show", "reservation")
@@ -153,7 +166,22 @@ class Scontrol:
         bound = {one.job: _update(one, one.nodes, len(one.nodes), len(one.nodes)) for one in orders}
         # A job released without being bound would start on any nodes.
         refused = self._each(bound)
+        # A release would override the hold of an operator that is newer than the decision.
+        kept = self._kept_back([job for job in bound if job not in refused])
+        for order in (one for one in orders if one.job in kept):
+            refused[order.job] = self._order(_own(order)) or kept[order.job]
         return refused | self._each({job: f"release {job}" for job in bound if job not in refused})
+
+    def _kept_back(self, jobs: Sequence[str]) -> dict[str, str]:
+        """Return which jobs people hold now, and why."""
+        found = {}
+        for first in range(0, len(jobs), _AT_ONCE):
+            chosen = ("-r", "-t", "PD", "-j", ",".join(map(_key, jobs[first : first + _AT_ONCE])))
+            fields = ("JobArrayID", "Reason", "Comment")
+            for row in self._records("squeue", *chosen, fields=fields, check=False):
+                if row["Reason"] == "JobHeldAdmin" or _HOLD.match(row["Comment"]):
+                    found[row["JobArrayID"]] = "it has just been held"
+        return {job: found[job] for job in jobs if job in found}
 
     def take_back(
         self, orders: Sequence[Order], held: Collection[str] = frozenset()
@@ -183,10 +211,7 @@ class Scontrol:
 
     def leases(self) -> dict[str, Lease]:
         """Return the leases of partitions, by partition."""
-        found = {}
-        for name, start, end in _LEASE.findall(self._reservations()):
-            found[name] = Lease(int(start) - _AHEAD, (int(end) - int(start)) // 60)
-        return found
+        return _leases(self._reservations())
 
     def begin_lease(self, partition: str, lease: Lease) -> str:
         """Take the lease of a partition; return why Slurm refuses it, or ''."""
@@ -213,22 +238,29 @@ class Scontrol:
 
     def _tell(self, *words: str) -> str:
         """Give one order; return why Slurm refuses it, or ''."""
-        done = self._process(("scontrol", *words))
+        done = self._process((*self._to, *words))
         self._check_reached(done.stderr)
+        if done.returncode:
+            self._check_passed_on(done.stderr)
         return " ".join(done.stderr.split()) if done.returncode else ""
 
     def _each(self, commands: Mapping[str, str]) -> dict[str, str]:
-        """Send commands to one scontrol; after complaints one by one, to find the job."""
-        if not commands or not self._order("\n".join(commands.values())):
+        """Send commands to one scontrol; after complaints half by half, to find the jobs."""
+        complaint = self._order("\n".join(commands.values())) if commands else ""
+        if not complaint:
             return {}
-        complaints = {job: self._order(command) for job, command in commands.items()}
-        return {job: complaint for job, complaint in complaints.items() if complaint}
+        if len(commands) == 1:
+            return dict.fromkeys(commands, complaint)
+        every = list(commands.items())
+        middle = len(every) // 2
+        return self._each(dict(every[:middle])) | self._each(dict(every[middle:]))
 
     def _order(self, commands: str) -> str:
         """Send commands to scontrol; return its complaints."""
-        done = self._process(("scontrol",), given=f"{commands}\nquit\n")
+        done = self._process(self._to, given=f"{commands}\nquit\n")
         # Warnings come with success.
         complaint = " ".join(done.stderr.split()) if done.returncode else ""
+        self._check_passed_on(complaint)
         if _NOT_ALLOWED.search(complaint):
             raise NotAllowedError(f"Slurm refuses orders: {complaint}")
         self._check_reached(complaint)
@@ -294,9 +326,22 @@ class Scontrol:
         except subprocess.TimeoutExpired:
             raise UnreachableError(f"{command[0]} does not answer within {_PATIENCE} s") from None
 
+    def _check_passed_on(self, complaint: str) -> None:
+        if self._to != ("scontrol",) and _NOT_PASSED_ON.search(complaint):
+            text = " ".join(complaint.split())
+            raise NotAllowedError(f"{self._to[0]} does not pass an order on: {text}")
+
     def _check_reached(self, complaint: str) -> None:
         if _UNREACHABLE.search(complaint):
             raise UnreachableError(f"Slurm does not answer: {' '.join(complaint.split())}")
+
+
+def _leases(shown: str) -> dict[str, Lease]:
+    """Return the leases among reservations, by partition."""
+    return {
+        name: Lease(int(start) - _AHEAD, (int(end) - int(start)) // 60)
+        for name, start, end in _LEASE.findall(shown)
+    }
 
 
 def _when(partition: str, lease: Lease) -> tuple[str, str, str]:

@@ -69,7 +69,7 @@ def command(
     """Show the queue with forecasts and reasons as a read-only web page on this machine."""
     from slurm_adapter.live.page.page import Watch, metrics_of
     from slurm_adapter.live.page.server import server
-    from slurm_adapter.live.policy_now import up_to_date
+    from slurm_adapter.live.policy_now import Renewed, up_to_date
     from slurm_adapter.live.record import Record, is_record
 
     if twin is not None and not twin.is_dir():
@@ -79,7 +79,7 @@ def command(
     machine = machine_of(system, slurm)
     with ExitStack() as stack:
         stop = stack.enter_context(stopped_by_signals())
-        now = stack.enter_context(up_to_date(dispatcher, slurm))
+        now = stack.enter_context(Renewed(lambda: up_to_date(dispatcher, slurm)))
         private = slurm.private_data()
         watch = Watch(
             backend=slurm,
@@ -105,6 +105,7 @@ def command(
         if now.remark:
             echo(sentence(now.remark))
         while not stop.is_set():
+            now.renew()
             watch.look()
             stop.wait(every)
         for page in pages:

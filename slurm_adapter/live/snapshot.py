@@ -160,12 +160,15 @@ class Snapshot:
         Nodes on which nothing may start.
     reserved
         Reservations of nodes that have not ended. While one is in force its nodes are closed.
+    engines
+        Partitions that an engine leases now.
     """
 
     now: int
     jobs: Mapping[str, LiveJob]
     closed: frozenset[str]
     reserved: tuple[Reserved, ...] = ()
+    engines: frozenset[str] = frozenset()
 
 
 def is_closed(state: str) -> bool:

@@ -118,7 +118,9 @@ class Twin:
             return
         self._forecast_at = snapshot.now + self.forecasts
         try:
-            waiting = [job for job in snapshot.jobs.values() if may_start(job, self.mark)]
+            waiting = [
+                job for job in snapshot.jobs.values() if may_start(job, self.mark, snapshot.engines)
+            ]
             if new := self._judged.are_new(waiting, _MOST_FORECASTS):
                 machine = systems.load(self.system)
                 queue = LiveQueue(

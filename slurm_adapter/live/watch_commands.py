@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from cpsched.api.commands import AsJson, echo, escaped, print_json
-from slurm_adapter.live.commands import Mark, backend_of, stopped_by_signals, with_time
+from slurm_adapter.live.commands import Mark, Through, backend_of, stopped_by_signals, with_time
 
 State = Annotated[Path, typer.Argument(help="Folder of the engine.", metavar="STATE")]
 
@@ -32,6 +32,7 @@ def watchdog_command(
     every: Annotated[
         float, typer.Option(min=0.1, help="Time between two looks.", metavar="SECONDS")
     ] = 15,
+    through: Through = "",
 ) -> None:
     """Leave held jobs to Slurm when their engine is gone, until SIGTERM or Ctrl-C."""
     from slurm_adapter.live.filter import Filter
@@ -39,7 +40,7 @@ def watchdog_command(
 
     ours = Filter(mark=mark, partitions=frozenset(partition))
     with stopped_by_signals() as stop:
-        Watchdog(backend_of(), ours, state, grace, with_time).run(stop, every)
+        Watchdog(backend_of(through), ours, state, grace, with_time).run(stop, every)
 
 
 def health_command(

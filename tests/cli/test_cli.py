@@ -264,11 +264,16 @@ def test_wrong_options_are_named_with_exit_code_2(files, cpsched, arguments, mes
 
 
 def test_without_arguments_it_says_where_to_begin(cpsched):
-    """Three commands, and not the whole help."""
+    """Four commands, and not the whole help."""
     code, out, err = cpsched()
     assert (code, err) == (0, "")
-    assert out.count("\n") == 4
-    for begin in ("cpsched compare demo --out demo-out", "cpsched list", "cpsched --help"):
+    assert out.count("\n") == 5
+    for begin in (
+        "cpsched compare demo --out demo-out",
+        "cpsched try LOG",
+        "cpsched list",
+        "cpsched --help",
+    ):
         assert f"  {begin} " in out
 
 

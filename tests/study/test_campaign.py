@@ -29,6 +29,7 @@ from cpsched.study.results import collect
 from cpsched.study.sources import prepare
 from cpsched.study.store import Store
 from cpsched.study.task import tasks_of
+from cpsched.study.worker import Place, work_on
 from predictors.check_tools import sample
 from predictors.replay import starts_of
 from predictors.training import save as write_model
@@ -386,12 +387,15 @@ def test_an_equal_run_is_not_replaced(place, study):
     """Its folder is never away, whoever else makes the same run: tables may be reading it."""
     one = replace(study, seeds=(1,))
     carry_out(one, place / "out")
-    folder = next((place / "out" / "runs").iterdir())
+    task = tasks_of(one)[0]
+    folder = place / "out" / "runs" / task.name
+    (place / "work").mkdir()
+    where = Place(runs=folder.parent, work=place / "work")
     before = folder.stat().st_ino
-    carry_out(one, place / "out", again=True)
+    assert work_on(task, where, None).error is None
     assert folder.stat().st_ino == before
     (folder / "jobs.parquet").write_bytes(b"damaged")
-    carry_out(one, place / "out", again=True)
+    assert work_on(task, where, None).error is None
     assert folder.stat().st_ino != before
 
 

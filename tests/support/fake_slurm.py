@@ -77,7 +77,8 @@ class FakeSlurm:
         in_force = [one for one in self.reserved if one.start <= self.now < one.end]
         closed = self._closed.union(*(one.nodes for one in in_force))
         jobs = in_order(list(self._jobs.values()))
-        return Snapshot(self.now, jobs, frozenset(closed), self.reserved)
+        engines = frozenset(name for name, one in self.leased.items() if one.until > self.now)
+        return Snapshot(self.now, jobs, frozenset(closed), self.reserved, engines)
 
     def ended(self, jobs):
         self._answer()

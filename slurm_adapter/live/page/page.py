@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from cpsched.api.model import System
     from slurm_adapter.live.page.metrics import Metrics
-    from slurm_adapter.live.policy_now import Now
+    from slurm_adapter.live.policy_now import Now, Renewed
     from slurm_adapter.live.scontrol import Scontrol
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
@@ -57,7 +57,7 @@ class Watch:
     backend: Scontrol
     system: System
     dispatcher: str
-    now: Now | None = None
+    now: Now | Renewed | None = None
     twin: Path | None = None
     mark: str = ""
     own: Record | None = None
@@ -170,7 +170,8 @@ class Watch:
                     "submit": job.submit,
                     "held": job.held,
                     "reason": job.reason,
-                    "for_engine": waits_for_engine(job) and not may_start(job, self.mark),
+                    "for_engine": waits_for_engine(job)
+                    and not may_start(job, self.mark, snapshot.engines),
                     "forecast": job.key in told,
                     **told.get(job.key, dict.fromkeys(_FORECAST)),
                     "slurm_expects": expected.get(job.key),

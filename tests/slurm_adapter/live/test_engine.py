@@ -47,7 +47,7 @@ def test_what_a_loop_has_done_is_said_when_it_ends(slurm, monkeypatch, cpsched):
     """After what it would do, each with the time."""
     submit(slurm)
     stop = Ticks(1, slurm.advance)
-    monkeypatch.setattr(commands, "backend_of", lambda: slurm)
+    monkeypatch.setattr(commands, "backend_of", lambda _="": slurm)
     monkeypatch.setattr(commands, "stopped_by_signals", lambda: nullcontext(stop))
     code, out, _ = cpsched("slurm", "run", "--system", "eurora")
     assert code == 0

@@ -206,7 +206,7 @@ def test_the_watchdog_looks_again_when_slurm_does_not_answer(slurm):
 
 def test_the_health_of_an_engine_is_said(slurm, make, monkeypatch, cpsched, tmp_path, stopped):
     """By an exit code and a line."""
-    monkeypatch.setattr(watch_commands, "backend_of", lambda: slurm)
+    monkeypatch.setattr(watch_commands, "backend_of", lambda _="": slurm)
     state = tmp_path / "state"
 
     def health(*words):

@@ -23,7 +23,7 @@ def states(slurm, *keys):
 @pytest.fixture
 def pausing(slurm, cpsched, monkeypatch, tmp_path):
     """Run ``pause`` or ``resume`` for the engine's folder."""
-    monkeypatch.setattr(pause_command, "backend_of", lambda: slurm)
+    monkeypatch.setattr(pause_command, "backend_of", lambda _="": slurm)
 
     def run(*words, code=0):
         found, out, err = cpsched("slurm", *words, "--state", str(tmp_path / "state"))

@@ -11,6 +11,7 @@ from slurm_adapter.live import ask_command
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.queue import LiveQueue
 from slurm_adapter.live.record import Record
+from slurm_adapter.live.snapshot import Lease
 from slurm_adapter.live.twin import Twin
 
 pytestmark = pytest.mark.slow
@@ -125,6 +126,12 @@ def test_nobody_starts_what_is_held_for_an_engine_that_does_not_run(slurm):
     queue = LiveQueue(snapshot, slurm.system, "fifo")
     with pytest.raises(ConfigError, match="is held for an engine, so nobody starts it while none"):
         queue.when(ours)
+    # An engine that runs says so by its lease.
+    leased = snapshot.jobs[ours].partition
+    slurm.begin_lease(leased, Lease(slurm.now + 60, 7))
+    queue = LiveQueue(slurm.snapshot(), slurm.system, "fifo")
+    assert [one.job for one in queue.when().jobs] == [other, ours]
+    slurm.end_lease(leased)
     slurm.cancel(other)
     slurm.cancel("1")
     queue = LiveQueue(slurm.snapshot(), slurm.system, "fifo")
