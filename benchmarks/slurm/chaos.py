@@ -415,7 +415,7 @@ class Chaos:
             time.sleep(2)
         left = self.slurm.run("squeue", "-h", "-r", "-o", "%i %T %r %k").strip()
         (self.arguments.out / "left.txt").write_text(f"{left}\n")
-        self.did["jobs that could not run, cancelled at the end"] = len(left.splitlines())
+        self.did["jobs not run in time, cancelled at the end"] = len(left.splitlines())
         self.slurm.run("scancel", *(line.split()[0] for line in left.splitlines()), check=False)
 
     def _care_for_life(self) -> None:
@@ -449,7 +449,9 @@ class Chaos:
     def evidence(self) -> dict[str, str]:
         """Return what Slurm, the engine and the watchdog wrote down."""
         time.sleep(5)
-        asked = ("sacct", "-a", "-X", "-P", "-D", "-S", "now-1days", "-o", SACCT)
+        # By their numbers: of a time span, sacct leaves out what was never eligible.
+        ids = ",".join(str(job) for job in self.jobs if job > 0)
+        asked = ("sacct", "-a", "-X", "-P", "-D", "-j", ids, "-o", SACCT)
         names = {"audit.jsonl": self.state / "audit.jsonl"}
         names |= {n: self.slurm.folder / "log" / n for n in ("engine.out", "watchdog.out")}
         names |= {"slurmctld.log": self.slurm.folder / "log" / "slurmctld.log"}
@@ -463,6 +465,8 @@ class Chaos:
     def table(self) -> dict[str, Any]:
         """Return what was done, and what came of it."""
         found = judged(self.sacct, self.holds)
+        known = {line.partition("|")[0].partition("_")[0] for line in self.sacct.splitlines()}
+        lost = [job for job in self.jobs if job > 0 and str(job) not in known]
         lines = self.state / "audit.jsonl"
         notes = Counter(json.loads(line)["what"] for line in lines.read_text().splitlines())
         own = {-signal.SIGKILL: 0}
@@ -478,6 +482,7 @@ class Chaos:
             "withdrawn": notes["withdrawn"],
             "set aside": notes["aside"],
             "refused": notes["refused"],
+            "jobs submitted that slurmdbd does not have": len(lost),
             **found,
             "other orders of the engine's account, allowed": len(self.allowed),
             "waiting when the engine was killed for good": self.waited,
