@@ -162,7 +162,7 @@ class Chaos:
         self.engine = self._start(*words, log="engine.out")
         self.did["lives of the engine"] += 1
         #: When it is to be killed: seconds after its first sign of life.
-        self.begun, self.fate = 0.0, self.random.uniform(0.05, 2.0)
+        self.begun, self.fate = 0.0, self.random.uniform(0.05, 10.0)
         self.lines = self._starts()
 
     def _starts(self) -> int:

@@ -38,6 +38,8 @@ _MOST_REFUSED = 5
 _MOST_USERS = 3
 #: Number of latest orders whose latency is kept.
 _LATENCIES = 10_000
+#: So many orders are withdrawn at a time.
+_AT_ONCE = 8
 
 
 @dataclass(slots=True)
@@ -201,8 +203,14 @@ class Orders:
         return hopeless or time.time() - max(order.at, self._began) > self._patience
 
     def _take_back(self, orders: Sequence[Order], jobs: Jobs) -> None:
+        # A few at a time: a controller may take seconds for each, and what is done must be known to
+        # the next engine if this one is killed meanwhile.
+        for at in range(0, len(orders), _AT_ONCE):
+            self._take_back_some(orders[at : at + _AT_ONCE], jobs)
+
+    def _take_back_some(self, orders: Sequence[Order], jobs: Jobs) -> None:
         held = {order.job for order in orders if jobs[order.job].held}
-        refused = self._backend.take_back(orders, held) if orders else {}
+        refused = self._backend.take_back(orders, held)
         # A job that can no longer be held has just started or left: check again.
         done = [order for order in orders if order.job not in refused]
         self.journal.write("back", done)

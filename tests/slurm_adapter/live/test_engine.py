@@ -154,6 +154,29 @@ def test_nothing_is_lost_or_told_twice_after_a_crash(told, slurm, make, monkeypa
     assert engine.counts.wrong == 0
 
 
+def test_what_is_withdrawn_is_known_after_a_kill_on_the_way(slurm, make, monkeypatch):
+    """A controller may take seconds for each; the next engine does not begin at the first again."""
+    keys = [submit(slurm, seconds=30) for _ in range(20)]
+    engine, calls = make(), []
+    with engine.opened():
+        engine.cycle()
+        for key in keys:
+            slurm.change(key, held=True)
+        take_back = FakeSlurm.take_back
+
+        def die(self, orders, held=frozenset()):
+            if calls:
+                raise SystemExit
+            calls.append(len(orders))
+            return take_back(self, orders, held)
+
+        monkeypatch.setattr(FakeSlurm, "take_back", die)
+        with pytest.raises(SystemExit):
+            engine.cycle()
+        assert 0 < calls[0] < 20
+        assert len(engine.orders.journal.orders) == 20 - calls[0]
+
+
 def test_an_engine_that_ends_and_starts_again_goes_on(slurm, make, monkeypatch):
     """Jobs that it started before still run, and are not told anything; it has saved on the way."""
     keys = [submit(slurm, seconds=30) for _ in range(5)]
