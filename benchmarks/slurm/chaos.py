@@ -44,6 +44,8 @@ BOT, OPERATOR = "chaosbot", "chaosop"
 GATE = Path("/usr/local/sbin/cpsched-chaos-order")
 RULE = Path("/etc/sudoers.d/cpsched-chaos")
 THROUGH = f"sudo -n -u {OPERATOR} {GATE}"
+#: Seconds of the engine's first life.
+_COMPILES = 60
 ENDED = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "DEADLINE"}
 SACCT = "JobID,User,State,Start,End,NodeList,ReqTRES,Comment,Partition,QOS"
 
@@ -163,6 +165,9 @@ class Chaos:
         self.did["lives of the engine"] += 1
         #: When it is to be killed: seconds after its first sign of life.
         self.begun, self.fate = 0.0, self.random.uniform(0.05, 10.0)
+        if self.did["lives of the engine"] == 1:
+            # It compiles its kernels, which no later life would come to.
+            self.fate = _COMPILES
         self.lines = self._starts()
 
     def _starts(self) -> int:
