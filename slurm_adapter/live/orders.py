@@ -40,6 +40,8 @@ _MOST_USERS = 3
 _LATENCIES = 10_000
 #: So many orders are withdrawn at a time.
 _AT_ONCE = 8
+#: Seconds until an order is withdrawn again that could not be.
+_LATER = 30
 
 
 @dataclass(slots=True)
@@ -109,6 +111,8 @@ class Orders:
         self._rests: dict[str, int] = {}
         self._failures: Counter[str] = Counter()
         self._refusals: Counter[str] = Counter()
+        #: When orders that could not be withdrawn are tried again, by job.
+        self._untaken: dict[str, float] = {}
         self._refused_users: set[str] = set()
         #: Jobs that Slurm has said that it has released: if held again, somebody holds them.
         self._released: set[str] = set()
@@ -150,7 +154,7 @@ class Orders:
         self.journal.write("gone", gone)
         self._take_back(back, snapshot.jobs)
         self._accept(elsewhere)
-        for kept in (self._rests, self._failures, self._refusals):
+        for kept in (self._rests, self._failures, self._refusals, self._untaken):
             for key in kept.keys() - snapshot.jobs.keys():
                 del kept[key]
         self._released &= {order.job for order in self.pending()}
@@ -205,13 +209,17 @@ class Orders:
     def _take_back(self, orders: Sequence[Order], jobs: Jobs) -> None:
         # A few at a time: a controller may take seconds for each, and what is done must be known to
         # the next engine if this one is killed meanwhile.
-        for at in range(0, len(orders), _AT_ONCE):
-            self._take_back_some(orders[at : at + _AT_ONCE], jobs)
+        now = time.monotonic()
+        due = [order for order in orders if self._untaken.get(order.job, now) <= now]
+        for at in range(0, len(due), _AT_ONCE):
+            self._take_back_some(due[at : at + _AT_ONCE], jobs)
 
     def _take_back_some(self, orders: Sequence[Order], jobs: Jobs) -> None:
         held = {order.job for order in orders if jobs[order.job].held}
         refused = self._backend.take_back(orders, held)
-        # A job that can no longer be held has just started or left: check again.
+        # A job that can no longer be held has just started or left: check again. Or Slurm cannot
+        # change it yet, and takes five seconds to say so each time.
+        self._untaken |= dict.fromkeys(refused, time.monotonic() + _LATER)
         done = [order for order in orders if order.job not in refused]
         self.journal.write("back", done)
         for order in done:

@@ -177,6 +177,25 @@ def test_what_is_withdrawn_is_known_after_a_kill_on_the_way(slurm, make, monkeyp
         assert len(engine.orders.journal.orders) == 20 - calls[0]
 
 
+def test_what_cannot_be_withdrawn_is_not_tried_in_each_cycle(slurm, make, monkeypatch):
+    """Slurm may take five seconds to refuse; the other jobs are not kept waiting meanwhile."""
+    key = submit(slurm, seconds=30)
+    engine, tried = make(), []
+    with engine.opened():
+        engine.cycle()
+        slurm.change(key, held=True)
+
+        def refuse(self, orders, held=frozenset()):
+            tried.extend(order.job for order in orders)
+            return dict.fromkeys([order.job for order in orders], "try again in a bit")
+
+        monkeypatch.setattr(FakeSlurm, "take_back", refuse)
+        more = [submit(slurm, seconds=5) for _ in range(3)]
+        steps(engine, slurm, 10)
+    assert tried == [key]
+    assert {job.state for job in slurm.ended(more).values()} == {"COMPLETED"}
+
+
 def test_an_engine_that_ends_and_starts_again_goes_on(slurm, make, monkeypatch):
     """Jobs that it started before still run, and are not told anything; it has saved on the way."""
     keys = [submit(slurm, seconds=30) for _ in range(5)]
