@@ -76,8 +76,11 @@ def command(
         found = carry_out_and_say(study, folder, jobs or os.cpu_count() or 1, as_json=as_json)
         if html is not None:
             _write_page(folder, html)
+            if not as_json:
+                echo(f"Report: {html}")
     if not as_json:
-        for line in where_next(log, machine, out):
+        skip = " --skip-bad-lines" if dict(workload.set_aside).get("bad line") else ""
+        for line in where_next(log, machine, out, skip):
             echo(line)
     elif found:
         print_json("try", {"machine": list(machine.said), **found})
@@ -136,8 +139,8 @@ def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -
     return {}
 
 
-def where_next(log: Path, machine: Machine, out: Path | None) -> list[str]:
-    """Return commands that lead on."""
+def where_next(log: Path, machine: Machine, out: Path | None, skip: str = "") -> list[str]:
+    """Return commands that lead on; ``skip`` is the option that a log with bad lines needs."""
     name = shlex.quote(str(log))
     on = shlex.quote(machine.system if machine.known else f"{out}/inputs/machine.toml")
     lines = ["", "Next:"]
@@ -146,9 +149,9 @@ def where_next(log: Path, machine: Machine, out: Path | None) -> list[str]:
         return [*lines, "  docs/guides/systems.md           your machine as a file of twenty lines"]
     return [
         *lines,
-        f"  cpsched compare {name} --system {on} -d easy -d rollout -d cph --seeds 5 --out runs",
-        f"  cpsched what-if {name} --system {on} --change 'scale-load 1.1' --out answers",
-        f"  cpsched slurm fidelity {name} --system {on} --out check",
+        f"  cpsched compare {name}{skip} --system {on} -d easy -d rollout --seeds 5 --out runs",
+        f"  cpsched what-if {name}{skip} --system {on} --change 'scale-load 1.1' --out answers",
+        f"  cpsched slurm fidelity {name}{skip} --system {on} --out check",
     ]
 
 
@@ -163,4 +166,3 @@ def _write_page(folder: Path, html: Path) -> None:
             partial.write_bytes(page.read_bytes())
     except OSError as error:
         raise CpschedError(f"{html} cannot be written: {error.strerror or error}") from error
-    echo(f"Report: {html}")

@@ -27,6 +27,7 @@ def test_it_says_what_is_assumed_what_is_gained_and_where_to_go_on(cpsched, log,
     assert "means of 5 repetitions" in said
     machine = tmp_path / "first" / "inputs" / "machine.toml"
     assert f"--system {machine.relative_to(tmp_path)} " in out
+    assert "what-if log.swf --skip-bad-lines --system" in out
     code, out, err = cpsched("simulate", log, "--skip-bad-lines", "--system", str(machine))
     assert (code, err) == (0, "")
     runs = [load_run(path) for path in sorted((tmp_path / "first" / "runs").iterdir())]
@@ -48,7 +49,7 @@ def test_what_the_machine_cannot_have_run_is_not_praised(cpsched, tmp_path, monk
 
 
 def test_as_data(cpsched, log):
-    _, out, _ = cpsched("try", log, "--json", "--jobs", "1")
+    _, out, _ = cpsched("try", log, "--json", "--jobs", "1", "--html", "page.html")
     found = json.loads(out)
     assert found["schema"] == "cpsched.try/1"
     assert found["fits"] is True
