@@ -214,7 +214,7 @@ class PrivateSlurm:
         """
         for daemon in self._daemons.pop("slurmctld"):
             daemon.send_signal(signal.SIGKILL if kill else signal.SIGTERM)
-            daemon.wait()
+            _ended(daemon)
 
     def stop(self) -> None:
         """End all jobs and, last started first, the daemons; nothing else."""
@@ -224,10 +224,7 @@ class PrivateSlurm:
             for daemon in daemons:
                 daemon.terminate()
             for daemon in daemons:
-                with suppress(subprocess.TimeoutExpired):
-                    daemon.wait(LAST_WORDS)
-                daemon.kill()
-                daemon.wait()
+                _ended(daemon)
         self._daemons.clear()
         self._kill_orphans()
 
@@ -318,6 +315,14 @@ class PrivateSlurm:
                     return
             time.sleep(_LOOK_AGAIN)
         raise RuntimeError(f"{name} is not ready; see {self.folder}/log")
+
+
+def _ended(daemon: subprocess.Popen[bytes]) -> None:
+    """Wait until a daemon that was told to end has ended; kill it if it takes too long."""
+    with suppress(subprocess.TimeoutExpired):
+        daemon.wait(LAST_WORDS)
+    daemon.kill()
+    daemon.wait()
 
 
 def free_ports(count: int) -> int:
