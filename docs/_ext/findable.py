@@ -9,10 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from sphinx.addnodes import index
-
 if TYPE_CHECKING:
-    from docutils.nodes import document
     from sphinx.application import Sphinx
 
 #: By page: words as they are typed.
@@ -41,14 +38,17 @@ WORDS = {
 }
 
 
-def _mark(app: Sphinx, doctree: document) -> None:
-    words = WORDS.get(app.env.docname, "").split(", ")
-    entries = [("single", word, "", "main", None) for word in words if word]
-    if entries:
-        doctree.insert(0, index(entries=entries, inline=False))
+def _mark(app: Sphinx) -> tuple[()]:
+    # Into the search index: a build that does not read a page again forgets its entries.
+    entries = app.builder.indexer._index_entries
+    for page, words in WORDS.items():
+        entries[page] = sorted(
+            {*entries.get(page, ()), *((word, "", "main") for word in words.split(", "))}
+        )
+    return ()
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
     """Register with Sphinx."""
-    app.connect("doctree-read", _mark)
+    app.connect("html-collect-pages", _mark)
     return {"parallel_read_safe": True}
