@@ -250,7 +250,7 @@ def test_elapsed_counts_where_local_clocks_were_set_back(log):
 
 def test_what_other_columns_tell(log):
     """Without Elapsed a job ran from start to end; without a state its status is unknown."""
-    workload = traces.read(log("a.sacct", lines({"Elapsed": "", "State": ""})))
+    workload = traces.read(log("a.sacct", lines({"Elapsed": "", "State": "\t"})))
     assert workload.runtime.tolist() == [120]
     assert workload.status.tolist() == [Status.UNKNOWN]
 
