@@ -250,7 +250,7 @@ def test_elapsed_counts_where_local_clocks_were_set_back(log):
 
 def test_what_other_columns_tell(log):
     """Without Elapsed a job ran from start to end; without a state its status is unknown."""
-    workload = traces.read(log("a.sacct", lines({"Elapsed": "", "State": "\t"})))
+    workload = traces.read(log("a.sacct", lines({"Elapsed": "", "State": ""})))
     assert workload.runtime.tolist() == [120]
     assert workload.status.tolist() == [Status.UNKNOWN]
 
@@ -486,6 +486,8 @@ def test_json_of_later_releases_is_read(log):
     assert workload.queue.decode() == ["cpu,gpu", None]
     assert (workload.user.decode(), workload.qos.decode()) == (["ann", "bob"], ["high", None])
     assert workload.cancel.tolist() == [MISSING, 90]
+    blank = traces.read(log("b.json", text.replace('["COMPLETED"]', '" "')))
+    assert blank.status.tolist()[0] == Status.UNKNOWN
 
 
 @pytest.mark.parametrize(
