@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.spec import Spec
+from cpsched.base.spec import called
 from cpsched.errors import ConfigError
 from cpsched.simulation.settings import RULES
 from cpsched.study.study import as_label, system_label
@@ -47,8 +47,7 @@ def study_of_log(log: str | Path, given: Mapping[str, Any], where: str) -> Study
         raise ConfigError(f"cannot be read: {error.strerror or error}", where=log) from error
     path = Path(log).absolute()
     base = given.get("baseline")
-    # A dispatcher's label is its specification in the form of a label.
-    baseline = {} if base is None else {"dispatcher": as_label(str(Spec.parse(base)))}
+    baseline = {} if base is None else {"dispatcher": as_label(called("dispatchers", base))}
     if given.get("baseline_system") is not None:
         baseline["system"] = system_label(given["baseline_system"])
     content: dict[str, Any] = {

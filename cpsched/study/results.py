@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from cpsched.base.arrow import UNREADABLE, check_within, integers, plain, read_file
+from cpsched.base.spec import called
 from cpsched.base.types import MAX_TIME
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
@@ -262,14 +263,14 @@ def _said(mark: Path) -> tuple[dict[str, Any], Any]:
         place = {
             "workload": about["workload"]["title"],
             "system": about["system"]["name"],
-            "dispatcher": about["dispatcher"],
+            "dispatcher": called("dispatchers", about["dispatcher"]),
             "predictor": about["predictor"],
             **{name: said[name] for name in LABELS if name in said},
         }
+        labels = {name: as_label(str(text)) for name, text in place.items()}
         seed = int(settings.pop("seed"))
     except (LookupError, TypeError, ValueError) as error:
         raise RunError(_damaged(mark.parent, error)) from error
-    labels = {name: as_label(str(text)) for name, text in place.items()}
     source = dict(said.get("source") or {})
     source.pop("path", None)
     if "generator" in source:

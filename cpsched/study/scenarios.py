@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.base import registry
 from cpsched.base.atomic_files import replacing, subfolder
-from cpsched.base.spec import Spec, canonical, files_of
+from cpsched.base.spec import Spec, canonical, files_of, whole
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.study.policies import kind_of
 from cpsched.study.sources import jobs_of, second_of
@@ -190,7 +190,7 @@ def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
                 where=scenario.label,
             )
         return scenario.dispatcher
-    spec = Spec.parse(base)
+    spec = whole("dispatchers", base)
     options = dict(spec.options)
     # A key with a dot is a place in the policy; options of a dispatcher have none.
     edits = [text for text in scenario.settings if "." in text.partition("=")[0]]
