@@ -39,7 +39,7 @@ def command(
     baseline: Annotated[
         str | None, option(COMPARISON, help="The dispatcher to compare with. [the first]")
     ] = None,
-    baseline_system: Annotated[str | None, option(COMPARISON, help=_SYSTEM)] = None,
+    baseline_system: Annotated[str | None, option(COMPARISON, help=_SYSTEM, hidden=True)] = None,
     *,
     runs: RepeatedRuns,
     shown: Shown,

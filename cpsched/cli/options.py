@@ -178,13 +178,17 @@ class Log(Part, Reading):
         return cut
 
 
+#: Settings whose options are in the help; the others are with --help-all.
+_USUAL = ("overrun", "enforce_limits")
+
+
 def _rule(name: str, rule: Rule) -> Any:
     """Return the option that gives a setting."""
     usual = getattr(Settings, name)
     flag = f"--{name.replace('_', '-')}"
     shown = rule.usual or usual
     kind: Any = str
-    panel, more = RULES, dict[str, Any](metavar=rule.metavar)
+    panel, more = RULES, dict[str, Any](metavar=rule.metavar, hidden=name not in _USUAL)
     if rule.choices:
         kind = Literal[rule.choices]
     elif isinstance(usual, bool):

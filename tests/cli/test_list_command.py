@@ -21,7 +21,7 @@ def of_width(monkeypatch, cpsched):
         monkeypatch.setattr("cpsched.cli.list_command.width", lambda: width)
         code, out, _ = cpsched("list", kind, "--all")
         assert code == 0
-        return [line for line in out.splitlines() if line and not line.endswith(":")]
+        return [line for line in out.splitlines() if line and not re.match(r"\S.*:$", line)]
 
     return lines
 
