@@ -295,6 +295,26 @@ def test_help_has_panels_and_cuts_no_word_off(cpsched, monkeypatch, command):
 
 
 @pytest.mark.parametrize(
+    ("command", "rare"),
+    [
+        ((), ("import-accasim", "negotiation")),
+        (("slurm",), ("plan ",)),
+        (("compare",), ("--restarts", "--outages", "--runtime-model")),
+        (("simulate",), ("--checkpoint", "--observe", "--dispatch-interval")),
+    ],
+)
+def test_rare_options_and_commands_are_shown_on_demand(cpsched, command, rare):
+    """Without them the help says how to see them."""
+    for flag, there in (("--help", False), ("--help-all", True)):
+        code, out, _ = cpsched(*command, flag)
+        assert code == 0
+        assert all((one in out) == there for one in rare)
+        assert out.rstrip().endswith("--help-all shows rare options and commands, too.") != there
+    if "compare" in command:
+        assert "--skip-bad-lines" in out
+
+
+@pytest.mark.parametrize(
     ("words", "completed"),
     [
         ("cpsched simu", ["simulate"]),

@@ -55,6 +55,16 @@ def test_a_study_is_carried_out_and_tables_written(files, cpsched):
     assert out.count("30 jobs, OK") == 2
 
 
+def test_a_preset_is_the_run_of_its_long_form(files, cpsched):
+    """Found again whichever is written, and called by its name in tables."""
+    for name, done in (("easy-urgency", 0), ("easy:priority=urgency,reserve=requested", 2)):
+        code, out, _ = cpsched(*QUICK, "-d", "easy", "-d", name, "--baseline", name)
+        assert code == 0
+        assert out.startswith(f"2 runs: {2 - done} made, {done} already done, 0 failed\n")
+        assert "easy-urgency" in out
+        assert "priority" not in out
+
+
 def test_a_log_needs_no_study(files, cpsched):
     """Seeds are counted from 1 and jitter submits by 5 s."""
     options = ("-d", "easy", "-d", "prb", "-p", "actual", "--seeds", "2", "--baseline", "prb")

@@ -102,14 +102,14 @@ def test_a_gain_has_its_interval_beside_it():
     assert said(sure) == [
         "a lowers the mean bounded slowdown of easy by 50 % (10.00 instead of 20.00, ×0.45 to"
         " 0.55); the longest wait is 20 % longer (4 h 48 min instead of 4 h).",
-        "Intervals are over the weeks of the log; on a busy machine, where a queue lasts longer than"
+        "Intervals are over the weeks of the log, or its days if it has not eight weeks; on a busy machine, where a queue lasts longer than"
         " that, they hold the truth less often than in 95 % of cases.",
     ]
     seeds = against("a", 10.0, 14_400.0 * 1.2, sure=LOWER + SEEDS_ONLY)
     seeds[1] |= {"verdict": UNCLEAR}
     first, second = said(seeds)
     assert first.endswith("longer (4 h 48 min instead of 4 h, not significant).")
-    assert second.startswith("The log is too short for intervals over its weeks")
+    assert second.startswith("The log is shorter than eight days")
 
 
 def test_a_difference_that_is_not_certain_is_no_gain():
