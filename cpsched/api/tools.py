@@ -22,6 +22,7 @@ from cpsched.base.words import (
     duration,
     escaped,
     estimate,
+    percent,
     quoted,
     seconds,
 )

@@ -107,7 +107,7 @@ Predictors = Annotated[
 StudyFolder = option(
     OUTPUT, "--out", "-o", help="Folder of the study; finished runs in it are kept."
 )
-Seed = Annotated[int, option(RULES, "--seed", help="Seed of all random choices.")]
+Seed = Annotated[int, option(RULES, "--seed", help="Seed of all random choices.", min=0)]
 Overwrite = Annotated[bool, option(OUTPUT, "--overwrite", help="Replace existing files.")]
 _STATS = (
     "Print all other tables too: who gains and who loses, by user, the machine, placement,"
