@@ -9,6 +9,7 @@ from cpsched.api.simulation import LEADING_FIGURES
 from cpsched.api.studies import (
     HIGHER,
     LOWER,
+    NOTICEABLE,
     UNCLEAR,
     UNKNOWN,
     Against,
@@ -75,10 +76,9 @@ class Row:
         """
         ours = self.ratios(figure)
         theirs = [1.0] * len(ours) if over is None else over.ratios(figure)
-        known = [one for one in (*ours, *theirs) if one is not None]
-        if len(known) < 2 * len(ours):
-            return None
-        return ratio(known[: len(ours)], known[len(ours) :])
+        pairs = zip(ours, theirs, strict=True)
+        found = [None if None in pair else pair[0] / pair[1] for pair in pairs]  # type: ignore[operator]
+        return over_logs(found)
 
     def worst(self, figure: str) -> tuple[float, str]:
         """Return the highest ratio and its log; infinite where there is none."""
@@ -101,9 +101,17 @@ class Row:
             longest=None if longest is None else _against(longest),
             fates=tuple(f"on {log} {fate}" for log, run, _ in on_each if run for fate in run.fates),
             worse=tuple(
-                f"{log} ({one.times})" for log, _, one in on_each if one and one.sure == "worse"
+                f"{log} ({one.times})"
+                for log, _, one in on_each
+                if one and one.sure == "worse" and (one.ratio or 0) >= 1 + NOTICEABLE
             ),
         )
+
+
+def over_logs(ratios: Sequence[float | None]) -> Estimate | None:
+    """Return the geometric mean of the ratios on each log; None if one is not known."""
+    known = [one for one in ratios if one is not None]
+    return ratio(known, [1.0] * len(known)) if len(known) == len(ratios) else None
 
 
 def _figure(run: Leading, name: str) -> Measured:
@@ -154,16 +162,20 @@ def rows(tables: Tables) -> list[Row]:
 
 
 def _idle(place: LeadingRows) -> LeadingRows:
-    """Return a place where figures that are 0 in all runs, as waits without a queue, are equal."""
-    nothing = {at for at in place.known() if not any(row.figures[at].value for row in place.rows)}
-    alike = (
-        tuple(
-            replace(one, ratio=1.0) if at in nothing else one for at, one in enumerate(row.figures)
+    """Return a place where 0 over a baseline's 0, as of waits without a queue, is a ratio of 1."""
+    bases = [row for row in place.rows if row.is_baseline]
+    nothing = {at for at in place.known() if any(row.figures[at].value == 0 for row in bases)}
+    rows = (
+        replace(
+            row,
+            figures=tuple(
+                replace(one, ratio=1.0) if at in nothing and one.value == 0 else one
+                for at, one in enumerate(row.figures)
+            ),
         )
         for row in place.rows
     )
-    figures = zip(place.rows, alike, strict=True)
-    return replace(place, rows=tuple(replace(row, figures=own) for row, own in figures))
+    return replace(place, rows=tuple(rows))
 
 
 def _run(place: LeadingRows, who: tuple[str, str]) -> Leading | None:

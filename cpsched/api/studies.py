@@ -5,7 +5,7 @@ from __future__ import annotations
 from cpsched.figures import style
 from cpsched.report.make import make_report
 from cpsched.show.decisions import count_table
-from cpsched.show.findings import Against, Change, Claim
+from cpsched.show.findings import NOTICEABLE, Against, Change, Claim
 from cpsched.show.leading import Leading, LeadingRows, Measured, leading
 from cpsched.show.overviews import Overview
 from cpsched.show.record import misfit

@@ -363,7 +363,7 @@ def test_list_names_everything(cpsched, kind):
     from cpsched import systems
     from cpsched.base import registry
 
-    code, out, _ = cpsched("list", kind)
+    code, out, _ = cpsched("list", kind, "--all")
     names = systems.names() if kind == "systems" else registry.names(kind)
     assert code == 0
     for name in names:
@@ -472,7 +472,7 @@ def _forget_plug_ins():
 def test_a_broken_plug_in_is_listed_as_broken(files, cpsched, monkeypatch, source):
     """One used to take the whole list with it."""
     _plug_in(files, monkeypatch, "dispatchers", source)
-    code, out, _ = cpsched("list", "dispatchers")
+    code, out, _ = cpsched("list", "dispatchers", "--all")
     assert code == 0
     (line,) = (line for line in out.splitlines() if line.startswith("new "))
     assert "broken: 'new' (plug:new, from plug) cannot be loaded:" in line
