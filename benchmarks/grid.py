@@ -6,8 +6,8 @@ The grid of the README: dispatchers on several logs, as two tables and a picture
 Carries out what is missing of STUDY (``grid.toml``, beside the logs that it names) in DIR, prints
 what ``cpsched compare`` says of all logs, and writes ``grid-slowdown.csv`` and ``grid-wait.csv`` to
 ``docs/measurements/data``, and ``docs/pictures/grid.svg``. Every cell is a ratio to the baseline;
-blue is lower and orange higher by every interval. The picture is 390 wide, as a phone is, and
-follows the reader's choice of light or dark.
+blue is lower and orange higher by every interval. The picture is drawn for 390 pixels, as a phone
+has, and follows the reader's choice of light or dark.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ WIDTH, MARGIN, HEIGHT = 390, 86, 22
 STRONG = 4
 STYLE = """\
 text { font: 12px system-ui, sans-serif; fill: #1f2328; }
-.head, .key { font-size: 11px; } .head { font-weight: 600; } .small { font-size: 10px; }
+.head, .key { font-size: 11px; } .head { font-weight: 600; } .name { font-size: 10px; }
+.small { font-size: 10px; }
 .number { text-anchor: middle; } .less { fill: #0072b2; } .more { fill: #d55e00; }
 .unclear { fill: #8c959f; } line { stroke: #8c959f; }
 @media (prefers-color-scheme: dark) {
@@ -81,7 +82,7 @@ def drawn(found: Sequence[Row], base: str) -> str:
     height = max(at for at, _ in parts) + 12
     return "\n".join(
         [
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" role="img">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" width="520" viewBox="0 0 {WIDTH} {height}">',
             f"<style>{STYLE}</style>",
             *(part for _, part in parts),
             "</svg>\n",
@@ -97,8 +98,8 @@ def _parts(found: Sequence[Row], base: str) -> Iterator[tuple[int, str]]:
     for row, x in zip(found, middles, strict=True):
         # Two lines: a name of two parts is wider than its column.
         first, dash, rest = row.name.partition("-")
-        yield _text(x, 34, first + dash, "head number")
-        yield _text(x, 47, rest, "head number")
+        yield _text(x, 34, first + dash, "name number")
+        yield _text(x, 47, rest, "name number")
     y = 54
     for name, cells in zip(found[0].logs, zip(*(r.on_each(QUALITY) for r in found), strict=True),
                            strict=True):  # fmt: skip
@@ -114,7 +115,7 @@ def _parts(found: Sequence[Row], base: str) -> Iterator[tuple[int, str]]:
             mean = row.mean(figure)
             if mean is not None:
                 yield _text(x, y + 13, times(mean.mean), "head number")
-                yield _text(x, y + 26, interval(mean), "number small")
+                yield _text(x, y + 26, interval(mean).replace(" to ", "-"), "number small")
         y += 34
     yield _text(0, y + 13, "worst log", "head")
     for row, x in zip(found, middles, strict=True):

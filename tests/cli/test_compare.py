@@ -68,7 +68,8 @@ def test_a_preset_is_the_run_of_its_long_form(files, cpsched):
 
 def test_what_holds_over_several_logs_leads(files, cpsched):
     """Each log on the system at its place; in the report and as JSON, too."""
-    (files / "more.swf").write_text((files / "log.swf").read_text())
+    lines = (files / "log.swf").read_text().splitlines()
+    (files / "more.swf").write_text("\n".join(lines[:20]) + "\n")
     (files / "two.toml").write_text((files / "four.toml").read_text())
     logs = ("compare", "log.swf", "more.swf", "--system", "four.toml", "--out", "out")
     both = (*logs, "--system", "two.toml", "-d", "easy", "-d", "fifo")
