@@ -122,7 +122,7 @@ def _parts(found: Sequence[Row], base: str) -> Iterator[tuple[int, str]]:
         worst, where = row.worst(QUALITY)
         yield _text(x, y + 13, times(worst), "head number")
         yield _text(x, y + 26, where, "number small")
-    y += 42
+    y += 48
     x = 0
     for kind, words, far in (("less", "lower", 62), ("more", "higher", 66), ("unclear", "", 0)):
         yield (
