@@ -29,7 +29,9 @@ def overview(tables: Tables) -> Overview | None:
 
 def _sentences(found: Sequence[Row], base: str) -> Iterator[str]:
     """Say what may be said over all logs, the losses in the same sentence."""
-    logs = f"Over {len(found[0].logs)} logs"
+    names = found[0].logs
+    several = len({name.partition(" on ")[0] for name in names}) < len(names)
+    logs = f"Over {len(names)} {'workloads and systems' if several else 'logs'}"
     real = [row for row in found if not row.knows_runtimes] or found
     pairs = [(row, change) for row in real if (change := row.change(base)) is not None]
     if not pairs:
