@@ -27,7 +27,7 @@ BY_NAME = {
     *("furo", "myst-nb", "numpydoc", "sphinx-copybutton"),
 }
 #: Run by make and by CI, imported by nothing.
-TOOLS = {"import-linter", "mypy", "pre-commit", "pytest-xdist", "ruff"}
+TOOLS = {"import-linter", "mypy", "pre-commit", "pytest-timeout", "pytest-xdist", "ruff"}
 
 
 @pytest.fixture(scope="module")

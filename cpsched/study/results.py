@@ -373,7 +373,7 @@ def _ended(table: pa.Table) -> IntArray:
 def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path} cannot be read ({error}); run the study again") from error
     if not isinstance(content, Mapping):
         raise RunError(f"{path} is not a JSON object; run the study again")

@@ -303,10 +303,13 @@ def _source(section: Section, file: Path) -> LogFile | Generated:
         assert name is not None
         return _generated(section, name)
     path = _beside(file, section.text("file"))
-    if not path.is_file():
+    try:
         if path.is_dir():
             raise section.error("file", f"{path} is a folder, but a log is a file")
-        raise section.error("file", f"there is no file {path}")
+        if not path.is_file():
+            raise section.error("file", f"there is no file {path}")
+    except OSError as error:
+        raise section.error("file", f"{error.strerror}: {path}") from error
     formats = registry.names("traces")
     return LogFile(
         path=path,

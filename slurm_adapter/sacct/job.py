@@ -9,7 +9,7 @@ from cpsched.api.errors import TraceError
 from cpsched.api.fields import instant, seconds_within, whole
 from cpsched.api.fields import parse_duration as duration
 from cpsched.api.logs import MAX_NICE, Job, NotAJobError
-from cpsched.api.model import MISSING, Status
+from cpsched.api.model import MISSING, UNBOUNDED, Status
 from slurm_adapter.sacct.command import may_be_requeued, options
 from slurm_adapter.sacct.waits import begin_of
 
@@ -209,7 +209,8 @@ def _array_limit(row: Row, asked: Mapping[str, str]) -> int:
     match = _TASKS_AT_ONCE.search(row.job_id)
     text = match[1] if match else asked.get("array", "").partition("%")[2]
     text = row.values.get("arraytasklimit") or text
-    return row.place.parse(whole, "SubmitLine --array", text) if text else 0
+    limit = row.place.parse(whole, "SubmitLine --array", text) if text else 0
+    return max(0, min(limit, UNBOUNDED))
 
 
 def _licenses(values: Mapping[str, str], asked: Mapping[str, str]) -> str | None:

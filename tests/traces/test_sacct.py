@@ -180,7 +180,7 @@ BAD_LINES = {
     "negative length": ({"ElapsedRaw": "-1"}, "field ElapsedRaw = '-1': must be from 0"),
     "wrong limit": ({"Timelimit": "INVALID"}, "field Timelimit = 'INVALID': is not a length"),
     "no limit": ({"TimelimitRaw": "0"}, "field TimelimitRaw = '0': must be from 1"),
-    "limit without time": ({"Timelimit": "00:00:00"}, "field requested time = 0: must be at least"),
+    "limit without time": ({"Timelimit": "00:00:00"}, "field requested time = 0: must be from 1"),
     "wrong TRES": ({"ReqTRES": "cpu4"}, "field ReqTRES = 'cpu4': name=amount"),
     "TRES twice": ({"ReqTRES": "cpu=4,cpu=8"}, "field ReqTRES = 'cpu=4,cpu=8': name=amount"),
     "cores of words": ({"ReqTRES": "cpu=four"}, "field ReqTRES cpu = 'four': is not an amount"),
