@@ -6,6 +6,7 @@ from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import JobEncoder, Request
 from cpsched.metrics.groups import SIZES, job_size, labels
 from cpsched.metrics.jobs import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT, JobClass, job_class
+from cpsched.metrics.leading import BY_NAME as LEADING_FIGURES
 from cpsched.metrics.leading import Figures, leading_table
 from cpsched.metrics.predictions import job_sample, not_a_forecast
 from cpsched.metrics.steps import StepFunction, distinct

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from cpsched.base import registry
-from cpsched.base.spec import Spec
+from cpsched.base.spec import Spec, options_of
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -59,6 +59,12 @@ def kind_of(specification: str) -> PolicyFiles | None:
     """Return the kind of policies that a dispatcher follows; None if it follows none."""
     name = Spec.parse(specification).name
     return next((kind for kind in _kinds() if kind.dispatcher == name), None)
+
+
+def needs_policy(dispatcher: str, option: str) -> bool:
+    """Whether an option is one of a dispatcher that follows policies, and not of this one."""
+    known = [options_of("dispatchers", kind.dispatcher) for kind in _kinds()]
+    return kind_of(dispatcher) is None and any(option in options for options in known)
 
 
 def following(policy: Path | None, base: str | None) -> str:

@@ -1,0 +1,1 @@
+"""Accounting logs of PBS and Torque, as a format of job logs."""
