@@ -46,4 +46,7 @@ if __name__ == "__main__":
     workload = Workload.build(title="five jobs", request=[[1]] * 5, **jobs, **amounts)
     for dispatcher in (CappedUsers(cap=4), "cph-3"):
         run = simulate(workload, parse_system(SYSTEM, where="example"), dispatcher=dispatcher)
-        print(run.dispatcher, dict(zip(names, run.schedule.start.tolist(), strict=True)))
+        print(
+            getattr(dispatcher, "name", dispatcher),
+            dict(zip(names, run.schedule.start.tolist(), strict=True)),
+        )

@@ -38,7 +38,7 @@ from cpsched.study.study import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
 
 #: Of logs, and of packed ones.
@@ -289,10 +289,19 @@ def _named(section: Section, key: str, there: Sequence[Choice]) -> tuple[Choice,
     """Read labels of what the study has: dispatchers, predictors, runtime models, settings."""
     known = {one.label: one for one in there}
     named = section.texts(key)
+    named = tuple(_label(key, label, known) for label in named)
     for label in named:
         if label not in known:
             raise section.error(key, f"'{label}' is not one of: {', '.join(known)}")
     return tuple(known[label] for label in dict.fromkeys(named))
+
+
+def _label(group: str, text: str, known: Collection[str]) -> str:
+    """Return a label, also where the long form of a preset, which tables do not use, stands."""
+    try:
+        return text if text in known else as_label(called(group, text))
+    except ConfigError:
+        return text
 
 
 def _source(section: Section, file: Path) -> LogFile | Generated:
@@ -352,7 +361,12 @@ def _baseline(
     section: Section, dispatchers: Sequence[Choice], workloads: Sequence[StudyWorkload]
 ) -> Baseline:
     predictors = {one.label: one for workload in workloads for one in workload.predictors}
-    dispatcher = section.choice("dispatcher", [one.label for one in dispatchers], None)
+    labels = [one.label for one in dispatchers]
+    dispatcher = section.text("dispatcher", "") or None
+    if dispatcher is not None:
+        dispatcher = _label("dispatchers", dispatcher, labels)
+    if dispatcher not in (None, *labels):
+        section.choice("dispatcher", labels, None)
     predictor = section.choice("predictor", list(predictors), None)
     workload = section.choice("workload", [one.label for one in workloads], None)
     names = [system_label(name) for one in workloads for name in one.systems]

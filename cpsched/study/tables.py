@@ -7,13 +7,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.spec import called
 from cpsched.errors import ConfigError
 from cpsched.metrics.leading import on_front
 from cpsched.study.comparisons import COLUMNS, Difference, comparisons, is_lower
 from cpsched.study.gains import gains
 from cpsched.study.measures import AREA
 from cpsched.study.results import Results, collect, mean
-from cpsched.study.study import Baseline
+from cpsched.study.study import Baseline, as_label
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -170,6 +171,9 @@ def _compared_with(baseline: str | Baseline | None, results: Results) -> Results
     if dispatcher is None:
         return results
     there = list(dict.fromkeys(run.dispatcher for run in results.runs))
+    if dispatcher not in there:
+        # Tables use the name of a preset, whichever way it was written.
+        dispatcher = as_label(called("dispatchers", dispatcher))
     if dispatcher not in there:
         raise ConfigError(
             f"no run is of '{dispatcher}'; there are: {', '.join(there)}", key="baseline"

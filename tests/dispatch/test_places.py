@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.base.registry import names
+from cpsched.base.registry import entries, names
 from cpsched.errors import ConfigError
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.verification import verify
@@ -52,7 +52,8 @@ def test_places_are_kept_or_refused(dispatcher, kind):
     """All jobs run, no rule is broken; or one line says what cannot be kept."""
     system = of_blocks()
     if dispatcher in REFUSE:
-        with pytest.raises(ConfigError, match=f"^{dispatcher} cannot place jobs with segments or"):
+        name = entries("dispatchers")[dispatcher].of or dispatcher
+        with pytest.raises(ConfigError, match=f"^{name} cannot place jobs with segments or"):
             run(workload(kind), system, dispatcher)
         return
     schedule = run(workload(kind), system, dispatcher).schedule

@@ -117,6 +117,18 @@ def test_everything_can_be_said(read):
     assert study.baseline == Baseline(predictor="R")
 
 
+def test_the_long_form_of_a_preset_names_it(read):
+    """Where a study refers to a dispatcher; its label is the name of the preset."""
+    long = "easy:priority=slowdown"
+    found = read(
+        f'systems = ["four.toml"]\nallocator = "best-fit"\ndispatchers = ["fifo", "{long}"]\n'
+        f'{LOG}dispatchers = ["{long}"]\n[baseline]\ndispatcher = "{long}"\n'
+    )
+    (one,) = found.workloads[0].dispatchers
+    assert one.label == found.baseline.dispatcher == "easy-slowdown"
+    assert one.spec == "easy:allocator=best-fit,priority=slowdown"
+
+
 def test_a_workload_may_name_its_dispatchers(read):
     """Two of log a, one of log b, three seeds."""
     study = read(
