@@ -8,6 +8,8 @@ process, so that nothing is missed meanwhile.
 
 from __future__ import annotations
 
+import fcntl
+import os
 import subprocess
 import sys
 import time
@@ -17,7 +19,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.api.errors import CpschedError, RunError
 from cpsched.api.machines import systems
-from cpsched.api.tools import counted, duration, subfolder, write_all
+from cpsched.api.tools import counted, duration, open_lock, subfolder, write_all
 from slurm_adapter.live.judged import JudgedForecasts
 from slurm_adapter.live.log_of import began, lines, outages, wait_of
 from slurm_adapter.live.order import UnreachableError
@@ -77,6 +79,8 @@ class Twin:
     mark: str = ""
     say: Callable[[str], None] = print
     _running: tuple[str, subprocess.Popen[bytes]] | None = None
+    #: Locks the statement that is being written, by us or by another process.
+    _lock: int = -1
     _judged: JudgedForecasts = field(init=False)
     _forecast_at: int = 0
 
@@ -173,6 +177,7 @@ class Twin:
         closed = list(outages(self.record.outages(), rows[0]["submit"], end))
         texts = {"log.sacct": lines(rows), "outages.csv": closed}
         files = {name: "\n".join([*text, ""]).encode() for name, text in texts.items()}
+        self._lock_statement(folder)
         write_all(folder, files)
         command = [sys.executable, "-m", "cpsched", "compare", str(folder / "log.sacct")]
         command += ["--system", self.system, "--baseline", self.baseline]
@@ -202,7 +207,20 @@ class Twin:
         out, err = self._under_way(name)
         wanted, other = (out, err) if process.returncode == 0 else (err, out)
         other.unlink()
-        return wanted.replace(wanted.with_name(wanted.name.removeprefix(".")))
+        # What an earlier try came to.
+        other.with_name(other.name.removeprefix(".")).unlink(missing_ok=True)
+        path = wanted.replace(wanted.with_name(wanted.name.removeprefix(".")))
+        os.close(self._lock)
+        return path
+
+    def _lock_statement(self, folder: Path) -> None:
+        """Keep other processes from writing the same statement, for as long as this one lives."""
+        self._lock = open_lock(folder / ".lock")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as error:
+            os.close(self._lock)
+            raise RunError(f"{folder}: another process is writing this statement") from error
 
     def _under_way(self, name: str) -> tuple[Path, Path]:
         """Return the files of a statement that is being written, and of what is wrong."""

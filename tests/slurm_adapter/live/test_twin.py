@@ -1,6 +1,8 @@
 """A twin sees every job of a Slurm, goes on after it was stopped, and states what it saw."""
 
+import fcntl
 import json
+import os
 import random
 import threading
 import time
@@ -11,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from cpsched import systems, traces
+from cpsched.base.atomic_files import open_lock
 from cpsched.base.types import MISSING, Status
 from cpsched.errors import RunError
 from cpsched.mapping import fit
@@ -200,6 +203,16 @@ def test_a_statement_compares_dispatchers_on_what_was_seen(slurm, tmp_path, cpsc
     told = Path(found["statement"]).read_text()
     assert "6 jobs, 6 of them started" in told
     assert "recorded: mean wait 1 s, longest 1 s" in told
+    # One at a time writes it, and what went wrong before is gone when it is right.
+    lock = open_lock(folder / "weeks" / "last-1-days" / ".lock")
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    code, _, err = cpsched(*arguments, "--report", "1")
+    assert (code, "another process is writing this statement" in err) == (2, True)
+    os.close(lock)
+    wrong = folder / "weeks" / "last-1-days.err"
+    wrong.write_text("no space")
+    assert cpsched(*arguments, "--baseline", "fifo", "--report", "1")[0] == 0
+    assert not wrong.exists()
 
 
 def test_a_folder_with_something_else_is_refused(tmp_path):
