@@ -12,7 +12,14 @@ import pytest
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
-OUTER = ("accasim_adapter", "cpsched_papers", "predictors", "slurm_adapter")
+OUTER = (
+    "accasim_adapter",
+    "cpsched_papers",
+    "first_look",
+    "pbs_logs",
+    "predictors",
+    "slurm_adapter",
+)
 #: Python runs it at its start.
 BLOCK = f"""\
 import sys

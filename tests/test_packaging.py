@@ -11,7 +11,15 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-OURS = {"cpsched", "first_look", "predictors", "accasim_adapter", "slurm_adapter", "cpsched_papers"}
+OURS = {
+    "cpsched",
+    "first_look",
+    "pbs_logs",
+    "predictors",
+    "accasim_adapter",
+    "slurm_adapter",
+    "cpsched_papers",
+}
 #: Looked for by name, when asked for; the second line by ``docs/conf.py``.
 BY_NAME = {
     "accasim",

@@ -48,7 +48,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     ),
     "traces": {
         "swf": "cpsched.traces.swf:SWF",
-        "pbs": "cpsched.traces.pbs:PBS",
         "table": "cpsched.traces.table:TABLE",
     },
     "runtime_models": _classes("cpsched.simulation.runtime_models", "recorded", "amdahl"),

@@ -692,7 +692,7 @@ _CONFIG = "slurm_adapter/config/"
 READERS = (
     log("SWF log", "swf", lambda: [_as_log("log", "swf"), *_files("tests/data/traces/*.swf")],
         "cpsched/traces/swf.py", "cpsched/traces/swf_lines.py"),
-    log("PBS log", "pbs", lambda: _files("tests/data/traces/*.acct"), "cpsched/traces/pbs*.py"),
+    log("PBS log", "pbs", lambda: _files("tests/data/traces/*.acct"), "pbs_logs/*.py"),
     log("sacct log", "sacct", lambda: [_as_log("log", "sacct"), *_files("tests/data/traces/slurm-17.sacct",
         "tests/data/traces/slurm-22.sacct"), _head(TRACES / "slurm-22.05.8.sacct", 8)],
         "slurm_adapter/sacct/*.py"),

@@ -9,8 +9,8 @@ from cpsched import traces
 from cpsched.base.types import MISSING, UNBOUNDED, Status
 from cpsched.errors import TraceError
 from cpsched.traces.collect import NotAJobError
-from cpsched.traces.pbs_request import shape
 from cpsched.traces.text import Place
+from pbs_logs.request import shape
 
 HEAD = "03/31/2014 14:05:00;E;7.server;"
 RUN = "user=ann ctime=100 start=150 end=250 "

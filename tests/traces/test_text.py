@@ -9,7 +9,7 @@ import pytest
 from cpsched.base import quantities
 from cpsched.errors import TraceError
 from cpsched.traces import text
-from cpsched.traces.pbs_request import kilobytes
+from pbs_logs.request import kilobytes
 from slurm_adapter.sacct.request import MEMORY
 
 

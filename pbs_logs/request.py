@@ -21,14 +21,14 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cpsched.base.quantities import amount, whole
-from cpsched.base.types import UNBOUNDED
-from cpsched.traces.collect import NotAJobError, Shape
+from cpsched.api.fields import parse_amount, whole
+from cpsched.api.logs import NotAJobError, Shape
+from cpsched.api.model import UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.traces.text import Place
+    from cpsched.api.logs import Place
 
 #: Bytes in a PBS size unit; a word has 8 bytes.
 SIZES: Mapping[str, int] = {
@@ -104,7 +104,7 @@ def shape(resources: Mapping[str, str], place: Place) -> Shape:
 
 def kilobytes(value: str) -> int:
     """Read a PBS size as KB, rounded up; a plain number is bytes."""
-    return amount(value, SIZES, per=1024)
+    return parse_amount(value, SIZES, per=1024)
 
 
 def _chunk(key: str, term: str, place: Place) -> _Chunk:

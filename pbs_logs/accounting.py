@@ -10,7 +10,7 @@ the jobs that ended that day; join the files of several days for a longer log.
 recorded start     ``start``; a job without one ``never ran`` and is set aside
 ``runtime``        ``end`` - ``start``; without ``end``, ``resources_used.walltime``
 requested time     ``Resource_List.walltime``
-units and nodes    see :mod:`cpsched.traces.pbs_request`; jobs with several kinds of chunk cannot
+units and nodes    see :mod:`pbs_logs.request`; jobs with several kinds of chunk cannot
                    be expressed and are set aside as ``heterogeneous chunks``
 name, user, ...    ``jobname``, ``user``, ``group``, ``queue``
 =================  ==============================================================================
@@ -29,17 +29,16 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING
 
-from cpsched.base.quantities import duration, seconds_within, whole
-from cpsched.base.types import MISSING, Status
-from cpsched.errors import TraceError
-from cpsched.traces import pbs_request
-from cpsched.traces.collect import Job, Jobs, NotAJobError
-from cpsched.traces.text import Place, decode, lines
+from cpsched.api.errors import TraceError
+from cpsched.api.fields import parse_duration, seconds_within, whole
+from cpsched.api.logs import Job, Jobs, NotAJobError, Place, decode, lines
+from cpsched.api.model import MISSING, Status
+from pbs_logs import request
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.model.workload import Workload
+    from cpsched.api.logs import Workload
 
 _RECORD = re.compile(
     r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?;([A-Za-z]);([^;]+);(.*)",
@@ -153,7 +152,7 @@ def _job(job_id: str, values: dict[str, str], place: Place) -> Job:
         runtime=runtime,
         requested_time=requested,
         status=_status(values.get("Exit_status"), time_is_over, place),
-        shape=pbs_request.shape(resources, place),
+        shape=request.shape(resources, place),
         queue=values.get("queue"),
         user=values.get("user"),
         name=values.get("jobname"),
@@ -193,4 +192,4 @@ def _time(values: dict[str, str], key: str, place: Place) -> int:
 
 def _length(values: dict[str, str], key: str, place: Place) -> int:
     text = values.get(key)
-    return MISSING if text is None else place.parse(duration, key, text)
+    return MISSING if text is None else place.parse(parse_duration, key, text)
