@@ -13,10 +13,10 @@ from cpsched.study.comparisons import HIGHER, LOWER, Difference
 from cpsched.study.folder import check_target
 from cpsched.study.log_study import study_of_log as log_study
 from cpsched.study.policies import PolicyFiles
+from cpsched.study.record import FEWEST
 from cpsched.study.sources import prepare, second_of
 from cpsched.study.store import Store
 from cpsched.study.study import Choice, Study
 from cpsched.study.tables import Tables
 from cpsched.study.task import tasks_of
-from cpsched.study.workload_changes import asks_for_gpus
 from cpsched.verification import verify

@@ -100,6 +100,7 @@ GROUPS = {
     "commands": "command",
     "observers": "observer",
     "report_sections": "section of the report",
+    "plots": "plot",
     "system_files": "kind of system file",
     "model_files": "kind of model file",
     "policy_files": "kind of policy file",

@@ -12,6 +12,7 @@ from cpsched.metrics.leading import on_front
 from cpsched.study.comparisons import COLUMNS, Difference, comparisons, is_lower
 from cpsched.study.gains import gains
 from cpsched.study.measures import AREA
+from cpsched.study.record import record
 from cpsched.study.results import Results, collect, mean
 from cpsched.study.study import Baseline
 
@@ -75,6 +76,9 @@ class Tables:
     gains
         Who gains or loses against the baseline (:mod:`cpsched.study.gains`); no rows if the study
         does not ask.
+    record
+        Recorded waits beside those of the first run of each workload and system
+        (:mod:`cpsched.study.record`); no rows where logs record no starts.
     timing
         The cost of the runs; the only table that differs between equal studies.
     """
@@ -86,6 +90,7 @@ class Tables:
     sizes: Rows
     differences: Rows
     gains: Rows
+    record: Rows
     timing: Rows
 
     def named(self) -> dict[str, Rows]:
@@ -94,7 +99,7 @@ class Tables:
             name: getattr(self, name)
             for name in (
                 *("summary", "classes", "sizes", "differences"),
-                *(("gains",) if len(self.gains) else ()),
+                *(name for name in ("gains", "record") if len(getattr(self, name))),
                 *("runs", "timing"),
             )
         }
@@ -145,6 +150,7 @@ def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> T
         sizes=Rows.of(_group_rows(repeated, "size", "sizes")),
         differences=Rows.of(comparisons(repeated, results.baseline), least=COLUMNS),
         gains=Rows.of(by_group),
+        record=Rows.of(record(runs, results.measure_from)),
         timing=Rows.of(
             [{**_names(run), "seed": run.seed, **run.timing, **_solving(run)} for run in runs]
         ),
