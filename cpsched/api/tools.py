@@ -14,4 +14,4 @@ from cpsched.base.node_lists import listed
 from cpsched.base.spec import File, Spec, build
 from cpsched.base.tables import Column, Number, Table
 from cpsched.base.versions import versions
-from cpsched.base.words import amount, brief, clock, counted, duration, quoted, seconds
+from cpsched.base.words import amount, brief, clock, counted, duration, quoted, seconds, visible
