@@ -63,14 +63,7 @@ def asks_for_gpus(workload: Workload) -> BoolArray:
 
 
 def kinds_of(schedule: Schedule, rows: IntArray, runtime: IntArray) -> Kinds:
-    """
-    Return by what jobs are grouped: the codes of some rows, and what they mean, by kind.
-
-    Parameters
-    ----------
-    runtime
-        Seconds, of these rows; jobs are short, medium or long by it.
-    """
+    """Return the groups of some rows, whose runtimes in seconds say which are short or long."""
     workload = schedule.workload
     return {
         **{kind: (own.codes[rows], own.values) for kind, own in labels(workload).items()},

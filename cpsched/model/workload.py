@@ -438,9 +438,9 @@ class Workload:
                     np.searchsorted(among, value), [one.name.lower() for one in among]
                 )
             else:
+                said = value != column.neutral
                 unsaid = column.neutral in (MISSING, UNBOUNDED)
-                known = value != column.neutral if unsaid else None
-                found[name] = arrow.numbers(value, known)
+                found[name] = arrow.numbers(value, said if unsaid else None)
         return arrow.data_frame(found, times=_MOMENTS, epoch=self.epoch)
 
     def check_order(self) -> None:

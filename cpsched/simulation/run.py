@@ -113,10 +113,8 @@ class Run:
 
         Raises
         ------
-        UnknownNameError
-            If there is no such kind.
         ConfigError
-            If matplotlib is not installed, or no job ran.
+            If there is no such kind, no job ran, or matplotlib is not installed.
         """
         figure: Figure = registry.load("plots", kind)(self, **options)
         return figure
