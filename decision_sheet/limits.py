@@ -39,6 +39,8 @@ def not_modelled(tables: Tables) -> Iterator[str]:
             f"The site's priorities, limits and fair shares are not modelled: the baseline is"
             f" {plain(base.dispatcher_spec)}."
         )
+    else:
+        yield "What the import of the site's policy lists as not modelled is missing here, too."
     if base.allocator:
         yield f"Nodes are chosen by {base.allocator}, which may not be the site's rule."
     if counts["requested_time_assumed"]:
