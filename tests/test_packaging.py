@@ -13,9 +13,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 OURS = {
     "cpsched",
+    "decision_sheet",
     "first_look",
     "pbs_logs",
     "predictors",
+    "run_plots",
     "accasim_adapter",
     "slurm_adapter",
     "cpsched_papers",
