@@ -40,19 +40,19 @@ def misfit(run: RunResult) -> str:
 
 
 def reproduced(tables: Tables, place: str) -> Iterator[str]:
-    """Say whether the first run at a place reproduces the record, and the log fits the machine."""
+    """Say whether the baseline at a place reproduces the record, and the log fits the machine."""
     run = next(run for run in tables.results.runs if run.place == place)
     if wrong := misfit(run):
         yield wrong
-    name = f"the {run.dispatcher}" if tables.results.by_group else run.dispatcher
     row = next((one for one in tables.record.rows() if place_of(one) == place), None)
     if row is not None:
         how = {"not": "does not reproduce the record"}.get(
             row["reproduced"], f"reproduces the record {row['reproduced']}"
         )
+        name = "the baseline" if tables.results.by_group else row["dispatcher"]
         yield f"{name} {how} ({_waits(row)}){_MEANS[row['reproduced']]}"
     elif tables.results.by_group:
-        yield f"the log records no starts, so nothing says how close {name} is to the site"
+        yield "the log records no starts, so nothing says how close the baseline is to the site"
 
 
 def not_reproduced(tables: Tables) -> list[str]:

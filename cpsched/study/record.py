@@ -1,4 +1,4 @@
-"""What a log records of its own past, beside the first run of each workload on each system."""
+"""What a log records of its own past, beside the baseline on each system."""
 
 from __future__ import annotations
 
@@ -10,32 +10,26 @@ from cpsched.study.reader import load_run
 from cpsched.study.sources import second_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
 
-    from cpsched.study.results import RunResult
+    from cpsched.study.results import Results, RunResult
 
 #: Groups of a kind with fewer jobs say nothing.
 FEWEST = 10
 
 
-def record(runs: Iterable[RunResult], start: int | str | None = None) -> list[dict[str, Any]]:
+def record(results: Results) -> list[dict[str, Any]]:
     """
     Return a row for all jobs and for each group of them; none where a log records no starts.
 
     ``reproduced`` is what ``cpsched slurm fidelity`` says of their waits: ``closely``, ``roughly``
     or ``not`` (:mod:`cpsched.metrics.fidelity`). Waits count from when a job could start.
-
-    Parameters
-    ----------
-    runs
-        The baseline of scenarios comes first.
-    start
-        Jobs submitted from this second or date on are compared; None: all.
     """
+    base = results.baseline.dispatcher
     first: dict[str, RunResult] = {}
-    for run in runs:
+    for run in sorted(results.runs, key=lambda run: run.dispatcher != base):
         first.setdefault(run.place, run)
-    return [row for run in first.values() for row in _rows(run, start)]
+    return [row for run in first.values() for row in _rows(run, results.measure_from)]
 
 
 def _rows(run: RunResult, start: int | str | None) -> Iterator[dict[str, Any]]:
@@ -44,7 +38,9 @@ def _rows(run: RunResult, start: int | str | None) -> Iterator[dict[str, Any]]:
     schedule = load_run(run.path).schedule
     submit = schedule.workload.submit
     since = second_of(schedule.workload, "measure_from", start)
-    rows, recorded, simulated, _ = both_waits(schedule, submit >= (since or submit[0]))
+    rows, recorded, simulated, _ = both_waits(
+        schedule, submit >= (submit[0] if since is None else since)
+    )
     kinds = kinds_of(schedule, rows, schedule.workload.runtime[rows])
     every = [("all", "all", rows >= 0)] if len(rows) else []
     for kind, name, own in (*every, *groups_of(kinds, FEWEST)):

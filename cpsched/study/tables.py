@@ -77,8 +77,7 @@ class Tables:
         Who gains or loses against the baseline (:mod:`cpsched.study.gains`); no rows if the study
         does not ask.
     record
-        Recorded waits beside those of the first run of each workload and system
-        (:mod:`cpsched.study.record`); no rows where logs record no starts.
+        Recorded waits beside those of a baseline (:mod:`cpsched.study.record`), if there are any.
     timing
         The cost of the runs; the only table that differs between equal studies.
     """
@@ -150,7 +149,7 @@ def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> T
         sizes=Rows.of(_group_rows(repeated, "size", "sizes")),
         differences=Rows.of(comparisons(repeated, results.baseline), least=COLUMNS),
         gains=Rows.of(by_group),
-        record=Rows.of(record(runs, results.measure_from)),
+        record=Rows.of(record(results)),
         timing=Rows.of(
             [{**_names(run), "seed": run.seed, **run.timing, **_solving(run)} for run in runs]
         ),

@@ -18,7 +18,7 @@ def run(over=0.0):
 def tables(grade, *groups, over=0.0, scenarios=True):
     """Return what is said of the record of one run: all jobs, and groups by kind, name and grade."""
     rows = [
-        {"workload": "log", "system": "four", "kind": kind, "group": name, "reproduced": one,
+        {"workload": "log", "system": "four", "dispatcher": "easy", "kind": kind, "group": name, "reproduced": one,
          "simulated_wait_mean_s": 450_000.0, "recorded_wait_mean_s": 900.0, "within_10_min": 0.4}
         for kind, name, one in (("all", "all", grade), *groups)
         if one
@@ -45,6 +45,11 @@ VALUES = (
 ])  # fmt: skip
 def test_the_verdict_stands_in_one_line(grade, line):
     assert list(reproduced(tables(grade), "log on four")) == [line]
+
+
+def test_where_dispatchers_are_compared_the_baseline_is_named():
+    (line,) = reproduced(tables("closely", scenarios=False), "log on four")
+    assert line.startswith("easy reproduces the record closely (")
 
 
 def test_a_log_without_starts_is_no_matter_where_only_dispatchers_are_compared():
