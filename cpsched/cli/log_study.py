@@ -12,7 +12,6 @@ from cpsched.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.mapping import Fitted
     from cpsched.study import Outcome, Study
 
 
@@ -61,6 +60,7 @@ def say_what_is_assumed(study: Study) -> None:
     For scenarios, the limits are named that now apply, or no longer apply, besides those changed.
     """
     from cpsched.cli.progress import reading
+    from cpsched.study.policies import assumed_of
     from cpsched.study.sources import prepare
     from cpsched.study.task import tasks_of
 
@@ -69,14 +69,6 @@ def say_what_is_assumed(study: Study) -> None:
         fitted = prepare(first.made_of)
     for line in assumed_of(fitted, first.dispatcher):
         echo(escaped(line))
-
-
-def assumed_of(fitted: Fitted, dispatcher: str) -> list[str]:
-    """Return in sentences what the site's policy does not know about a log, and what is assumed."""
-    from cpsched.study.policies import kind_of
-
-    kind = kind_of(dispatcher)
-    return [] if kind is None else kind.remarks(dispatcher, fitted.system, fitted.workload)
 
 
 def complain_about(outcome: Outcome, *, kept: bool = True) -> None:

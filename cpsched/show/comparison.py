@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -28,12 +29,14 @@ from cpsched.study import scenarios
 from cpsched.study.campaign import carry_out
 from cpsched.study.folder import plain
 from cpsched.study.log_study import study_of_log
-from cpsched.study.policies import following
+from cpsched.study.policies import assumed_of, following
 from cpsched.study.reader import SavedRun, load_run
 from cpsched.study.results import collect
+from cpsched.study.sources import prepare
 from cpsched.study.store import Store
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.tables import make_tables
+from cpsched.study.task import tasks_of
 from cpsched.study.writer import save_run
 
 if TYPE_CHECKING:
@@ -224,7 +227,8 @@ def what_if(
         A scenario each, as ``--change`` takes it: ``"add-nodes group=gpu,count=8"``, ``"big:
         add-nodes group=gpu,count=8; scale-load 1.2"``.
     dispatcher, policy
-        ``easy`` by default; with a site's policy file ``slurm``, which follows it.
+        ``easy`` by default; with a site's policy file ``slurm``, which follows it. What the policy
+        does not know about the log is said in warnings.
     measure_from
         Compare only jobs submitted from then on, seconds of the log's clock or a date.
 
@@ -250,6 +254,9 @@ def what_if(
     base = _study(log, [system], given, settings, folder, "what_if")
     texts = [changes] if isinstance(changes, str) else changes
     study = scenarios.what_if(base, scenarios.scenarios(base, texts), folder)
+    first = tasks_of(study)[0]
+    for line in assumed_of(prepare(first.made_of), first.dispatcher):
+        warnings.warn(line, stacklevel=2)
     return _carried_out(study, folder, jobs, passing=passing)
 
 

@@ -5,6 +5,7 @@ from notebooks import four_cores, four_jobs, parsed
 
 import cpsched
 from cpsched.api import save_system, write_log
+from cpsched.base import resources
 from cpsched.cli.main import main
 from cpsched.show.sentences import conclusions
 from cpsched.study import make_tables
@@ -59,3 +60,10 @@ def test_what_makes_no_sense_is_one_line_before_anything_runs(more, said, tmp_pa
         cpsched.what_if(four_jobs(), changes, system=four_cores(), **given)
     assert "\n" not in str(error.value)
     assert not list(tmp_path.glob("out/runs/*"))
+
+
+def test_what_a_policy_does_not_know_is_a_warning():
+    policy = resources.path("policies", "site-152.toml")
+    log = four_jobs(user=["ann", "bob", "ann", "bob"])
+    with pytest.warns(UserWarning, match="Not in the policy or system file: users"):
+        cpsched.what_if(log, "scale-load 0.5", system="eurora", policy=policy)
