@@ -132,15 +132,17 @@ def content(folder: Path, *, anonymous: bool = False) -> Sheet:
 def _check(folder: Path, tables: Tables) -> None:
     """Refuse what is not a finished what-if."""
     results = tables.results
-    if not results.by_group:
+    baseline = results.baseline.dispatcher
+    if not results.by_group or baseline is None:
         raise RunError(
             f"{folder} is no what-if; a sheet is made of what cpsched what-if --out made"
         )
-    baseline = results.baseline.dispatcher
     if not any(run.dispatcher == baseline for run in results.runs):
         raise RunError(f"{folder} has no finished run of its baseline; run the what-if again")
     if len({run.dispatcher for run in results.runs}) < 2:
         raise RunError(f"{folder} has its baseline alone: no scenario has finished")
+    if len({run.dispatcher for run in results.runs}) < len({run.who for run in results.runs}):
+        raise RunError(f"{folder} has one scenario with several predictors; a sheet needs one each")
     if len({run.place for run in results.runs}) > 1:
         raise RunError(f"{folder} is of several logs or machines; a sheet is for one")
     if not len(tables.gains):

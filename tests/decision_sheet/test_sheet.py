@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 from notebooks import four_cores, four_jobs
 
-from cpsched.api import Workload, compare, parse_system, save_system, what_if, write_log
-from decision_sheet.content import content
+from cpsched.api import RunError, Workload, compare, parse_system, save_system, what_if, write_log
+from decision_sheet.content import _check, content
 from decision_sheet.names import Names
 from decision_sheet.page import page
 from decision_sheet.sure import RULE, how_sure
@@ -173,6 +173,23 @@ def test_what_is_no_finished_what_if_is_one_line(tmp_path, cpsched):
         assert (out, err.count("\n")) == ("", 1), err
         assert said in err
     assert not (tmp_path / "compared" / "sheet.html").exists()
+
+
+@pytest.mark.parametrize(("baseline", "places", "predictors", "said"), [
+    (None, "aa", "xx", "is no what-if"), ("easy", "ab", "xx", "is of several logs or machines"),
+    ("easy", "aaa", "xxy", "has one scenario with several predictors"),
+])  # fmt: skip
+def test_studies_of_something_else_are_refused(baseline, places, predictors, said):
+    runs = [
+        SimpleNamespace(dispatcher=("easy", "other", "other")[at], place=place,
+                        who=(("easy", "other", "other")[at], predictor))
+        for at, (place, predictor) in enumerate(zip(places, predictors, strict=True))
+    ]  # fmt: skip
+    results = SimpleNamespace(
+        by_group=True, baseline=SimpleNamespace(dispatcher=baseline), runs=runs
+    )
+    with pytest.raises(RunError, match=said):
+        _check("DIR", SimpleNamespace(results=results, gains=[1]))
 
 
 def test_failed_runs_and_scenarios_that_find_no_room_are_counted(tmp_path):
