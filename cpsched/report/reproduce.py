@@ -57,7 +57,7 @@ def simulate_line(about: Mapping[str, Any]) -> str | None:
     """
     said = about.get("arguments") or {}
     source, machine = said.get("source") or {}, said.get("machine")
-    if "path" not in source or machine is None or said.get("jitter"):
+    if "path" not in source or machine is None or said.get("jitter") or said.get("changes"):
         return None
     settings = about.get("settings") or {}
     parts = ["cpsched", "simulate", str(source["path"]), "--system", str(machine)]

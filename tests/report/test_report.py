@@ -263,6 +263,8 @@ def test_a_command_line_is_quoted():
     )
     about["arguments"]["jitter"] = 5
     assert simulate_line(about) is None
+    about["arguments"] |= {"jitter": 0, "changes": ["scale-load:factor=2"]}
+    assert simulate_line(about) is None
     assert simulate_line({"arguments": {}}) is None
 
 
