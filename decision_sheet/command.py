@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from cpsched.api.commands import STUDY, echo, escaped
+from cpsched.api.commands import STUDY, AsJson, echo, escaped, print_json
 from cpsched.api.errors import RunError
 
 
@@ -30,6 +31,7 @@ def command(
             "--anonymous", help="Numbers instead of names of users, accounts, queues and the like."
         ),
     ] = False,
+    as_json: AsJson = False,
 ) -> None:
     """
     Put a what-if on one printable page, for whoever decides: gain, loss, who pays, how sure.
@@ -49,4 +51,7 @@ def command(
             partial.write_text(page(sheet), encoding="utf-8")
     except OSError as error:
         raise RunError(f"{target} cannot be written: {error.strerror or error}") from error
-    echo(f"Sheet: {escaped(str(target))}")
+    if as_json:
+        print_json("sheet", {"file": str(target), **asdict(sheet)})
+    else:
+        echo(f"Sheet: {escaped(str(target))}")

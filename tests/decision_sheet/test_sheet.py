@@ -96,6 +96,14 @@ def test_an_anonymous_page_has_no_name_and_the_same_numbers_everywhere(study, tm
     assert all(f"account {name}" not in text for name in ("zq-a0", "zq-a1"))
 
 
+def test_the_page_is_data_for_programs_too(study, cpsched):
+    code, out, _ = cpsched("sheet", str(study), "--json", "--anonymous")
+    told = json.loads(out)
+    assert (code, told["schema"], told["file"]) == (0, "cpsched.sheet/1", str(study / "sheet.html"))
+    assert [letter for letter, _ in told["scenarios"]] == ["A", "B", "C"]
+    assert MINE not in json.dumps({key: one for key, one in told.items() if key != "file"})
+
+
 def test_equal_studies_have_equal_pages(study, tmp_path):
     """In another folder, too; elsewhere than in it the report is not named."""
     shutil.copytree(study, tmp_path / "other")
