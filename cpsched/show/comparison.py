@@ -118,10 +118,11 @@ class Comparison:
     def _repr_html_(self) -> str:
         """Return the finding and the main tables, for notebooks."""
         scenarios = self.tables.results.by_group
-        text = self.finding
+        tables = ""
         for found in leading(self.tables):
             said = "\n".join([found.place, *reproduced(self.tables, found.place)])
-            text += f"\n\n{said}\n{leading_text(found, 120, scenarios=scenarios)}"
+            tables += f"{said}\n{leading_text(found, 120, scenarios=scenarios)}\n\n"
+        text = tables + self.finding if scenarios else f"{self.finding}\n\n{tables.rstrip()}"
         return f"<pre>{escape(text)}</pre>"
 
 
@@ -254,8 +255,7 @@ def what_if(
     base = _study(log, [system], given, settings, folder, "what_if")
     texts = [changes] if isinstance(changes, str) else changes
     study = scenarios.what_if(base, scenarios.scenarios(base, texts), folder)
-    first = tasks_of(study)[0]
-    for line in assumed_of(prepare(first.made_of), first.dispatcher):
+    for line in assumed_of(prepare(tasks_of(study)[0].made_of), own):
         warnings.warn(line, stacklevel=2)
     return _carried_out(study, folder, jobs, passing=passing)
 

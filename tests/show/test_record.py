@@ -111,4 +111,4 @@ def test_an_answer_begins_with_the_verdict_and_praises_nothing_that_is_not_repro
         else:
             assert "reproduce" not in first
         assert ("Of 2 scenarios" in found.finding) == (grade != "not")
-        assert "reproduce" in found._repr_html_().partition("jobs simulated")[0]
+        assert f"{found.tables.results.runs[0].place}\nthe baseline " in found._repr_html_()[:80]
