@@ -63,8 +63,9 @@ tutorials: $(VENV)/.installed-dev  ## Put what commands print now into the tutor
 	@CPSCHED_REWRITE=1 $(BIN)/python -m pytest tests/test_tutorial.py
 	@git diff --stat docs/tutorials
 
-pictures: $(VENV)/.installed-dev  ## The pictures of the README, from the demo; takes a minute, and Chromium.
+pictures: $(VENV)/.installed-dev  ## The pictures of the README and the gallery, from the demo; takes a minute, and Chromium.
 	@$(BIN)/python docs/pictures/make.py build/demo
+	@$(BIN)/python docs/pictures/gallery.py build/demo
 
 format: $(VENV)/.installed-dev  ## Format, and mend what lint can mend.
 	@$(BIN)/ruff format .

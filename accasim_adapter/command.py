@@ -12,7 +12,7 @@ from cpsched.api.commands import LOGS, AsJson, SystemName, counted, echo, escape
 
 def register(app: typer.Typer) -> None:
     """Add the command to the command line."""
-    app.command("import-accasim", rich_help_panel=LOGS)(import_command)
+    app.command("import-accasim", rich_help_panel=LOGS, hidden=True)(import_command)
 
 
 def import_command(

@@ -186,9 +186,11 @@ class Trials:
         say(f"{command.name}: {read - began:.1f} s to begin, then {self.seconds:.1f} s undisturbed")
 
     def place(self) -> Path:
-        """Return a new folder with what the command finds."""
-        self._count += 1
-        place = self._places / f"{self._count:04}"
+        """Return a new folder with what the command finds: of one name, which outputs may hold."""
+        place = self._places / "here"
+        if place.exists():
+            self._count += 1
+            place.rename(self._places / f"{self._count:04}")
         (place / "out").mkdir(parents=True)
         self.command.prepare(place)
         return place
@@ -510,6 +512,8 @@ def main() -> None:
         os.environ["FAULTS_INSIDE"] = "1"
         apart_from = ("unshare", "-m") if os.geteuid() == 0 else ("unshare", "-rm")
         os.execvp("unshare", [*apart_from, sys.executable, *sys.argv])
+    # In the background it is ignored, and so it would be by what is started from here.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     began = time.monotonic()
     wanted = set(given.only or ("simulate", "compare", "what-if", "train", "twin", "run"))
     with tempfile.TemporaryDirectory(prefix="cpsched-faults-") as folder:

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from cpsched.study.paired import Estimate, WeekSums, difference, intervals, ratio
+from cpsched.study.paired import Estimate, Sums, difference, over_blocks, ratio
 
 #: Draws an interval, and says what it should hold.
 Case = Callable[[np.random.Generator], tuple[Estimate | None, float]]
@@ -73,7 +73,7 @@ def blocks(number: int, correlation: float, *, of_ratio: bool) -> Case:
         base = np.exp(_BLOCK_SPREAD * level)
         apart = np.exp(rng.normal(-(_RATIO_SPREAD**2) / 2, _RATIO_SPREAD, number))
         jobs = rng.poisson(_JOBS_PER_BLOCK, number).astype(np.float64)
-        found = intervals(WeekSums(0.8 * base * apart * jobs, jobs), WeekSums(base * jobs, jobs))
+        found = over_blocks(Sums(0.8 * base * apart * jobs, jobs), Sums(base * jobs, jobs))
         return (found[1], 0.8) if of_ratio else (found[0], -0.2 * np.exp(_BLOCK_SPREAD**2 / 2))
 
     return case
@@ -90,9 +90,9 @@ def queue(number: int, load: float) -> Case:
         work = rng.exponential(1, jobs + warm)
         block = np.arange(jobs) // _JOBS_PER_BLOCK
         ours, base = (
-            WeekSums.of(block, _waits(gap, work / speed)[warm:], number) for speed in (1.1, 1.0)
+            Sums.of(block, _waits(gap, work / speed)[warm:], number) for speed in (1.1, 1.0)
         )
-        return intervals(ours, base)[1], truth
+        return over_blocks(ours, base)[1], truth
 
     return case
 

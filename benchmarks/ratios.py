@@ -37,6 +37,7 @@ import campaign
 import measure
 import numpy as np
 
+from across_logs.grid import over_logs
 from cpsched.study.paired import ratio
 
 if TYPE_CHECKING:
@@ -166,8 +167,9 @@ def report(found: Campaign, compared: Sequence[str] = COMPARED) -> None:
         cells = [ratios(runs, who, found.base_of(who), compared) for runs in found.logs.values()]
         shown = [_ratios(cell) if cell else "-" for cell in cells]
         known = [cell for cell in cells if cell]
-        whole = np.exp(np.log(known).mean(axis=0)) if len(known) == len(cells) else None
-        together = "-" if whole is None else _ratios(whole)
+        over = [over_logs(of_all) for of_all in zip(*known, strict=True)]
+        whole = [one.mean if one else float("nan") for one in over]
+        together = _ratios(whole) if whole and len(known) == len(cells) else "-"
         lost = [f"{100 * losses[who]:.1f} %"] if any(losses.values()) else []
         lines.append([*who, *shown, together, *lost])
         of_log = (_mean(runs.get(who, {}), compared[0]) for runs in found.logs.values())

@@ -131,13 +131,17 @@ def instead_of(name: str, known: Collection[str], introduction: str) -> str:
 
 
 class UnknownNameError(ConfigError):
-    """A name that is not registered; lists what is, closest first."""
+    """A name that is not registered; says which is closest, and what else there is."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.name = name
         names = sorted(known)
         hint = did_you_mean(name, names)
-        super().__init__(f"no {kind} is called '{name}'; there are: {', '.join(names)}.{hint}")
+        there = f"here are: {', '.join(names)}"
+        if len(names) > _MOST_LISTED:
+            there = f"here are {len(names)} (cpsched list)"
+        there = f".{hint} T{there}" if hint else f"; t{there}"
+        super().__init__(f"no {kind} is called '{name}'{there}")
 
 
 class InfeasibleRequestError(CpschedError, ValueError):

@@ -18,6 +18,7 @@ copyright = "cpsched developers"  # noqa: A001 - Sphinx's name
 version = release = version_of("cpsched")
 
 extensions = [
+    "findable",
     "formulas",
     "generated",
     "myst_nb",
@@ -53,6 +54,7 @@ html_theme = "furo"
 html_title = "cpsched"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_search_scorer = str(HERE / "_ext" / "scorer.js")
 html_copy_source = False
 html_show_sphinx = False
 html_theme_options = {

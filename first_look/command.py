@@ -27,7 +27,7 @@ POLICIES = {
     "EASY-SJF": "easy:backfill=sjf",
     "conservative": "conservative",
     "EASY by slowdown": "easy:priority=slowdown,reserve=requested",
-    "EASY by urgency": "easy:priority=urgency,reserve=requested",
+    "EASY by urgency": "easy-urgency",
 }
 SEEDS = 5
 

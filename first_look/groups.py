@@ -48,4 +48,5 @@ def _said(one: Difference) -> str:
     group = str(one.row["class"])
     wait, base = (duration(value) if value else "0 s" for value in (one.value, one.base_value))
     interval = "" if one.interval is None else ", ×{:.2f} to {:.2f}".format(*one.interval)
-    return f"{group} jobs {wait} instead of {base}{interval}"
+    values = f"{wait} in both" if wait == base else f"{wait} instead of {base}"
+    return f"{group} jobs {values}{interval}"

@@ -20,7 +20,7 @@ from cpsched.api.errors import CpschedError
 from cpsched.api.machines import systems
 from cpsched.api.model import MISSING, UNBOUNDED
 from cpsched.api.simulation import StepFunction
-from cpsched.api.tools import brief, counted
+from cpsched.api.tools import brief, counted, percent
 
 if TYPE_CHECKING:
     from cpsched.api.logs import Workload
@@ -142,7 +142,7 @@ def _size(workload: Workload, amount: IntArray, least: int) -> tuple[int, str]:
     span = max(int(workload.submit.max() - workload.submit.min()), 1)
     work = float((amount * workload.runtime.astype(np.float64)).sum())
     size = max(ceil(work / span / _BUSY), least)
-    return size, f"on which the jobs would be {_BUSY:.0%} of the machine".replace("%", " %")
+    return size, f"on which the jobs would be {percent(_BUSY)} of the machine"
 
 
 def _number(workload: Workload, key: str) -> int | None:

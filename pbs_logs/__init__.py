@@ -1,1 +1,1 @@
-"""Accounting logs of PBS, as a plug-in: nothing in cpsched names them."""
+"""Accounting logs of PBS and Torque, as a format of job logs."""

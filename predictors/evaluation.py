@@ -11,7 +11,7 @@ from cpsched.api.errors import ConfigError
 from cpsched.api.model import JobTable
 from cpsched.api.predictors import HORIZONS, LEVELS
 from cpsched.api.simulation import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT
-from cpsched.api.tools import Spec, brief, build, counted, duration
+from cpsched.api.tools import Spec, brief, build, counted, duration, percent
 from predictors.accuracy import (
     Accuracy,
     DistributionScore,
@@ -83,7 +83,9 @@ class Evaluation:
         told = ""
         if self.overall.mean_error_s is not None and self.overall.close is not None:
             mean = duration(self.overall.mean_error_s)
-            told = f", mean error {mean}, {self.overall.close:.0%} within a fifth of the runtime"
+            told = (
+                f", mean error {mean}, {percent(self.overall.close)} within a fifth of the runtime"
+            )
         return f"<Evaluation of {brief(self.predictor)}: {counted(self.overall.jobs, 'job')}{told}>"
 
 

@@ -1,6 +1,7 @@
 """Fixtures that every part of the suite shares."""
 
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -21,6 +22,11 @@ settings.load_profile("untimed")
 
 #: Real traces and golden schedules; beside a developer's checkout, absent elsewhere.
 SHARED = Path(__file__).resolve().parents[2] / "shared"
+
+
+def pytest_configure():
+    """Have Ctrl-C at work, also where the suite runs in the background, which ignores it."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 OURS = {
     "cpsched",
+    "across_logs",
     "decision_sheet",
     "first_look",
     "pbs_logs",
@@ -28,7 +29,7 @@ BY_NAME = {
     *("furo", "myst-nb", "numpydoc", "sphinx-copybutton"),
 }
 #: Run by make and by CI, imported by nothing.
-TOOLS = {"import-linter", "mypy", "pre-commit", "pytest-xdist", "ruff"}
+TOOLS = {"import-linter", "mypy", "pre-commit", "pytest-timeout", "pytest-xdist", "ruff"}
 
 
 @pytest.fixture(scope="module")

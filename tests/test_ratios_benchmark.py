@@ -1,6 +1,7 @@
 """The tables of campaigns: ratios to the baseline's run of the same seed."""
 
 import json
+import shutil
 import sys
 import tomllib
 from importlib import import_module
@@ -147,6 +148,7 @@ def test_the_studies_are_studies(file, tmp_path):
     study = tmp_path / "benchmarks" / file.name
     study.parent.mkdir()
     study.write_text(file.read_text())
+    shutil.copytree(BENCHMARKS / "grid", study.parent / "grid")
     for workload in tomllib.loads(file.read_text())["workloads"]:
         if "file" in workload:
             log = (study.parent / workload["file"]).resolve()

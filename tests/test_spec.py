@@ -7,7 +7,7 @@ import pytest
 
 from cpsched.base import registry
 from cpsched.base.registry import Entry
-from cpsched.base.spec import Spec, build, options_of
+from cpsched.base.spec import Spec, build, called, canonical, options_of, spec_of
 from cpsched.dispatch.backfilling import Easy
 from cpsched.errors import ConfigError, CpschedError
 
@@ -217,8 +217,22 @@ def test_options_of_lists_defaults():
 
 @pytest.mark.parametrize("name", registry.names("dispatchers"))
 def test_every_dispatcher_can_be_made_by_its_name(name):
-    """And knows it."""
-    assert build("dispatchers", name).name == name
+    """And knows it; a preset is what it stands for."""
+    entry = registry.entries("dispatchers")[name]
+    assert build("dispatchers", name).name == (entry.of or name)
+
+
+def test_a_preset_is_its_long_form():
+    """Whoever writes which: one specification, one name in tables, and what it settles is settled."""
+    long = "easy:priority=urgency,reserve=requested"
+    assert canonical("dispatchers", "easy-urgency") == canonical("dispatchers", long) == long
+    assert called("dispatchers", long) == called("dispatchers", "easy-urgency") == "easy-urgency"
+    placed = "easy-urgency:allocator=best-fit"
+    assert called("dispatchers", placed) == placed
+    assert canonical("dispatchers", placed) == f"easy:allocator=best-fit,{long[5:]}"
+    assert str(spec_of("dispatchers", build("dispatchers", "easy-urgency"))) == long
+    with pytest.raises(ConfigError, match="priority: is settled: easy-slowdown is easy:priority="):
+        build("dispatchers", "easy-slowdown:priority=sjf")
 
 
 @pytest.mark.parametrize(

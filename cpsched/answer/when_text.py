@@ -6,7 +6,7 @@ from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from cpsched.base.tables import Column, Table
-from cpsched.base.words import brief, clock, counted, duration
+from cpsched.base.words import brief, clock, counted, duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -28,11 +28,12 @@ def text(answer: Answer, width: int = 120) -> str:
 def changes(answer: Answer) -> list[str]:
     """Return a sentence for each change that would start the job earlier."""
     return [
-        f"{one.change}: starts {duration(one.earlier)} earlier, in {one.share:.0%} of the scenarios"
+        f"{one.change}: starts {duration(one.earlier)} earlier, in {percent(one.share)} of the"
+        " scenarios"
         + (
             ""
             if one.fits is None
-            else f"; that is enough time with a probability of {one.fits:.0%}"
+            else f"; that is enough time with a probability of {percent(one.fits)}"
         )
         for one in answer.advice
     ]
@@ -66,8 +67,8 @@ def _one(answer: Answer, width: int) -> Iterator[str]:
     shown = {
         "change": [one.change for one in answer.advice],
         "earlier": [duration(one.earlier) for one in answer.advice],
-        "scenarios": [f"{one.share:.0%}" for one in answer.advice],
-        "enough": ["-" if one.fits is None else f"{one.fits:.0%}" for one in answer.advice],
+        "scenarios": [percent(one.share) for one in answer.advice],
+        "enough": ["-" if one.fits is None else percent(one.fits) for one in answer.advice],
     }
     yield from _table(shown, width)
 
@@ -100,7 +101,7 @@ def summary(answer: Answer) -> str:
         said += f"; with 80 % probability in {_ahead(answer, job.p10)} to {_ahead(answer, job.p90)}"
     if job.chance is not None and answer.by is not None:
         said += f". It starts by {clock(answer.by, answer.epoch)} with a probability of"
-        said += f" {job.chance:.0%}"
+        said += f" {percent(job.chance)}"
     return f"{said}."
 
 
@@ -130,7 +131,7 @@ def _many(answer: Answer, width: int) -> Iterator[str]:
             "by requested times": planned,
         }
     if answer.by is not None and not answer.bounds:
-        columns[f"by {clock(answer.by, None)}"] = [f"{job.chance:.0%}" for job in shown]
+        columns[f"by {clock(answer.by, None)}"] = [percent(job.chance or 0) for job in shown]
     yield from _table(columns, width)
     if len(answer.jobs) > len(shown):
         yield f"and {counted(len(answer.jobs) - len(shown), 'more job')} (--json has all)"

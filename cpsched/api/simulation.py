@@ -7,6 +7,7 @@ from cpsched.engine.encoder import JobEncoder, Request
 from cpsched.metrics.fidelity import SHORTEST, Measured, Waits, both_waits
 from cpsched.metrics.groups import SIZES, groups_of, job_size, kinds_of
 from cpsched.metrics.jobs import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT, JobClass, job_class
+from cpsched.metrics.leading import BY_NAME as LEADING_FIGURES
 from cpsched.metrics.leading import Figures, leading_table
 from cpsched.metrics.predictions import job_sample, not_a_forecast
 from cpsched.metrics.steps import StepFunction, distinct

@@ -14,4 +14,17 @@ from cpsched.base.node_lists import listed
 from cpsched.base.spec import File, Spec, build
 from cpsched.base.tables import Column, Number, Table
 from cpsched.base.versions import versions
-from cpsched.base.words import amount, brief, clock, counted, duration, quoted, seconds, visible
+from cpsched.base.words import (
+    amount,
+    brief,
+    clock,
+    counted,
+    duration,
+    escaped,
+    estimate,
+    percent,
+    quoted,
+    seconds,
+    visible,
+)
+from cpsched.base.words import ratio as times

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cpsched.base import registry
-from cpsched.base.spec import Spec, build, files_of, is_file
+from cpsched.base.spec import Spec, build, files_of, is_file, whole
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def checked(group: str, text: str, folder: Path = Path()) -> str:
     if group == "predictors":
         given["truth"] = lambda handle: handle
         text = with_model(text, folder)
-    spec = Spec.parse(text)
+    spec = whole(group, text)
     files = {key: (folder / path).absolute() for key, path in files_of(group, spec).items()}
     options = tuple((key, str(files.get(key, value))) for key, value in spec.options)
     found = Spec(spec.name, options)

@@ -66,9 +66,14 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     "predictors": _classes("cpsched.model.estimates", "requested", "actual"),
 }
 
-#: Other names of built-ins, with the options they settle: the eight variants of Remediani 2017.
+#: Presets: names for others with some options, of which nothing but the long form is recorded.
+#: Those of EASY by other orders, and the eight variants of Remediani 2017.
 ALIASES: Mapping[str, Mapping[str, tuple[str, Mapping[str, str]]]] = {
     "dispatchers": {
+        "easy-urgency": ("easy", {"priority": "urgency", "reserve": "requested"}),
+        "easy-slowdown": ("easy", {"priority": "slowdown"}),
+    }
+    | {
         f"{name}-{number}": (name, {"search": search, "objective": objective, **own})
         for name, own_search, own in (
             ("cph", "expected-wait", {"fill": "none"}),
@@ -101,6 +106,7 @@ GROUPS = {
     "observers": "observer",
     "report_sections": "section of the report",
     "plots": "plot",
+    "overviews": "overview of several logs",
     "system_files": "kind of system file",
     "model_files": "kind of model file",
     "policy_files": "kind of policy file",
@@ -116,13 +122,14 @@ class Entry:
 
     Attributes
     ----------
-    settled
-        The options that the name settles, if it is an alias.
+    of, settled
+        What the name stands for, and with which options, if it is a preset; else empty.
     """
 
     name: str
     target: str
     distribution: str
+    of: str = ""
     settled: Mapping[str, str] = field(default_factory=dict)
 
     def load(self) -> Any:
@@ -175,6 +182,7 @@ def _aliases(
             found[name],
             name=alias,
             distribution=distribution,
+            of=found[name].of or name,
             settled={**found[name].settled, **settled},
         )
         for alias, (name, settled) in listed.items()

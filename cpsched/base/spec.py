@@ -100,6 +100,33 @@ def _unquoted(text: str, key: str, value: str) -> str:
         ) from None
 
 
+def whole(group: str, spec: Spec | str) -> Spec:
+    """
+    Return a specification without presets: ``easy:priority=slowdown`` for ``easy-slowdown``.
+
+    Raises
+    ------
+    ConfigError
+        If it is not a specification, or gives an option that its preset settles.
+    """
+    spec = Spec.parse(spec) if isinstance(spec, str) else spec
+    entry = registry.entries(group).get(spec.name)
+    if entry is None or not entry.of:
+        return spec
+    for key, _ in spec.options:
+        if key in entry.settled:
+            preset = Spec(entry.of, tuple(entry.settled.items()))
+            raise ConfigError(f"is settled: {spec.name} is {preset}", where=spec, key=key)
+    return Spec(entry.of, tuple(sorted((dict(spec.options) | dict(entry.settled)).items())))
+
+
+def called(group: str, text: str) -> str:
+    """Return what tables call a specification: the name of its preset, else its one form."""
+    spec = whole(group, text)
+    presets = (name for name, entry in registry.entries(group).items() if entry.of)
+    return next((name for name in presets if whole(group, name) == spec), str(Spec.parse(text)))
+
+
 def is_file(path: Path) -> bool:
     """Whether an option's value, or what stands for a specification, is the name of a file."""
     try:
@@ -128,12 +155,11 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     ConfigError
         If an option is unknown, or its value not of its type or refused by the constructor.
     """
-    spec = Spec.parse(spec) if isinstance(spec, str) else spec
+    spec = whole(group, spec)
     maker = registry.load(group, spec.name)
     signature = _signature(maker)
-    parameters = _parameters(group, spec.name)
-    settled = registry.entries(group)[spec.name].settled
-    options = dict(settled) | {
+    parameters = signature.parameters
+    options = {
         key: _convert(spec, key, value, parameters, set(given)) for key, value in spec.options
     }
     withheld = set() if getattr(maker, "needs_truth", False) else {"truth"}
@@ -146,14 +172,11 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
         raise ConfigError(str(error), where=spec) from error
     try:
         # A TypeError from here on is a defect of what is made, and stays one.
-        made = maker(**known, **options)
+        return maker(**known, **options)
     except ValueError as error:
         if isinstance(error, UnknownNameError) or getattr(error, "where", None) is not None:
             raise
         raise ConfigError(str(error), where=spec) from error
-    if settled:
-        made.name = spec.name
-    return made
 
 
 def spec_of(group: str, thing: Any) -> Spec | None:
@@ -164,7 +187,7 @@ def spec_of(group: str, thing: Any) -> Spec | None:
     options.
     """
     if isinstance(thing, str):
-        return Spec.parse(thing)
+        return whole(group, thing)
     entry = registry.entries(group).get(getattr(thing, "name", ""))
     made_with = getattr(thing, "made_with", None)
     if entry is None or made_with is None or entry.load() is not type(thing):
@@ -174,7 +197,7 @@ def spec_of(group: str, thing: Any) -> Spec | None:
     for key, value in made_with.items():
         if key == "truth" and getattr(thing, "needs_truth", False):
             continue
-        if value == entry.settled.get(key, parameters[key].default):
+        if value == parameters[key].default:
             continue
         if not isinstance(value, str | int | float | None):
             return None
@@ -186,15 +209,16 @@ def spec_of(group: str, thing: Any) -> Spec | None:
 
 def resolved(group: str, spec: Spec) -> dict[str, Any]:
     """Return all options of a specification with their values, defaults included."""
-    parameters = _parameters(group, spec.name)
+    spec = whole(group, spec)
+    parameters = _signature(registry.load(group, spec.name)).parameters
     given = {key: _convert(spec, key, value, parameters, set()) for key, value in spec.options}
-    settled = registry.entries(group)[spec.name].settled
-    return options_of(group, spec.name) | dict(settled) | given
+    return options_of(group, spec.name) | given
 
 
 def files_of(group: str, spec: Spec) -> dict[str, Path]:
     """Return the files that options of a specification name, by option."""
-    parameters = _parameters(group, spec.name)
+    spec = whole(group, spec)
+    parameters = _signature(registry.load(group, spec.name)).parameters
     return {
         key: Path(value)
         for key, value in spec.options
@@ -211,26 +235,20 @@ def canonical(group: str, text: str) -> str:
     UnknownNameError, ConfigError
         As :func:`build`.
     """
-    spec = Spec.parse(text)
+    spec = whole(group, text)
     build(group, spec)
     return str(spec)
 
 
 def options_of(group: str, name: str) -> dict[str, Any]:
-    """Return the options a registered thing takes and their defaults."""
-    parameters = _parameters(group, name)
+    """Return the options a registered thing takes beside those its name settles, with defaults."""
+    parameters = _signature(registry.load(group, name)).parameters
+    settled = registry.entries(group)[name].settled
     return {
         key: parameter.default
         for key, parameter in parameters.items()
-        if parameter.default is not inspect.Parameter.empty
+        if parameter.default is not inspect.Parameter.empty and key not in settled
     }
-
-
-def _parameters(group: str, name: str) -> dict[str, inspect.Parameter]:
-    """Return the parameters of a registered thing that its name does not settle."""
-    parameters = _signature(registry.load(group, name)).parameters
-    settled = registry.entries(group)[name].settled
-    return {key: parameter for key, parameter in parameters.items() if key not in settled}
 
 
 @cache

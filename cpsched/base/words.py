@@ -96,6 +96,11 @@ def ratio(value: float) -> str:
     return f"×{value:.{2 if value < 10 else 1 if value < 100 else 0}f}"
 
 
+def percent(share: float, decimals: int = 0) -> str:
+    """Return a share in percent: ``6 %``."""
+    return f"{100 * share:.{decimals}f} %"
+
+
 def clock(time: int, epoch: int | None) -> str:
     """Return a second, with its date (UTC) where the log has one."""
     if epoch is None:

@@ -52,11 +52,11 @@ class Moment(Group):
 
     def under(self) -> dict[str, Any]:
         """Return what decides, and how it is simulated."""
-        from cpsched.base.spec import Spec
+        from cpsched.base.spec import Spec, whole
         from cpsched.study.policies import following
 
         return {
-            "dispatcher": str(Spec.parse(following(self.policy, self.dispatcher))),
+            "dispatcher": str(whole("dispatchers", following(self.policy, self.dispatcher))),
             "predictor": str(Spec.parse(self.predictor)),
             "settings": self.rules.settings(self.seed),
         }

@@ -29,17 +29,18 @@ _SYSTEM = "The system to compare with, if there are several. [each with its own 
 @grouped
 def command(
     study: Annotated[
-        str,
+        list[str],
         typer.Argument(
             metavar="STUDY",
             help="A study: a TOML file, or one of demo, remediani, ipsched, aucsched,"
-            " aucsched-tree; or a job log, with --system.",
+            " aucsched-tree; or a job log, with --system; or several logs, with a --system for each"
+            " in the same order, or for all.",
         ),
     ],
     baseline: Annotated[
         str | None, option(COMPARISON, help="The dispatcher to compare with. [the first]")
     ] = None,
-    baseline_system: Annotated[str | None, option(COMPARISON, help=_SYSTEM)] = None,
+    baseline_system: Annotated[str | None, option(COMPARISON, help=_SYSTEM, hidden=True)] = None,
     *,
     runs: RepeatedRuns,
     shown: Shown,
@@ -53,10 +54,13 @@ def command(
 
     named = {"baseline": baseline, "baseline_system": baseline_system}
     against: dict[str, Any] = {key: one for key, one in named.items() if one is not None}
-    if _is_log(study):
+    # Each is looked at, so that a file that is not there is named.
+    if False not in [_is_log(one) for one in study]:
         wanted, repeat = study_of_log(study, runs, **against), "--seeds 5"
     else:
-        wanted, repeat = load_study(study), "seeds = 5 in its file"
+        if len(study) > 1:
+            raise ConfigError("is one of several; name one study, or logs", where=study[0])
+        wanted, repeat = load_study(study[0]), "seeds = 5 in its file"
         _refuse_any(runs.given() | against)
         wanted = narrowed(wanted, runs)
     carry_out_and_show(wanted, shown, repeat=repeat)

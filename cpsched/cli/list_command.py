@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+from itertools import groupby
 from textwrap import wrap
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
@@ -16,7 +17,7 @@ from cpsched.cli.report import totals, width
 from cpsched.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
     from cpsched.base.tables import Table
     from cpsched.model.system import Queue, System
@@ -42,13 +43,19 @@ if TYPE_CHECKING:
 else:
     Kind = Literal[tuple(_KINDS)]
 
+#: The dispatchers to begin with, and when to use each.
+_FIRST = {
+    "easy": "what most sites run; compare everything else with it",
+    "easy-urgency": "many short jobs and rough requested times: lower slowdowns, longer tails",
+    "easy-slowdown": "a machine that is overloaded for days, GPU jobs in bursts",
+    "conservative": "tails of the wait matter more than means; slow if hundreds of jobs wait",
+    "rollout": "slowdowns as under easy-urgency, where more computing is no matter",
+    "slurm": "what Slurm does: with its defaults, or as your site does with --policy",
+}
 _BEGIN = """\
-Where to begin, on your own log:
-  easy                                          EASY backfilling, what most sites run: the baseline
-  easy:priority=urgency,reserve=requested       much lower slowdowns at the same computing cost
-  rollout -p user-history                       low slowdowns at bounded waits, higher cost
-prb, cp and similar ones can lose to plain easy on an overloaded machine. Whatever you
-choose, look at the longest wait before the mean: means improve if a few jobs wait very long."""
+Where to begin, on your own log: cpsched list dispatchers shows six, and when to use each.
+Whatever you choose, look at the longest wait before the mean: means improve if a few jobs wait
+very long."""
 
 
 #: A reference in a docstring: its last word is the name.
@@ -56,11 +63,12 @@ _ROLE = re.compile(r":\w+:`~?(?:[\w.]*\.)?(\w+)`")
 
 
 class _Row(NamedTuple):
-    """The description of a name: a summary, and lines of details below it."""
+    """The description of a name: a summary, lines of details below it, and what it belongs to."""
 
     name: str
     summary: str
     details: tuple[str, ...] = ()
+    family: str = ""
 
 
 def command(
@@ -74,6 +82,9 @@ def command(
             " is in it.",
         ),
     ] = None,
+    everything: Annotated[
+        bool, typer.Option("--all", help="All dispatchers, by family, not only six to begin with.")
+    ] = False,
     as_json: AsJson = False,
 ) -> None:
     """
@@ -93,14 +104,38 @@ def command(
     if as_json:
         print_json("list", {"kind": kind, "names": [row._asdict() for row in rows]})
         return
-    margin = max((len(row.name) for row in rows), default=0) + 2
-    for row in rows:
-        for line in _aligned(row, margin):
-            echo(line)
     if name is not None:
+        _show(rows[0]._replace(family=""))
         for option, words in _meanings(kind, name):
             for line in _aligned(_Row(f"  {option}", words), 4 + len(option)):
                 echo(line)
+    elif kind == "dispatchers" and not everything:
+        _show(*_first({row.name for row in rows}))
+        echo("\ncpsched list dispatchers --all shows the others, by family.")
+    else:
+        _show(*rows)
+
+
+def _show(*rows: _Row) -> None:
+    """Print rows, those of a family together."""
+    margin = max((len(row.name) for row in rows), default=0) + 2
+    for family, some in groupby(sorted(rows, key=lambda row: row.family), lambda row: row.family):
+        if family:
+            echo(f"\n{escaped(family)}:")
+        for line in (line for row in some for line in _aligned(row, margin)):
+            echo(line)
+
+
+def _first(there: Collection[str]) -> list[_Row]:
+    """Return the dispatchers to begin with: when to use each, and what a preset stands for."""
+    from cpsched.base.spec import whole
+
+    rows = []
+    for name, when in _FIRST.items():
+        if name in there:
+            spec = str(whole("dispatchers", name))
+            rows.append(_Row(name, when, () if spec == name else (f"short for {spec}",)))
+    return rows
 
 
 def _overview(*, as_json: bool) -> None:
@@ -185,13 +220,14 @@ def _registered(kind: str) -> list[_Row]:
             # A broken plug-in does not affect the others.
             rows.append(_Row(escaped(name), f"broken: {_one_line(str(error))}"))
             continue
+        family = getattr(thing, "family", "")
         if entry.settled:
             settled = ", ".join(f"{key}={value}" for key, value in entry.settled.items())
-            rows.append(_Row(escaped(name), f"{thing.name} with {settled}."))
+            rows.append(_Row(escaped(name), f"{entry.of} with {settled}.", (), family))
             continue
         summary = getattr(thing, "summary", None) or _first_line(thing)
         details = (*_advice(thing), _options(thing))
-        rows.append(_Row(escaped(name), summary, tuple(filter(None, details))))
+        rows.append(_Row(escaped(name), summary, tuple(filter(None, details)), family))
     return rows
 
 

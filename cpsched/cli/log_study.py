@@ -19,9 +19,11 @@ if TYPE_CHECKING:
 _FLAGS = {"systems": "--system", "dispatchers": "--dispatcher", "predictors": "--predictor"}
 
 
-def study_of_log(log: str | Path, runs: Runs, *, once: Sequence[str] = (), **more: Any) -> Study:
+def study_of_log(
+    log: str | Path | Sequence[str], runs: Runs, *, once: Sequence[str] = (), **more: Any
+) -> Study:
     """
-    Return the study that options describe.
+    Return the study of one log, or several, that options describe.
 
     Parameters
     ----------

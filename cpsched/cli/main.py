@@ -41,6 +41,10 @@ COMMANDS = (
 )
 
 
+#: Shows what else is hidden: rare options and commands.
+_HELP_ALL = "--help-all"
+
+
 def _show_version(wanted: bool) -> None:
     if wanted:
         from importlib.metadata import version
@@ -101,11 +105,23 @@ def build(arguments: list[str]) -> Any:
             # Whatever another distribution's plug-in raises, the other commands still work.
             complain(f"command left out: '{name}': {error}")
     whole: Any = typer.main.get_command(app)
-    if not {"-h", "--help"} & {*arguments[:1]}:
+    if not {"-h", "--help", _HELP_ALL} & {*arguments[:1]}:
         # Errors in a command line are printed as plain lines and not in a box; the help still has
         # panels.
         whole.rich_markup_mode = None
+    _hide_rare(whole, show=_HELP_ALL in arguments)
     return whole
+
+
+def _hide_rare(command: Any, *, show: bool) -> None:
+    """Say in the help of a command that it is not all, or show all, in those below it, too."""
+    below = [*getattr(command, "commands", {}).values()]
+    if rare := [one for one in (*command.params, *below) if one.hidden]:
+        command.epilog = None if show else f"{_HELP_ALL} shows rare options and commands, too."
+    for one in rare:
+        one.hidden = not show
+    for one in below:
+        _hide_rare(one, show=show)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -122,4 +138,5 @@ def main(arguments: list[str] | None = None) -> None:
         signal.signal(signal.SIGTERM, signal.default_int_handler)
     # --debug may be anywhere, though the group takes it only in front.
     rest = [argument for argument in given if argument != "--debug"]
-    sys.exit(guarded(lambda: build(rest)(rest, prog_name="cpsched"), debug=rest != given))
+    plain = ["--help" if argument == _HELP_ALL else argument for argument in rest]
+    sys.exit(guarded(lambda: build(rest)(plain, prog_name="cpsched"), debug=rest != given))

@@ -107,7 +107,7 @@ Predictors = Annotated[
 StudyFolder = option(
     OUTPUT, "--out", "-o", help="Folder of the study; finished runs in it are kept."
 )
-Seed = Annotated[int, option(RULES, "--seed", help="Seed of all random choices.")]
+Seed = Annotated[int, option(RULES, "--seed", help="Seed of all random choices.", min=0)]
 Overwrite = Annotated[bool, option(OUTPUT, "--overwrite", help="Replace existing files.")]
 _STATS = (
     "Print all other tables too: who gains and who loses, by user, the machine, placement,"
@@ -178,13 +178,17 @@ class Log(Part, Reading):
         return cut
 
 
+#: Settings whose options are in the help; the others are with --help-all.
+_USUAL = ("overrun", "enforce_limits")
+
+
 def _rule(name: str, rule: Rule) -> Any:
     """Return the option that gives a setting."""
     usual = getattr(Settings, name)
     flag = f"--{name.replace('_', '-')}"
     shown = rule.usual or usual
     kind: Any = str
-    panel, more = RULES, dict[str, Any](metavar=rule.metavar)
+    panel, more = RULES, dict[str, Any](metavar=rule.metavar, hidden=name not in _USUAL)
     if rule.choices:
         kind = Literal[rule.choices]
     elif isinstance(usual, bool):

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -50,6 +50,7 @@ def show_results(
 
     for line in _notes(tables):
         say(line)
+    _show_overview(tables)
     first = {run.place: run for run in reversed(tables.results.runs)}
     scenarios = tables.results.by_group
     for found in leading(tables):
@@ -75,6 +76,14 @@ def show_results(
         echo("")
     for line in sentences:
         say(line)
+
+
+def _show_overview(tables: Tables) -> None:
+    from cpsched.show.overviews import overview
+
+    for table in overview(tables).tables:
+        say(f"\n{table.caption}")
+        echo(f"\n{replace(table, caption='').text(width())}")
 
 
 def _in_colour() -> bool:
@@ -125,6 +134,7 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
         Whether the runs' folders are kept.
     """
     from cpsched.show.leading import leading
+    from cpsched.show.overviews import overview
     from cpsched.show.record import reproduced
     from cpsched.show.sentences import conclusions
 
@@ -133,6 +143,7 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
         "reproduced": [line for one in told for line in reproduced(tables, one.place)],
         "record": tables.record.rows(),
         "leading": [asdict(found) for found in told],
+        "over_all_logs": overview(tables).data,
         "finding": conclusions(tables),
         "runs": [_run_as_data(run, kept=kept) for run in tables.results.runs],
     }

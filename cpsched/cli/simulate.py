@@ -60,12 +60,16 @@ def command(
     ] = "reject",
     checkpoint: Annotated[
         Path | None,
-        option(OUTPUT, help="Save the state in this file; continue from it if it exists."),
+        option(
+            OUTPUT, help="Save the state in this file; continue from it if it exists.", hidden=True
+        ),
     ] = None,
     checkpoint_interval: Annotated[
-        float, option(OUTPUT, help="Seconds between saves.", min=0, metavar="S")
+        float, option(OUTPUT, help="Seconds between saves.", min=0, metavar="S", hidden=True)
     ] = 60.0,
-    observe: Annotated[list[str] | None, option(OUTPUT, help=_OBSERVE, metavar="NAME")] = None,
+    observe: Annotated[
+        list[str] | None, option(OUTPUT, help=_OBSERVE, metavar="NAME", hidden=True)
+    ] = None,
     seed: Seed = 0,
     formats: Annotated[list[str] | None, option(OUTPUT, "--format", help=_FORMAT)] = None,
     skip_bad_lines: SkipBadLines = False,

@@ -87,6 +87,7 @@ class Cp(PlanningDispatcher[NodeProblem]):
     """
 
     name = "cp"
+    family = "constraint programming, after Remediani 2017"
     keeps_places = False
     good_for = "the thesis's models on nodes; low slowdowns where runtimes are known (cp-1 to cp-3)"
     goes_wrong_when = "nodes or waiting jobs are many: decisions are slow, and plans hold 20 jobs"

@@ -47,6 +47,7 @@ class Easy(LearningDispatcher):
     """
 
     name = "easy"
+    family = "backfilling"
     rule = easy.EASY
     good_for = (
         "a baseline; low slowdowns for little computing with priority=urgency,reserve=requested"
@@ -92,6 +93,7 @@ class Conservative(LearningDispatcher):
     """
 
     name = "conservative"
+    family = "backfilling"
     good_for = "short tails of the wait: every job has a reservation"
     goes_wrong_when = "slowdowns matter and runtimes are requested times, or thousands wait (slow)"
 

@@ -78,6 +78,8 @@ class Dispatcher(RemembersArguments, ABC):
     ----------
     name
         As registered.
+    family
+        Below what ``cpsched list dispatchers --all`` names it: its kind, or its paper.
     good_for, goes_wrong_when
         When to use it and when not, a clause each for ``cpsched list dispatchers``; empty: none.
     works_with
@@ -98,6 +100,7 @@ class Dispatcher(RemembersArguments, ABC):
     """
 
     name: ClassVar[str]
+    family: ClassVar[str] = "others"
     good_for: ClassVar[str] = ""
     goes_wrong_when: ClassVar[str] = ""
     works_with: ClassVar[str] = ""

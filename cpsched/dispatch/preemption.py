@@ -78,6 +78,7 @@ class Preemption(Wrapper):
     """
 
     name = "preempt"
+    family = "around another dispatcher"
     good_for = "queues have tiers, and jobs of lower ones may be requeued, suspended or killed"
     goes_wrong_when = "jobs save no checkpoints: what is preempted is run twice"
 

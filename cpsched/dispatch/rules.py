@@ -33,6 +33,7 @@ class Fifo(LearningDispatcher):
     """
 
     name = "fifo"
+    family = "lists"
     good_for = "a reference: nobody is overtaken"
     goes_wrong_when = "a large job is at the head: the machine drains for it, and all others wait"
     order: ClassVar[type[Priority]] = priority.Fifo
@@ -95,6 +96,7 @@ class Prb(LearningDispatcher):
     """
 
     name = "prb"
+    family = "lists"
     good_for = "low mean waits for little computing, with priority=slowdown"
     goes_wrong_when = "jobs are wide: nothing is reserved for them, and a few wait for weeks"
 

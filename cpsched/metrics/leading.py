@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from cpsched.base.tables import Better, Column, Table
-from cpsched.base.words import duration
+from cpsched.base.words import duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence
@@ -88,7 +88,7 @@ class Figure:
         if value is None:
             return "-"
         if self.name == "core_use":
-            return f"{value:.1%}".replace("%", " %")
+            return percent(value, 1)
         if self.name == "mean_bounded_slowdown":
             return f"{value:,.{2 if value < 100 else 1 if value < 1000 else 0}f}"
         return duration(value)

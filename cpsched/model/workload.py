@@ -608,7 +608,9 @@ def names_of(header: Iterable[tuple[str, str]], key: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for number, _, name in (text.partition(" ") for one, text in header if one == key):
-        if number.isdecimal() and name.strip() and not name.strip().lstrip("-").isdecimal():
-            found[str(int(number))] = name.strip()
+        digits = number.isascii() and number.isdecimal()
+        if digits and name.strip() and not name.strip().lstrip("-").isdecimal():
+            # As text: a number in a comment may have thousands of digits.
+            found[number.lstrip("0") or "0"] = name.strip()
     names = list(found.values())
     return {number: name for number, name in found.items() if names.count(name) == 1}

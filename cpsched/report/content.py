@@ -12,8 +12,8 @@ from cpsched.base import registry
 from cpsched.base.words import counted
 from cpsched.report import plot, reproduce
 from cpsched.report.page import colour_name, html_table, island, packed
+from cpsched.show.overviews import overview
 from cpsched.show.readable import Titled, readable
-from cpsched.show.sentences import conclusions
 from cpsched.study.store import DESCRIPTION
 from cpsched.study.study import near
 
@@ -50,11 +50,12 @@ def content(
         for name in (section.content["name"] for section in sections)
     }
     more = [one for some in readable(tables).values() for one in some] + plugged(runs_of)
-    said = conclusions(tables)
+    over = overview(tables)
     return {
         "title": results.title,
         "question": results.question,
-        "headline": said[0] if len(sections) > 1 and said else "",
+        "headline": over.sentences,
+        "across": [html_table(Titled("", table.caption, table)) for table in over.tables],
         "size": _size(results.runs, "scenario" if results.by_group else "dispatcher"),
         "sections": [
             {

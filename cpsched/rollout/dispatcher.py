@@ -54,6 +54,7 @@ class Rollout(LearningDispatcher):
     """
 
     name = "rollout"
+    family = "rollouts and plans"
     good_for = "low slowdowns with requested times or predictions, area-weighted response as easy's"
     goes_wrong_when = "all have waited for days, or jobs need most of the machine: they wait longer"
 

@@ -59,6 +59,7 @@ class WholeQueue(Dispatcher):
     """
 
     name = "plan"
+    family = "rollouts and plans"
     good_for = "runtimes that are known: the lowest slowdowns there are"
     goes_wrong_when = "runtimes are estimates, which it takes for the truth, or queues are long"
     allocator: Allocator

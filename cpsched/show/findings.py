@@ -54,7 +54,7 @@ class Against(NamedTuple):
     Attributes
     ----------
     shown, base_shown
-        Both for people.
+        Both for people; of a mean over several logs its ratio, and nothing.
     ratio
         Of both; 1 if both are 0, infinite if only the baseline's is.
     verdict
@@ -111,6 +111,8 @@ class Change:
         The longest wait; None if it is not known.
     fates
         Of which more jobs than in the baseline have it, with both shares, in words.
+    worse
+        Over several logs: those on which the figure is higher by every interval.
     placed
         Both allocators in words if they differ, else empty.
     """
@@ -120,6 +122,7 @@ class Change:
     figure: Against
     longest: Against | None
     fates: tuple[str, ...] = ()
+    worse: tuple[str, ...] = ()
     placed: str = ""
 
     @property
@@ -142,7 +145,8 @@ class Change:
 
     def price(self) -> str:
         """Return what is lost: time of who waits longest, jobs, or a fair comparison."""
-        parts = [*self.fates, *([self.placed] if self.placed else [])]
+        worse = [f"it is worse on {', '.join(self.worse)}"] if self.worse else []
+        parts = [*worse, *self.fates, *([self.placed] if self.placed else [])]
         return "; ".join([_tail(self.longest), *parts])
 
 
@@ -172,6 +176,8 @@ def _tail(longest: Against | None) -> str:
     """Say how the longest wait changes."""
     if longest is None:
         return "the longest wait is not known"
+    if not longest.base_shown:
+        return f"the longest wait is {longest.shown} ({longest.interval})"
     ratio = longest.ratio
     if abs(ratio - 1) < NOTICEABLE or longest.shown == longest.base_shown:
         return f"the longest wait stays at {longest.shown}"

@@ -40,7 +40,7 @@ class Measured:
     ratio
         To the baseline's; None for the baseline itself, and where there is none.
     interval
-        The widest of the 95 % intervals of the ratio: over repetitions, and over weeks of the log.
+        The widest of the 95 % intervals of the ratio: over repetitions, and over parts of the log.
     clear
         Whether every interval excludes "no difference"; None without an
         interval, and where nothing differs.

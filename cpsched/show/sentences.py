@@ -12,6 +12,7 @@ from cpsched.base.spec import build
 from cpsched.base.types import JobType
 from cpsched.base.words import estimate
 from cpsched.show.findings import Against, Change, Claim, lost, ratio_of, span
+from cpsched.show.overviews import overview
 from cpsched.show.record import not_reproduced, of_groups
 from cpsched.study.comparisons import SEEDS_ONLY, UNKNOWN, key_of
 from cpsched.study.gains import NOTICED
@@ -34,8 +35,9 @@ QUALITY, LONGEST = "bounded_slowdown_mean", "wait_max_s"
 SEVERAL_SEEDS = "several seeds"
 #: Added where intervals are over parts of the log.
 _TOO_NARROW = (
-    "Intervals are over the {} of the log; on a busy machine, where a queue lasts longer than that,"
-    " they hold the truth less often than in 95 % of cases."
+    "Intervals are over the weeks of the log, or its days if it has not eight weeks; on a busy"
+    " machine, where a queue lasts longer than that, they hold the truth less often than in 95 %"
+    " of cases."
 )
 #: The kinds of groups of which one is named.
 _KINDS = ("queue", "account")
@@ -67,7 +69,7 @@ def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
     """
     Return the finding of a study, a sentence a line; nothing where there is nothing to compare.
 
-    With several workloads and systems the first line covers all, and the others begin with their
+    With several workloads and systems the first lines cover all, and the others begin with their
     names.
 
     Parameters
@@ -79,7 +81,7 @@ def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
     if len(found) < 2:
         return [sentence for one in found for sentence in one.sentences]
     return [
-        _overview(tables, found),
+        *overview(tables).sentences,
         *(f"{one.place}: {sentence}" for one in found for sentence in one.sentences),
     ]
 
@@ -171,11 +173,11 @@ def _of_dispatchers(tables: Tables, changes: Changes, repeat: str) -> Iterator[s
         yield f"There are no intervals, so this may be chance: repeat with {repeat} to see."
     if figure.verdict.endswith(SEEDS_ONLY):
         yield (
-            "The log is too short for intervals over its weeks, so another part of it may give"
-            " other results."
+            "The log is shorter than eight days, too short for intervals over its parts, so another"
+            " part may give other results."
         )
     elif figure.interval:
-        yield _TOO_NARROW.format("weeks")
+        yield _TOO_NARROW
 
 
 def _level(tables: Tables, changes: Changes, best: RunKey) -> Iterator[str]:
@@ -222,26 +224,6 @@ def _front(tables: Tables, place: str) -> Iterator[str]:
         )
 
 
-def _overview(tables: Tables, found: Sequence[Finding]) -> str:
-    """Summarise several workloads and systems in one sentence."""
-    best: dict[str, list[str]] = {}
-    changes = _changes(tables)
-    for finding in found:
-        some = changes[finding.place]
-        one = next(some[key] for key in some if key[2:] == finding.about)
-        if one.claim is Claim.GAIN and one.longest is not None:
-            best.setdefault(one.name, []).append(
-                f"×{one.figure.ratio:.2f} on {finding.place}, where the longest wait is"
-                f" ×{one.longest.ratio:.2f}"
-            )
-    if not best:
-        return f"No run improves on the baseline for certain on any of the {len(found)} logs."
-    said = [f"{who} ({'; '.join(where)})" for who, where in best.items()]
-    number = len(found) - sum(map(len, best.values()))
-    rest = f"; on {number} of {len(found)} nothing lowers it for certain" if number else ""
-    return f"The mean bounded slowdown is lowest with {_listed(said)}{rest}."
-
-
 def _of_scenarios(tables: Tables) -> Finding | None:
     """Say which scenario helps most, then in a sentence what each one changes."""
     groups: dict[RunKey, list[Row]] = {}
@@ -272,7 +254,7 @@ def _of_scenarios(tables: Tables) -> Finding | None:
             f"Only jobs submitted from {start} on are compared; tables of whole runs include all."
         )
     if any(one.figure.interval for one in changes.values()):
-        sentences.append(_TOO_NARROW.format("weeks, or days if these are few,"))
+        sentences.append(_TOO_NARROW)
     else:
         sentences.append(
             "There are no intervals, which need eight days of log: small differences may be chance."

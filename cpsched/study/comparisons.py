@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Pairs = list[tuple["RunResult", "RunResult"]]
 EQUAL, LOWER, HIGHER = "equal", "lower", "higher"
 UNCLEAR, UNKNOWN = "unclear", "no interval"
-#: Added if no interval over the weeks of the log was computed.
+#: Added if no interval over parts of the log was computed.
 SEEDS_ONLY = " (seeds)"
 #: Columns of text of a row, which say what is compared with what.
 NAMES = (
@@ -38,7 +38,14 @@ NAMES = (
 COLUMNS = (
     *(*NAMES, "value", "base_value", "pairs"),
     *("difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high"),
-    *("weeks", "week_difference_low", "week_difference_high", "week_ratio_low", "week_ratio_high"),
+    *(
+        "blocks",
+        "block_days",
+        "block_difference_low",
+        "block_difference_high",
+        "block_ratio_low",
+        "block_ratio_high",
+    ),
     "verdict",
 )
 
@@ -127,32 +134,33 @@ def _row(pairs: Pairs, group: str, name: str) -> dict[str, Any] | None:
     if not both:
         return None
     values, bases = np.array([figures for _, figures in both], dtype=np.float64).T.tolist()
-    weekly = _by_week([pair for pair, _ in both], group, name)
+    over = _over_blocks([pair for pair, _ in both], group, name)
     found = {
         "difference": difference(values, bases),
         "ratio": ratio(values, bases),
-        "week_difference": weekly[0],
-        "week_ratio": weekly[1],
+        "block_difference": over[0],
+        "block_ratio": over[1],
     }
     row: dict[str, Any] = {
         "value": math.fsum(values) / len(both),
         "base_value": math.fsum(bases) / len(both),
         "pairs": len(both),
-        "weeks": next((one.number for one in weekly if one is not None), None),
+        "blocks": None if over[0] is None else over[0].number,
+        "block_days": None if over[0] is None else over[0].block_days,
     }
     for key, one in found.items():
-        if not key.startswith("week"):
+        if not key.startswith("block"):
             row[key] = None if one is None else one.mean
         row |= {f"{key}_{end}": getattr(one, end, None) for end in ("low", "high")}
     return {**row, "verdict": verdict(row["value"], row["base_value"], found)}
 
 
-def _by_week(pairs: Pairs, group: str, name: str) -> tuple[Estimate | None, Estimate | None]:
+def _over_blocks(pairs: Pairs, group: str, name: str) -> tuple[Estimate | None, Estimate | None]:
     """Return the bootstrap estimates of a mean over jobs, over all repetitions together."""
-    if (name, group) not in pairs[0][0].weeks:
+    if (name, group) not in pairs[0][0].days:
         return None, None
     ours, theirs = (
-        reduce(add, (run.weeks[name, group] for run in runs)) for runs in zip(*pairs, strict=True)
+        reduce(add, (run.days[name, group] for run in runs)) for runs in zip(*pairs, strict=True)
     )
     return paired.intervals(ours, theirs)
 
@@ -162,18 +170,18 @@ def verdict(value: float, base: float, found: Mapping[str, Estimate | None]) -> 
     Return the verdict of a comparison: ``lower``, ``higher``, ``equal``, ``unclear``, ``no
     interval``.
 
-    Lower or higher only if every interval excludes no difference; ``(seeds)``: none over weeks.
+    Lower or higher only if every interval excludes no difference; ``(seeds)``: none over blocks.
     The intervals are those of the ratio, which is what tables show, and of the difference where
     there is no ratio.
 
     Parameters
     ----------
     found
-        Estimates of the ``difference``, the ``ratio``, ``week_difference`` and ``week_ratio``.
+        Estimates of the ``difference``, the ``ratio``, ``block_difference`` and ``block_ratio``.
     """
     bounds = [
         one
-        for scope in ("", "week_")
+        for scope in ("", "block_")
         for one in [_bounds(found, f"{scope}ratio", 1) or _bounds(found, f"{scope}difference", 0)]
         if one is not None
     ]
@@ -181,7 +189,7 @@ def verdict(value: float, base: float, found: Mapping[str, Estimate | None]) -> 
         return EQUAL
     if not bounds:
         return UNKNOWN
-    asked = "" if found.get("week_difference") is not None else SEEDS_ONLY
+    asked = "" if found.get("block_difference") is not None else SEEDS_ONLY
     if all(high < 0 for _, high in bounds):
         return LOWER + asked
     return HIGHER + asked if all(low > 0 for low, _ in bounds) else UNCLEAR
@@ -248,9 +256,9 @@ class Difference:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The widest of the 95 % intervals of the ratio: over repetitions, and over weeks."""
+        """The widest of the 95 % intervals of the ratio: over repetitions, and over blocks."""
         lows, highs = (
-            [self.row[f"{kind}_{end}"] for kind in ("ratio", "week_ratio")]
+            [self.row[f"{kind}_{end}"] for kind in ("ratio", "block_ratio")]
             for end in ("low", "high")
         )
         known = [one for one in lows if one is not None], [one for one in highs if one is not None]

@@ -157,7 +157,7 @@ def read_mark(folder: Path) -> dict[str, Any]:
     """Return the description in a run folder, empty if it cannot be read."""
     try:
         about = json.loads((folder / MARK).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return {}
     return about if isinstance(about, dict) else {}
 

@@ -1,8 +1,8 @@
 """
 Which groups of jobs gain or lose against the baseline: by queue, account, user, length, size, GPUs.
 
-Jobs that ran in both runs are compared one by one. Intervals come from the bootstrap of
-:mod:`cpsched.study.paired`, over the weeks of the log, or over its days if it has few weeks.
+Jobs that ran in both runs are compared one by one. Intervals are those of
+:func:`cpsched.study.paired.intervals`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cpsched.metrics.groups import kinds_of
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.window import finished
 from cpsched.study.comparisons import verdict, with_baselines
-from cpsched.study.paired import FEWEST, WEEK, WeekSums, intervals
+from cpsched.study.paired import Sums, day_of, intervals
 from cpsched.study.reader import load_run
 from cpsched.study.sources import second_of
 
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 #: A change of the wait by fewer seconds counts as neither shorter nor longer.
 NOTICED = 60
-_DAY = 86400
 #: The most accounts, users, queues and QOS shown: those with most jobs.
 _MOST = 50
 
@@ -93,26 +92,21 @@ def _read(run: RunResult, start: int | str | None) -> _Jobs:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pair:
-    """Jobs that ran in both runs: their waits in each, and their block."""
+    """Jobs that ran in both runs: their waits in each, and their day."""
 
     ours: _Jobs
     theirs: _Jobs
     at: IntArray
     base_at: IntArray
-    block: IntArray
-    num_blocks: int
+    day: IntArray
+    num_days: int
 
     @classmethod
     def of(cls, ours: _Jobs, theirs: _Jobs) -> _Pair:
         place = {job_id: at for at, job_id in enumerate(theirs.job_id)}
         found = np.array([place.get(job_id, -1) for job_id in ours.job_id], dtype=np.int64)
         at = np.flatnonzero(found >= 0)
-        submit = ours.submit[at]
-        first = int(submit.min(initial=0)) if len(submit) else 0
-        span = int(submit.max(initial=0)) - first
-        length = WEEK if span >= FEWEST * WEEK else _DAY
-        block = (submit - first) // length
-        return cls(ours, theirs, at, found[at], block, int(block.max(initial=-1)) + 1)
+        return cls(ours, theirs, at, found[at], *day_of(ours.submit[at]))
 
 
 def _rows(both: Sequence[tuple[_Jobs, ...]]) -> Iterator[dict[str, Any]]:
@@ -158,15 +152,15 @@ def _row(
     number = sum(int(mask.sum()) for mask in masks)
     if not number:
         return
-    ours, theirs = ([], [])  # type: tuple[list[WeekSums], list[WeekSums]]
+    ours, theirs = ([], [])  # type: tuple[list[Sums], list[Sums]]
     slowdowns = np.zeros(2)
     shorter = longer = 0
     most = np.zeros(2, dtype=np.int64)
     for pair, mask in zip(joined, masks, strict=True):
-        at, base_at, block = pair.at[mask], pair.base_at[mask], pair.block[mask]
+        at, base_at, day = pair.at[mask], pair.base_at[mask], pair.day[mask]
         wait, base = pair.ours.wait[at], pair.theirs.wait[base_at]
-        ours.append(WeekSums.of(block, wait, pair.num_blocks))
-        theirs.append(WeekSums.of(block, base, pair.num_blocks))
+        ours.append(Sums.of(day, wait, pair.num_days))
+        theirs.append(Sums.of(day, base, pair.num_days))
         slowdowns += pair.ours.slowdown[at].sum(), pair.theirs.slowdown[base_at].sum()
         most = np.maximum(most, (wait.max(initial=0), base.max(initial=0)))
         shorter += int((wait <= base - NOTICED).sum())
@@ -190,5 +184,5 @@ def _row(
         "shorter": shorter / number,
         "longer": longer / number,
         "hours": (mean - base_mean) * number / len(joined) / 3600,
-        "verdict": verdict(mean, base_mean, {"week_difference": estimate}),
+        "verdict": verdict(mean, base_mean, {"block_difference": estimate}),
     }

@@ -1,6 +1,6 @@
 """
 Differences and ratios of paired runs, with their confidence intervals; and how much a mean depends
-on the weeks in the log.
+on the part of the log: on its weeks, or its days.
 
 Runs are paired by seed: the same jittered log under two dispatchers. Differences have the mean
 plus and minus ``t(0.975, n - 1) * s / sqrt(n)``; ratios have that of their logarithms, so that
@@ -33,14 +33,17 @@ class Estimate:
     ----------
     low, high
         None where there are too few values for an interval.
+    block_days
+        The length of a block; None: pairs.
     number
-        Of the pairs, or of the weeks.
+        Of the pairs, or of the blocks.
     """
 
     mean: float
     low: float | None
     high: float | None
     number: int
+    block_days: int | None = None
 
 
 def difference(values: Sequence[float], base: Sequence[float]) -> Estimate | None:
@@ -76,25 +79,28 @@ def _with_interval(values: FloatArray) -> Estimate:
     return Estimate(mean, mean - half, mean + half, number)
 
 
-WEEK = 7 * 86400
-#: Draws of the weeks, and the seed of their generator.
+DAY = 86400
+WEEK = 7 * DAY
+#: Draws of the blocks, and the seed of their generator.
 DRAWS = 4000
 _SEED = 1
-#: With fewer weeks there are too few different draws to say anything.
+#: With fewer blocks there are too few different draws to say anything.
 FEWEST = 8
+#: Days of a block; the first of which the log has enough.
+_BLOCKS = (7, 1)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class WeekSums:
+class Sums:
     """
-    One value per job, added up by the week of the submit; W weeks.
+    One value per job, added up by the day of the submit, or a block of days; D of them.
 
     Attributes
     ----------
     total
-        Sum of the values, each times its weight, float64, shape ``(W,)``.
+        Sum of the values, each times its weight, float64, shape ``(D,)``.
     weight
-        Sum of the weights, float64, shape ``(W,)``: how many jobs, where all weigh the same.
+        Sum of the weights, float64, shape ``(D,)``: how many jobs, where all weigh the same.
     """
 
     total: FloatArray
@@ -102,93 +108,113 @@ class WeekSums:
 
     @classmethod
     def of(
-        cls, week: IntArray, values: AnyArray, num_weeks: int, weight: AnyArray | None = None
-    ) -> WeekSums:
-        """Add up values, shape ``(n,)``, by the number of their week; None: all weigh 1."""
-        whole = np.ones(len(week)) if weight is None else weight.astype(np.float64)
+        cls, day: IntArray, values: AnyArray, num_days: int, weight: AnyArray | None = None
+    ) -> Sums:
+        """Add up values, shape ``(n,)``, by the number of their day; None: all weigh 1."""
+        whole = np.ones(len(day)) if weight is None else weight.astype(np.float64)
         return cls(
-            np.bincount(week, weights=values * whole, minlength=num_weeks).astype(np.float64),
-            np.bincount(week, weights=whole, minlength=num_weeks).astype(np.float64),
+            np.bincount(day, weights=values * whole, minlength=num_days).astype(np.float64),
+            np.bincount(day, weights=whole, minlength=num_days).astype(np.float64),
         )
 
     @property
     def mean(self) -> float | None:
-        """The weighted mean over all weeks; None if the total weight is 0."""
+        """The weighted mean over all jobs; None if the total weight is 0."""
         weight = float(self.weight.sum())
         return float(self.total.sum()) / weight if weight else None
 
-    def __add__(self, other: WeekSums) -> WeekSums:
+    def __add__(self, other: Sums) -> Sums:
         """Return the sums over two repetitions of a run."""
-        # Jitter may move the last job over the end of its week.
+        # Jitter may move the last job over the end of its day.
         most = max(len(self.total), len(other.total))
         one, two = self.padded(most), other.padded(most)
-        return WeekSums(one.total + two.total, one.weight + two.weight)
+        return Sums(one.total + two.total, one.weight + two.weight)
 
-    def padded(self, weeks: int) -> WeekSums:
-        """Return the sums with empty weeks appended."""
-        more = (0, weeks - len(self.total))
-        return WeekSums(np.pad(self.total, more), np.pad(self.weight, more))
+    def padded(self, days: int) -> Sums:
+        """Return the sums with empty days appended."""
+        more = (0, days - len(self.total))
+        return Sums(np.pad(self.total, more), np.pad(self.weight, more))
+
+    def blocks(self, days: int) -> Sums:
+        """Return the sums over blocks of so many days; the last may be shorter."""
+        whole = self.padded(-(-len(self.total) // days) * days)
+        return Sums(*(one.reshape(-1, days).sum(axis=1) for one in (whole.total, whole.weight)))
 
 
-def week_of(submit: IntArray) -> tuple[IntArray, int]:
-    """Return the week of each submit, counted from the first one, and how many weeks there are."""
+def day_of(submit: IntArray) -> tuple[IntArray, int]:
+    """Return the day of each submit, counted from the first one, and how many days there are."""
     if not len(submit):
         return submit, 0
-    week = (submit - submit.min()) // WEEK
-    return week, int(week.max()) + 1
+    day = (submit - submit.min()) // DAY
+    return day, int(day.max()) + 1
 
 
-def intervals(values: WeekSums, base: WeekSums) -> tuple[Estimate | None, Estimate | None]:
+def intervals(values: Sums, base: Sums) -> tuple[Estimate | None, Estimate | None]:
     """
-    Return the difference and the ratio of two means, with their intervals.
+    Return the difference and the ratio of two means, with their intervals over blocks of the log.
 
-    None if the log has fewer than eight weeks or a mean has no weight; no ratio either if a mean is
-    0 in some draw. Weeks without jobs are drawn like all others; the few draws of only such weeks
-    are left out.
+    The one rule for what a single run says: blocks are weeks if the log has eight whole ones, else
+    days if it has eight whole ones. None if it has not; else as :func:`over_blocks`.
     """
-    # If jobs were left out or added, the last weeks may have none.
-    weeks = max(len(values.total), len(base.total))
-    values, base = values.padded(weeks), base.padded(weeks)
+    # If jobs were left out or added, the last days may have none.
+    days = max(len(values.total), len(base.total))
+    for length in _BLOCKS:
+        if days - 1 >= FEWEST * length:
+            ours, theirs = (one.padded(days).blocks(length) for one in (values, base))
+            return over_blocks(ours, theirs, length)
+    return None, None
+
+
+def over_blocks(
+    values: Sums, base: Sums, block_days: int | None = None
+) -> tuple[Estimate | None, Estimate | None]:
+    """
+    Return the difference and the ratio of two means, with their intervals over equal blocks.
+
+    None if a mean has no weight; no ratio either if a mean is 0 in some draw. Blocks without jobs
+    are drawn like all others; the few draws of only such blocks are left out.
+    """
     mean, mean_base = values.mean, base.mean
-    if weeks < FEWEST or mean is None or mean_base is None:
+    if mean is None or mean_base is None:
         return None, None
     drawn, based = _means(values), _means(base)
     usable = np.isfinite(drawn) & np.isfinite(based)
     drawn, based = drawn[usable], based[usable]
-    difference = _estimate(mean - mean_base, drawn - based, weeks)
+    of = (len(values.total), block_days)
+    difference = _estimate(mean - mean_base, drawn - based, *of)
     if mean_base <= 0 or (based <= 0).any():
         return difference, None
-    return difference, _estimate(mean / mean_base, drawn / based, weeks)
+    return difference, _estimate(mean / mean_base, drawn / based, *of)
 
 
-def _means(sums: WeekSums) -> FloatArray:
+def _means(sums: Sums) -> FloatArray:
     """Return the mean in each draw, shape ``(DRAWS,)``; NaN where a draw has no job."""
     draws = _draws(len(sums.total))
     # Sums in a fixed order, whatever the number of threads: equal runs give equal tables.
-    total = np.einsum("dw,w->d", draws, sums.total)
-    weight = np.einsum("dw,w->d", draws, sums.weight)
+    total = np.einsum("db,b->d", draws, sums.total)
+    weight = np.einsum("db,b->d", draws, sums.weight)
     found = np.full(len(draws), np.nan)
     np.divide(total, weight, out=found, where=weight > 0)
     return found
 
 
 @lru_cache(maxsize=8)
-def _draws(weeks: int) -> FloatArray:
-    """Return how often each week is in each draw, shape ``(DRAWS, W)``."""
+def _draws(blocks: int) -> FloatArray:
+    """Return how often each block is in each draw, shape ``(DRAWS, B)``."""
     rng = np.random.default_rng(_SEED)
-    counts = rng.multinomial(weeks, np.full(weeks, 1 / weeks), size=DRAWS)
+    counts = rng.multinomial(blocks, np.full(blocks, 1 / blocks), size=DRAWS)
     return counts.astype(np.float64)
 
 
-def _estimate(mean: float, draws: FloatArray, weeks: int) -> Estimate:
-    tail = _tail(weeks)
+def _estimate(mean: float, draws: FloatArray, blocks: int, days: int | None) -> Estimate:
+    tail = _tail(blocks)
     low, high = np.quantile(draws, [tail, 1 - tail]).tolist()
-    return Estimate(mean, low, high, weeks)
+    return Estimate(mean, low, high, blocks, days)
 
 
-def _tail(weeks: int) -> float:
-    """Return the share of the draws below an interval: Phi(-sqrt(W / (W - 1)) t(0.975, W - 1))."""
+def _tail(blocks: int) -> float:
+    """Return the share of the draws below an interval: Phi(-sqrt(B / (B - 1)) t(0.975, B - 1))."""
     from scipy.special import ndtr, stdtrit
 
-    quantile = float(stdtrit(weeks - 1, (1 + LEVEL) / 2))
-    return float(ndtr(-quantile * (weeks / (weeks - 1)) ** 0.5))
+    quantile = float(stdtrit(blocks - 1, (1 + LEVEL) / 2))
+    return float(ndtr(-quantile * (blocks / (blocks - 1)) ** 0.5))

@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
 from cpsched.base import registry
-from cpsched.base.spec import Spec
+from cpsched.base.spec import Spec, options_of
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -66,6 +66,12 @@ def assumed_of(fitted: Fitted, dispatcher: str) -> list[str]:
     """Return in sentences what the site's policy does not know about a log, and what is assumed."""
     kind = kind_of(dispatcher)
     return [] if kind is None else kind.remarks(dispatcher, fitted.system, fitted.workload)
+
+
+def needs_policy(dispatcher: str, option: str) -> bool:
+    """Whether an option is one of a dispatcher that follows policies, and not of this one."""
+    known = [options_of("dispatchers", kind.dispatcher) for kind in _kinds()]
+    return kind_of(dispatcher) is None and any(option in options for options in known)
 
 
 def following(policy: Path | None, base: str | None) -> str:

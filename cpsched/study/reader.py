@@ -203,7 +203,10 @@ def _first_line(error: Exception) -> str:
 
 
 def _json(path: Path) -> dict[str, Any]:
-    content = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError:
+        raise RunError("it is nested too deeply") from None
     if not isinstance(content, dict):
         raise RunError("it is not a JSON object ({...})")
     return content

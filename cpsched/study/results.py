@@ -1,4 +1,4 @@
-"""What the tables need from each run folder: its figures, and its jobs added up by week."""
+"""What the tables need from each run folder: its figures, and its jobs added up by day."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from cpsched.base.arrow import UNREADABLE, check_within, integers, plain, read_file
+from cpsched.base.spec import called
 from cpsched.base.types import MAX_TIME
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.predictions import knows_runtimes
 from cpsched.study.folder import MARK, faults, find_runs
 from cpsched.study.measures import AREA, MEASURED, figures_of, figures_of_group, waits_of_size
-from cpsched.study.paired import WeekSums, week_of
+from cpsched.study.paired import Sums, day_of
 from cpsched.study.store import DESCRIPTION, FORMAT
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.writer import FORMAT as RUN_FORMAT
@@ -71,8 +72,8 @@ class RunResult:
         is one, with ``jobs``.
     sizes
         The waits of jobs by size (see :mod:`cpsched.metrics.groups`), with ``jobs``.
-    weeks
-        Sums by week, by column of a mean over jobs and group of jobs.
+    days
+        Sums by day, by column of a mean over jobs and group of jobs.
     timing
         Seconds; they differ between equal runs.
     decisions
@@ -93,7 +94,7 @@ class RunResult:
     counts: Mapping[str, int]
     groups: Mapping[str, Mapping[str, Figure]]
     sizes: Mapping[str, Mapping[str, Figure]]
-    weeks: Mapping[tuple[str, str], WeekSums]
+    days: Mapping[tuple[str, str], Sums]
     timing: Mapping[str, float]
     dispatcher_spec: str
     allocator: str | None
@@ -265,14 +266,14 @@ def _said(mark: Path) -> tuple[dict[str, Any], Any]:
         place = {
             "workload": about["workload"]["title"],
             "system": about["system"]["name"],
-            "dispatcher": about["dispatcher"],
+            "dispatcher": called("dispatchers", about["dispatcher"]),
             "predictor": about["predictor"],
             **{name: said[name] for name in LABELS if name in said},
         }
+        labels = {name: as_label(str(text)) for name, text in place.items()}
         seed = int(settings.pop("seed"))
     except (LookupError, TypeError, ValueError) as error:
         raise RunError(_damaged(mark.parent, error)) from error
-    labels = {name: as_label(str(text)) for name, text in place.items()}
     source = dict(said.get("source") or {})
     source.pop("path", None)
     if "generator" in source:
@@ -313,7 +314,7 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
                 },
             },
             sizes={name: waits_of_size(summary, name) for name in summary["wait_by_size_s"]},
-            weeks=_weeks(run, summary["steady_window_s"]),
+            days=_days(run, summary["steady_window_s"]),
             timing=_json(run / "timing.json"),
             decisions=dict(about["decisions"]),
             record={name: summary[name] for name in ("recorded_wait_s", "recorded_use")},
@@ -334,13 +335,13 @@ def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
     return {key: aside if key == "set_aside" else int(counts[key]) for key in COUNTS}
 
 
-def _weeks(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], WeekSums]:
-    """Return each measure of the jobs that ended, added up by week, for each group of jobs."""
+def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Sums]:
+    """Return each measure of the jobs that ended, added up by day, for each group of jobs."""
     table = read_file(run / "jobs.parquet", ["outcome", *_TIMES], read_dictionary=["outcome"])
     columns = [_integers(table, name) for name in _TIMES]
     for name, column in zip(_TIMES, columns, strict=True):
         check_within(name, column, -1, MAX_TIME)
-    week, num_weeks = week_of(columns[0])
+    day, num_days = day_of(columns[0])
     done = _ended(table)
     submit, start, end, runtime, width = (column[done] for column in columns)
     wait, response = job_metrics.wait(submit, start), job_metrics.turnaround(submit, end)
@@ -355,11 +356,11 @@ def _weeks(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Wee
     if steady is not None:
         groups[job_metrics.STEADY] = (submit >= steady[0]) & (submit < steady[1])
     found = {
-        (key, group): WeekSums.of(week[done][rows], value[rows], num_weeks)
+        (key, group): Sums.of(day[done][rows], value[rows], num_days)
         for key, value in values.items()
         for group, rows in groups.items()
     }
-    found[AREA, "all"] = WeekSums.of(week[done], response, num_weeks, weight=width * runtime)
+    found[AREA, "all"] = Sums.of(day[done], response, num_days, weight=width * runtime)
     return found
 
 
@@ -376,7 +377,7 @@ def _ended(table: pa.Table) -> IntArray:
 def _json(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise RunError(f"{path} cannot be read ({error}); run the study again") from error
     if not isinstance(content, Mapping):
         raise RunError(f"{path} is not a JSON object; run the study again")

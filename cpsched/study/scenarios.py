@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from cpsched.base import registry
 from cpsched.base.atomic_files import replacing, subfolder
-from cpsched.base.spec import Spec, canonical, files_of
+from cpsched.base.spec import Spec, canonical, files_of, whole
 from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.study.policies import kind_of
+from cpsched.study.policies import kind_of, needs_policy
 from cpsched.study.sources import jobs_of, second_of
 from cpsched.study.store import Store
 from cpsched.study.study import Baseline, Study, as_label
@@ -196,7 +196,7 @@ def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
                 where=scenario.label,
             )
         return scenario.dispatcher
-    spec = Spec.parse(base)
+    spec = whole("dispatchers", base)
     options = dict(spec.options)
     # A key with a dot is a place in the policy; options of a dispatcher have none.
     edits = [text for text in scenario.settings if "." in text.partition("=")[0]]
@@ -215,6 +215,11 @@ def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
 
 def _check_option(spec: Spec, key: str, value: str, text: str) -> None:
     """Raise ConfigError for an option that a dispatcher does not have, or a value it refuses."""
+    if needs_policy(spec.name, key):
+        raise ConfigError(
+            f"is not of {spec.name}, but of a site's Slurm: it needs --policy, or -d slurm",
+            where=f"set {text}",
+        )
     try:
         canonical("dispatchers", str(Spec(spec.name, ((key, value),))))
     except ConfigError as error:

@@ -215,7 +215,7 @@ def _is_study(path: Path) -> bool:
     """Return whether a file describes a study, of whichever version."""
     try:
         about = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return False
     return isinstance(about, dict) and {"format", "runs"} <= about.keys()
 

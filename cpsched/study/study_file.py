@@ -18,7 +18,7 @@ from cpsched.base import registry, resources
 from cpsched.base.documents import read_text
 from cpsched.base.model_files import checked, with_model
 from cpsched.base.section import Section
-from cpsched.base.spec import Spec, canonical
+from cpsched.base.spec import called, canonical
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.generators.contract import describe
 from cpsched.simulation.settings import RULES, Settings, read_settings
@@ -173,7 +173,7 @@ def choice(group: str, spec: str, folder: Path, label: str | None = None) -> Cho
     """
     rule = RULES.get(AXES.get(group, ""))
     found = checked(group, spec, folder) if rule is None else rule.checked(spec, folder)
-    usual = as_label(str(Spec.parse(spec if group != "predictors" else with_model(spec, folder))))
+    usual = as_label(called(group, spec if group != "predictors" else with_model(spec, folder)))
     return Choice(usual if label is None else check_label(label), found)
 
 
@@ -303,10 +303,13 @@ def _source(section: Section, file: Path) -> LogFile | Generated:
         assert name is not None
         return _generated(section, name)
     path = _beside(file, section.text("file"))
-    if not path.is_file():
+    try:
         if path.is_dir():
             raise section.error("file", f"{path} is a folder, but a log is a file")
-        raise section.error("file", f"there is no file {path}")
+        if not path.is_file():
+            raise section.error("file", f"there is no file {path}")
+    except OSError as error:
+        raise section.error("file", f"{error.strerror}: {path}") from error
     formats = registry.names("traces")
     return LogFile(
         path=path,

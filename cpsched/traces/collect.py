@@ -324,8 +324,9 @@ def _check(job: Job, place: Place) -> None:
     """Raise for numbers of a job that are wrong together."""
     if not 0 <= job.runtime <= MAX_TIME:
         raise place.error(f"must be from 0 to {MAX_TIME} seconds", "run time", job.runtime)
-    if job.requested_time != MISSING and job.requested_time < 1:
-        raise place.error("must be at least one second", "requested time", job.requested_time)
+    if job.requested_time != MISSING and not 1 <= job.requested_time <= MAX_TIME:
+        right = f"must be from 1 to {MAX_TIME} seconds"
+        raise place.error(right, "requested time", job.requested_time)
     if job.start != MISSING and job.start < job.submit:
         raise place.error("is before the job was submitted", "start", job.start)
     if job.cancel != MISSING and job.cancel < job.submit:

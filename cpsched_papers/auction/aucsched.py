@@ -69,6 +69,7 @@ class Aucsched1(LineAuctioneer):
     """
 
     name = "aucsched1"
+    family = "co-allocation by auctions, Soner and Ozturan"
     good_for = "jobs that should be on neighbouring nodes, as in its thesis"
     table = TABLE_4_4
     fragments = False
@@ -89,6 +90,7 @@ class Aucsched2(LineAuctioneer):
     """
 
     name = "aucsched2"
+    family = "co-allocation by auctions, Soner and Ozturan"
     good_for = "neighbouring nodes, and ranges of GPUs per node, as in its thesis"
     table = TABLE_5_2
     fragments = True
@@ -103,6 +105,7 @@ class Aucsched3(Auctioneer):
     """
 
     name = "aucsched3"
+    family = "co-allocation by auctions, Soner and Ozturan"
     good_for = "few and low switches of a tree, and ranges of GPUs, as in its thesis"
 
     def reset(self, system: System, seed: int) -> None:

@@ -22,7 +22,7 @@ _File = Annotated[
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    app.add_typer(_app, name="negotiation", rich_help_panel=LOOK)
+    app.add_typer(_app, name="negotiation", rich_help_panel=LOOK, hidden=True)
 
 
 @_app.command("show")

@@ -50,6 +50,7 @@ class Ipsched(WindowDispatcher):
     """
 
     name = "ipsched"
+    family = "co-allocation, Soner and Ozturan 2012"
     good_for = "jobs for cores and jobs for GPUs side by side, as in its paper"
     goes_wrong_when = "slowdowns matter: it ranks by the wait alone and lets nothing short pass"
     allocates = "best-fit"

@@ -68,6 +68,7 @@ class Wla(LearningDispatcher):
     """
 
     name = "wla"
+    family = "neighbouring nodes, Yang et al. 2014"
     good_for = "jobs that run faster on neighbouring nodes; backfill=none: all of them get such"
     goes_wrong_when = "few jobs gain by it, and with backfill=none: wide jobs wait for a slot"
 

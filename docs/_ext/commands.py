@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 def commands(_: str, depth: int) -> str:
     """Return a section for each command, those of groups below them."""
     # Asked for "generate", the command line loads the generators' own options, too.
-    return "\n\n".join(_sections(build(["generate"]), "cpsched", depth - 1))
+    whole = build(["generate", "--help-all"])
+    return "\n\n".join(_sections(whole, "cpsched", depth - 1))
 
 
 def _sections(command: Any, name: str, depth: int) -> Iterator[str]:

@@ -43,7 +43,7 @@ def _section(title: str, entry: registry.Entry) -> str:
     lines = [title]
     if entry.settled:
         settled = ", ".join(f"`{key}={value}`" for key, value in entry.settled.items())
-        return f"{title}\n\n`{thing.name}` with {settled}."
+        return f"{title}\n\nShort for `{entry.of}` with {settled}."
     summary = getattr(thing, "summary", "") or _first_paragraph(thing)
     lines.append(markdown(summary))
     for label, attribute in (("Good for", "good_for"), ("Goes wrong when", "goes_wrong_when")):

@@ -127,9 +127,11 @@ def _value(entry: Entry, key: Key) -> Any:
     """Return what a key of an entry stands for; names are none for ``ALL``."""
     if key.field == "name":
         return entry.name.text
-    if entry.text(key.name).upper() in _ALL:
-        return ABSENT
-    return entry.value(key)
+    of_all = entry.text(key.name).upper() in _ALL
+    value = ABSENT if of_all else entry.value(key)
+    if value is ABSENT and key.needed:
+        raise entry.name.error(f"has no {key.name}")
+    return value
 
 
 def _described(

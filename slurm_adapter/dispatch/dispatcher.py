@@ -41,6 +41,7 @@ class Slurm(Preemption):
     """
 
     name = "slurm"
+    family = "Slurm"
     good_for = "what your own Slurm would do, under its policy"
     goes_wrong_when = "time limits say little, or jobs that share nodes have to wait for whole ones"
 

@@ -77,6 +77,7 @@ class SlurmBackfill(LearningDispatcher):
     """
 
     name = "slurm-backfill"
+    family = "Slurm"
     good_for = "what Slurm does, as the papers' baseline"
     goes_wrong_when = "jobs share nodes, which it reserves whole, or wide jobs have to wait a day"
 

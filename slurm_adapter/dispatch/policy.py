@@ -218,6 +218,11 @@ class Key(NamedTuple):
     kind: v.Kind
     usual: Any
 
+    @property
+    def needed(self) -> bool:
+        """Whether there must be a value."""
+        return self.usual is ABSENT and self.field != "limits"
+
 
 class Table:
     """

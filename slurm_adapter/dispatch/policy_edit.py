@@ -86,6 +86,8 @@ def _changed(policy: Policy, named: tuple[Table, list[Any]], name: str, text: st
     if key is None:
         names = [one.name for one in table.keys]
         raise ValueError(f"there is no such key.{did_you_mean(name, names)}")
+    if key.needed and not text:
+        raise ValueError("must have a value")
     try:
         value = key.kind.read(text) if text else key.usual
     except ValueError as error:

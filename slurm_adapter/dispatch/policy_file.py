@@ -81,8 +81,8 @@ def _entries(top: Section, table: Table) -> Any:
         section.expect(*(key.name for key in table.keys))
 
         def value(key: Key, section: Section = section) -> Any:
-            needed = key.usual is ABSENT and key.field != "limits"
-            return _value(section, key.name, key.kind) if needed or key.name in section else ABSENT
+            there = key.needed or key.name in section
+            return _value(section, key.name, key.kind) if there else ABSENT
 
         found.append(table.make(value))
     return tuple(found) if table.within == "associations" else _by_name(top, table.name, found)

@@ -118,7 +118,7 @@ def _lines(checked: Check) -> Iterator[str]:
     whole = checked.whole
     yield f"{counted(whole.overall.jobs, 'job')} with a recorded start"
     for reason, number in whole.left_out.items():
-        yield f"left out: {counted(number, 'job')} that {reason}"
+        yield f"left out: {counted(number, 'job')} {reason}"
     yield ""
     yield from map(escaped, statement(whole, checked.repeats))
     yield ""

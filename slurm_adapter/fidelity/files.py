@@ -10,7 +10,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.simulation import SHORTEST
-from cpsched.api.tools import duration, guarded, write_all
+from cpsched.api.tools import duration, guarded, percent, write_all
 from slurm_adapter.fidelity.downtime import as_csv, downtimes
 
 if TYPE_CHECKING:
@@ -99,9 +99,9 @@ def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> Iterator[
         yield _repeated([one, *repeats])
     minute, ten, hour = one.within
     yield (
-        f"{minute:.0%} of the jobs start within a minute of their recorded start, {ten:.0%} within"
-        f" ten and {hour:.0%} within an hour; half are off by {duration(one.median_error)} at most,"
-        f" a tenth by {duration(one.p90_error)} or more."
+        f"{percent(minute)} of the jobs start within a minute of their recorded start,"
+        f" {percent(ten)} within ten and {percent(hour)} within an hour; half are off by"
+        f" {duration(one.median_error)} at most, a tenth by {duration(one.p90_error)} or more."
     )
     if one.rank is not None:
         yield f"Order of jobs by wait: rank correlation {one.rank:.2f}."
@@ -142,7 +142,7 @@ def _share(one: Measured) -> str:
     if not one.recorded:
         return f"{duration(one.bias)} more"
     share = one.bias / one.recorded
-    return f"{abs(share):.0%} {'more' if share >= 0 else 'less'}"
+    return f"{percent(abs(share))} {'more' if share >= 0 else 'less'}"
 
 
 def _warnings(fidelity: Fidelity) -> Iterator[str]:

@@ -102,8 +102,8 @@ def measure(
         raise ConfigError("no job is submitted after that", key="--measure-from")
     known, started = recorded != MISSING, schedule.start != MISSING
     left_out = {
-        "have no recorded start": int((inside & ~known).sum()),
-        "do not start in the simulation": int((inside & known & ~started).sum()),
+        "without a recorded start": int((inside & ~known).sum()),
+        "that did not start in the simulation": int((inside & known & ~started).sum()),
     }
     waits = both_waits(schedule, inside, lag)
     if not len(waits.rows):

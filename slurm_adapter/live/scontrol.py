@@ -320,6 +320,8 @@ class Scontrol:
                 errors="replace",
                 timeout=_PATIENCE,
                 check=False,
+                # Ctrl-C is for us: we ask on or end, and neither asks for half an answer.
+                process_group=0,
             )
         except FileNotFoundError:
             raise UnreachableError(f"there is no command {command[0]} here") from None

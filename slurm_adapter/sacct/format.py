@@ -38,7 +38,7 @@ from slurm_adapter.sacct.as_json import is_json, json_rows
 from slurm_adapter.sacct.job import job_of
 from slurm_adapter.sacct.lines import JOB_ID, Lines, is_first_line
 from slurm_adapter.sacct.request import Shapes
-from slurm_adapter.sacct.waits import Waits
+from slurm_adapter.sacct.waits import Waits, targets_of
 from slurm_adapter.sacct.write import write
 
 if TYPE_CHECKING:
@@ -165,11 +165,12 @@ class _Reading:
         if name != job.job_id:
             job = job._replace(job_id=name)
         row = len(jobs)
+        targets = targets_of(found.dependency, job_id) if attempt == 1 else ()
+        jobs.add(job._replace(begin=found.asked_begin) if targets else job, place)
         if attempt > 1:
             self.waits.follow(row, before)
-        elif found.dependency and self.waits.add(row, found.dependency, job_id, found.eligible):
-            job = job._replace(begin=found.asked_begin)
-        jobs.add(job, place)
+        elif targets:
+            self.waits.add(row, targets, found.eligible)
         if found.preempted:
             self.preempted.add(row)
         self.waits.note(row, job.job_id)

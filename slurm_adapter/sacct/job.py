@@ -9,7 +9,7 @@ from cpsched.api.errors import TraceError
 from cpsched.api.fields import instant, seconds_within, whole
 from cpsched.api.fields import parse_duration as duration
 from cpsched.api.logs import MAX_NICE, Job, NotAJobError
-from cpsched.api.model import MISSING, Status
+from cpsched.api.model import MISSING, UNBOUNDED, Status
 from slurm_adapter.sacct.command import may_be_requeued, options
 from slurm_adapter.sacct.waits import begin_of
 
@@ -171,11 +171,11 @@ def _core_seconds(row: Row, asked: Mapping[str, str], shapes: Shapes) -> int:
 
 def _status(row: Row) -> Status | str:
     """Return how a job ended, or if it has not, why it is set aside."""
-    text = row.values.get("state")
-    if not text:
+    words = row.values.get("state", "").split()
+    if not words:
         return Status.UNKNOWN
     # "CANCELLED by 1234" names who did it; a + ends a word that was cut off.
-    state = text.split()[0].upper().removesuffix("+")
+    state = words[0].upper().removesuffix("+")
     if state in _ENDED:
         return _ENDED[state]
     if state in _REQUEUED:
@@ -183,7 +183,7 @@ def _status(row: Row) -> Status | str:
         return Status.PREEMPTED if _time(row, "Start")[0] != MISSING else "still waiting"
     if state in _UNENDED:
         return _UNENDED[state]
-    raise row.place.error("is not a state of a Slurm job", "State", text)
+    raise row.place.error("is not a state of a Slurm job", "State", row.values["state"])
 
 
 def _cancelled(row: Row, status: Status, submit: int) -> int:
@@ -209,7 +209,8 @@ def _array_limit(row: Row, asked: Mapping[str, str]) -> int:
     match = _TASKS_AT_ONCE.search(row.job_id)
     text = match[1] if match else asked.get("array", "").partition("%")[2]
     text = row.values.get("arraytasklimit") or text
-    return row.place.parse(whole, "SubmitLine --array", text) if text else 0
+    limit = row.place.parse(whole, "SubmitLine --array", text) if text else 0
+    return max(0, min(limit, UNBOUNDED))
 
 
 def _licenses(values: Mapping[str, str], asked: Mapping[str, str]) -> str | None:

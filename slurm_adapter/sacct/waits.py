@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -37,12 +37,15 @@ _FROM_NOW = re.compile(r"now(?:\+([0-9]+)([a-z]*))?")
 _SECONDS = {"": 1, "second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 _OK = frozenset((Status.COMPLETED, Status.UNKNOWN))
 
+#: What a job waits for: types and ids of other jobs.
+Targets: TypeAlias = "tuple[tuple[DependencyType, str], ...]"
+
 
 class _Waiting(NamedTuple):
     """A job that waited for others: its row, their types and ids, and when it was eligible."""
 
     row: int
-    targets: tuple[tuple[DependencyType, str], ...]
+    targets: Targets
     eligible: int
 
 
@@ -62,12 +65,9 @@ class Waits:
         for name in {base, whole} - {job_id}:
             self._members[name].append(row)
 
-    def add(self, row: int, dependency: str, job_id: str, eligible: int) -> bool:
-        """Take a job that waits for others; say whether it is known for which."""
-        targets = _targets(dependency, job_id)
-        if targets:
-            self._waiting.append(_Waiting(row, targets, eligible))
-        return bool(targets)
+    def add(self, row: int, targets: Targets, eligible: int) -> None:
+        """Take a job that waits for others."""
+        self._waiting.append(_Waiting(row, targets, eligible))
 
     def follow(self, row: int, before: int) -> None:
         """Take a further attempt of a job: it waits for the end of the one before."""
@@ -121,8 +121,10 @@ def begin_of(text: str, submit: int) -> int:
     return begin if begin > submit else MISSING
 
 
-def _targets(text: str, job_id: str) -> tuple[tuple[DependencyType, str], ...]:
+def targets_of(text: str, job_id: str) -> Targets:
     """Return what ``--dependency`` waits for; nothing if it cannot be said by jobs that all end."""
+    if not text:
+        return ()
     found = []
     own = int(job_id.partition("_")[0].partition("+")[0].partition("#")[0])
     task = job_id.partition("_")[2]

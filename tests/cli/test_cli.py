@@ -295,6 +295,26 @@ def test_help_has_panels_and_cuts_no_word_off(cpsched, monkeypatch, command):
 
 
 @pytest.mark.parametrize(
+    ("command", "rare"),
+    [
+        ((), ("import-accasim", "negotiation")),
+        (("slurm",), ("plan ",)),
+        (("compare",), ("--restarts", "--outages", "--runtime-model")),
+        (("simulate",), ("--checkpoint", "--observe", "--dispatch-interval")),
+    ],
+)
+def test_rare_options_and_commands_are_shown_on_demand(cpsched, command, rare):
+    """Without them the help says how to see them."""
+    for flag, there in (("--help", False), ("--help-all", True)):
+        code, out, _ = cpsched(*command, flag)
+        assert code == 0
+        assert all((one in out) == there for one in rare)
+        assert out.rstrip().endswith("--help-all shows rare options and commands, too.") != there
+    if "compare" in command:
+        assert "--skip-bad-lines" in out
+
+
+@pytest.mark.parametrize(
     ("words", "completed"),
     [
         ("cpsched simu", ["simulate"]),
@@ -343,7 +363,7 @@ def test_list_names_everything(cpsched, kind):
     from cpsched import systems
     from cpsched.base import registry
 
-    code, out, _ = cpsched("list", kind)
+    code, out, _ = cpsched("list", kind, "--all")
     names = systems.names() if kind == "systems" else registry.names(kind)
     assert code == 0
     for name in names:
@@ -452,7 +472,7 @@ def _forget_plug_ins():
 def test_a_broken_plug_in_is_listed_as_broken(files, cpsched, monkeypatch, source):
     """One used to take the whole list with it."""
     _plug_in(files, monkeypatch, "dispatchers", source)
-    code, out, _ = cpsched("list", "dispatchers")
+    code, out, _ = cpsched("list", "dispatchers", "--all")
     assert code == 0
     (line,) = (line for line in out.splitlines() if line.startswith("new "))
     assert "broken: 'new' (plug:new, from plug) cannot be loaded:" in line

@@ -1,6 +1,7 @@
 """``cpsched compare`` as somebody types it."""
 
 import io
+import json
 
 import pytest
 from rich.console import Console
@@ -55,6 +56,44 @@ def test_a_study_is_carried_out_and_tables_written(files, cpsched):
     assert out.count("30 jobs, OK") == 2
 
 
+def test_a_preset_is_the_run_of_its_long_form(files, cpsched):
+    """Found again whichever is written, and called by its name in tables."""
+    for name, done in (("easy-urgency", 0), ("easy:priority=urgency,reserve=requested", 2)):
+        code, out, _ = cpsched(*QUICK, "-d", "easy", "-d", name, "--baseline", name)
+        assert code == 0
+        assert out.startswith(f"2 runs: {2 - done} made, {done} already done, 0 failed\n")
+        assert "easy-urgency" in out
+        assert "priority" not in out
+
+
+def test_what_holds_over_several_logs_leads(files, cpsched):
+    """Each log on the system at its place; in the report and as JSON, too."""
+    lines = (files / "log.swf").read_text().splitlines()
+    (files / "more.swf").write_text("\n".join(lines[:20]) + "\n")
+    (files / "two.toml").write_text((files / "four.toml").read_text())
+    logs = ("compare", "log.swf", "more.swf", "--system", "four.toml", "--out", "out")
+    both = (*logs, "--system", "two.toml", "-d", "easy", "-d", "fifo")
+    code, out, _ = cpsched(*both)
+    assert code == 0
+    grid, _, rest = out.partition("\nlog on four\n")
+    assert "Mean bounded slowdown: ratio to easy on each log" in grid
+    assert [line.split()[0] for line in grid.splitlines() if "×" in line][:3] == [
+        "log", "more", "geometric",
+    ]  # fmt: skip
+    assert "\nmore on two\n" in rest
+    assert "\nOver 2 logs, no run gains on easy: fifo has " in rest
+    page = (files / "out" / "report.html").read_text()
+    assert page.index("Over 2 logs, no run gains") < page.index("<h2>Over all logs</h2>")
+    code, out, _ = cpsched(*both, "--json", "--no-report")
+    (fifo,) = json.loads(out)["over_all_logs"]
+    assert set(fifo["mean_wait"]["ratio"]) == {"log", "more"}
+    code, _, err = cpsched(
+        "compare", "log.swf", "study.toml", "--system", "four.toml", "--out", "o"
+    )
+    assert code == 2
+    assert "is one of several; name one study, or logs" in err
+
+
 def test_a_log_needs_no_study(files, cpsched):
     """Seeds are counted from 1 and jitter submits by 5 s."""
     options = ("-d", "easy", "-d", "prb", "-p", "actual", "--seeds", "2", "--baseline", "prb")
@@ -99,7 +138,7 @@ def test_failed_runs_are_said_and_the_exit_code_tells(files, cpsched):
     [
         (
             ("compare", "remdiani", "--out", "o"),
-            "no study or file is called 'remdiani'; there are:",
+            "no study or file is called 'remdiani'. Did you mean 'remediani'? There are:",
         ),
         (
             ("compare", "none.swf", "--out", "o"),

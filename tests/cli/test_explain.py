@@ -80,6 +80,8 @@ def test_the_model_of_a_decision_can_be_solved_by_others(files, dispatcher):
     from ortools.sat.python import cp_model
 
     model, solver = cp_model.CpModel(), cp_model.CpSolver()
+    # Else the next Ctrl-C, and a test of one, would end this process.
+    solver.parameters.catch_sigint_signal = False
     assert model.proto.parse_text_format(model_at(4, dispatcher))
     assert solver.status_name(solver.solve(model)) == "OPTIMAL"
     assert solver.objective_value == 4

@@ -1,6 +1,7 @@
 """``cpsched list``: what is said of each name, and how it is laid out."""
 
 import json
+import re
 
 import pytest
 
@@ -18,9 +19,9 @@ def of_width(monkeypatch, cpsched):
 
     def lines(kind, width):
         monkeypatch.setattr("cpsched.cli.list_command.width", lambda: width)
-        code, out, _ = cpsched("list", kind)
+        code, out, _ = cpsched("list", kind, "--all")
         assert code == 0
-        return out.splitlines()
+        return [line for line in out.splitlines() if line and not re.match(r"\S.*:$", line)]
 
     return lines
 
@@ -41,7 +42,7 @@ def test_each_dispatcher_says_when_to_use_it_and_when_not(of_width):
     found = _by_name(of_width("dispatchers", 120))
     for name, entry in registry.entries("dispatchers").items():
         if entry.settled:
-            assert found[name] == [f"{entry.load().name} with {_settled(entry)}."]
+            assert found[name] == [f"{entry.of} with {_settled(entry)}."]
             continue
         labels = [line.partition(": ")[0] + ": " for line in found[name][1:]]
         assert tuple(labels[:2]) == ADVICE, name
@@ -50,6 +51,20 @@ def test_each_dispatcher_says_when_to_use_it_and_when_not(of_width):
 
 def _settled(entry):
     return ", ".join(f"{key}={value}" for key, value in entry.settled.items())
+
+
+def test_the_list_of_dispatchers_begins_with_six(cpsched):
+    """When to use each, and what a preset stands for; all are there by family with --all."""
+    _, out, _ = cpsched("list", "dispatchers")
+    names = [line.split()[0] for line in out.splitlines()[:-2] if not line.startswith(" ")]
+    assert names == ["easy", "easy-urgency", "easy-slowdown", "conservative", "rollout", "slurm"]
+    assert "short for easy:priority=urgency,reserve=requested\n" in out
+    assert "--all" in out.splitlines()[-1]
+    _, out, _ = cpsched("list", "dispatchers", "--all")
+    families = dict(re.findall(r"^(\S.*):\n(\S+)", out, re.MULTILINE))
+    assert families["backfilling"] == "conservative"
+    assert families["co-allocation, Soner and Ozturan 2012"] == "ipsched"
+    assert "others" not in families
 
 
 def test_what_is_said_is_of_the_dispatcher_itself(of_width):

@@ -83,6 +83,6 @@ def test_tables_of_studies_have_the_same_slowdowns(tmp_path):
     (result,) = collect(tmp_path / "runs").runs
     summary = summarize(found.schedule)
     for measure in ("slowdown", "bounded_slowdown"):
-        assert result.weeks[f"{measure}_mean", "all"].mean == summary[measure]["all"]["mean"]
-    assert result.weeks[AREA, "all"].mean == summary["response_by_area_s"]
+        assert result.days[f"{measure}_mean", "all"].mean == summary[measure]["all"]["mean"]
+    assert result.days[AREA, "all"].mean == summary["response_by_area_s"]
     assert result.counts["killed"] == 0

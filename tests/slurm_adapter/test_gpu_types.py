@@ -4,6 +4,7 @@ import pytest
 from fake_slurm import FakeSlurm
 
 from cpsched import simulate, traces
+from cpsched.verification import verify
 from slurm_adapter.config.importer import Files, read_site
 from slurm_adapter.config.unmodelled import count, of_jobs
 from slurm_adapter.live.mirror import Mirror, Stage
@@ -66,6 +67,7 @@ def test_jobs_of_a_log_get_the_type_that_they_name(tmp_path):
         ("gres/gpu=4", ""),
     )
     schedule = simulate(traces.read(log), site_of(tmp_path).system, dispatcher="fifo").schedule
+    assert verify(schedule) == []
     nodes = nodes_in(schedule)
     assert sorted(nodes) == ["1", "2", "3", "6"]
     assert sorted(nodes[job] for job in "123") == ["both", "v1", "v2"]

@@ -166,6 +166,9 @@ def test_reservations_of_scontrol(tmp_path):
     assert maint.flags == {"MAINT", "SPEC_NODES"}
     assert found.policy.licenses == {"matlab": 6}
     assert [gap.name for gap in found.gaps] == ["1 node down or drained: n2"]
+    path.write_text(path.read_text().replace("StartTime", "Start"))
+    with pytest.raises(ConfigError, match="show.txt:4: ReservationName: 'maint' has no StartTime"):
+        read_site(Files(scontrol=(path,)), "x")
 
 
 @pytest.mark.parametrize(

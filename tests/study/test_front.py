@@ -6,18 +6,18 @@ import numpy as np
 import pytest
 
 from cpsched.study.measures import AREA
-from cpsched.study.paired import WeekSums
+from cpsched.study.paired import Sums
 from cpsched.study.tables import HEADLINE, fronts
 
 
 def repeated(dispatcher, *runs, weeks=None, knows_runtimes=False):
     """Return the repetitions of a dispatcher, each with response, tail and slowdown."""
-    nothing = WeekSums(np.ones(1), np.ones(1))
+    nothing = Sums(np.ones(1), np.ones(1))
     return [
         SimpleNamespace(
             workload="log", system="machine", dispatcher=dispatcher, seed=seed, figures=figures,
             groups={"all": figures}, sizes={}, knows_runtimes=knows_runtimes,
-            weeks={(name, "all"): weeks or nothing for name in (AREA, "bounded_slowdown_mean")},
+            days={(name, "all"): weeks or nothing for name in (AREA, "bounded_slowdown_mean")},
         )
         for seed, values in enumerate(runs, 1)
         for figures in (dict(zip(HEADLINE, values, strict=True)),)
@@ -45,12 +45,12 @@ def test_one_run_each_is_taken_as_it_is():
 
 def test_weeks_that_do_not_agree_keep_a_run_on_the_front():
     """All repetitions agree on a lower slowdown, which comes from one week of ten."""
-    weeks = WeekSums(np.array([10.0] * 10), np.ones(10))
-    other = WeekSums(np.array([11.0] * 9 + [0.0]), np.ones(10))
+    weeks = Sums(np.array([10.0] * 10), np.ones(10))
+    other = Sums(np.array([11.0] * 9 + [0.0]), np.ones(10))
     base = repeated("easy", (100.0, 50.0, 10.0), (100.0, 50.0, 10.1), weeks=weeks)
     better = repeated("a", (100.0, 50.0, 9.9), (100.0, 50.0, 10.0), weeks=other)
     assert fronts([base, better]) == [True, True]
-    agreed = WeekSums(np.array([9.9] * 10), np.ones(10))
+    agreed = Sums(np.array([9.9] * 10), np.ones(10))
     better = repeated("a", (100.0, 50.0, 9.9), (100.0, 50.0, 10.0), weeks=agreed)
     assert fronts([base, better]) == [False, True]
 

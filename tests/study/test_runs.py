@@ -243,6 +243,9 @@ def test_missing_and_damaged_files_are_named(simulated, tmp_path, name):
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     with pytest.raises(RunError, match=f"{name} is damaged"):
         load_run(tmp_path / "r")
+    path.write_text("[" * 100_000)
+    with pytest.raises(RunError, match=f"{name} is damaged"):
+        load_run(tmp_path / "r")
     path.unlink()
     with pytest.raises(RunError, match=f"{name} is missing: the run is incomplete"):
         load_run(tmp_path / "r")

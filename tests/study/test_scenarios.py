@@ -181,7 +181,7 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder):
     assert told[0].startswith(f"Of {len(names)} scenarios, ")
     assert " shortens the mean wait most: " in told[0]
     assert [line.partition(":")[0] for line in told[1:-1]] == names
-    assert told[-1].startswith("Intervals are over the weeks, or days ")
+    assert told[-1].startswith("Intervals are over the weeks of the log, or its days")
     assert re.match(
         r"gpus: mean wait .* instead of .* less, 95 % interval .* longest wait .* for account bio",
         told[1],

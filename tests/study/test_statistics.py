@@ -8,15 +8,16 @@ from tiny import jobs
 
 from cpsched.base.types import MISSING
 from cpsched.study.paired import (
+    DAY,
     DRAWS,
     FEWEST,
-    WEEK,
     Estimate,
-    WeekSums,
+    Sums,
+    day_of,
     difference,
     intervals,
+    over_blocks,
     ratio,
-    week_of,
 )
 from cpsched.study.sources import jittered
 
@@ -68,23 +69,23 @@ def test_jitter_delays_by_whole_seconds_and_keeps_submit_order():
     assert set((later.cancel - later.submit)[gone].tolist()) == {7}
 
 
-def test_weeks_are_counted_from_the_first_submit():
-    """A week is [0, 604800) after it."""
-    week, number = week_of(np.array([100, 100 + WEEK - 1, 100 + WEEK, 100 + 3 * WEEK]))
-    assert week.tolist() == [0, 0, 1, 3]
+def test_days_are_counted_from_the_first_submit():
+    """A day is [0, 86400) after it."""
+    day, number = day_of(np.array([100, 100 + DAY - 1, 100 + DAY, 100 + 3 * DAY]))
+    assert day.tolist() == [0, 0, 1, 3]
     assert number == 4
-    assert week_of(np.array([], dtype=np.int64))[1] == 0
+    assert day_of(np.array([], dtype=np.int64))[1] == 0
 
 
 def _sums(values, per_week=1):
     week = np.repeat(np.arange(len(values)), per_week)
-    return WeekSums.of(week, np.repeat(values, per_week), len(values))
+    return Sums.of(week, np.repeat(values, per_week), len(values))
 
 
 def test_the_interval_is_that_of_a_mean_of_weeks():
     """Of n independent weeks: 1.96 s / sqrt(n), give or take what 4,000 draws leave open."""
     values = np.random.default_rng(3).normal(50, 8, size=200)
-    found, _ = intervals(_sums(values), _sums(np.zeros(200)))
+    found, _ = over_blocks(_sums(values), _sums(np.zeros(200)))
     half = 1.96 * values.std() / math.sqrt(200)
     assert found.high - found.mean == pytest.approx(half, rel=0.1)
     assert found.mean - found.low == pytest.approx(half, rel=0.1)
@@ -97,36 +98,51 @@ def test_equals_of_few_weeks_are_seldom_told_apart():
     wrong = 0
     for _ in range(400):
         values, base = rng.gamma(4, size=(2, FEWEST))
-        found, _ratio = intervals(_sums(values), _sums(base))
+        found, _ratio = over_blocks(_sums(values), _sums(base))
         wrong += found.low > 0 or found.high < 0
     assert 0.02 <= wrong / 400 <= 0.07
 
 
 def test_weeks_with_more_jobs_weigh_more():
     """A mean over jobs, not over weeks."""
-    values = WeekSums(np.array([90.0, *[1.0] * 9]), np.array([9.0, *[1.0] * 9]))
-    base = WeekSums(np.ones(10), np.ones(10))
-    found, _ = intervals(values, base)
+    values = Sums(np.array([90.0, *[1.0] * 9]), np.array([9.0, *[1.0] * 9]))
+    base = Sums(np.ones(10), np.ones(10))
+    found, _ = over_blocks(values, base)
     assert found.mean == pytest.approx(99 / 18 - 1)
 
 
 def test_both_dispatchers_see_the_same_draws():
     """Twice the wait in every week is a ratio of 2 for sure, however much the weeks differ."""
     values = np.random.default_rng(1).uniform(1, 100, size=20)
-    _, found = intervals(_sums(2 * values), _sums(values))
+    _, found = over_blocks(_sums(2 * values), _sums(values))
     assert found.low == pytest.approx(2)
     assert found.high == pytest.approx(2)
 
 
-def test_too_few_weeks_or_jobs_have_no_interval():
-    """Eight weeks are the least; no job, no mean; a mean of 0 has no ratio to it."""
-    assert intervals(_sums([1.0] * (FEWEST - 1)), _sums([2.0] * (FEWEST - 1))) == (None, None)
-    nobody = WeekSums(np.zeros(10), np.zeros(10))
-    assert intervals(nobody, nobody) == (None, None)
-    found, none = intervals(_sums([1.0] * 10), _sums([0.0] * 10))
+@pytest.mark.parametrize(
+    ("days", "blocks", "length"), [(8, None, None), (9, 9, 1), (56, 56, 1), (57, 9, 7)]
+)
+def test_blocks_are_weeks_or_days_of_which_eight_are_whole(days, blocks, length):
+    """One rule for whoever asks; the last day of a log is seldom whole."""
+    rng = np.random.default_rng(2)
+    ours, theirs = (_sums(rng.uniform(1, 9, days)) for _ in range(2))
+    found = intervals(ours, theirs)
+    assert [one and (one.number, one.block_days) for one in found] == [
+        length and (blocks, length)
+    ] * 2
+    if length == 7:
+        by_week = [Sums.of(np.arange(days) // 7, one.total, 9) for one in (ours, theirs)]
+        assert found[1].low == pytest.approx(over_blocks(*by_week)[1].low)
+
+
+def test_too_few_jobs_have_no_interval():
+    """No job, no mean; a mean of 0 has no ratio to it."""
+    nobody = Sums(np.zeros(10), np.zeros(10))
+    assert over_blocks(nobody, nobody) == (None, None)
+    found, none = over_blocks(_sums([1.0] * 10), _sums([0.0] * 10))
     assert (found.mean, none) == (1, None)
-    rare = WeekSums(np.array([5.0, *[0.0] * 9]), np.array([1.0, *[0.0] * 9]))
-    found, _ = intervals(rare, rare)
+    rare = Sums(np.array([5.0, *[0.0] * 9]), np.array([1.0, *[0.0] * 9]))
+    found, _ = over_blocks(rare, rare)
     assert (found.low, found.high) == (0, 0)
 
 
@@ -148,6 +164,6 @@ def test_intervals_over_independent_blocks_hold_the_truth_as_often_as_stated():
     held = 0
     for _ in range(400):
         base = rng.normal(50, 8, 12)
-        found, _ratio = intervals(_sums(base + rng.normal(5, 4, 12)), _sums(base))
+        found, _ratio = over_blocks(_sums(base + rng.normal(5, 4, 12)), _sums(base))
         held += found.low <= 5 <= found.high
     assert abs(held / 400 - 0.95) < 4 * math.sqrt(0.95 * 0.05 / 400)

@@ -240,11 +240,12 @@ def test_a_part_of_all_workloads(study):
         (TOP + "seeds = [1, 1]\n" + LOG, "seeds: 1 is listed twice"),
         (TOP + "jitter = 5\n" + LOG, "jitter: is 5, but seed 0 moves no job"),
         ('dispatchers = ["fifo"]\n' + LOG, r"workloads\[1\].systems: there is no system"),
-        (TOP.replace("easy", "esay") + LOG, "dispatchers: no dispatcher is called 'esay'; .*easy'"),
+        (TOP.replace("easy", "esay") + LOG, "dispatchers: no dispatcher is called 'esay'. Did you mean 'easy'"),
         (TOP.replace("easy", "easy:x=1") + LOG, "dispatchers: easy:x=1: x: no such option"),
         (TOP.replace("easy", "fifo") + LOG, "dispatchers: two are called 'fifo'"),
         ('systems = ["x"]\ndispatchers = ["fifo"]\n' + LOG, "systems: no system is called 'x'"),
         (TOP + LOG.replace("log", "lag"), r"workloads\[1\].file: there is no file .*lag.swf"),
+        (TOP + LOG.replace("log", "x" * 300), r"workloads\[1\].file: File name too long: /.*x.swf"),
         (TOP + LOG + LOG, "workloads: two are called 'log'; tell them apart by name"),
         (
             TOP + LOG + 'name = "my log"\n' + LOG + 'name = "My-log"',

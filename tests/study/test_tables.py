@@ -93,8 +93,8 @@ def test_differences_are_paired_by_seed_and_predictor(finished):
     assert row["ratio"] == pytest.approx(geometric)
     assert row["ratio_low"] < row["ratio"] < row["ratio_high"]
     assert row["pairs"] == 3
-    # An hour of log has no weeks to draw from.
-    assert row["weeks"] is row["week_ratio_low"] is None
+    # An hour of log has no days to draw from.
+    assert row["blocks"] is row["block_ratio_low"] is None
     assert row["verdict"] in ("lower (seeds)", "unclear")
 
 
@@ -330,7 +330,7 @@ def test_waits_by_size_have_verdicts(finished):
     (huge,) = [row for row in rows if (row["class"], row["predictor"]) == ("huge", "W")]
     assert huge["pairs"] == 3
     assert huge["difference_low"] <= huge["difference"] <= huge["difference_high"]
-    assert huge["week_ratio_low"] is None
+    assert huge["block_ratio_low"] is None
     assert huge["verdict"].startswith(("lower", "higher", "unclear"))
 
 

@@ -180,7 +180,7 @@ BAD_LINES = {
     "negative length": ({"ElapsedRaw": "-1"}, "field ElapsedRaw = '-1': must be from 0"),
     "wrong limit": ({"Timelimit": "INVALID"}, "field Timelimit = 'INVALID': is not a length"),
     "no limit": ({"TimelimitRaw": "0"}, "field TimelimitRaw = '0': must be from 1"),
-    "limit without time": ({"Timelimit": "00:00:00"}, "field requested time = 0: must be at least"),
+    "limit without time": ({"Timelimit": "00:00:00"}, "field requested time = 0: must be from 1"),
     "wrong TRES": ({"ReqTRES": "cpu4"}, "field ReqTRES = 'cpu4': name=amount"),
     "TRES twice": ({"ReqTRES": "cpu=4,cpu=8"}, "field ReqTRES = 'cpu=4,cpu=8': name=amount"),
     "cores of words": ({"ReqTRES": "cpu=four"}, "field ReqTRES cpu = 'four': is not an amount"),
@@ -486,6 +486,8 @@ def test_json_of_later_releases_is_read(log):
     assert workload.queue.decode() == ["cpu,gpu", None]
     assert (workload.user.decode(), workload.qos.decode()) == (["ann", "bob"], ["high", None])
     assert workload.cancel.tolist() == [MISSING, 90]
+    blank = traces.read(log("b.json", text.replace('["COMPLETED"]', '" "')))
+    assert blank.status.tolist()[0] == Status.UNKNOWN
 
 
 @pytest.mark.parametrize(

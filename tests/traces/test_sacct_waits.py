@@ -3,7 +3,7 @@
 import pytest
 
 from cpsched import traces
-from cpsched.base.types import MISSING, DependencyType, Status
+from cpsched.base.types import MISSING, UNBOUNDED, DependencyType, Status
 from cpsched.errors import TraceError
 from slurm_adapter.sacct.command import options
 
@@ -201,3 +201,20 @@ def test_a_short_line_cannot_list_jobs_without_end(log):
     rows = [line(f"{job}_[0-399999]", "0 0 - 5", "CANCELLED") for job in (1, 2, 3)]
     with pytest.raises(TraceError, match="lists more than 1000000 tasks that never started"):
         traces.read(log("a.sacct", "\n".join([NAMES, *rows])), skip_bad_lines=True)
+
+
+def test_a_line_that_is_skipped_leaves_its_dependency_to_nobody(log):
+    """The next job has the row that it would have had."""
+    bad = line("3", "0 4 5 9", command="--dependency=afterok:1").replace(
+        "cpu=1", f"cpu={2**31 - 1}"
+    )
+    text = "\n".join([NAMES, line("1", "0 0 1 3"), bad, line("4", "0 0 5 9")])
+    workload = traces.read(log("a.sacct", text), skip_bad_lines=True)
+    assert workload.job_id.tolist() == ["1", "4"]
+    assert workload.dependency.tolist() == [-1, -1]
+
+
+@pytest.mark.parametrize("limit", ["2147483648", "9007199254740991"])
+def test_a_limit_of_more_tasks_than_there_can_be_is_none(log, limit):
+    workload = read(log, line("3_6", "0 0 5 9", command=f"--array=1-9%{limit}"))
+    assert workload.array_limit.tolist() == [UNBOUNDED]

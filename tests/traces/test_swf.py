@@ -160,7 +160,10 @@ def test_all_bad_lines_are_counted_and_the_way_on_is_named(log):
 
 def test_queues_have_the_names_of_the_header(log):
     """But where two numbers have one name, or a number is called by another."""
-    head = "; Queue:  1  short \n; Queue: 2 7\n; Queue: 3 same\n; Queue: 4 same\n; Partition: 1 all"
+    head = (
+        "; Queue:  1  short \n; Queue: 2 7\n; Queue: 3 same\n; Queue: 4 same\n; Partition: 01 all"
+    )
+    head += f"\n; Queue: {'5' * 5000} long"
     lines = [with_field(1, str(n), with_field(15, str(n))) for n in range(1, 6)]
     workload = traces.read(log("a.swf", "\n".join([head, *lines])))
     assert workload.queue.values == ("short", "2", "3", "4", "5")

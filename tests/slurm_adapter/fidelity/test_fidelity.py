@@ -42,7 +42,7 @@ def test_a_log_that_was_made_so_is_reproduced():
     assert found.overall.rank == pytest.approx(1)
     assert found.overall.within == (1, 1, 1)
     assert next(statement(found)).startswith("Waits are closely reproduced: ")
-    assert "(0% more)" in next(statement(found))
+    assert "(0 % more)" in next(statement(found))
     jobs_of = {kind: 0 for kind, _, _ in found.groups}
     for kind, _, one in found.groups:
         jobs_of[kind] += one.jobs
@@ -73,7 +73,7 @@ def test_jobs_without_both_starts_are_left_out_and_counted():
     start[:7] = MISSING
     found = fidelity_of(log.with_columns(recorded_start=start))
     assert found.overall.jobs == 393
-    assert found.left_out == {"have no recorded start": 7}
+    assert found.left_out == {"without a recorded start": 7}
     with pytest.raises(ConfigError, match="no job has a recorded"):
         fidelity_of(workload())
 

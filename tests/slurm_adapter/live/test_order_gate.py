@@ -1,5 +1,6 @@
 """The gate in front of ``scontrol``: it passes on what an engine says, and nothing else."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -148,6 +149,12 @@ def test_the_gate_passes_all_on_or_nothing(tmp_path, monkeypatch):
         *("LC_ALL", "PATH", "SLURM_CONF")
     ]
     assert "SLURM_CONF=/etc/own.conf" in shown
+
+
+def test_ctrl_c_does_not_reach_the_commands_of_slurm():
+    """Else one would fail under an engine, or a twin, that is only told to end."""
+    ask = (sys.executable, "-c", "import os; print(os.getpgrp())")
+    assert int(Scontrol()._run(*ask)) != os.getpgrp()
 
 
 @pytest.mark.skipif(shutil.which("visudo") is None, reason="there is no sudo")

@@ -33,7 +33,7 @@ from cpsched.api.errors import TraceError
 from cpsched.api.fields import parse_duration, seconds_within, whole
 from cpsched.api.logs import Job, Jobs, NotAJobError, Place, decode, lines
 from cpsched.api.model import MISSING, Status
-from pbs_logs import request
+from pbs_logs.request import shape
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -152,7 +152,7 @@ def _job(job_id: str, values: dict[str, str], place: Place) -> Job:
         runtime=runtime,
         requested_time=requested,
         status=_status(values.get("Exit_status"), time_is_over, place),
-        shape=request.shape(resources, place),
+        shape=shape(resources, place),
         queue=values.get("queue"),
         user=values.get("user"),
         name=values.get("jobname"),
