@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         read_log,
         save_run,
         simulate,
+        what_if,
         write_log,
     )
 
@@ -30,6 +31,7 @@ __all__ = [
     "read_log",
     "save_run",
     "simulate",
+    "what_if",
     "write_log",
 ]
 

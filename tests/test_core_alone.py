@@ -13,7 +13,9 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 OUTER = (
-    *("accasim_adapter", "across_logs", "cpsched_papers", "first_look", "pbs_logs", "predictors"),
+    *("accasim_adapter", "across_logs", "cpsched_papers", "decision_sheet", "first_look"),
+    "pbs_logs",
+    *("predictors", "run_plots"),
     "slurm_adapter",
 )
 #: Python runs it at its start.

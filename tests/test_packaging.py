@@ -14,9 +14,11 @@ ROOT = Path(__file__).parents[1]
 OURS = {
     "cpsched",
     "across_logs",
+    "decision_sheet",
     "first_look",
     "pbs_logs",
     "predictors",
+    "run_plots",
     "accasim_adapter",
     "slurm_adapter",
     "cpsched_papers",

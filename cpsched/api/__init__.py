@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from cpsched.model.system import Queue, System
     from cpsched.model.view import View
     from cpsched.model.workload import Workload
-    from cpsched.show import Comparison, compare, compare_runs
+    from cpsched.show import Comparison, compare, compare_runs, what_if
     from cpsched.simulation.observers import Observer, RunObserver
     from cpsched.simulation.simulate import Checkpoint, Run, Settings, simulate
     from cpsched.simulation.simulator import Simulator

@@ -5,10 +5,10 @@ from __future__ import annotations
 from cpsched.figures import style
 from cpsched.report.make import make_report
 from cpsched.show.decisions import count_table
-from cpsched.show.findings import NOTICEABLE, Against, Change, Claim
+from cpsched.show.findings import NOTICEABLE, Against, Change, Claim, lost
 from cpsched.show.leading import Leading, LeadingRows, Measured, leading
 from cpsched.show.overviews import Overview
-from cpsched.show.record import misfit
+from cpsched.show.record import misfit, reproduced
 from cpsched.show.sentences import findings
 from cpsched.study import carry_out, load_run, make_tables, save_run
 from cpsched.study.campaign import Display
@@ -17,10 +17,11 @@ from cpsched.study.folder import check_target
 from cpsched.study.log_study import study_of_log as log_study
 from cpsched.study.paired import Estimate, ratio
 from cpsched.study.policies import PolicyFiles
+from cpsched.study.record import FEWEST
+from cpsched.study.results import RunResult
 from cpsched.study.sources import prepare, second_of
 from cpsched.study.store import Store
 from cpsched.study.study import Choice, Study
 from cpsched.study.tables import Tables
 from cpsched.study.task import tasks_of
-from cpsched.study.workload_changes import asks_for_gpus
 from cpsched.verification import verify

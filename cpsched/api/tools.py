@@ -25,5 +25,6 @@ from cpsched.base.words import (
     percent,
     quoted,
     seconds,
+    visible,
 )
 from cpsched.base.words import ratio as times

@@ -105,6 +105,7 @@ GROUPS = {
     "commands": "command",
     "observers": "observer",
     "report_sections": "section of the report",
+    "plots": "plot",
     "overviews": "overview of several logs",
     "system_files": "kind of system file",
     "model_files": "kind of model file",

@@ -12,7 +12,6 @@ from cpsched.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.mapping import Fitted
     from cpsched.study import Outcome, Study
 
 
@@ -56,41 +55,22 @@ def narrowed(study: Study, part: Part) -> Study:
     return study.narrowed(part.first, moment("--from", part.start), moment("--to", part.end))
 
 
-def say_what_is_assumed(study: Study, *, aloud: bool = True) -> None:
+def say_what_is_assumed(study: Study) -> None:
     """
-    Check all changes to the log, and say what the site's policy does not know about it.
+    Say what the site's policy does not know about the log.
 
     For scenarios, the limits are named that now apply, or no longer apply, besides those changed.
-
-    Parameters
-    ----------
-    aloud
-        Whether to print this; the checks are always made.
-
-    Raises
-    ------
-    CpschedError
-        If the log cannot be read or lacks what is to be changed, before anything is run.
     """
     from cpsched.cli.progress import reading
-    from cpsched.study.sources import jobs_of, prepare
+    from cpsched.study.policies import assumed_of
+    from cpsched.study.sources import prepare
     from cpsched.study.task import tasks_of
 
-    first, *others = tasks_of(study)
+    first = tasks_of(study)[0]
     with reading(study.workloads[0].label):
         fitted = prepare(first.made_of)
-    for inputs in dict.fromkeys(task.made_of for task in others if task.made_of.changes):
-        jobs_of(inputs)
-    for line in assumed_of(fitted, first.dispatcher) if aloud else ():
+    for line in assumed_of(fitted, first.dispatcher):
         echo(escaped(line))
-
-
-def assumed_of(fitted: Fitted, dispatcher: str) -> list[str]:
-    """Return in sentences what the site's policy does not know about a log, and what is assumed."""
-    from cpsched.study.policies import kind_of
-
-    kind = kind_of(dispatcher)
-    return [] if kind is None else kind.remarks(dispatcher, fitted.system, fitted.workload)
 
 
 def complain_about(outcome: Outcome, *, kept: bool = True) -> None:

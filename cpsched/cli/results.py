@@ -59,7 +59,7 @@ def show_results(
             echo(f"\n{found.place}")
             for line in left_out(run.path):
                 say(line)
-            for line in reproduced(run, f"the {run.dispatcher}" if scenarios else run.dispatcher):
+            for line in reproduced(tables, found.place):
                 say(line)
         elif wrong := misfit(run):
             say(wrong)
@@ -135,10 +135,14 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
     """
     from cpsched.show.leading import leading
     from cpsched.show.overviews import overview
+    from cpsched.show.record import reproduced
     from cpsched.show.sentences import conclusions
 
+    told = leading(tables)
     return {
-        "leading": [asdict(found) for found in leading(tables)],
+        "reproduced": [line for one in told for line in reproduced(tables, one.place)],
+        "record": tables.record.rows(),
+        "leading": [asdict(found) for found in told],
         "over_all_logs": overview(tables).data,
         "finding": conclusions(tables),
         "runs": [_run_as_data(run, kept=kept) for run in tables.results.runs],

@@ -225,10 +225,10 @@ def _print(
     as_json: bool,
     stats: bool,
 ) -> None:
-    from cpsched.cli.log_study import assumed_of
     from cpsched.cli.report import heading, not_simulated, say
     from cpsched.cli.results import results_as_data, show_results
     from cpsched.show.sentences import without_effect
+    from cpsched.study.policies import assumed_of
 
     if as_json:
         print_json("results", results_as_data(tables, kept=out is not None))

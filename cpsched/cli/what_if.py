@@ -46,5 +46,6 @@ def command(
     study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"))
     with reading(log):
         wanted = what_if(study, scenarios(study, changes), shown.out)
-    say_what_is_assumed(wanted, aloud=not shown.as_json)
+    if not shown.as_json:
+        say_what_is_assumed(wanted)
     carry_out_and_show(wanted, shown)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cpsched.figures.looks import Look
     from cpsched.metrics.steps import StepFunction
     from cpsched.model.schedule import Schedule
-    from cpsched.study import SavedRun
+    from cpsched.simulation.run import Run
 
 #: Most points of a line over time; and the least seconds of one point.
 _POINTS = 240
@@ -123,7 +123,7 @@ class RunData:
     epoch: int | None
 
 
-def read(run: SavedRun, look: Look) -> RunData:
+def read(run: Run, look: Look) -> RunData:
     """Return what the figures show of a run."""
     schedule = run.schedule
     window, done = busy_window(schedule), finished(schedule)
@@ -163,7 +163,7 @@ def by_size(cores: IntArray, wait: IntArray) -> BySize:
     )
 
 
-def _use(run: SavedRun, window: Window | None) -> dict[str, Series]:
+def _use(run: Run, window: Window | None) -> dict[str, Series]:
     """Return the share in use of each resource that the machine has and some job asked for."""
     machine = run.schedule.system
     found = {}

@@ -8,8 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.metrics.jobs import JobClass, job_class
+
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
+    from collections.abc import Iterator
+
+    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Labels, Workload
 
@@ -26,6 +30,8 @@ SIZES = {
 }
 
 
+#: Codes of jobs, and what they mean, by kind of group.
+Kinds = dict[str, tuple["IntArray", tuple[str, ...]]]
 #: Columns of a log by which jobs are grouped, and what that is called.
 _LABELS = {
     "queue": "queue",
@@ -46,6 +52,34 @@ def labels(workload: Workload) -> dict[str, Labels]:
     if found["partition"].decode() == found["queue"].decode():
         del found["partition"]
     return found
+
+
+def asks_for_gpus(workload: Workload) -> BoolArray:
+    """Return which jobs ask for GPUs of any kind, shape ``(J,)``."""
+    kinds = [at for at, kind in enumerate(workload.resources) if kind.partition(":")[0] == "gpu"]
+    amounts = np.concatenate([workload.request[:, kinds], workload.per_node[:, kinds]], axis=1)
+    asked: BoolArray = np.asarray(amounts.any(axis=1), dtype=np.bool_)
+    return asked
+
+
+def kinds_of(schedule: Schedule, rows: IntArray, runtime: IntArray) -> Kinds:
+    """Return the groups of some rows, whose runtimes in seconds say which are short or long."""
+    workload = schedule.workload
+    return {
+        **{kind: (own.codes[rows], own.values) for kind, own in labels(workload).items()},
+        "length": (job_class(runtime), tuple(one.name.lower() for one in JobClass)),
+        "size": (job_size(schedule)[rows], tuple(SIZES)),
+        "GPU": (asks_for_gpus(workload).astype(np.int64)[rows], ("no", "yes")),
+    }
+
+
+def groups_of(kinds: Kinds, least: int) -> Iterator[tuple[str, str, BoolArray]]:
+    """Yield kind, name and jobs of each group of ``least`` jobs or more, of kinds with several."""
+    for kind, (codes, values) in kinds.items():
+        number = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
+        for code in np.argsort(-number, kind="stable").tolist() if (number > 0).sum() > 1 else ():
+            if number[code] >= least:
+                yield kind, values[code], codes == code
 
 
 class JobSize(IntEnum):

@@ -41,10 +41,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from enum import IntEnum
 
+    import pandas as pd
+
 Layout = Literal["processors", "units"]
 
 #: Key of the header's lines that say more of what was set aside: ``reason: text``.
 SET_ASIDE = "Set aside"
+#: Columns that are moments, of the log's clock.
+_MOMENTS = ("submit", "begin", "deadline", "cancel", "recorded_start")
 #: No user takes more off a priority, or adds more to it.
 MAX_NICE = 2**31 - 3
 #: Seconds without progress after a change of size, where a log does not say.
@@ -394,6 +398,50 @@ class Workload:
         new._check()
         new.check_order()
         return new
+
+    def to_pandas(self) -> pd.DataFrame:
+        """
+        Return the jobs as a data frame, one row per job in submit order.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The columns of this class. ``submit``, ``begin``, ``deadline``, ``cancel`` and
+            ``recorded_start`` are timestamps (UTC); if the log does not say when its second 0 was,
+            they are time deltas since then. Every other time is a number of seconds. Amounts have a
+            column for each resource (``request.core``: cores of one unit; ``request.mem``: KB of
+            one unit). ``dependency`` is the id of the job waited for. What a log does not say, or
+            does not limit, is missing (NaN, NaT or None).
+
+        Raises
+        ------
+        ConfigError
+            If pandas is not installed.
+        """
+        from cpsched.base import arrow
+
+        found: dict[str, Any] = {}
+        for name, column in COLUMNS.items():
+            value = getattr(self, name)
+            if isinstance(value, Labels):
+                found[name] = arrow.coded(value.codes, value.values)
+            elif name in AMOUNTS:
+                kinds = zip(self.resources, value.T, strict=True)
+                found |= {f"{name}.{kind}": arrow.numbers(amount) for kind, amount in kinds}
+            elif name == "job_id":
+                found[name] = arrow.strings(value.tolist())
+            elif name == "dependency":
+                found[name] = arrow.coded(value, self.job_id.tolist())
+            elif column.choices is not None:
+                among = sorted(column.choices)
+                found[name] = arrow.coded(
+                    np.searchsorted(among, value), [one.name.lower() for one in among]
+                )
+            else:
+                said = value != column.neutral
+                unsaid = column.neutral in (MISSING, UNBOUNDED)
+                found[name] = arrow.numbers(value, said if unsaid else None)
+        return arrow.data_frame(found, times=_MOMENTS, epoch=self.epoch)
 
     def check_order(self) -> None:
         """

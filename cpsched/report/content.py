@@ -15,6 +15,7 @@ from cpsched.report.page import colour_name, html_table, island, packed
 from cpsched.show.overviews import overview
 from cpsched.show.readable import Titled, readable
 from cpsched.study.store import DESCRIPTION
+from cpsched.study.study import near
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
@@ -125,8 +126,8 @@ def _failures(folder: Path, missing: Collection[str]) -> list[tuple[str, str]]:
         try:
             error = str(json.loads(path.read_text(encoding="utf-8"))["error"])
         except (OSError, ValueError, LookupError, TypeError):
-            error = f"see {path}"
-        found.append((path.stem, error))
+            error = f"see failed/{path.name}"
+        found.append((path.stem, near(error)))
     return found
 
 

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from cpsched.simulation.simulate import Settings
-from cpsched.study.study import AXES
+from cpsched.study.study import AXES, near
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -57,7 +57,7 @@ def simulate_line(about: Mapping[str, Any]) -> str | None:
     """
     said = about.get("arguments") or {}
     source, machine = said.get("source") or {}, said.get("machine")
-    if "path" not in source or machine is None or said.get("jitter"):
+    if "path" not in source or machine is None or said.get("jitter") or said.get("changes"):
         return None
     settings = about.get("settings") or {}
     parts = ["cpsched", "simulate", str(source["path"]), "--system", str(machine)]
@@ -77,7 +77,7 @@ def simulate_line(about: Mapping[str, Any]) -> str | None:
             parts += [option, str(value)]
     for name in said.get("formats") or ():
         parts += ["--format", str(name)]
-    return shlex.join(parts)
+    return shlex.join(map(near, parts))
 
 
 def model_note(about: Mapping[str, Any]) -> str | None:
@@ -153,4 +153,5 @@ def _value(value: Any) -> str:
         return f"{{ {inner} }}"
     if isinstance(value, list):
         return f"[{', '.join(map(_value, value))}]"
-    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+    text = near(value) if isinstance(value, str) else value
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

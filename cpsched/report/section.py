@@ -138,7 +138,7 @@ def make_section(
         "id": slug(place.name),
         "name": place.name,
         "finding": () if finding is None else finding.sentences,
-        "record": list(reproduced(place.runs[0], place.looks[place.runs[0].who].name)),
+        "record": list(reproduced(tables, place.name)),
         "lead": charts.lead_table(tables, place),
         "looks": place.looks,
         **{slot: [inline(one) for one in some] for slot, some in figures.items()},

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpsched.show.comparison import Comparison, compare, compare_runs
+from cpsched.show.comparison import Comparison, compare, compare_runs, what_if
 from cpsched.show.table_files import write_tables
 
-__all__ = ["Comparison", "compare", "compare_runs", "write_tables"]
+__all__ = ["Comparison", "compare", "compare_runs", "what_if", "write_tables"]

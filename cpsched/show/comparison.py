@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import tempfile
+import warnings
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -11,7 +12,7 @@ from functools import cached_property
 from html import escape
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cpsched import systems, traces
 from cpsched.base.arrow import data_frame
@@ -21,22 +22,28 @@ from cpsched.errors import ConfigError, RunError
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
 from cpsched.show.leading import leading, leading_text
+from cpsched.show.record import reproduced
 from cpsched.show.sentences import conclusions
 from cpsched.simulation.run import Run
+from cpsched.study import scenarios
 from cpsched.study.campaign import carry_out
 from cpsched.study.folder import plain
 from cpsched.study.log_study import study_of_log
+from cpsched.study.policies import assumed_of, following
 from cpsched.study.reader import SavedRun, load_run
 from cpsched.study.results import collect
+from cpsched.study.sources import prepare
 from cpsched.study.store import Store
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.tables import make_tables
+from cpsched.study.task import tasks_of
 from cpsched.study.writer import save_run
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from cpsched.simulation.settings import Settings
+    from cpsched.study.study import Study
     from cpsched.study.tables import Tables
 
 #: Where logs and systems given as objects are stored; a folder for each content.
@@ -110,11 +117,12 @@ class Comparison:
 
     def _repr_html_(self) -> str:
         """Return the finding and the main tables, for notebooks."""
-        tables = [
-            f"{found.place}\n{leading_text(found, 120, scenarios=self.tables.results.by_group)}"
-            for found in leading(self.tables)
-        ]
-        text = "\n\n".join([self.finding, *tables])
+        scenarios = self.tables.results.by_group
+        tables = ""
+        for found in leading(self.tables):
+            said = "\n".join([found.place, *reproduced(self.tables, found.place)])
+            tables += f"{said}\n{leading_text(found, 120, scenarios=scenarios)}\n\n"
+        text = tables + self.finding if scenarios else f"{self.finding}\n\n{tables.rstrip()}"
         return f"<pre>{escape(text)}</pre>"
 
 
@@ -175,25 +183,104 @@ def compare(
     RunError
         If a run failed, after all others were made; or the folder holds something else.
     """
-    machines = list(system) if isinstance(system, list | tuple) else [system]
-    folder, passing = _folder(out)
-    # Before anything is written there: this refuses a folder that is not a study.
-    Store(folder.absolute())
-    own = (
-        {key: value for key, value in asdict(settings).items() if key != "seed"} if settings else {}
-    )
+    machines: Any = system if isinstance(system, list | tuple) else [system]
     given = {
-        "systems": [_machine_file(one, folder) for one in machines],
         "dispatchers": _specifications(dispatchers, "dispatcher"),
         "predictors": _specifications(predictors, "predictor"),
         "allocator": allocator,
         "baseline": baseline,
         "baseline_system": baseline_system,
-        "seeds": seeds if isinstance(seeds, int) else list(seeds),
+        "seeds": seeds,
         "jitter": jitter,
-        **own,
     }
-    outcome = carry_out(study_of_log(_log_file(log, folder), given, "compare"), folder, jobs=jobs)
+    folder, passing = _folder(out)
+    study = _study(log, machines, given, settings, folder, "compare")
+    return _carried_out(study, folder, jobs, passing=passing)
+
+
+def what_if(
+    log: Log,
+    changes: str | Sequence[str],
+    *,
+    system: Machine,
+    dispatcher: str | None = None,
+    predictor: str = "requested",
+    policy: str | PathLike[str] | None = None,
+    measure_from: int | str | None = None,
+    allocator: str | None = None,
+    seeds: int | Sequence[int] = 1,
+    jitter: int | None = None,
+    settings: Settings | None = None,
+    out: str | PathLike[str] | None = None,
+    jobs: int = 1,
+) -> Comparison:
+    """
+    Compare scenarios with a baseline: what would have happened if something had been different?
+
+    It is the study that ``cpsched what-if LOG`` makes, with the same runs, tables and sentences.
+    The other parameters describe the baseline; those not listed are as for :func:`compare`.
+    ``to_pandas("gains")`` says who gains and who loses, ``to_pandas("record")`` how closely the
+    baseline reproduces the recorded waits.
+
+    Parameters
+    ----------
+    changes
+        A scenario each, as ``--change`` takes it: ``"add-nodes group=gpu,count=8"``, ``"big:
+        add-nodes group=gpu,count=8; scale-load 1.2"``.
+    dispatcher, policy
+        ``easy`` by default; with a site's policy file ``slurm``, which follows it. What the policy
+        does not know about the log is said in warnings.
+    measure_from
+        Compare only jobs submitted from then on, seconds of the log's clock or a date.
+
+    Raises
+    ------
+    ConfigError, TypeError, RunError
+        As :func:`compare`; before anything is run, if a change makes no sense for the log.
+    """
+    if not changes:
+        raise ConfigError("is empty; give what is to be changed", key="changes")
+    (own,) = _specifications([dispatcher or "easy"], "dispatcher")
+    if policy is not None:
+        own = following(Path(policy), dispatcher)
+    given = {
+        "dispatchers": [own],
+        "predictors": _specifications([predictor], "predictor"),
+        "measure_from": measure_from,
+        "allocator": allocator,
+        "seeds": seeds,
+        "jitter": jitter,
+    }
+    folder, passing = _folder(out)
+    base = _study(log, [system], given, settings, folder, "what_if")
+    texts = [changes] if isinstance(changes, str) else changes
+    study = scenarios.what_if(base, scenarios.scenarios(base, texts), folder)
+    for line in assumed_of(prepare(tasks_of(study)[0].made_of), own):
+        warnings.warn(line, stacklevel=2)
+    return _carried_out(study, folder, jobs, passing=passing)
+
+
+def _study(
+    log: Log,
+    machines: Sequence[Machine],
+    given: Mapping[str, Any],
+    settings: Settings | None,
+    folder: Path,
+    where: str,
+) -> Study:
+    """Return the study of a log; a log and systems that are objects are written to its folder."""
+    # Before anything is written there: this refuses a folder that is not a study.
+    Store(folder.absolute())
+    own = asdict(settings) if settings else {}
+    own.pop("seed", None)
+    seeds = given["seeds"]
+    own["seeds"] = seeds if isinstance(seeds, int) else list(seeds)
+    of = {**given, **own, "systems": [_machine_file(one, folder) for one in machines]}
+    return study_of_log(_log_file(log, folder), of, where)
+
+
+def _carried_out(study: Study, folder: Path, jobs: int, *, passing: bool) -> Comparison:
+    outcome = carry_out(study, folder, jobs=jobs)
     if outcome.failed:
         first = outcome.failed[0]
         which = f"{len(outcome.failed)} of {outcome.runs} runs failed; the first, {first.name}"

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import re
+from typing import TYPE_CHECKING, Any
 
 from cpsched.show.findings import span
+from cpsched.study.results import place_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from cpsched.study.results import RunResult
+    from cpsched.study.tables import Tables
 
 #: A log whose jobs used more than the whole machine for this share of the time does not fit it.
 _OFTEN = 0.05
-#: A mean wait within this factor of the recorded one is called close to it.
-_CLOSE = 1.25
+#: Groups of jobs in changes: ``queue=short`` or ``partition.short.MaxTime``.
+_NAMED = re.compile(r"\b(queue|partition|account|user|qos)[=.]([\w-]+)")
+#: What each grade means for what is compared.
+_MEANS = {
+    "closely": "",
+    "roughly": ": take directions and large differences from it, not numbers",
+    "not": ", so all this is of the simulated machine, not of the site",
+}
 
 
 def misfit(run: RunResult) -> str:
@@ -30,22 +39,48 @@ def misfit(run: RunResult) -> str:
     )
 
 
-def reproduced(run: RunResult, name: str) -> Iterator[str]:
-    """
-    Say how a run's mean wait compares with the recorded one, and whether the log fits the machine.
-
-    Parameters
-    ----------
-    name
-        Of the run.
-    """
+def reproduced(tables: Tables, place: str) -> Iterator[str]:
+    """Say whether the baseline at a place reproduces the record, and the log fits the machine."""
+    run = next(run for run in tables.results.runs if run.place == place)
     if wrong := misfit(run):
         yield wrong
-    recorded, wait = run.record["recorded_wait_s"]["mean"], run.figures.get("wait_mean_s")
-    if recorded is None or wait is None:
-        return
-    values = f"mean wait of {name} {span(wait)}, recorded in the log {span(recorded)}"
-    if max(wait, recorded) <= _CLOSE * min(wait, recorded):
-        yield f"{values}: close, by this figure (cpsched slurm fidelity compares every start)"
-    else:
-        yield f"{values}: not reproduced, so all this is of the simulated machine, not of the site"
+    row = next((one for one in tables.record.rows() if place_of(one) == place), None)
+    if row is not None:
+        how = {"not": "does not reproduce the record"}.get(
+            row["reproduced"], f"reproduces the record {row['reproduced']}"
+        )
+        name = "the baseline" if tables.results.by_group else row["dispatcher"]
+        yield f"{name} {how} ({_waits(row)}){_MEANS[row['reproduced']]}"
+    elif tables.results.by_group:
+        yield "the log records no starts, so nothing says how close the baseline is to the site"
+
+
+def not_reproduced(tables: Tables) -> list[str]:
+    """Return why scenarios say nothing of the site: their baseline is not what happened there."""
+    run = tables.results.runs[0]
+    rows = tables.record.rows()
+    bad = misfit(run) or any(row["kind"] == "all" and row["reproduced"] == "not" for row in rows)
+    return list(reproduced(tables, run.place)) if bad else []
+
+
+def of_groups(tables: Tables, changes: Iterable[str], most: tuple[str, str] | None) -> str:
+    """Name the groups not reproduced that changes name, or whose waits change most (``most``)."""
+    named = {match for text in changes for match in _NAMED.findall(text)}
+    if not_reproduced(tables):
+        # It is said of all jobs already.
+        return ""
+    return "".join(
+        f"; of {row['kind']} {row['group']} the record is not reproduced ({_waits(row)})"
+        for row in tables.record.rows()
+        if row["reproduced"] == "not"
+        and ((row["kind"].lower(), row["group"]) in named or (row["kind"], row["group"]) == most)
+    )
+
+
+def _waits(row: dict[str, Any]) -> str:
+    simulated, recorded = (span(row[f"{one}_wait_mean_s"]) for one in ("simulated", "recorded"))
+    near = f"{100 * row['within_10_min']:.0f} %"
+    return (
+        f"mean wait simulated {simulated}, recorded {recorded}; {near} of the jobs start within ten"
+        " minutes of their recorded start"
+    )

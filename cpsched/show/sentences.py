@@ -13,6 +13,7 @@ from cpsched.base.types import JobType
 from cpsched.base.words import estimate
 from cpsched.show.findings import Against, Change, Claim, lost, ratio_of, span
 from cpsched.show.overviews import overview
+from cpsched.show.record import not_reproduced, of_groups
 from cpsched.study.comparisons import SEEDS_ONLY, UNKNOWN, key_of
 from cpsched.study.gains import NOTICED
 from cpsched.study.results import place_of
@@ -232,12 +233,20 @@ def _of_scenarios(tables: Tables) -> Finding | None:
         return None
     changes = {key: _scenario(tables, key, rows[0]) for key, rows in groups.items()}
     whom = _counted(tables)
-    sentences = [
-        f"{key[2]}: {_said(changes[key], rows[0], whom.get(key, ''))}{_for_whom(rows)}."
-        for key, rows in groups.items()
-    ]
+    made_of = {run.key: run.changes for run in tables.results.runs}
+    sentences = []
+    for key, rows in groups.items():
+        said, whose = _said(changes[key], rows[0], whom.get(key, "")), None
+        if (most := _most_changed(rows)) is not None:
+            whose, change = (most["kind"], most["group"]), _signed(most["difference"])
+            said += f"; the change is largest for {' '.join(whose)} ({change} a job)"
+        sentences.append(f"{key[2]}: {said}{of_groups(tables, (key[2], *made_of[key]), whose)}.")
     best = _best(changes)
-    if len(groups) > 1:
+    unlike = not_reproduced(tables)
+    if unlike:
+        # What does not hold there is no reason to praise a scenario.
+        sentences[:0] = [f"{line[0].upper()}{line[1:]}." for line in unlike]
+    elif len(groups) > 1:
         sentences.insert(0, _most_helpful(changes[best], len(groups), whom.get(best, "")))
     start = tables.results.measure_from
     if start is not None:
@@ -338,16 +347,11 @@ def _said(change: Change, row: Row, whom: str) -> str:
     )
 
 
-def _for_whom(rows: Sequence[Row]) -> str:
-    """Say for which group waits change most in total."""
+def _most_changed(rows: Sequence[Row]) -> Row | None:
+    """Return the group whose waits change most in total; None where that is next to nothing."""
     some = [row for row in rows if row["kind"] in _KINDS]
-    if not some:
-        return ""
-    most = max(some, key=lambda row: abs(row["hours"]))
-    change = most["difference"]
-    if abs(change) < NOTICED:
-        return ""
-    return f"; the change is largest for {most['kind']} {most['group']} ({_signed(change)} a job)"
+    most = max(some, key=lambda row: abs(row["hours"]), default=None)
+    return None if most is None or abs(most["difference"]) < NOTICED else most
 
 
 def _signed(seconds: float) -> str:

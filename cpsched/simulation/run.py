@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from cpsched.base import registry
 from cpsched.base.arrow import data_frame
 from cpsched.base.types import MISSING
 from cpsched.base.words import brief, counted, duration
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     import pandas as pd
+    from matplotlib.figure import Figure
 
     from cpsched.base.types import IntArray
     from cpsched.mapping import Fitted
@@ -96,6 +98,26 @@ class Run:
         columns = job_columns(self.schedule) | job_measures(self.schedule)
         ordered = {name: columns[name] for name in dict.fromkeys((*_FIRST, *columns))}
         return data_frame(ordered, times=_TIMES, epoch=self.schedule.workload.epoch)
+
+    def plot(self, kind: str = "wait", **options: Any) -> Figure:
+        """
+        Return a figure of the run, which a notebook shows; ``figure.savefig(path)`` writes it.
+
+        Parameters
+        ----------
+        kind
+            ``wait``, ``slowdown`` (all jobs, by percentile), ``size`` (mean waits by cores held),
+            ``queue``, ``use`` (over time) or ``schedule`` (the nodes on the busiest day).
+        options
+            Of the kind: ``resource`` of ``use`` (``"gpu"``).
+
+        Raises
+        ------
+        ConfigError
+            If there is no such kind, no job ran, or matplotlib is not installed.
+        """
+        figure: Figure = registry.load("plots", kind)(self, **options)
+        return figure
 
     def __repr__(self) -> str:
         waits = self._waits()

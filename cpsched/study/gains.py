@@ -15,14 +15,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.metrics import jobs as job_metrics
-from cpsched.metrics.groups import SIZES, job_size, labels
+from cpsched.metrics.groups import kinds_of
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.window import finished
 from cpsched.study.comparisons import verdict, with_baselines
 from cpsched.study.paired import Sums, day_of, intervals
 from cpsched.study.reader import load_run
 from cpsched.study.sources import second_of
-from cpsched.study.workload_changes import asks_for_gpus
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -82,19 +81,12 @@ def _read(run: RunResult, start: int | str | None) -> _Jobs:
     submit = workload.submit[rows]
     wait = job_metrics.wait(submit, schedule.start[rows])
     response = job_metrics.turnaround(submit, schedule.end[rows])
-    codes = {kind: (own.codes[rows], own.values) for kind, own in labels(workload).items()}
-    length = tuple(one.name.lower() for one in job_metrics.JobClass)
-    codes |= {
-        "length": (job_metrics.job_class(own.runtime[rows]), length),
-        "size": (job_size(schedule)[rows], tuple(SIZES)),
-        "GPU": (asks_for_gpus(workload).astype(np.int64)[rows], ("no", "yes")),
-    }
     return _Jobs(
         workload.job_id[rows].tolist(),
         submit,
         wait,
         job_metrics.bounded_slowdown(response, own.runtime[rows]),
-        codes,
+        kinds_of(schedule, rows, own.runtime[rows]),
     )
 
 

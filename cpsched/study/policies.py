@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from cpsched.mapping import Fitted
     from cpsched.model.system import System
     from cpsched.model.workload import Workload
 
@@ -59,6 +60,12 @@ def kind_of(specification: str) -> PolicyFiles | None:
     """Return the kind of policies that a dispatcher follows; None if it follows none."""
     name = Spec.parse(specification).name
     return next((kind for kind in _kinds() if kind.dispatcher == name), None)
+
+
+def assumed_of(fitted: Fitted, dispatcher: str) -> list[str]:
+    """Return in sentences what the site's policy does not know about a log, and what is assumed."""
+    kind = kind_of(dispatcher)
+    return [] if kind is None else kind.remarks(dispatcher, fitted.system, fitted.workload)
 
 
 def needs_policy(dispatcher: str, option: str) -> bool:

@@ -81,6 +81,8 @@ class RunResult:
     record
         What the log itself says of the jobs: ``recorded_wait_s`` and ``recorded_use`` of the
         summary.
+    changes
+        What a scenario changes of log and machine, as specifications.
     """
 
     path: Path
@@ -100,6 +102,7 @@ class RunResult:
     not_a_forecast: str | None = None
     decisions: Mapping[str, float] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
+    changes: tuple[str, ...] = ()
 
     @property
     def labels(self) -> dict[str, str]:
@@ -315,6 +318,7 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
             timing=_json(run / "timing.json"),
             decisions=dict(about["decisions"]),
             record={name: summary[name] for name in ("recorded_wait_s", "recorded_use")},
+            changes=tuple((about.get("arguments") or {}).get("changes") or ()),
         )
     except UNREADABLE as error:
         raise RunError(_damaged(run, error)) from error

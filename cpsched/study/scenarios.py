@@ -154,7 +154,9 @@ def what_if(study: Study, wanted: Sequence[Scenario], folder: Path) -> Study:
     Raises
     ------
     ConfigError
-        If a scenario does not fit it, or two have the same name.
+        If a scenario does not fit it or the log, or two have the same name.
+    TraceError
+        If the log cannot be read.
     """
     (workload,), (dispatcher,) = study.workloads, study.dispatchers
     (predictor,) = workload.predictors
@@ -171,13 +173,17 @@ def what_if(study: Study, wanted: Sequence[Scenario], folder: Path) -> Study:
         workloads.append(
             replace(workload, dispatchers=(choices[-1],), predictors=(chosen,), changes=one.changes)
         )
-    return replace(
+    made = replace(
         study,
         workloads=tuple(workloads),
         dispatchers=tuple(choices),
         baseline=Baseline(dispatcher=BASELINE, predictor=predictor.label),
         by_group=True,
     )
+    # Before anything is run: a log may lack what is to be changed.
+    for task in tasks_of(replace(made, seeds=made.seeds[:1])):
+        jobs_of(task.made_of)
+    return made
 
 
 def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:

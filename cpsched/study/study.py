@@ -19,6 +19,8 @@ JITTER = 5
 #: Characters allowed in table names: none with a meaning in Markdown, LaTeX or HTML.
 _LABEL = re.compile(r"[\w.(#%][\w .+:=,/()#%@-]{0,79}")
 _LONGEST = 80
+#: Of an absolute path all but the file and its folder; by itself, after a word or in an option.
+_FAR = re.compile(r'(^|[\s="])/(?:[^,"/]*[^,"/\s]/)*(?=[^,"/]*[^,"/\s]/[^,"/])')
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,9 +158,14 @@ def check_label(label: str) -> str:
     return label
 
 
+def near(text: str) -> str:
+    """Return a text in which paths name no more than a folder: it is handed on to others."""
+    return _FAR.sub(r"\1", text)
+
+
 def as_label(text: str) -> str:
     """Return a text as a label, with ``-`` for characters that are not allowed."""
-    plain = re.sub(r"[^\w .+:=,/()#%@-]+", "-", text).lstrip(" +:=,/)@-")
+    plain = re.sub(r"[^\w .+:=,/()#%@-]+", "-", near(text)).lstrip(" +:=,/)@-")
     if len(plain) > _LONGEST:
         # The end of a path tells more than its beginning.
         plain = f"...{plain[3 - _LONGEST :]}"

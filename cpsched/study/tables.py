@@ -13,6 +13,7 @@ from cpsched.metrics.leading import on_front
 from cpsched.study.comparisons import COLUMNS, Difference, comparisons, is_lower
 from cpsched.study.gains import gains
 from cpsched.study.measures import AREA
+from cpsched.study.record import record
 from cpsched.study.results import Results, collect, mean
 from cpsched.study.study import Baseline, as_label
 
@@ -76,6 +77,8 @@ class Tables:
     gains
         Who gains or loses against the baseline (:mod:`cpsched.study.gains`); no rows if the study
         does not ask.
+    record
+        Recorded waits beside those of a baseline (:mod:`cpsched.study.record`), if there are any.
     timing
         The cost of the runs; the only table that differs between equal studies.
     """
@@ -87,6 +90,7 @@ class Tables:
     sizes: Rows
     differences: Rows
     gains: Rows
+    record: Rows
     timing: Rows
 
     def named(self) -> dict[str, Rows]:
@@ -95,7 +99,7 @@ class Tables:
             name: getattr(self, name)
             for name in (
                 *("summary", "classes", "sizes", "differences"),
-                *(("gains",) if len(self.gains) else ()),
+                *(name for name in ("gains", "record") if len(getattr(self, name))),
                 *("runs", "timing"),
             )
         }
@@ -146,6 +150,7 @@ def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> T
         sizes=Rows.of(_group_rows(repeated, "size", "sizes")),
         differences=Rows.of(comparisons(repeated, results.baseline), least=COLUMNS),
         gains=Rows.of(by_group),
+        record=Rows.of(record(results)),
         timing=Rows.of(
             [{**_names(run), "seed": run.seed, **run.timing, **_solving(run)} for run in runs]
         ),

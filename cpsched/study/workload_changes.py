@@ -9,6 +9,7 @@ import numpy as np
 from cpsched.base.quantities import duration
 from cpsched.base.types import MAX_TIME, MISSING
 from cpsched.errors import ConfigError, check_range, did_you_mean
+from cpsched.metrics.groups import asks_for_gpus
 from cpsched.model.workload import COLUMNS, Labels
 from cpsched.study.changes import Change
 from cpsched.study.paired import WEEK
@@ -187,14 +188,6 @@ class Keep(_Some):
     def of_workload(self, workload: Workload, system: System) -> Workload:  # noqa: ARG002
         """Return them."""
         return workload.take(np.flatnonzero(self._chosen(workload)))
-
-
-def asks_for_gpus(workload: Workload) -> BoolArray:
-    """Return which jobs ask for GPUs of any kind, shape ``(J,)``."""
-    kinds = [at for at, kind in enumerate(workload.resources) if kind.partition(":")[0] == "gpu"]
-    amounts = np.concatenate([workload.request[:, kinds], workload.per_node[:, kinds]], axis=1)
-    asked: BoolArray = np.asarray(amounts.any(axis=1), dtype=np.bool_)
-    return asked
 
 
 def _with_copies(workload: Workload, rows: list[IntArray], rng: np.random.Generator) -> Workload:

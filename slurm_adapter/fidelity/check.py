@@ -9,13 +9,13 @@ from cpsched.api.answers import why_in_log
 from cpsched.api.errors import ConfigError
 from cpsched.api.studies import carry_out, load_run, prepare, second_of, tasks_of
 from slurm_adapter.fidelity.differences import Difference, differences
-from slurm_adapter.fidelity.measures import Fidelity, Measured, measure
+from slurm_adapter.fidelity.measures import Fidelity, measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.api.simulation import Schedule
+    from cpsched.api.simulation import Measured, Schedule
     from cpsched.api.studies import Display, Study
 
 
@@ -94,9 +94,8 @@ def check(
     (run,) = map(load_run, carried(as_recorded))
     schedule = run.schedule
     start = second_of(schedule.workload, "--measure-from", start)
-    lag = measure(schedule, start=start).lag
     reasons = reasons or {}
-    whole = measure(schedule, start=start, lag=lag, reasons=reasons)
+    whole = measure(schedule, start=start, lag=None, reasons=reasons)
     others = replace(study, seeds=study.seeds[1:])
     moved = [load_run(path).schedule for path in (carried(others) if others.seeds else ())]
     (task,) = tasks_of(as_recorded)
@@ -114,7 +113,7 @@ def check(
     return Check(
         schedule=schedule,
         whole=whole,
-        lag=lag,
-        repeats=tuple(measure(one, start=start, lag=lag).overall for one in moved),
+        lag=whole.lag,
+        repeats=tuple(measure(one, start=start, lag=whole.lag).overall for one in moved),
         differences=tuple(differences(schedule, whole, said, examples, reasons)),
     )

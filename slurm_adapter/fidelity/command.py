@@ -29,9 +29,10 @@ from cpsched.api.tools import counted, duration
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cpsched.api.simulation import Measured
     from cpsched.api.tools import Table
     from slurm_adapter.fidelity.check import Check
-    from slurm_adapter.fidelity.measures import Fidelity, Measured
+    from slurm_adapter.fidelity.measures import Fidelity
 
 #: How many groups of a kind a table shows.
 _MOST = 8

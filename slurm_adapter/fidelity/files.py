@@ -9,6 +9,7 @@ from collections import Counter
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from cpsched.api.simulation import SHORTEST
 from cpsched.api.tools import duration, guarded, percent, write_all
 from slurm_adapter.fidelity.downtime import as_csv, downtimes
 
@@ -16,8 +17,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from cpsched.api.simulation import Measured
     from slurm_adapter.fidelity.check import Check
-    from slurm_adapter.fidelity.measures import Fidelity, Measured
+    from slurm_adapter.fidelity.measures import Fidelity
 
 
 def write_files(checked: Check, folder: Path) -> list[Path]:
@@ -60,11 +62,6 @@ def write_files(checked: Check, folder: Path) -> list[Path]:
     )
 
 
-#: Of waits that are reproduced closely, roughly: the share of the mean wait that the bias may be,
-#: and the least rank correlation, or the least share of starts within ten minutes.
-_CLOSE, _ROUGH = (0.05, 0.9, 0.95), (0.2, 0.7, 0.8)
-#: A mean wait below this many seconds is compared with this value: a minute does not matter.
-_SHORTEST = 60.0
 #: Kinds of groups with a warning if the error of their mean wait is this multiple of the whole's.
 _KINDS, _OFF = ("reason", "queue", "GPU", "account", "size"), 1.5
 _MOST_WARNED = 4
@@ -81,17 +78,6 @@ _ON_WHAT_IFS = {
 }
 
 
-def grade(one: Measured) -> str:
-    """Say how closely waits are reproduced, by bias, and by their order or starts: closely, ..."""
-    off = abs(one.bias) / max(one.recorded, _SHORTEST)
-    # If almost no job waits, there is no order to be reproduced.
-    rank = 1.0 if one.rank is None else one.rank
-    for word, (bias, least, near) in (("closely", _CLOSE), ("roughly", _ROUGH)):
-        if off <= bias and (rank >= least or one.within[1] >= near):
-            return word
-    return "not"
-
-
 def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> Iterator[str]:
     """
     Yield sentences on how closely waits are reproduced, and what that means for what-ifs.
@@ -102,7 +88,7 @@ def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> Iterator[
         The same of other simulations, with submits moved by some seconds.
     """
     one = fidelity.overall
-    word = grade(one)
+    word = one.grade
     reproduced = "not reproduced" if word == "not" else f"{word} reproduced"
     yield (
         f"Waits are {reproduced}: {duration(one.recorded)} on average in the record,"
@@ -141,7 +127,7 @@ def _since(fidelity: Fidelity) -> Iterator[str]:
 def _repeated(runs: Sequence[Measured]) -> str:
     """Say how far chance goes: what runs with submits a few seconds later come to."""
     means = sorted(one.simulated for one in runs)
-    words = Counter(map(grade, runs))
+    words = Counter(run.grade for run in runs)
     said = (
         f"Chance: over {len(runs)} simulations, with submits moved by seconds, the mean wait is"
         f" {duration(means[0])} to {duration(means[-1])}"
@@ -161,11 +147,11 @@ def _share(one: Measured) -> str:
 
 def _warnings(fidelity: Fidelity) -> Iterator[str]:
     """Name groups whose waits are much less well reproduced than those of all jobs."""
-    whole = max(abs(fidelity.overall.bias), 0.05 * fidelity.overall.recorded, _SHORTEST)
+    whole = max(abs(fidelity.overall.bias), 0.05 * fidelity.overall.recorded, SHORTEST)
     off = [
         (kind, name, one)
         for kind, name, one in fidelity.groups
-        if kind in _KINDS and abs(one.bias) > _OFF * whole and grade(one) == "not"
+        if kind in _KINDS and abs(one.bias) > _OFF * whole and one.grade == "not"
     ]
     off.sort(key=lambda found: -abs(found[2].bias) * found[2].jobs)
     for kind, name, one in off[:_MOST_WARNED]:

@@ -9,52 +9,14 @@ import numpy as np
 
 from cpsched.api.errors import ConfigError
 from cpsched.api.model import MISSING
-from cpsched.api.simulation import SIZES, JobClass, job_class, job_size, labels
-from cpsched.api.studies import asks_for_gpus
+from cpsched.api.simulation import Measured, both_waits, groups_of, kinds_of
+from cpsched.api.studies import FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.api.logs import Workload
-    from cpsched.api.model import BoolArray, IntArray
-    from cpsched.api.simulation import Schedule
-
-#: Errors up to these many seconds are counted: a minute, ten minutes, an hour.
-WITHIN = (60, 600, 3600)
-#: Groups of a kind with fewer jobs say nothing.
-FEWEST = 10
-#: Longest recorded wait of an immediate start, seconds: such waits are the controller's lag.
-AT_ONCE = 120
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Measured:
-    """
-    How closely the waits of some jobs are reproduced; seconds.
-
-    Attributes
-    ----------
-    recorded, simulated
-        Mean waits.
-    bias
-        Mean of simulated minus recorded.
-    median_error, mean_error, p90_error
-        Of its absolute values.
-    within
-        Shares of jobs whose start is off by at most :data:`WITHIN`.
-    rank
-        Spearman's rank correlation of recorded and simulated waits; None where one is constant.
-    """
-
-    jobs: int
-    recorded: float
-    simulated: float
-    bias: float
-    median_error: float
-    mean_error: float
-    p90_error: float
-    within: tuple[float, ...]
-    rank: float | None
+    from cpsched.api.model import IntArray
+    from cpsched.api.simulation import Schedule, Waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -78,6 +40,8 @@ class Fidelity:
         lengths, sizes, GPUs, recorded reasons.
     left_out
         Jobs that are not compared, by reason.
+    lag
+        Seconds that were added to every simulated start.
     """
 
     rows: IntArray
@@ -87,22 +51,12 @@ class Fidelity:
     from_submit: tuple[float, float]
     groups: tuple[tuple[str, str, Measured], ...]
     left_out: dict[str, int]
+    lag: int
 
     @property
     def error(self) -> IntArray:
         """Simulated minus recorded start, seconds, shape ``(n,)``."""
         return self.simulated - self.recorded
-
-    @property
-    def lag(self) -> int:
-        """
-        Seconds that a controller needs from its decision to the start.
-
-        The median recorded wait of jobs that start as they are submitted in the simulation, and
-        within :data:`AT_ONCE` of it in the record; 0 where there are none.
-        """
-        waits = self.recorded[(self.simulated == 0) & (self.recorded <= AT_ONCE)]
-        return int(np.median(waits)) if len(waits) else 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the single jobs as plain JSON types."""
@@ -120,7 +74,7 @@ def measure(
     schedule: Schedule,
     *,
     start: int | None = None,
-    lag: int = 0,
+    lag: int | None = 0,
     reasons: Mapping[str, str] | None = None,
 ) -> Fidelity:
     """
@@ -131,7 +85,8 @@ def measure(
     start
         Jobs submitted from this second on are compared; None: all.
     lag
-        Seconds added to every simulated start.
+        Seconds added to every simulated start, see
+        :func:`~cpsched.metrics.fidelity.both_waits`.
     reasons
         Why jobs waited in the record, by id, where that is known.
 
@@ -150,76 +105,40 @@ def measure(
         "without a recorded start": int((inside & ~known).sum()),
         "that did not start in the simulation": int((inside & known & ~started).sum()),
     }
-    rows = np.flatnonzero(inside & known & started)
-    if not len(rows):
+    waits = both_waits(schedule, inside, lag)
+    if not len(waits.rows):
         raise ConfigError(
             "no job has a recorded and a simulated start: fidelity needs a log that says when jobs"
             " started",
             where=workload.title,
         )
-    # For a held job, both waits count from when it could start.
-    since = np.maximum(submit, workload.begin)[rows]
-    real = recorded[rows] - since
-    ours = schedule.start[rows] + lag - since
+    rows = waits.rows
     return Fidelity(
         rows=rows,
-        recorded=real,
-        simulated=ours,
-        overall=_measured(real, ours),
+        recorded=waits.recorded,
+        simulated=waits.simulated,
+        overall=Measured.of(waits.recorded, waits.simulated),
         from_submit=(
             float((recorded - submit)[rows].mean()),
-            float((schedule.start - submit)[rows].mean() + lag),
+            float((schedule.start - submit)[rows].mean() + waits.lag),
         ),
-        groups=tuple(_groups(schedule, rows, (real, ours), reasons or {})),
+        groups=tuple(_groups(schedule, waits, reasons or {})),
         left_out={reason: number for reason, number in left_out.items() if number},
+        lag=waits.lag,
     )
-
-
-def _measured(recorded: IntArray, simulated: IntArray) -> Measured:
-    error = simulated - recorded
-    off = np.abs(error)
-    return Measured(
-        jobs=len(off),
-        recorded=float(recorded.mean()),
-        simulated=float(simulated.mean()),
-        bias=float(error.mean()),
-        median_error=float(np.median(off)),
-        mean_error=float(off.mean()),
-        p90_error=float(np.quantile(off, 0.9)),
-        within=tuple(float((off <= limit).mean()) for limit in WITHIN),
-        rank=_rank_correlation(recorded, simulated),
-    )
-
-
-def _rank_correlation(one: IntArray, other: IntArray) -> float | None:
-    if not (np.ptp(one) and np.ptp(other)):
-        return None
-    from scipy.stats import rankdata  # type: ignore[import-untyped]
-
-    return float(np.corrcoef(rankdata(one), rankdata(other))[0, 1])
 
 
 def _groups(
-    schedule: Schedule,
-    rows: IntArray,
-    waits: tuple[IntArray, IntArray],
-    reasons: Mapping[str, str],
+    schedule: Schedule, waits: Waits, reasons: Mapping[str, str]
 ) -> list[tuple[str, str, Measured]]:
-    found = []
-    recorded, simulated = waits
-    kinds = _kinds(schedule, rows)
+    rows, workload = waits.rows, schedule.workload
+    kinds = kinds_of(schedule, rows, workload.runtime[rows])
     if reasons:
-        kinds["reason"] = _recorded_reasons(schedule.workload.job_id[rows].tolist(), reasons)
-    for kind, (codes, values) in kinds.items():
-        number = np.bincount(codes + 1, minlength=len(values) + 1)[1:]
-        if (number > 0).sum() < 2:
-            continue
-        order = np.argsort(-number, kind="stable").tolist()
-        for code in order:
-            if number[code] >= FEWEST:
-                own = codes == code
-                found.append((kind, values[code], _measured(recorded[own], simulated[own])))
-    return found
+        kinds["reason"] = _recorded_reasons(workload.job_id[rows].tolist(), reasons)
+    return [
+        (kind, name, Measured.of(waits.recorded[own], waits.simulated[own]))
+        for kind, name, own in groups_of(kinds, FEWEST)
+    ]
 
 
 def _recorded_reasons(
@@ -230,16 +149,3 @@ def _recorded_reasons(
     values = tuple(dict.fromkeys(found))
     code_of = {reason: code for code, reason in enumerate(values)}
     return np.array([code_of[reason] for reason in found], dtype=np.int64), values
-
-
-def _kinds(schedule: Schedule, rows: IntArray) -> dict[str, tuple[IntArray, tuple[str, ...]]]:
-    """Return what jobs are grouped by: codes, and what they mean."""
-    workload: Workload = schedule.workload
-    kinds = {kind: (own.codes[rows], own.values) for kind, own in labels(workload).items()}
-    lengths = tuple(one.name.lower() for one in JobClass)
-    gpus: BoolArray = asks_for_gpus(workload)[rows]
-    return kinds | {
-        "length": (job_class(workload.runtime)[rows], lengths),
-        "size": (job_size(schedule)[rows], tuple(SIZES)),
-        "GPU": (gpus.astype(np.int64), ("no", "yes")),
-    }

@@ -174,3 +174,40 @@ def test_the_usual_names_can_be_taken_from_the_package():
         " sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_log_as_a_data_frame_says_what_the_log_says():
+    log = four_jobs(
+        epoch=1393632000, recorded_start=[5, 70, MISSING, MISSING], dependency=[-1, 0, -1, -1],
+        nodes_max=[1, 2**31 - 1, 2**31 - 1, 2**31 - 1], queue=["short", None, "short", "long"],
+    )  # fmt: skip
+    frame = log.to_pandas()
+    assert str(frame["submit"][1]) == "2014-03-01 00:01:00+00:00"
+    assert frame["recorded_start"].isna().tolist() == [False, False, True, True]
+    assert frame["request.core"].tolist() == [1, 1, 1, 1]
+    assert frame["dependency"].fillna("").tolist() == ["", "A", "", ""]
+    assert frame["queue"].fillna("").tolist() == ["short", "", "short", "long"]
+    assert frame["nodes_max"].isna().tolist() == [False, True, True, True]
+    assert set(frame["status"]) == {"unknown"}
+    assert set(frame["job_type"]) == {"rigid"}
+    assert frame["requested_time"].tolist() == [3600, 3600, 3600, 1]
+    assert four_jobs().to_pandas()["submit"].dt.total_seconds().tolist() == [0, 60, 120, 180]
+
+
+@pytest.mark.parametrize("kind", ["wait", "slowdown", "queue", "use", "schedule"])
+def test_a_run_draws_itself_in_a_notebook(kind, tmp_path):
+    run = simulate(four_jobs(), four_cores())
+    figure = run.plot(kind)
+    assert figure._repr_png_().startswith(b"\x89PNG")
+    figure.savefig(tmp_path / "figure.svg")
+
+
+def test_what_cannot_be_drawn_is_one_line(monkeypatch):
+    run = simulate(four_jobs(), four_cores())
+    with pytest.raises(ValueError, match="no plot is called 'waits'.* Did you mean 'wait'"):
+        run.plot("waits")
+    with pytest.raises(ConfigError, match="plot: there is nothing to draw"):
+        run.plot("use", resource="gpu")
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ConfigError, match=r"install it with: pip install 'cpsched\[plots\]'"):
+        run.plot("wait")

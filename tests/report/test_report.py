@@ -196,7 +196,9 @@ def test_the_study_can_be_carried_out_again(study):
     about = json.loads((study / "study.json").read_text())
     again = study_text(about["study"])
     file = study.with_name("study.toml")
-    assert parse_study(tomllib.loads(again), file) == load_study(file)
+    # Files are named with their folder, and the study is beside it.
+    beside = file.parent.with_name("study.toml")
+    assert parse_study(tomllib.loads(again), beside) == load_study(file)
 
 
 #: Seeds that are the generator's, a workload's own dispatchers, a runtime model; and each workload
@@ -260,6 +262,8 @@ def test_a_command_line_is_quoted():
         " --skip-bad-lines --first 3 --overrun extend --no-enforce-limits --format accasim"
     )
     about["arguments"]["jitter"] = 5
+    assert simulate_line(about) is None
+    about["arguments"] |= {"jitter": 0, "changes": ["scale-load:factor=2"]}
     assert simulate_line(about) is None
     assert simulate_line({"arguments": {}}) is None
 

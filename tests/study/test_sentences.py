@@ -244,8 +244,13 @@ def of_scenarios(sure=UNKNOWN, counts=None, **values):
         for name, value in values.items()
     ]  # fmt: skip
     base = {f"base_{name}": value for name, value in names.items()} | {"base_dispatcher": "now"}
+    runs = [
+        SimpleNamespace(key=("log", "machine", name, "requested"), record={}, changes=())
+        for name in ("now", *values)
+    ]
     return SimpleNamespace(
-        results=SimpleNamespace(by_group=True, measure_from=None),
+        results=SimpleNamespace(by_group=True, measure_from=None, runs=runs),
+        record=SimpleNamespace(rows=list),
         gains=SimpleNamespace(rows=lambda: gains),
         compared={
             key_of(row): {"wait_mean_s": Difference(row | base | {"figure": "wait_mean_s"})}

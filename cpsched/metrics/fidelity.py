@@ -1,0 +1,127 @@
+"""
+How closely simulated waits are those that a log recorded, in numbers and in a word.
+
+``cpsched slurm fidelity`` and the answers of ``cpsched what-if`` have their verdict from here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.base.types import MISSING
+
+if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.model.schedule import Schedule
+
+#: Errors up to these many seconds are counted: a minute, ten minutes, an hour.
+WITHIN = (60, 600, 3600)
+#: Longest recorded wait of an immediate start, seconds: such waits are the controller's lag.
+AT_ONCE = 120
+#: Of waits that are reproduced closely, roughly: the share of the mean wait that the bias may be,
+#: and the least rank correlation, or the least share of starts within ten minutes.
+_CLOSE, _ROUGH = (0.05, 0.9, 0.95), (0.2, 0.7, 0.8)
+#: A mean wait below this many seconds is compared with this value: a minute does not matter.
+SHORTEST = 60.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    """
+    How closely the waits of some jobs are reproduced; seconds.
+
+    Attributes
+    ----------
+    recorded, simulated
+        Mean waits.
+    bias
+        Mean of simulated minus recorded.
+    median_error, mean_error, p90_error
+        Of its absolute values.
+    within
+        Shares of jobs whose start is off by at most :data:`WITHIN`.
+    rank
+        Spearman's rank correlation of recorded and simulated waits; None where one is constant.
+    """
+
+    jobs: int
+    recorded: float
+    simulated: float
+    bias: float
+    median_error: float
+    mean_error: float
+    p90_error: float
+    within: tuple[float, ...]
+    rank: float | None
+
+    @classmethod
+    def of(cls, recorded: IntArray, simulated: IntArray) -> Measured:
+        """Return it of the waits of some jobs, shape ``(n,)`` each, n at least 1."""
+        error = simulated - recorded
+        off = np.abs(error)
+        return cls(
+            jobs=len(off),
+            recorded=float(recorded.mean()),
+            simulated=float(simulated.mean()),
+            bias=float(error.mean()),
+            median_error=float(np.median(off)),
+            mean_error=float(off.mean()),
+            p90_error=float(np.quantile(off, 0.9)),
+            within=tuple(float((off <= limit).mean()) for limit in WITHIN),
+            rank=_rank_correlation(recorded, simulated),
+        )
+
+    @property
+    def grade(self) -> str:
+        """``closely``, ``roughly`` or ``not``: by the bias, and by the order of jobs or starts."""
+        off = abs(self.bias) / max(self.recorded, SHORTEST)
+        # If almost no job waits, there is no order to be reproduced.
+        rank = 1.0 if self.rank is None else self.rank
+        for word, (bias, least, near) in (("closely", _CLOSE), ("roughly", _ROUGH)):
+            if off <= bias and (rank >= least or self.within[1] >= near):
+                return word
+        return "not"
+
+
+def _rank_correlation(one: IntArray, other: IntArray) -> float | None:
+    if not (np.ptp(one) and np.ptp(other)):
+        return None
+    from scipy.stats import rankdata  # type: ignore[import-untyped]
+
+    return float(np.corrcoef(rankdata(one), rankdata(other))[0, 1])
+
+
+class Waits(NamedTuple):
+    """Rows of the jobs with both starts, and waits in seconds, shape ``(n,)`` each."""
+
+    rows: IntArray
+    recorded: IntArray
+    simulated: IntArray
+    lag: int
+
+
+def both_waits(schedule: Schedule, inside: BoolArray, lag: int | None = None) -> Waits:
+    """
+    Return recorded and simulated waits, both from when a job could start.
+
+    Parameters
+    ----------
+    inside
+        The jobs that count, shape ``(J,)``.
+    lag
+        Seconds that a controller needs from its decision to the start. None: the median recorded
+        wait of jobs that start as they are submitted in the simulation, and within :data:`AT_ONCE`
+        of it in the record; 0 where there are none.
+    """
+    workload = schedule.workload
+    known, started = workload.recorded_start != MISSING, schedule.start != MISSING
+    rows = np.flatnonzero(inside & known & started)
+    since = np.maximum(workload.submit, workload.begin)[rows]
+    recorded, simulated = workload.recorded_start[rows] - since, schedule.start[rows] - since
+    if lag is None:
+        at_once = recorded[(simulated == 0) & (recorded <= AT_ONCE)]
+        lag = int(np.median(at_once)) if len(at_once) else 0
+    return Waits(rows, recorded, simulated + lag, lag)

@@ -1,0 +1,58 @@
+"""What a log records of its own past, beside the baseline on each system."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from cpsched.metrics.fidelity import Measured, both_waits
+from cpsched.metrics.groups import groups_of, kinds_of
+from cpsched.study.reader import load_run
+from cpsched.study.sources import second_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from cpsched.study.results import Results, RunResult
+
+#: Groups of a kind with fewer jobs say nothing.
+FEWEST = 10
+
+
+def record(results: Results) -> list[dict[str, Any]]:
+    """
+    Return a row for all jobs and for each group of them; none where a log records no starts.
+
+    ``reproduced`` is what ``cpsched slurm fidelity`` says of their waits: ``closely``, ``roughly``
+    or ``not`` (:mod:`cpsched.metrics.fidelity`). Waits count from when a job could start.
+    """
+    base = results.baseline.dispatcher
+    first: dict[str, RunResult] = {}
+    for run in sorted(results.runs, key=lambda run: run.dispatcher != base):
+        first.setdefault(run.place, run)
+    return [row for run in first.values() for row in _rows(run, results.measure_from)]
+
+
+def _rows(run: RunResult, start: int | str | None) -> Iterator[dict[str, Any]]:
+    if run.record["recorded_wait_s"]["mean"] is None:
+        return
+    schedule = load_run(run.path).schedule
+    submit = schedule.workload.submit
+    since = second_of(schedule.workload, "measure_from", start)
+    rows, recorded, simulated, _ = both_waits(
+        schedule, submit >= (submit[0] if since is None else since)
+    )
+    kinds = kinds_of(schedule, rows, schedule.workload.runtime[rows])
+    every = [("all", "all", rows >= 0)] if len(rows) else []
+    for kind, name, own in (*every, *groups_of(kinds, FEWEST)):
+        one = Measured.of(recorded[own], simulated[own])
+        yield {
+            **run.labels,
+            "kind": kind,
+            "group": name,
+            "jobs": one.jobs,
+            "recorded_wait_mean_s": one.recorded,
+            "simulated_wait_mean_s": one.simulated,
+            "within_10_min": one.within[1],
+            "rank_correlation": one.rank,
+            "reproduced": one.grade,
+        }

@@ -1,0 +1,1 @@
+"""``cpsched sheet``: one page of a what-if study, for whoever decides."""

@@ -1,0 +1,1 @@
+"""One figure of one run, for notebooks: ``run.plot(kind)``."""

@@ -1,0 +1,69 @@
+"""What-ifs from Python: what the command answers, as an object."""
+
+import pytest
+from notebooks import four_cores, four_jobs, parsed
+
+import cpsched
+from cpsched.api import save_system, write_log
+from cpsched.base import resources
+from cpsched.cli.main import main
+from cpsched.show.sentences import conclusions
+from cpsched.study import make_tables
+
+CHANGES = ["scale-load 2", "half: drop user=ann; dispatcher fifo"]
+
+
+def test_it_is_what_the_command_answers(tmp_path, capsys):
+    """The same runs, in folders of the same names, the same tables and sentences."""
+    write_log(four_jobs(), tmp_path / "few-jobs.csv")
+    save_system(four_cores(), tmp_path / "four.json")
+    log, system = str(tmp_path / "few-jobs.csv"), str(tmp_path / "four.json")
+    found = cpsched.what_if(log, CHANGES, system=system, seeds=2, out=tmp_path / "out")
+    given = [part for one in CHANGES for part in ("--change", one)]
+    with pytest.raises(SystemExit) as ended:
+        main(["what-if", log, "--system", system, *given, "--seeds", "2", "--no-report",
+              "--out", str(tmp_path / "told")])  # fmt: skip
+    assert not ended.value.code, capsys.readouterr().err
+    names = [sorted(p.name for p in (tmp_path / at / "runs").iterdir()) for at in ("out", "told")]
+    assert names[0] == names[1]
+    told = make_tables(tmp_path / "told")
+    assert found.tables.gains.rows() == told.gains.rows()
+    assert found.finding.splitlines() == conclusions(told)
+
+
+def test_a_notebook_has_the_tables_the_sentences_and_the_runs():
+    found = cpsched.what_if(four_jobs(), CHANGES, system=four_cores())
+    assert found.to_pandas()["dispatcher"].tolist() == ["baseline", "scale-load 2", "half"]
+    gains = found.to_pandas("gains")
+    assert set(gains["dispatcher"]) == {"scale-load 2", "half"}
+    assert [len(run.schedule.workload) for run in found.runs] == [4, 8, 2]
+    (text,) = parsed(found._repr_html_()).texts
+    assert "None of the 2 scenarios" in text
+    assert "the log records no starts" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"changes": []}, "changes: is empty"),
+        ({"changes": "drop user=eve"}, "drop:user=eve: user: no job of the log has the user 'eve'"),
+        ({"changes": "add-nods count=1"}, "no change is called 'add-nods'"),
+        ({"dispatcher": "eesy"}, "what_if: dispatchers: no dispatcher is called 'eesy'"),
+        ({"dispatcher": object()}, "the dispatcher <object .* is an object, must be a spec"),
+        ({"policy": "nowhere.toml"}, "nowhere.toml"),
+    ],
+)
+def test_what_makes_no_sense_is_one_line_before_anything_runs(more, said, tmp_path):
+    given = {"changes": "scale-load 2", "out": tmp_path / "out"} | more
+    changes = given.pop("changes")
+    with pytest.raises((TypeError, ValueError), match=said) as error:
+        cpsched.what_if(four_jobs(), changes, system=four_cores(), **given)
+    assert "\n" not in str(error.value)
+    assert not list(tmp_path.glob("out/runs/*"))
+
+
+def test_what_a_policy_does_not_know_is_a_warning():
+    policy = resources.path("policies", "site-152.toml")
+    log = four_jobs(user=["ann", "bob", "ann", "bob"])
+    with pytest.warns(UserWarning, match="Not in the policy or system file: users"):
+        cpsched.what_if(log, "scale-load 0.5", system="eurora", policy=policy)
