@@ -16,6 +16,7 @@ OURS = {
     "across_logs",
     "decision_sheet",
     "first_look",
+    "log_changes",
     "pbs_logs",
     "predictors",
     "run_plots",

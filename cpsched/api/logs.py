@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cpsched.mapping import Fitted, fit
-from cpsched.model.workload import MAX_NICE, Labels, Workload
+from cpsched.model.workload import COLUMNS, MAX_NICE, Labels, Workload
 from cpsched.traces import read as read_log
 from cpsched.traces.checks import LogTooLargeError, check_header
 from cpsched.traces.collect import Job, Jobs, NotAJobError, Shape, ordered

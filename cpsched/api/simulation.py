@@ -5,7 +5,7 @@ from __future__ import annotations
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import JobEncoder, Request
 from cpsched.metrics.fidelity import SHORTEST, Measured, Waits, both_waits
-from cpsched.metrics.groups import SIZES, groups_of, job_size, kinds_of
+from cpsched.metrics.groups import SIZES, asks_for_gpus, groups_of, job_size, kinds_of
 from cpsched.metrics.jobs import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT, JobClass, job_class
 from cpsched.metrics.leading import BY_NAME as LEADING_FIGURES
 from cpsched.metrics.leading import Figures, leading_table

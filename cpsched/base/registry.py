@@ -57,12 +57,9 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "table": "cpsched.simulation.outages:OutageTable",
         "during": "cpsched.simulation.outages:OutageDuring",
     },
-    "changes": {
-        **_classes(
-            "cpsched.study.system_changes", "add-nodes", "remove-nodes", "outage", "max-time"
-        ),
-        **_classes("cpsched.study.workload_changes", "scale-load", "cap-request", "drop", "keep"),
-    },
+    "changes": _classes(
+        "cpsched.study.system_changes", "add-nodes", "remove-nodes", "outage", "max-time"
+    ),
     "predictors": _classes("cpsched.model.estimates", "requested", "actual"),
 }
 

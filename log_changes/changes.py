@@ -6,21 +6,19 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cpsched.base.quantities import duration
-from cpsched.base.types import MAX_TIME, MISSING
-from cpsched.errors import ConfigError, check_range, did_you_mean
-from cpsched.metrics.groups import asks_for_gpus
-from cpsched.model.workload import COLUMNS, Labels
-from cpsched.study.changes import Change
-from cpsched.study.paired import WEEK
+from cpsched.api.errors import ConfigError, check_range, did_you_mean
+from cpsched.api.fields import parse_duration as duration
+from cpsched.api.logs import COLUMNS, Labels
+from cpsched.api.model import MAX_TIME, MISSING
+from cpsched.api.simulation import asks_for_gpus
+from cpsched.api.studies import WEEK, ChangeOfLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.system import System
-    from cpsched.model.workload import Workload
+    from cpsched.api.logs import Workload
+    from cpsched.api.model import BoolArray, IntArray, System
 
 _DAY = 86400
 #: A larger multiple of the jobs of a log is taken for a typing error.
@@ -28,7 +26,7 @@ _MOST_LOAD = 100.0
 _MOMENTS = ("begin", "cancel", "deadline")
 
 
-class ScaleLoad(Change):
+class ScaleLoad(ChangeOfLog):
     """
     More jobs, or fewer.
 
@@ -82,7 +80,7 @@ class ScaleLoad(Change):
         return workload.with_columns(submit=submit, recorded_start=nowhere, **columns)
 
 
-class CapRequest(Change):
+class CapRequest(ChangeOfLog):
     """
     Shorter requested times.
 
@@ -128,7 +126,7 @@ class CapRequest(Change):
         return workload.with_columns(requested_time=np.where(shorter, cap, asked))
 
 
-class _Some(Change):
+class _Some(ChangeOfLog):
     """
     Some of the jobs of a log: those that meet all given conditions.
 
