@@ -11,7 +11,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-OURS = {"cpsched", "first_look", "predictors", "accasim_adapter", "slurm_adapter", "cpsched_papers"}
+OURS = {
+    "cpsched", "first_look", "start_forecasts", "predictors", "accasim_adapter", "slurm_adapter",
+    "cpsched_papers",
+}  # fmt: skip
 #: Looked for by name, when asked for; the second line by ``docs/conf.py``.
 BY_NAME = {
     "accasim",

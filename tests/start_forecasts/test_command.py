@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from small_studies import swf
 
 LOG = "".join(
     f"{job} {60 * job} 0 {runtime} 2 -1 -1 2 {4 * runtime} -1 1 {job % 3} 1 1 1 1 -1 -1\n"
@@ -50,3 +51,41 @@ def test_a_script_that_is_not_submitted_yet(files, cpsched):
     code, _, err = cpsched(*QUICK, "--script", "job.sh", "--job", "5")
     assert code != 0
     assert "leave it out with --script" in err
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ((), "--at: must say the time asked about, or give --score"),
+        (("--score", "--at", "300"), "--at: is about one moment; leave it out with --score"),
+        (("--score", "--job", "5"), "--job: is about one moment; leave it out with --score"),
+        (("--at", "300", "--forecasts", "90"), "--forecasts: goes with --score"),
+        (("--score",), "at least 20 are needed: 6 of the 8 jobs have to wait"),
+    ],
+)
+def test_what_cannot_be_asked_is_one_line(files, cpsched, asked, words):
+    code, out, err = cpsched("when", "log.swf", "--system", "four.toml", *asked)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert words in err
+
+
+@pytest.mark.slow
+def test_forecasts_are_scored_beside_trivial_ones(files, cpsched):
+    """All four forecasters are judged by the same forecasts."""
+    (files / "long.swf").write_text(swf(200))
+    asked = ("--system", "four.toml", "--score", "--forecasts", "70", "--scenarios", "2")
+    code, out, err = cpsched("when", "long.swf", *asked, "--json")
+    assert (code, err) == (0, "")
+    told = json.loads(out)
+    assert told["schema"] == "cpsched.when-score/1"
+    names = [one["forecaster"] for one in told["forecasters"]]
+    assert names == ["cpsched when", "recent waits", "of jobs alike", "requested times"]
+    assert len({one["forecasts"] for one in told["forecasters"]}) == 1
+    for score in ("interval_score", "crps"):
+        of = {one["forecaster"]: one[score] for one in told["forecasters"]}
+        best = min(names[1:], key=lambda name: of[name]["mean_s"])
+        assert of[best]["ratio"] == 1
+        ours = of["cpsched when"]
+        assert ours["best"] == best
+        assert ours["ratio"] == pytest.approx(ours["mean_s"] / of[best]["mean_s"])
+        assert ours["interval"][0] <= ours["ratio"] <= ours["interval"][1]
