@@ -113,7 +113,7 @@ def command(
             by=deadline,
             scenarios=scenarios,
             judged=40 if judged is None else judged,
-            watch=partial(shown, "earlier jobs"),
+            watch=shown,
             **under,
         )
     if as_json:

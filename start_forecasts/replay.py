@@ -105,6 +105,8 @@ def replay(
     said: list[tuple[Told, list[Starts | None]]] = []
     waited, total = 0, len(submit)
     for handle, second in enumerate(submit):
+        if watch is not None:
+            watch(handle, total)
         run.go_to(second)
         if run.simulator.start_time[handle] == MISSING:
             waited += 1
@@ -112,8 +114,6 @@ def replay(
             left = forecasts - len(said)
             if rng.random() < left / coming and handle >= _FIRST * total:
                 said.append(_said(run, handle, scenarios))
-        if watch is not None:
-            watch(handle + 1, total)
     run.finish()
     return _found(run, said, total, waited)
 

@@ -89,3 +89,12 @@ def test_forecasts_are_scored_beside_trivial_ones(files, cpsched):
         assert ours["best"] == best
         assert ours["ratio"] == pytest.approx(ours["mean_s"] / of[best]["mean_s"])
         assert ours["interval"][0] <= ours["ratio"] <= ours["interval"][1]
+
+
+def test_without_a_terminal_a_line_is_printed_now_and_then(files, cpsched, monkeypatch):
+    """Here at every step; on stderr, so that stdout is still JSON alone."""
+    monkeypatch.setattr("cpsched.cli.progress._LINE", 0)
+    code, out, err = cpsched(*QUICK[:-1], "4300", "--judged", "3", "--scenarios", "2", "--json")
+    assert (code, json.loads(out)["schema"]) == (0, "cpsched.when/1")
+    assert "earlier jobs: 0 of 6, " in err
+    assert "scenarios: 1 of 2, " in err
