@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 #: The corrected quantiles; the scenarios between them move with them.
 LEVELS = (0.1, 0.5, 0.9)
 #: The last forecasts that are compared with the outcome, at most; with fewer than the least number,
-#: quantiles move by what was about right on eight logs.
+#: quantiles move by what was about right on three logs.
 _REMEMBERED, _LEAST = 150, 20
-_AT_FIRST = (-0.3, 0.0, 0.3)
+_AT_FIRST = (0.0, 0.0, 0.05)
 #: How far from the scenarios to the plan; the weight of each falls with this power of the loss.
-_TO_PLAN, _POWER = np.array([0.0, 0.25, 0.5, 0.75]), 4
+_TO_PLAN, _POWER = np.linspace(0, 1, 5), 2
 #: How fast the tails adapt at each job start; from the range that Gibbs and Candes try.
 _RATE = 0.03
 #: The outcomes of jobs that start soon are known first. While a queue grows, they are most of what
@@ -110,7 +110,7 @@ class Calibration:
             # The pinball loss, in seconds; one more, so that none is 0.
             loss = np.where(apart > 0, level * apart, (level - 1) * apart).mean(axis=1) + 1
             weight = (loss.min() / loss) ** _POWER
-            found[at] = weight @ (now[at] + move) / weight.sum()
+            found[at] = np.log(weight @ np.exp(now[at] + move) / weight.sum())
         return np.sort(found, axis=0)
 
     def note(self, raw: Starts, told: Starts, start: IntArray) -> None:
