@@ -154,7 +154,7 @@ class Calibration:
             if len(self._known) >= _LEAST and keys[at] not in self._overdue:
                 early = self._early + _RATE * (LEVELS[0] - (start[at] < first[at]))
                 late = self._late + _RATE * (1 - LEVELS[-1] - (start[at] > last[at]))
-                self._early = max(early, _LEAST_OUTSIDE)
+                self._early = min(max(early, _LEAST_OUTSIDE), 0.5)
                 self._late = min(max(late, _LEAST_OUTSIDE), _MOST_LATE)
             quantiles = tuple(said[:, at].tolist())
             self._known[keys[at]] = _Outcome(quantiles, float(planned[at]), float(waits[at]))

@@ -157,7 +157,8 @@ class Forecaster:
         likely = self._history.of(jobs)
         drawn = np.ones((self.scenarios, len(present)), dtype=np.int64)
         alone = np.sort(likely.draw(self.scenarios, seed % 2**31, elapsed, asked), axis=0)
-        alone[round(self.scenarios * (1 - _WHOLE)) :] = asked
+        longest = alone[round(self.scenarios * (1 - _WHOLE)) :]
+        np.maximum(longest, asked, out=longest)
         drawn[:, rows] = _together(alone, jobs.column(c.USER), np.random.default_rng(seed + 1))
         return drawn
 

@@ -134,6 +134,15 @@ def test_a_calibration_moves_quantiles_by_the_errors_seen():
     assert moved == pytest.approx(24000, rel=0.01)
 
 
+def test_starts_that_are_never_missed_may_go_on_for_ever():
+    """Each job starts exactly when it was said to: no share of misses leaves its bounds."""
+    calibration = Calibration()
+    for handle in range(400):
+        told = starts(*[6000] * 10, handle=handle)
+        calibration.note(told, told, np.array([6000]))
+    assert set(calibration.corrected(told).scenario[:, 0].tolist()) == {6000}
+
+
 def test_where_jobs_start_half_way_from_scenarios_to_plan_the_next_does_too():
     """
     Scenarios always say 30 min, and plans something else: between them by logarithms of wait + 30 min.
