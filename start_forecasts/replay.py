@@ -137,8 +137,9 @@ def _found(
     ]
     if len(scored) < LEAST:
         raise ConfigError(
-            f"{len(said):,} jobs were forecast and {len(scored):,} of these can be scored, but at"
-            f" least {LEAST} are needed: {waited:,} of the {asked:,} jobs have to wait",
+            f"{len(scored):,} of {len(said):,} forecasts can be scored, at least {LEAST} must be;"
+            f" they count once {LEAST} earlier ones have come to their starts. {waited:,} of the"
+            f" {asked:,} jobs have to wait: give more of them, or more --forecasts",
             key="--score",
         )
     job_id = run.present().jobs.workload.job_id

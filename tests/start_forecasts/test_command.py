@@ -60,7 +60,7 @@ def test_a_script_that_is_not_submitted_yet(files, cpsched):
         (("--score", "--at", "300"), "--at: is about one moment; leave it out with --score"),
         (("--score", "--job", "5"), "--job: is about one moment; leave it out with --score"),
         (("--at", "300", "--forecasts", "90"), "--forecasts: goes with --score"),
-        (("--score",), "at least 20 are needed: 6 of the 8 jobs have to wait"),
+        (("--score",), "0 of 6 forecasts can be scored, at least 20 must be"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line(files, cpsched, asked, words):
