@@ -147,7 +147,9 @@ def _sentences(found: Replay, judged: list[Judged], width: int) -> Iterator[str]
     for key, name in SCORES.items():
         score = getattr(judged[0], key)
         low, high = score.interval
-        verdict = "better than" if high < 1 else "worse than" if low > 1 else "not clearly unlike"
+        verdict = (
+            "better than" if high < 1 else "worse than" if low > 1 else "not clearly different from"
+        )
         said = f"By {name}, '{OURS}' is {verdict} the best trivial forecaster ('{score.best}'):"
         yield from wrap(f"{said} {_ratio(score)}.", width)
     left = [f"{counted(found.unknown, 'forecast')} of jobs that never started"] * bool(
