@@ -22,6 +22,7 @@ OURS = {
     "run_plots",
     "accasim_adapter",
     "slurm_adapter",
+    "start_forecasts",
     "cpsched_papers",
 }
 #: Looked for by name, when asked for; the second line by ``docs/conf.py``.

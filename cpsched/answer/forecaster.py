@@ -16,6 +16,8 @@ from cpsched.model.seeds import stream_seed
 from cpsched.simulation.present import Coming
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cpsched.base.types import IntArray
     from cpsched.simulation.present import Present
     from cpsched.simulation.simulator import Simulator
@@ -25,6 +27,11 @@ _HOUR, _DAY = 3600, 86400
 _LEARNT = 5000
 #: Time between checks whether all have started, as a share of the elapsed time.
 _STEP = 0.25
+#: How much of what makes a runtime long or short is its user's, all jobs', and its own.
+_SHARES = (0.6, 0.3, 0.1)
+#: In this share of the scenarios a job uses its whole requested time, though no job like it did:
+#: what has not happened in a handful of jobs may well happen next.
+_WHOLE = 0.1
 
 
 class Forecaster:
@@ -56,6 +63,8 @@ class Forecaster:
         self.scenarios, self._horizon, self._days, self._seed = scenarios, horizon, days, seed
         self._history = RuntimeHistory()
         self._learnt: set[int] = set()
+        #: Called with the number of scenarios simulated and their total.
+        self.watch: Callable[[int, int], None] = lambda _, __: None
 
     @property
     def knows_runtimes(self) -> bool:
@@ -89,6 +98,7 @@ class Forecaster:
         drawn = self._drawn(first, seed)
         coming = self._coming(first, max(latest), rng)
         for number in range(self.scenarios):
+            self.watch(number, self.scenarios)
             for present, until, found in zip(presents, latest, seconds, strict=True):
                 asked = present.jobs.workload.requested_time
                 runtime = np.minimum(drawn[number], np.maximum(asked, 1))
@@ -146,7 +156,10 @@ class Forecaster:
         asked = np.maximum(jobs.requested_time, elapsed + 1)
         likely = self._history.of(jobs)
         drawn = np.ones((self.scenarios, len(present)), dtype=np.int64)
-        drawn[:, rows] = likely.draw(self.scenarios, seed % 2**31, elapsed, asked)
+        alone = np.sort(likely.draw(self.scenarios, seed % 2**31, elapsed, asked), axis=0)
+        longest = alone[round(self.scenarios * (1 - _WHOLE)) :]
+        np.maximum(longest, asked, out=longest)
+        drawn[:, rows] = _together(alone, jobs.column(c.USER), np.random.default_rng(seed + 1))
         return drawn
 
     def _coming(self, present: Present, until: int, rng: np.random.Generator) -> list[Coming]:
@@ -166,6 +179,23 @@ class Forecaster:
             runtime = own.draw(1, seed, nothing, asked)[0]
             found.append(Coming(like=like, submit=submit, runtime=runtime))
         return found
+
+
+def _together(drawn: IntArray, user: IntArray, rng: np.random.Generator) -> IntArray:
+    """
+    Return runtimes, shape ``(S, n)``, in an order in which many are long in the same scenarios.
+
+    Each job keeps its runtimes, which are sorted; in which scenario each comes follows a normal
+    variable with parts of its user's, of all jobs' and of its own (a Gaussian copula).
+    """
+    size = num, jobs = drawn.shape
+    # A user that is not known is another one for each job.
+    _, who = np.unique(np.where(user < 0, -1 - np.arange(jobs), user), return_inverse=True)
+    parts = rng.normal(size=size)[:, who], rng.normal(size=(num, 1)), rng.normal(size=size)
+    mixed = sum(np.sqrt(share) * part for share, part in zip(_SHARES, parts, strict=True))
+    rank = np.argsort(np.argsort(mixed, axis=0), axis=0)
+    found: IntArray = np.take_along_axis(drawn, rank, axis=0)
+    return found
 
 
 def _played(simulator: Simulator, handles: IntArray, until: int, horizon: int) -> IntArray:

@@ -105,13 +105,13 @@ class Prequential:
         watch
             Called with the number of jobs considered and the total.
         """
-        for at, handle in enumerate(handles, 1):
+        for at, handle in enumerate(handles):
+            if watch is not None:
+                watch(at, len(handles))
             self.go_to(self.simulator.arrivals.submit[handle])
             self.asked += 1
             if self.simulator.start_time[handle] == MISSING:
                 self.forecast(handle)
-            if watch is not None:
-                watch(at, len(handles))
 
     def judge(self, time: int, wanted: int, watch: Watch | None = None) -> None:
         """

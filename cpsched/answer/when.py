@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,7 +176,7 @@ def when_in_log(
     settings: Settings | None = None,
     scenarios: int = 20,
     judged: int = 40,
-    watch: Callable[[int, int], None] | None = None,
+    watch: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Answer:
     """
     Simulate up to a second and forecast when the jobs waiting then will start.
@@ -197,7 +198,7 @@ def when_in_log(
     judged
         About how many earlier forecasts to make on the way, whose errors correct these.
     watch
-        Called with the number of steps done and the total.
+        Called with what is done, how many of it, and of how many.
 
     Raises
     ------
@@ -218,10 +219,13 @@ def when_in_log(
         dispatcher=dispatcher,
         predictor=predictor,
         settings=settings or Settings(),
-        forecaster=Forecaster(scenarios=scenarios),
+        # The errors of half as many are much the same, and take half as long.
+        forecaster=Forecaster(scenarios=max(scenarios // 2, 2)),
     )
-    run.judge(time, judged, watch)
+    run.judge(time, judged, partial(watch, "earlier jobs"))
     run.go_to(time)
+    run.forecaster.scenarios = scenarios
+    run.forecaster.watch = partial(watch, "scenarios")
     present = run.present(time)
     if found is not None:
         _check_waits(present, found.handle)

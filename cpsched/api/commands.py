@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from cpsched.cli.ask import AT, OneRun
 from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import (
+    JOBS,
     LOGS,
     LOOK,
     SLURM,
@@ -20,8 +22,10 @@ from cpsched.cli.options import (
     StudyFolder,
     SystemName,
     WorkloadFile,
+    fitted_of,
     grouped,
     moment,
+    second_of,
 )
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import (
@@ -29,6 +33,7 @@ from cpsched.cli.progress import (
     display,
     progress_bar,
     reading,
+    steps,
     study_bars,
     times,
     working,

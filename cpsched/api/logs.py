@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpsched.mapping import Fitted, fit
+from cpsched.mapping import Fitted, append, fit
 from cpsched.model.workload import COLUMNS, MAX_NICE, Labels, Workload
 from cpsched.traces import read as read_log
 from cpsched.traces.checks import LogTooLargeError, check_header

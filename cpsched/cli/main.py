@@ -36,7 +36,6 @@ COMMANDS = (
     ("report", report_command.command, STUDY),
     ("verify", verify.command, STUDY),
     ("explain", ask.explain_command, JOBS),
-    ("when", ask.when_command, JOBS),
     ("list", list_command.command, LOOK),
 )
 

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Seconds between updates of the display.
 _REFRESH = 0.2
+#: Seconds between lines where stderr is not a terminal.
+_LINE = 30
 
 
 class ProgressBar(Observer):
@@ -138,17 +140,36 @@ def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[
 
 
 @contextmanager
-def steps() -> Iterator[Callable[[str, int, int], None] | None]:
-    """Give a function that shows the step, how many are done, and how many there are."""
+def steps() -> Iterator[Callable[[str, int, int], None]]:
+    """
+    Give a function that shows the step, how many are done, and how many there are.
+
+    Without a terminal it prints a line on stderr now and then.
+    """
     with display("{task.description}", "BarColumn", counted_of, times) as progress:
         if progress is None:
-            yield None
+            yield _Lines().show
             return
         # Nothing is shown before the first step is known.
         task = progress.add_task("", total=None, visible=False)
         yield lambda step, done, total: progress.update(
             task, description=escaped(step), completed=done, total=total, visible=True
         )
+
+
+class _Lines:
+    """What is done, a line each half minute."""
+
+    def __init__(self) -> None:
+        self._began = self._told = monotonic()
+
+    def show(self, step: str, done: int, total: int) -> None:
+        """Print a line if the last one is old."""
+        now = monotonic()
+        if now - self._told >= _LINE:
+            self._told = now
+            passed = duration(round(now - self._began))
+            print(f"{escaped(step)}: {done:,} of {total:,}, {passed} elapsed", file=sys.stderr)  # noqa: T201
 
 
 def share_of(task: Task) -> str:

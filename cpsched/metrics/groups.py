@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
+    from cpsched.mapping import Fitted
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Labels, Workload
 
@@ -97,7 +98,7 @@ class JobSize(IntEnum):
     """More than half: no two of them run at the same time."""
 
 
-def share_asked(schedule: Schedule) -> FloatArray:
+def share_asked(schedule: Schedule | Fitted) -> FloatArray:
     """
     Return the share of the machine that each job asks for, shape ``(J,)``.
 
@@ -116,7 +117,7 @@ def share_asked(schedule: Schedule) -> FloatArray:
     return largest
 
 
-def job_size(schedule: Schedule) -> IntArray:
+def job_size(schedule: Schedule | Fitted) -> IntArray:
     """Return the :class:`JobSize` of each job, shape ``(J,)``."""
     limits = [SMALL_LIMIT, MIDSIZE_LIMIT, LARGE_LIMIT]
     size = JobSize.SMALL + np.searchsorted(limits, share_asked(schedule))
@@ -193,7 +194,7 @@ def _means(values: AnyArray, user: IntArray) -> FloatArray:
     return means
 
 
-def _asked(schedule: Schedule) -> IntArray:
+def _asked(schedule: Schedule | Fitted) -> IntArray:
     """Return what each job asks for of each resource kind at the least, shape ``(J, R)``."""
     workload = schedule.workload
     asked: IntArray = workload.units[:, None] * workload.request

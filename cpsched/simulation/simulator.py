@@ -362,7 +362,7 @@ class Simulator:
         killed = self.arrivals.runtime > self.arrivals.requested_time
         ended = (self.end_time != MISSING) & (self.outcome == JobOutcome.NOT_ENDED)
         self.outcome[ended] = np.where(killed[ended], _TIMEOUT, _COMPLETED)
-        self.work.will_time_out = {row for _, _, _, row in self._heap if killed[row]}
+        self.work.will_time_out = set(ends[killed[ends[:, 2]], 2].tolist())
 
     def _push(self, time: int, phase: int, job: int) -> None:
         self._counter += 1

@@ -7,6 +7,7 @@ It is TOML; keys are spelled as slurm.conf and sacctmgr spell them
 
 from __future__ import annotations
 
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -62,7 +63,13 @@ def load(path: str | Path) -> Policy:
     ConfigError
         As :func:`parse`, and if the file cannot be read.
     """
-    return parse(read_text(Path(path)), where=str(path))
+    return _parsed(read_text(Path(path)), str(path))
+
+
+@lru_cache(maxsize=4)
+def _parsed(text: str, where: str) -> Policy:
+    """Return a policy, which nothing changes: a forecast makes the dispatcher hundreds of times."""
+    return parse(text, where=where)
 
 
 def _value(section: Section, key: str, kind: Kind) -> Any:

@@ -124,12 +124,13 @@ class JudgedForecasts:
             Unix time of its second 0.
         """
         seconds = np.where(raw.scenario == NEVER, NEVER, raw.scenario + epoch)
-        raw = replace(raw, now=raw.now + epoch, scenario=seconds)
+        planned = np.where(raw.planned == NEVER, NEVER, raw.planned + epoch)
+        raw = replace(raw, now=raw.now + epoch, scenario=seconds, planned=planned)
         told = self.calibration(dispatcher, raw.now).corrected(raw)
-        both = zip(raw.scenario.T.tolist(), told.scenario.T.tolist(), strict=True)
+        both = zip(_texts(raw), _texts(told), strict=True)
         rows = [
-            (dispatcher, job.key, job.submit, raw.now, None, *map(json.dumps, starts))
-            for job, starts in zip(jobs, both, strict=True)
+            (dispatcher, job.key, job.submit, raw.now, None, *texts)
+            for job, texts in zip(jobs, both, strict=True)
         ]
         with self._record.database() as database:
             database.executemany("INSERT INTO forecasts VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
@@ -140,6 +141,16 @@ class JudgedForecasts:
             database.executescript(_SETTLE)
 
 
-def _starts(now: int, handle: int, scenario: str) -> Starts:
-    seconds = np.array(json.loads(scenario), dtype=np.int64)[:, None]
-    return Starts(now, np.array([handle]), seconds, np.array([NEVER]))
+def _texts(starts: Starts) -> list[str]:
+    """Return the forecast of each job as the record has it."""
+    both = zip(starts.scenario.T.tolist(), starts.planned.tolist(), strict=True)
+    return [json.dumps({"starts": seconds, "planned": planned}) for seconds, planned in both]
+
+
+def _starts(now: int, handle: int, text: str) -> Starts:
+    found = json.loads(text)
+    if isinstance(found, list):
+        # Without a plan, as records were before.
+        found = {"starts": found, "planned": NEVER}
+    seconds = np.array(found["starts"], dtype=np.int64)[:, None]
+    return Starts(now, np.array([handle]), seconds, np.array([found["planned"]]))

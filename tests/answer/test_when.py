@@ -7,7 +7,7 @@ import pytest
 from tiny import jobs, machine
 
 from cpsched.answer.calibration import Calibration
-from cpsched.answer.forecaster import Forecaster, PastDays
+from cpsched.answer.forecaster import Forecaster, PastDays, _together
 from cpsched.answer.prequential import Prequential
 from cpsched.answer.starts import NEVER, Starts
 from cpsched.answer.when import when_in_log
@@ -23,9 +23,9 @@ pytestmark = pytest.mark.slow
 _DAY = 86400
 
 
-def starts(*scenarios, now=0, handle=0):
+def starts(*scenarios, now=0, handle=0, planned=NEVER):
     """Return a forecast of one job."""
-    return Starts(now, np.array([handle]), np.array(scenarios)[:, None], np.array([NEVER]))
+    return Starts(now, np.array([handle]), np.array(scenarios)[:, None], np.array([planned]))
 
 
 def test_quantiles_are_of_scenarios_of_equal_probability():
@@ -132,6 +132,48 @@ def test_a_calibration_moves_quantiles_by_the_errors_seen():
         calibration.note(told, corrected, start)
     moved = calibration.corrected(told).quantile(0.5)[0]
     assert moved == pytest.approx(24000, rel=0.01)
+
+
+def test_starts_that_are_never_missed_may_go_on_for_ever():
+    """Each job starts exactly when it was said to: no share of misses leaves its bounds."""
+    calibration = Calibration()
+    for handle in range(400):
+        told = starts(*[6000] * 10, handle=handle)
+        calibration.note(told, told, np.array([6000]))
+    assert set(calibration.corrected(told).scenario[:, 0].tolist()) == {6000}
+
+
+def test_where_jobs_start_half_way_from_scenarios_to_plan_the_next_does_too():
+    """
+    Scenarios always say 30 min, and plans something else: between them by logarithms of wait + 30 min.
+
+    The plan alone, and the scenarios moved by the usual error, would both be far off.
+    """
+    calibration = Calibration()
+    plans = [int(3600 * np.exp(at % 7 / 2)) - 1800 for at in range(60)]
+    for handle, plan in enumerate(plans):
+        told = starts(*[1800] * 10, handle=handle, planned=plan)
+        wait = int(np.sqrt(3600 * (plan + 1800))) - 1800
+        calibration.note(told, calibration.corrected(told), np.array([wait]))
+    next_ = starts(*[1800] * 10, handle=60, planned=3600 * 16 - 1800)
+    low, middle, high = (calibration.corrected(next_).quantile(at)[0] for at in (0.1, 0.5, 0.9))
+    assert middle == pytest.approx(3600 * 4 - 1800, rel=0.03)
+    assert high - low < 0.1 * middle
+    # Where there is no plan, nothing lies between.
+    assert calibration.corrected(starts(*[1800] * 10, handle=60)).quantile(0.5)[0] < 2 * 3600
+
+
+def test_runtimes_of_one_user_are_long_in_the_same_scenarios():
+    """Each job keeps its runtimes; jobs whose users are unknown go together as all jobs do."""
+    rng = np.random.default_rng(0)
+    drawn = np.sort(rng.integers(1, 10**6, (1000, 6)), axis=0)
+    user = np.array([3, 3, 8, 8, -1, -1])
+    together = _together(drawn, user, rng)
+    assert (np.sort(together, axis=0) == drawn).all()
+    alike = np.corrcoef(together.T)
+    assert alike[0, 1] > 0.8
+    assert alike[2, 3] > 0.8
+    assert abs(alike[[0, 0, 4], [2, 4, 5]] - 0.3).max() < 0.12
 
 
 def test_a_job_that_waits_beyond_its_interval_is_a_miss_already():

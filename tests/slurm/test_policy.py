@@ -213,3 +213,13 @@ def test_a_file_that_is_not_there_is_one_line(tmp_path):
 def test_memory_is_in_mb_unless_it_says_so():
     assert tres("mem=1000,cpu=2") == {"mem": 1024000, "cpu": 2}
     assert tres("mem=1000K") == {"mem": 1000}
+
+
+def test_a_policy_is_read_once_as_long_as_its_file_says_the_same(tmp_path):
+    """A forecast makes the dispatcher for each scenario; a file that has changed is read again."""
+    path = tmp_path / "policy.toml"
+    path.write_text("[slurm]\nPriorityWeightAge = 7\n")
+    first = policy_file.load(path)
+    assert policy_file.load(path) is first
+    path.write_text("[slurm]\nPriorityWeightAge = 8\n")
+    assert policy_file.load(path)["PriorityWeightAge"] == 8

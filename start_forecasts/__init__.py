@@ -1,0 +1,1 @@
+"""``cpsched when``: when the waiting jobs of a log will start, and how good such forecasts are."""
