@@ -39,9 +39,9 @@ def who_pays(tables: Tables, about: tuple[str, str]) -> Iterator[str]:
     if told[LOWER]:
         yield f"Under {who}, these wait less: {'; '.join(told[LOWER])}."
     if told[HIGHER]:
-        yield f"These wait longer, and pay for it: {'; '.join(told[HIGHER])}."
+        yield f"These pay for it with longer waits: {'; '.join(told[HIGHER])}."
     elif rows:
-        yield "No length or size of jobs waits longer for certain; single jobs do."
+        yield "No length or size of jobs clearly waits longer; some single jobs do."
 
 
 def _said(one: Difference) -> str:

@@ -86,8 +86,8 @@ def _of_processors(workload: Workload) -> Machine:
     if size is None or size < largest:
         size, why = _size(workload, units, largest)
     said = (
-        f"{counted(size, 'processor')}, {why}; where on nodes they are is left out",
-        "memory and queues are left out",
+        f"{counted(size, 'processor')}, {why}; where on nodes they are is ignored",
+        "memory and queues are ignored",
     )
     return Machine(_text(workload.title, {"node": (size, {"core": 1})}, 'processors = "pool"'),
                    False, said)  # fmt: skip
@@ -126,7 +126,7 @@ def _of_units(workload: Workload) -> Machine:
     if widest > left:
         groups["more"] = (widest - left, {"core": room["core"]})
         said.append(f"{counted(widest - left, 'node')} more, for the job on {widest:,}")
-    said.append("memory, queues and names of nodes are left out")
+    said.append("memory, queues and names of nodes are ignored")
     return Machine(_text(workload.title, groups, 'constraints = "ignore"'), False, tuple(said))
 
 

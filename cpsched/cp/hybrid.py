@@ -70,7 +70,7 @@ class Cph(PlanningDispatcher[Pool]):
     name = "cph"
     family = "constraint programming, after Remediani 2017"
     good_for = "rules of a site (constraint) with short waits; cph-0 to cph-3 are the thesis's"
-    goes_wrong_when = "computing is dear: planned-easy starts as well without the solver"
+    goes_wrong_when = "computing time is limited: planned-easy is as good without the solver"
 
     def __init__(
         self,

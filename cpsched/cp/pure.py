@@ -90,7 +90,9 @@ class Cp(PlanningDispatcher[NodeProblem]):
     family = "constraint programming, after Remediani 2017"
     keeps_places = False
     good_for = "the thesis's models on nodes; low slowdowns where runtimes are known (cp-1 to cp-3)"
-    goes_wrong_when = "nodes or waiting jobs are many: decisions are slow, and plans hold 20 jobs"
+    goes_wrong_when = (
+        "there are many nodes or waiting jobs: decisions are slow, and plans hold 20 jobs"
+    )
 
     def problem(self, view: View, jobs: JobTable, *, shortened: bool = False) -> NodeProblem:
         """Return the jobs and the machine's nodes."""

@@ -52,7 +52,7 @@ class TryRuns(Wrapper):
     name = "try"
     family = "around another dispatcher"
     good_for = "jobs may be killed and restarted, and many that ask for hours end within minutes"
-    goes_wrong_when = "starting is dear, or runtimes are known: what is tried is run twice"
+    goes_wrong_when = "restarting is expensive, or runtimes are known: tried jobs run twice"
     works_with = "restarts"
 
     def __init__(

@@ -61,7 +61,7 @@ class WholeQueue(Dispatcher):
     name = "plan"
     family = "rollouts and plans"
     good_for = "runtimes that are known: the lowest slowdowns there are"
-    goes_wrong_when = "runtimes are estimates, which it takes for the truth, or queues are long"
+    goes_wrong_when = "runtimes are only estimates, which it treats as exact, or queues are long"
     allocator: Allocator
 
     def __init__(

@@ -192,7 +192,7 @@ def _level(tables: Tables, changes: Changes, best: RunKey) -> Iterator[str]:
 
 
 def _without_price(changes: Changes, best: Change) -> Iterator[str]:
-    """Say which run gains most without a longer longest wait, if that of the best one is longer."""
+    """Say which run gains most without a longer maximum wait, if that of the best one is longer."""
     if best.is_free or len(changes) < 2:
         return
     lower = [one for one in changes.values() if one.claim in (Claim.GAIN, Claim.ONE_RUN)]
@@ -200,11 +200,11 @@ def _without_price(changes: Changes, best: Change) -> Iterator[str]:
     if free:
         one = min(free, key=lambda one: one.figure.ratio)
         yield (
-            f"Without a longer longest wait, {one.name} is lowest: {one.figure.values}"
+            f"Among runs whose maximum wait is no longer, {one.name} is lowest: {one.figure.values}"
             f" ({one.figure.change}); {one.price()}."
         )
     elif not any(one.is_free for one in lower):
-        yield "Every run with a lower slowdown has a longer longest wait."
+        yield "Every run with a lower slowdown has a longer maximum wait."
 
 
 def _front(tables: Tables, place: str) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import warnings
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -105,9 +106,16 @@ def _processes(
         parallel = joblib.Parallel(
             n_jobs=jobs, batch_size=1, max_nbytes=None, return_as="generator_unordered"
         )
+    finished = parallel(joblib.delayed(work_on)(task, place, watch) for task in tasks)
     try:
-        yield from parallel(joblib.delayed(work_on)(task, place, watch) for task in tasks)
+        # Not "yield from", which would end them before their warning can be kept back.
+        for done in finished:  # noqa: UP028
+            yield done
     finally:
+        with warnings.catch_warnings():
+            # That runs which are still made are given up, when one could not be written.
+            warnings.simplefilter("ignore")
+            finished.close()
         # Idle workers wait for work one behind the other. If the first was killed, the others would
         # never hear that there is no more, and this process would wait for them when it ends.
         get_reusable_executor(reuse=True).shutdown(kill_workers=True)

@@ -126,7 +126,7 @@ def detect(path: str | PathLike[str]) -> str:
     found = [reader.name for reader in _formats() if reader.matches(path, start)]
     name = found[0] if len(found) == 1 else _named(path)
     if name is None:
-        what = f"could be {' or '.join(found)}" if found else "is in no format known here"
+        what = f"could be {' or '.join(found)}" if found else "has an unrecognised format"
         choice = f"choose one of {', '.join(registry.names('traces'))} with --format"
         raise TraceError(f"{what if start else 'is empty'}; {choice}", file=path)
     return name

@@ -56,7 +56,7 @@ class DnDbes(Dispatcher):
     name = "dn-dbes"
     family = "jobs that change size"
     good_for = "malleable and moldable jobs: they shrink for those that wait, and fill what is idle"
-    goes_wrong_when = "a change of size is dear, or units differ: it counts them, and no more"
+    goes_wrong_when = "resizing is expensive, or units differ: it only counts them"
     acts_when_idle = True
     allocator: Allocator
 

@@ -41,7 +41,7 @@ class Malleable(Wrapper):
     name = "malleable"
     family = "jobs that change size"
     good_for = "some jobs may change size while they run"
-    goes_wrong_when = "a change of size is dear, or jobs run badly on more units"
+    goes_wrong_when = "resizing is expensive, or jobs run badly on more units"
     works_with = "malleable"
     allocator: Allocator
 

@@ -52,7 +52,7 @@ class CpMalleable(Wrapper):
     name = "cp-malleable"
     family = "jobs that change size"
     good_for = "jobs that may change size while they run, and turnaround that counts"
-    goes_wrong_when = "decisions must be fast, or runtimes are badly known"
+    goes_wrong_when = "decisions must be fast, or runtimes are poorly known"
     works_with = "malleable"
     allocator: Allocator
 

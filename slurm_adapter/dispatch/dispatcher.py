@@ -43,7 +43,9 @@ class Slurm(Preemption):
     name = "slurm"
     family = "Slurm"
     good_for = "what your own Slurm would do, under its policy"
-    goes_wrong_when = "time limits say little, or jobs that share nodes have to wait for whole ones"
+    goes_wrong_when = (
+        "time limits are uninformative, or jobs that share nodes have to wait for whole ones"
+    )
 
     def __init__(
         self,

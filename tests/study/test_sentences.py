@@ -82,7 +82,7 @@ def test_one_run_each_is_no_proof_and_the_price_is_in_the_same_sentence():
     assert lines == [
         "In one run each, rollout has the lowest mean bounded slowdown, 10.00 instead of 20.00"
         " (50 % less than easy); the longest wait is 25 % longer (5 h instead of 4 h).",
-        "Every run with a lower slowdown has a longer longest wait.",
+        "Every run with a lower slowdown has a longer maximum wait.",
         "There are no intervals, so this may be chance: repeat with several seeds to see.",
     ]
 
@@ -91,7 +91,7 @@ def test_a_gain_without_a_price_is_named_beside_a_larger_one_with():
     lines = said(against("sjf", 5.0, 28_800.0), against("rollout", 12.0, 10_800.0))
     assert "sjf has the lowest" in lines[0]
     assert lines[1] == (
-        "Without a longer longest wait, rollout is lowest: 12.00 instead of 20.00 (40 % less); the"
+        "Among runs whose maximum wait is no longer, rollout is lowest: 12.00 instead of 20.00 (40 % less); the"
         " longest wait is 25 % shorter (3 h instead of 4 h)."
     )
 

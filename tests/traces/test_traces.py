@@ -47,7 +47,11 @@ def test_lines_without_comments_are_recognised_as_swf(log):
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [("hello", "is in no format known here"), ("", "is empty"), ("1 2 3", "is in no format")],
+    [
+        ("hello", "has an unrecognised format"),
+        ("", "is empty"),
+        ("1 2 3", "has an unrecognised format"),
+    ],
 )
 def test_an_unrecognised_file_names_the_formats_and_the_option(log, content, message):
     with pytest.raises(
