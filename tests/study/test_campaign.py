@@ -479,3 +479,14 @@ def test_a_checkpoint_outlives_a_run_that_cannot_be_saved(place, study, monkeypa
     carry_out(one, place / "whole")
     made, whole = (next((place / name / "runs").iterdir()) for name in ("out", "whole"))
     assert (made / "jobs.parquet").read_bytes() == (whole / "jobs.parquet").read_bytes()
+
+
+def test_runs_that_are_given_up_are_no_warning(place, study, monkeypatch):
+    """Those still made by other processes when the folder is full; warnings are errors here."""
+
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Store, "succeed", full)
+    with pytest.raises(OSError, match="No space left"):
+        carry_out(study, place / "out", jobs=2)
