@@ -46,7 +46,5 @@ if __name__ == "__main__":
     workload = Workload.build(title="five jobs", request=[[1]] * 5, **jobs, **amounts)
     for dispatcher in (CappedUsers(cap=4), "cph-3"):
         run = simulate(workload, parse_system(SYSTEM, where="example"), dispatcher=dispatcher)
-        print(
-            getattr(dispatcher, "name", dispatcher),
-            dict(zip(names, run.schedule.start.tolist(), strict=True)),
-        )
+        starts = dict(zip(names, run.schedule.start.tolist(), strict=True))
+        print(getattr(dispatcher, "name", dispatcher), starts)
