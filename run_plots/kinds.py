@@ -57,7 +57,9 @@ def _of_jobs(run: Run, title: str, resource: str = "") -> Figure:
 
 def _drawn(picture: Picture | None) -> Figure:
     if picture is None:
-        raise ConfigError("there is nothing to draw: no job ran, or none used it", key="plot")
+        raise ConfigError(
+            "there is nothing to draw: no job ran, or none used this resource", key="plot"
+        )
     with styled(picture.title):
         figure = picture.draw()
         figure.suptitle(picture.title[:1].upper() + picture.title[1:], x=0.01, ha="left")

@@ -139,7 +139,8 @@ def _found(
         raise ConfigError(
             f"{len(scored):,} of {len(said):,} forecasts can be scored, at least {LEAST} must be;"
             f" they count once {LEAST} earlier ones have come to their starts. {waited:,} of the"
-            f" {asked:,} jobs have to wait: give more of them, or more --forecasts",
+            f" {asked:,} jobs have to wait: "
+            + ("add --forecasts" if len(said) < waited else "take more of the log"),
             key="--score",
         )
     job_id = run.present().jobs.workload.job_id

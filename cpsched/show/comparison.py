@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 _INPUTS = "inputs"
 _DIGITS = 12
 #: What a caller adds for repetitions.
-_REPEAT = "seeds=5"
+_REPEAT = "compare(..., seeds=5)"
 Log = str | PathLike[str] | Workload
 Machine = str | PathLike[str] | System
 

@@ -33,9 +33,9 @@ def misfit(run: RunResult) -> str:
         return ""
     mean, peak, over = (f"{100 * use[name]:,.0f} %" for name in ("mean", "peak", "over"))
     return (
-        f"the log and the system file do not fit: by its own starts the log used {mean} of the"
-        f" machine's cores on average ({peak} at the peak, above 100 % for {over} of the time), so"
-        " nothing here says what the site would have seen"
+        "the log and the machine do not fit: by their own starts the jobs that can run here used"
+        f" {mean} of its cores on average ({peak} at the peak, above 100 % for {over} of the time),"
+        " so nothing here says what the site would have seen"
     )
 
 
@@ -43,7 +43,9 @@ def reproduced(tables: Tables, place: str) -> Iterator[str]:
     """Say whether the baseline at a place reproduces the record, and the log fits the machine."""
     run = next(run for run in tables.results.runs if run.place == place)
     if wrong := misfit(run):
+        # Whether waits are alike means nothing then.
         yield wrong
+        return
     row = next((one for one in tables.record.rows() if place_of(one) == place), None)
     if row is not None:
         how = {"not": "does not reproduce the record"}.get(

@@ -257,7 +257,8 @@ def _of_scenarios(tables: Tables) -> Finding | None:
         sentences.append(_TOO_NARROW)
     else:
         sentences.append(
-            "There are no intervals, which need eight days of log: small differences may be chance."
+            "There are no intervals over days, which need eight days of log: small differences may"
+            " be chance."
         )
     workload, system, name, predictor = best
     return Finding(f"{workload} on {system}", tuple(sentences), (name, predictor))

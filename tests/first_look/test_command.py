@@ -42,7 +42,7 @@ def test_what_the_machine_cannot_have_run_is_not_praised(cpsched, tmp_path, monk
     (tmp_path / "log.swf").write_text("; MaxProcs: 4\n" + "\n".join(lines))
     code, out, _ = cpsched("try", "log.swf", "--jobs", "1", "--html", "page.html")
     assert code == 0
-    assert "the log and the system file do not fit" in out
+    assert "the log and the machine do not fit" in out
     assert "lowers the mean" not in out
     assert "wait less" not in out
     assert "do not fit" in (tmp_path / "page.html").read_text()

@@ -56,16 +56,13 @@ def test_a_log_without_starts_is_no_matter_where_only_dispatchers_are_compared()
     assert list(reproduced(tables("", scenarios=False), "log on four")) == []
 
 
-def test_a_log_that_the_machine_cannot_have_run_is_named_first():
-    first, second = reproduced(tables("closely", over=0.2), "log on four")
-    assert first == misfit(run(over=0.2))
-    assert (
-        "used 138 % of the machine's cores on average (292 % at the peak, above 100 % for 20 %"
-        in first
-    )
-    assert "closely" in second
+def test_a_log_that_the_machine_cannot_have_run_is_all_that_is_said():
+    """Not that waits are alike, as if that were to be believed."""
+    (line,) = reproduced(tables("closely", over=0.2), "log on four")
+    assert line == misfit(run(over=0.2))
+    assert "used 138 % of its cores on average (292 % at the peak, above 100 % for 20 %" in line
     assert misfit(run(over=0.049)) == ""
-    assert not_reproduced(tables("closely", over=0.2)) == [first, second]
+    assert not_reproduced(tables("closely", over=0.2)) == [line]
     assert not_reproduced(tables("roughly")) == []
 
 

@@ -218,7 +218,7 @@ def test_what_changes_nothing_is_said_to(folder):
     tables = make_tables(folder / "out")
     assert conclusions(tables) == [
         "cap-request 9-0: changes nothing, no job waits longer or shorter.",
-        "There are no intervals, which need eight days of log: small differences may be chance.",
+        "There are no intervals over days, which need eight days of log: small differences may be chance.",
     ]
     (whom,) = (one.table for one in readable(tables)["gains"] if one.title.startswith(GAINS))
     assert {"interval", "verdict"}.isdisjoint(column.header for column in whom.columns)
