@@ -52,7 +52,9 @@ def reproduced(tables: Tables, place: str) -> Iterator[str]:
             row["reproduced"], f"reproduces the record {row['reproduced']}"
         )
         name = "the baseline" if tables.results.by_group else row["dispatcher"]
-        yield f"{name} {how} ({_waits(row)}){_MEANS[row['reproduced']]}"
+        several = len({one.seed for one in tables.results.runs if one.place == place}) > 1
+        which = "; the first repetition" if several else ""
+        yield f"{name} {how} ({_waits(row)}{which}){_MEANS[row['reproduced']]}"
     elif tables.results.by_group:
         yield "the log records no starts, so nothing says how close the baseline is to the site"
 

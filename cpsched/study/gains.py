@@ -155,14 +155,14 @@ def _row(
     ours, theirs = ([], [])  # type: tuple[list[Sums], list[Sums]]
     slowdowns = np.zeros(2)
     shorter = longer = 0
-    most = np.zeros(2, dtype=np.int64)
+    most = np.zeros(2)
     for pair, mask in zip(joined, masks, strict=True):
         at, base_at, day = pair.at[mask], pair.base_at[mask], pair.day[mask]
         wait, base = pair.ours.wait[at], pair.theirs.wait[base_at]
         ours.append(Sums.of(day, wait, pair.num_days))
         theirs.append(Sums.of(day, base, pair.num_days))
         slowdowns += pair.ours.slowdown[at].sum(), pair.theirs.slowdown[base_at].sum()
-        most = np.maximum(most, (wait.max(initial=0), base.max(initial=0)))
+        most += wait.max(initial=0), base.max(initial=0)
         shorter += int((wait <= base - NOTICED).sum())
         longer += int((wait >= base + NOTICED).sum())
     total, base_total = reduce(add, ours), reduce(add, theirs)
@@ -177,8 +177,8 @@ def _row(
         "difference": mean - base_mean,
         "difference_low": None if estimate is None else estimate.low,
         "difference_high": None if estimate is None else estimate.high,
-        "wait_max_s": int(most[0]),
-        "base_wait_max_s": int(most[1]),
+        "wait_max_s": round(most[0] / len(joined)),
+        "base_wait_max_s": round(most[1] / len(joined)),
         "bounded_slowdown_mean": float(slowdowns[0]) / number,
         "base_bounded_slowdown_mean": float(slowdowns[1]) / number,
         "shorter": shorter / number,

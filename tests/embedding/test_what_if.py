@@ -28,6 +28,10 @@ def test_it_is_what_the_command_answers(tmp_path, capsys):
     assert names[0] == names[1]
     told = make_tables(tmp_path / "told")
     assert found.tables.gains.rows() == told.gains.rows()
+    # The sentence has the longest wait of the table: the mean over the repetitions.
+    base = next(row for row in told.summary.rows() if row["dispatcher"] == "baseline")
+    gain = next(row for row in told.gains.rows() if row["dispatcher"] == "scale-load 2")
+    assert gain["base_wait_max_s"] == round(base["wait_max_s"])
     assert found.finding.splitlines() == conclusions(told)
 
 

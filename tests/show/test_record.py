@@ -10,9 +10,11 @@ from cpsched.show.record import misfit, not_reproduced, of_groups, reproduced
 from slurm_adapter.fidelity.measures import measure
 
 
-def run(over=0.0):
+def run(over=0.0, seed=0):
     use = {"mean": 1.38, "peak": 2.92, "over": over}
-    return SimpleNamespace(record={"recorded_use": use}, place="log on four", dispatcher="baseline")
+    return SimpleNamespace(
+        record={"recorded_use": use}, place="log on four", dispatcher="baseline", seed=seed
+    )
 
 
 def tables(grade, *groups, over=0.0, scenarios=True):
@@ -50,6 +52,13 @@ def test_the_verdict_stands_in_one_line(grade, line):
 def test_where_dispatchers_are_compared_the_baseline_is_named():
     (line,) = reproduced(tables("closely", scenarios=False), "log on four")
     assert line.startswith("easy reproduces the record closely (")
+
+
+def test_of_several_repetitions_it_is_said_which_is_compared():
+    found = tables("closely")
+    found.results.runs += (run(seed=1),)
+    (line,) = reproduced(found, "log on four")
+    assert "start; the first repetition)" in line
 
 
 def test_a_log_without_starts_is_no_matter_where_only_dispatchers_are_compared():
