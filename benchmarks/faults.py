@@ -54,8 +54,9 @@ time.time_ns = lambda right=time.time_ns: right() + _wrong() * 10**9
 _DAY = 86400
 #: The lock, which is empty; and what a finished command has emptied.
 _OWN = re.compile(r"(^|/)\.lock$")
-#: What is written before a campaign is whole, and says so: it may differ until then.
-_UNTIL_WHOLE = re.compile(r"(^|/)(study\.json$|\.|state$|record\.sqlite|failed/)")
+#: What is written before a campaign is whole, or of what went wrong, and says so: it may differ
+#: until then.
+_UNTIL_WHOLE = re.compile(r"(^|/)(study\.json$|\.|state$|record\.sqlite|failed/)|\.err$")
 
 
 @dataclass(kw_only=True)

@@ -320,7 +320,7 @@ class Scontrol:
                 errors="replace",
                 timeout=_PATIENCE,
                 check=False,
-                # Ctrl-C is for us: we ask on or end, and neither asks for half an answer.
+                # Ctrl-C is for this process alone: the command would fail as if Slurm had.
                 process_group=0,
             )
         except FileNotFoundError:
