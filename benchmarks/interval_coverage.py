@@ -3,10 +3,10 @@ How often the 95 % intervals of a comparison hold the true value, where the trut
 
     python benchmarks/interval_coverage.py [--draws 400] [--seed 1] > intervals.csv
 
-Repetitions are drawn from a distribution whose mean is known. The jobs of blocks (weeks, or days
-of a short log) come from a process with a known mean: independent blocks, blocks that depend on
-the one before (an autoregression of the logarithm), and a queue with one server (M/M/1, whose
-mean wait is known) under two speeds of the server and the same arrivals. Takes about a minute on
+Repetitions are drawn from a distribution whose mean is known. The jobs of the days come from a
+process with a known mean: independent days, days that depend on the one before (an autoregression
+of the logarithm), and a queue with one server (M/M/1, whose mean wait is known) under two speeds
+of the server and the same arrivals. Takes about a minute on
 one core.
 """
 
@@ -19,13 +19,13 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from cpsched.study.paired import Estimate, Sums, difference, over_blocks, ratio
+from cpsched.study.paired import Estimate, Sums, difference, over_days, ratio
 
 #: Draws an interval, and says what it should hold.
 Case = Callable[[np.random.Generator], tuple[Estimate | None, float]]
-#: Spread of the logarithm of a block's mean wait, and of the ratio of two runs in one block.
-_BLOCK_SPREAD, _RATIO_SPREAD = 0.8, 0.3
-_JOBS_PER_BLOCK = 200
+#: Spread of the logarithm of a day's mean wait, and of the ratio of two runs on one day.
+_DAY_SPREAD, _RATIO_SPREAD = 0.8, 0.3
+_JOBS_PER_DAY = 200
 
 
 def covered(case: Case, draws: int, seed: int) -> tuple[int, int]:
@@ -61,8 +61,8 @@ def differences(number: int) -> Case:
     return case
 
 
-def blocks(number: int, correlation: float, *, of_ratio: bool) -> Case:
-    """Mean waits of blocks, lognormal; each depends on the one before. The true ratio is 0.8."""
+def days(number: int, correlation: float, *, of_ratio: bool) -> Case:
+    """Mean waits of days, lognormal; each depends on the one before. The true ratio is 0.8."""
 
     def case(rng: np.random.Generator) -> tuple[Estimate | None, float]:
         steps = rng.normal(0, 1, number)
@@ -70,11 +70,11 @@ def blocks(number: int, correlation: float, *, of_ratio: bool) -> Case:
         level[0] = steps[0]
         for at in range(1, number):
             level[at] = correlation * level[at - 1] + (1 - correlation**2) ** 0.5 * steps[at]
-        base = np.exp(_BLOCK_SPREAD * level)
+        base = np.exp(_DAY_SPREAD * level)
         apart = np.exp(rng.normal(-(_RATIO_SPREAD**2) / 2, _RATIO_SPREAD, number))
-        jobs = rng.poisson(_JOBS_PER_BLOCK, number).astype(np.float64)
-        found = over_blocks(Sums(0.8 * base * apart * jobs, jobs), Sums(base * jobs, jobs))
-        return (found[1], 0.8) if of_ratio else (found[0], -0.2 * np.exp(_BLOCK_SPREAD**2 / 2))
+        jobs = rng.poisson(_JOBS_PER_DAY, number).astype(np.float64)
+        found = over_days(Sums(0.8 * base * apart * jobs, jobs), Sums(base * jobs, jobs))
+        return (found[1], 0.8) if of_ratio else (found[0], -0.2 * np.exp(_DAY_SPREAD**2 / 2))
 
     return case
 
@@ -85,14 +85,14 @@ def queue(number: int, load: float) -> Case:
     truth = (faster / (1 - faster) / 1.1) / (load / (1 - load))
 
     def case(rng: np.random.Generator) -> tuple[Estimate | None, float]:
-        jobs, warm = number * _JOBS_PER_BLOCK, 2000
+        jobs, warm = number * _JOBS_PER_DAY, 2000
         gap = rng.exponential(1 / load, jobs + warm)
         work = rng.exponential(1, jobs + warm)
-        block = np.arange(jobs) // _JOBS_PER_BLOCK
+        day = np.arange(jobs) // _JOBS_PER_DAY
         ours, base = (
-            Sums.of(block, _waits(gap, work / speed)[warm:], number) for speed in (1.1, 1.0)
+            Sums.of(day, _waits(gap, work / speed)[warm:], number) for speed in (1.1, 1.0)
         )
-        return over_blocks(ours, base)[1], truth
+        return over_days(ours, base)[1], truth
 
     return case
 
@@ -109,13 +109,13 @@ def cases() -> Iterator[tuple[str, str, int, Case]]:
         yield "ratio of repetitions", "lognormal", number, ratios(number)
         yield "ratio of repetitions", "skewed logarithms", number, ratios(number, skewed=True)
         yield "difference of repetitions", "normal", number, differences(number)
-    for number in (8, 12, 20, 50):
+    for number in (10, 30, 100, 300):
         for correlation in (0.0, 0.3, 0.6):
-            law = f"lognormal blocks, correlation {correlation}"
-            yield "ratio over blocks", law, number, blocks(number, correlation, of_ratio=True)
-            yield "difference over blocks", law, number, blocks(number, correlation, of_ratio=False)
+            law = f"lognormal days, correlation {correlation}"
+            yield "ratio over days", law, number, days(number, correlation, of_ratio=True)
+            yield "difference over days", law, number, days(number, correlation, of_ratio=False)
         for load in (0.7, 0.9):
-            yield "ratio over blocks", f"queue, load {load}", number, queue(number, load)
+            yield "ratio over days", f"queue, load {load}", number, queue(number, load)
 
 
 def main() -> None:

@@ -11,7 +11,7 @@ from cpsched.api.fields import parse_duration as duration
 from cpsched.api.logs import COLUMNS, Labels
 from cpsched.api.model import MAX_TIME, MISSING
 from cpsched.api.simulation import asks_for_gpus
-from cpsched.api.studies import WEEK, ChangeOfLog
+from cpsched.api.studies import ChangeOfLog
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from cpsched.api.model import BoolArray, IntArray, System
 
 _DAY = 86400
+_WEEK = 7 * _DAY
 #: A larger multiple of the jobs of a log is taken for a typing error.
 _MOST_LOAD = 100.0
 _MOMENTS = ("begin", "cancel", "deadline")
@@ -192,7 +193,7 @@ def _with_copies(workload: Workload, rows: list[IntArray], rng: np.random.Genera
     """Return a workload with copies of rows, each on another day of the same kind."""
     span = int(workload.submit[-1] - workload.submit[0]) + 1
     # In a log of less than two weeks all days count as the same kind.
-    period = WEEK if span >= 2 * WEEK else _DAY
+    period = _WEEK if span >= 2 * _WEEK else _DAY
     periods = max(-(-span // period), 1)
     num, first = len(workload), int(workload.submit[0])
     rows = [np.arange(num), *rows]

@@ -16,7 +16,7 @@ from cpsched.study.changes import Change as ChangeOfLog
 from cpsched.study.comparisons import HIGHER, LOWER, UNCLEAR, UNKNOWN, Difference
 from cpsched.study.folder import check_target
 from cpsched.study.log_study import study_of_log as log_study
-from cpsched.study.paired import WEEK, Estimate, ratio
+from cpsched.study.paired import Estimate, ratio
 from cpsched.study.policies import PolicyFiles
 from cpsched.study.record import FEWEST
 from cpsched.study.results import RunResult

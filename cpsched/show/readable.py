@@ -157,10 +157,7 @@ def _of_groups(rows: Sequence[Row]) -> Table:
     sure: tuple[Column, ...] = ()
     how = "no intervals, which need eight days"
     if any(row["difference_low"] is not None for row in chosen):
-        how = (
-            "95 % intervals from a bootstrap over weeks of the log, or over days if it has not"
-            " eight weeks"
-        )
+        how = "95 % intervals over the days of the log"
         intervals = tuple(
             "-"
             if row["difference_low"] is None
@@ -271,12 +268,12 @@ def _against(
         _number(chosen, "value", "mean", mean),
         _number(chosen, "base_value", "baseline", mean),
         _ratios_of("ratio", chosen, "ratio"),
-        replace(_ratios_of("ratio over blocks", chosen, "block_ratio"), joined=True),
+        replace(_ratios_of("ratio over days", chosen, "daily_ratio"), joined=True),
         replace(_text(chosen, "verdict"), joined=True),
         _number(longest, "value", "max wait", wait),
         replace(_number(longest, "base_value", "baseline's", wait), joined=True),
         caption=f"{f'Against {names[0]}. ' if same else ''}Intervals are 95 %, from the repetitions"
-        " and from a bootstrap over weeks or days of the log; a difference is significant only if"
+        " and from the days of the log; a difference is significant only if"
         " every interval excludes zero",
     )
 
@@ -297,7 +294,7 @@ def _base(row: Row) -> str:
 def _ratios_of(header: str, rows: Sequence[Row], name: str) -> Column:
     """Return a column of ratios with their intervals, sorted by their middle."""
     shown = tuple(_ratio(row, name) for row in rows)
-    # An interval over blocks is of the same ratio.
+    # An interval over days is of the same ratio.
     middles = _values(rows, "ratio")
     known = (None if text == "-" else one for text, one in zip(shown, middles, strict=True))
     return Column(header, "", shown, sorted_by=tuple(known))

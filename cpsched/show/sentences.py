@@ -33,11 +33,10 @@ Changes = dict["RunKey", Change]
 QUALITY, LONGEST = "bounded_slowdown_mean", "wait_max_s"
 #: What is added for repetitions, where nobody knows who reads it.
 SEVERAL_SEEDS = "several seeds"
-#: Added where intervals are over parts of the log.
+#: Added where intervals are over the days of the log.
 _TOO_NARROW = (
-    "Intervals are over the weeks of the log, or its days if it has not eight weeks; on a busy"
-    " machine, where a queue lasts longer than that, they hold the truth less often than in 95 %"
-    " of cases."
+    "Intervals are over the days of the log; on a machine whose queue never empties for weeks, they"
+    " hold the truth less often than in 95 % of cases."
 )
 #: The kinds of groups of which one is named.
 _KINDS = ("queue", "account")

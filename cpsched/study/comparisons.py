@@ -39,12 +39,11 @@ COLUMNS = (
     *(*NAMES, "value", "base_value", "pairs"),
     *("difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high"),
     *(
-        "blocks",
-        "block_days",
-        "block_difference_low",
-        "block_difference_high",
-        "block_ratio_low",
-        "block_ratio_high",
+        "days",
+        "daily_difference_low",
+        "daily_difference_high",
+        "daily_ratio_low",
+        "daily_ratio_high",
     ),
     "verdict",
 )
@@ -134,35 +133,34 @@ def _row(pairs: Pairs, group: str, name: str) -> dict[str, Any] | None:
     if not both:
         return None
     values, bases = np.array([figures for _, figures in both], dtype=np.float64).T.tolist()
-    over = _over_blocks([pair for pair, _ in both], group, name)
+    over = _over_days([pair for pair, _ in both], group, name)
     found = {
         "difference": difference(values, bases),
         "ratio": ratio(values, bases),
-        "block_difference": over[0],
-        "block_ratio": over[1],
+        "daily_difference": over[0],
+        "daily_ratio": over[1],
     }
     row: dict[str, Any] = {
         "value": math.fsum(values) / len(both),
         "base_value": math.fsum(bases) / len(both),
         "pairs": len(both),
-        "blocks": None if over[0] is None else over[0].number,
-        "block_days": None if over[0] is None else over[0].block_days,
+        "days": None if over[0] is None else over[0].number,
     }
     for key, one in found.items():
-        if not key.startswith("block"):
+        if not key.startswith("daily"):
             row[key] = None if one is None else one.mean
         row |= {f"{key}_{end}": getattr(one, end, None) for end in ("low", "high")}
     return {**row, "verdict": verdict(row["value"], row["base_value"], found)}
 
 
-def _over_blocks(pairs: Pairs, group: str, name: str) -> tuple[Estimate | None, Estimate | None]:
-    """Return the bootstrap estimates of a mean over jobs, over all repetitions together."""
+def _over_days(pairs: Pairs, group: str, name: str) -> tuple[Estimate | None, Estimate | None]:
+    """Return the estimates over days of a mean over jobs, of all repetitions together."""
     if (name, group) not in pairs[0][0].days:
         return None, None
     ours, theirs = (
         reduce(add, (run.days[name, group] for run in runs)) for runs in zip(*pairs, strict=True)
     )
-    return paired.intervals(ours, theirs)
+    return paired.over_days(ours, theirs)
 
 
 def verdict(value: float, base: float, found: Mapping[str, Estimate | None]) -> str:
@@ -170,18 +168,18 @@ def verdict(value: float, base: float, found: Mapping[str, Estimate | None]) -> 
     Return the verdict of a comparison: ``lower``, ``higher``, ``equal``, ``unclear``, ``no
     interval``.
 
-    Lower or higher only if every interval excludes no difference; ``(seeds)``: none over blocks.
+    Lower or higher only if every interval excludes no difference; ``(seeds)``: none over days.
     The intervals are those of the ratio, which is what tables show, and of the difference where
     there is no ratio.
 
     Parameters
     ----------
     found
-        Estimates of the ``difference``, the ``ratio``, ``block_difference`` and ``block_ratio``.
+        Estimates of the ``difference``, the ``ratio``, ``daily_difference`` and ``daily_ratio``.
     """
     bounds = [
         one
-        for scope in ("", "block_")
+        for scope in ("", "daily_")
         for one in [_bounds(found, f"{scope}ratio", 1) or _bounds(found, f"{scope}difference", 0)]
         if one is not None
     ]
@@ -189,7 +187,7 @@ def verdict(value: float, base: float, found: Mapping[str, Estimate | None]) -> 
         return EQUAL
     if not bounds:
         return UNKNOWN
-    asked = "" if found.get("block_difference") is not None else SEEDS_ONLY
+    asked = "" if found.get("daily_difference") is not None else SEEDS_ONLY
     if all(high < 0 for _, high in bounds):
         return LOWER + asked
     return HIGHER + asked if all(low > 0 for low, _ in bounds) else UNCLEAR
@@ -256,9 +254,9 @@ class Difference:
 
     @property
     def interval(self) -> tuple[float, float] | None:
-        """The widest of the 95 % intervals of the ratio: over repetitions, and over blocks."""
+        """The widest of the 95 % intervals of the ratio: over repetitions, and over days."""
         lows, highs = (
-            [self.row[f"{kind}_{end}"] for kind in ("ratio", "block_ratio")]
+            [self.row[f"{kind}_{end}"] for kind in ("ratio", "daily_ratio")]
             for end in ("low", "high")
         )
         known = [one for one in lows if one is not None], [one for one in highs if one is not None]

@@ -2,7 +2,7 @@
 Which groups of jobs gain or lose against the baseline: by queue, account, user, length, size, GPUs.
 
 Jobs that ran in both runs are compared one by one. Intervals are those of
-:func:`cpsched.study.paired.intervals`.
+:func:`cpsched.study.paired.over_days`.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from cpsched.metrics.groups import kinds_of
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.window import finished
 from cpsched.study.comparisons import verdict, with_baselines
-from cpsched.study.paired import Sums, day_of, intervals
+from cpsched.study.paired import Sums, day_of, over_days
 from cpsched.study.reader import load_run
 from cpsched.study.sources import second_of
 
@@ -166,7 +166,7 @@ def _row(
         shorter += int((wait <= base - NOTICED).sum())
         longer += int((wait >= base + NOTICED).sum())
     total, base_total = reduce(add, ours), reduce(add, theirs)
-    estimate = intervals(total, base_total)[0]
+    estimate = over_days(total, base_total)[0]
     mean, base_mean = (float(sums.total.sum()) / number for sums in (total, base_total))
     yield {
         "kind": kind,
@@ -184,5 +184,5 @@ def _row(
         "shorter": shorter / number,
         "longer": longer / number,
         "hours": (mean - base_mean) * number / len(joined) / 3600,
-        "verdict": verdict(mean, base_mean, {"block_difference": estimate}),
+        "verdict": verdict(mean, base_mean, {"daily_difference": estimate}),
     }

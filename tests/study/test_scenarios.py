@@ -165,7 +165,9 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder):
         assert sum(row["jobs"] for (one, _), row in kinds.items() if one == kind) == 240
     # Jobs with GPUs gain, those of the other queue are where they were.
     assert kinds["GPU", "yes"]["difference"] < 0
-    assert kinds["GPU", "yes"]["verdict"] == "lower"
+    # Ten days say how much, but not for sure.
+    assert kinds["GPU", "yes"]["difference_low"] < 0 < kinds["GPU", "yes"]["difference_high"]
+    assert kinds["GPU", "yes"]["verdict"] == "unclear"
     assert kinds["all", "all"]["hours"] == pytest.approx(
         kinds["GPU", "yes"]["hours"] + kinds["GPU", "no"]["hours"]
     )
@@ -175,13 +177,12 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder):
     # Of the dropped user's jobs nothing is said.
     dropped = {row["group"] for row in tables.gains.rows() if row["dispatcher"] == "without u1"}
     assert "u1" not in dropped
-    # The longest log of these has ten days.
     told = conclusions(tables)
     names = [name for name in runs if name != BASELINE]
-    assert told[0].startswith(f"Of {len(names)} scenarios, ")
-    assert " shortens the mean wait most: " in told[0]
+    assert told[0].startswith(f"None of the {len(names)} scenarios shortens the mean wait for cer")
+    assert "; gpus comes closest: " in told[0]
     assert [line.partition(":")[0] for line in told[1:-1]] == names
-    assert told[-1].startswith("Intervals are over the weeks of the log, or its days")
+    assert told[-1].startswith("Intervals are over the days of the log; on a machine")
     assert re.match(
         r"gpus: mean wait .* instead of .* less, 95 % interval .* longest wait .* for account bio",
         told[1],

@@ -97,14 +97,14 @@ def test_a_gain_without_a_price_is_named_beside_a_larger_one_with():
 
 
 def test_a_gain_has_its_interval_beside_it():
-    """With intervals over the weeks too; and of the repetitions alone."""
+    """With intervals over the days too; and of the repetitions alone."""
     sure = against("a", 10.0, 14_400.0 * 1.2, sure=LOWER)
     sure[1] |= {"verdict": HIGHER}
     assert said(sure) == [
         "a lowers the mean bounded slowdown of easy by 50 % (10.00 instead of 20.00, ×0.45 to"
         " 0.55); the longest wait is 20 % longer (4 h 48 min instead of 4 h).",
-        "Intervals are over the weeks of the log, or its days if it has not eight weeks; on a busy machine, where a queue lasts longer than"
-        " that, they hold the truth less often than in 95 % of cases.",
+        "Intervals are over the days of the log; on a machine whose queue never empties for weeks,"
+        " they hold the truth less often than in 95 % of cases.",
     ]
     seeds = against("a", 10.0, 14_400.0 * 1.2, sure=LOWER + SEEDS_ONLY)
     seeds[1] |= {"verdict": UNCLEAR}

@@ -94,7 +94,7 @@ def test_differences_are_paired_by_seed_and_predictor(finished):
     assert row["ratio_low"] < row["ratio"] < row["ratio_high"]
     assert row["pairs"] == 3
     # An hour of log has no days to draw from.
-    assert row["blocks"] is row["block_ratio_low"] is None
+    assert row["days"] is row["daily_ratio_low"] is None
     assert row["verdict"] in ("lower (seeds)", "unclear")
 
 
@@ -330,7 +330,7 @@ def test_waits_by_size_have_verdicts(finished):
     (huge,) = [row for row in rows if (row["class"], row["predictor"]) == ("huge", "W")]
     assert huge["pairs"] == 3
     assert huge["difference_low"] <= huge["difference"] <= huge["difference_high"]
-    assert huge["block_ratio_low"] is None
+    assert huge["daily_ratio_low"] is None
     assert huge["verdict"].startswith(("lower", "higher", "unclear"))
 
 
