@@ -210,7 +210,7 @@ def tables_of(found: Sequence[Row], base: str) -> Iterator[Table]:
         columns += [_column(row, figure, beside) for row in found]
         yield Table(
             f"{title[0].upper()}{title[1:]}: ratio to {escaped(base)} on each log, with its 95 %"
-            " interval; ~: no clear difference",
+            " interval; ~: no clear difference; r: over repetitions alone",
             tuple(columns),
         )
 
@@ -232,6 +232,7 @@ def _cell(one: Measured | None) -> str:
     if one is None:
         return "-"
     between = "-".join(times(end).removeprefix("×") for end in one.interval or ())
+    between += "r" * one.of_repetitions
     return "\n".join(filter(None, (f"{one.times}{'~' if one.clear is False else ''}", between)))
 
 

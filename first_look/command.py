@@ -30,6 +30,8 @@ POLICIES = {
     "EASY by urgency": "easy-urgency",
 }
 SEEDS = 5
+#: File of a machine that is not known; its name is in tables.
+_ASSUMED = "assumed-machine.toml"
 
 
 def register(app: typer.Typer) -> None:
@@ -95,7 +97,7 @@ def study_of(log: Path, machine: Machine, folder: Path) -> Study:
     Store(folder.absolute())
     name = machine.system
     if not machine.known:
-        path = subfolder(folder.absolute(), "inputs") / "machine.toml"
+        path = subfolder(folder.absolute(), "inputs") / _ASSUMED
         with replacing(path) as partial:
             partial.write_text(machine.system, encoding="utf-8")
         name = str(path)
@@ -112,9 +114,13 @@ def study_of(log: Path, machine: Machine, folder: Path) -> Study:
 
 def heading(workload: Workload, machine: Machine) -> list[str]:
     """Return what was read, and on what machine it is run."""
+    from cpsched.api.model import MISSING
+
     days = (int(workload.submit.max()) - int(workload.submit.min())) / 86400
     lines = [f"{workload.title}: {counted(len(workload), 'job')} submitted over {days:,.1f} days"]
     lines += [f"machine: {one}" for one in machine.said]
+    if (workload.recorded_start == MISSING).all():
+        lines.append("record: no starts, so nothing says how near these runs are to the real ones")
     return lines
 
 
@@ -129,7 +135,7 @@ def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -
     if outcome.failed:
         raise RunError(outcome.failed[0].error)
     tables = make_tables(folder)
-    groups = [line for one in findings(tables) for line in who_pays(tables, one.about)]
+    groups = [line for one in findings(tables) for line in who_pays(tables, one.place, one.about)]
     unfit = bool(misfit(tables.results.runs[0]))
     if as_json:
         return {**results_as_data(tables, kept=False), "groups": groups, "fits": not unfit}
@@ -142,7 +148,7 @@ def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -
 def where_next(log: Path, machine: Machine, out: Path | None, skip: str = "") -> list[str]:
     """Return commands that lead on; ``skip`` is the option that a log with bad lines needs."""
     name = shlex.quote(str(log))
-    on = shlex.quote(machine.system if machine.known else f"{out}/inputs/machine.toml")
+    on = shlex.quote(machine.system if machine.known else f"{out}/inputs/{_ASSUMED}")
     lines = ["", "Next:"]
     if not machine.known and out is None:
         lines.append(f"  cpsched try {name} --out first   keeps the runs and the assumed machine")

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from cpsched.api.simulation import SIZES
-from cpsched.api.studies import HIGHER, LOWER, Difference
+from cpsched.api.studies import HIGHER, LOWER
 from cpsched.api.tools import duration
 
 if TYPE_CHECKING:
@@ -13,40 +12,49 @@ if TYPE_CHECKING:
 
     from cpsched.api.studies import Tables
 
-#: Groups of jobs by length, in words.
-_LENGTHS = {"short": "short", "medium": "medium", "long": "long"}
-_WAIT = "wait_mean_s"
+#: A mean wait that changes by fewer seconds is not worth a word.
+_NOTICED = 60
+#: Most groups named whose change is not certain: those whose waits change most in all.
+_MOST = 3
 
 
-def who_pays(tables: Tables, about: tuple[str, str]) -> Iterator[str]:
+def who_pays(tables: Tables, place: str, about: tuple[str, str]) -> Iterator[str]:
     """
-    Yield in sentences which jobs wait less and which longer under a policy.
+    Yield in sentences which jobs wait less and which longer under a policy, by length and size.
 
     Parameters
     ----------
+    place
+        ``workload on system``.
     about
         Its dispatcher and predictor.
     """
     rows = [
-        one
-        for one in map(Difference, tables.differences.rows())
-        if one.key[2:] == about and one.figure == _WAIT and one.row["class"] in {*SIZES, *_LENGTHS}
+        row
+        for row in tables.gains_about(place, about)
+        if row["kind"] in ("length", "size") and abs(row["difference"]) >= _NOTICED
     ]
-    told = {
-        way: [_said(one) for one in rows if one.verdict.startswith(way)] for way in (LOWER, HIGHER)
-    }
+    told = {way: [_said(row) for row in rows if row["verdict"] == way] for way in (LOWER, HIGHER)}
     who = about[0]
     if told[LOWER]:
         yield f"Under {who}, these wait less: {'; '.join(told[LOWER])}."
     if told[HIGHER]:
         yield f"These pay for it with longer waits: {'; '.join(told[HIGHER])}."
-    elif rows:
-        yield "No length or size of jobs clearly waits longer; some single jobs do."
+    unclear = sorted(
+        (row for row in rows if row["verdict"] not in told), key=lambda row: -abs(row["hours"])
+    )
+    if unclear:
+        more = f"; and {len(unclear) - _MOST} more groups" if len(unclear) > _MOST else ""
+        first = "; ".join(map(_said, unclear[:_MOST]))
+        yield f"Changed under {who}, but not for certain: {first}{more}."
 
 
-def _said(one: Difference) -> str:
-    group = str(one.row["class"])
-    wait, base = (duration(value) if value else "0 s" for value in (one.value, one.base_value))
-    interval = "" if one.interval is None else ", ×{:.2f} to {:.2f}".format(*one.interval)
-    values = f"{wait} in both" if wait == base else f"{wait} instead of {base}"
-    return f"{group} jobs {values}{interval}"
+def _said(row: dict[str, Any]) -> str:
+    wait, base = (duration(round(row[f"{of}wait_mean_s"])) or "0 s" for of in ("", "base_"))
+    ends = [row["difference_low"], row["difference_high"]]
+    shown = "" if None in ends else " ({} to {})".format(*map(_signed, ends))
+    return f"{row['group']} jobs {wait} instead of {base}{shown}"
+
+
+def _signed(seconds: float) -> str:
+    return f"{'-' if seconds < 0 else '+'}{duration(abs(round(seconds)))}"

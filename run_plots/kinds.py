@@ -51,15 +51,17 @@ def _of_jobs(run: Run, title: str, resource: str = "") -> Figure:
     """Return the first picture whose title ends so, of the use of one resource at most."""
     who = run.dispatcher, run.predictor
     data = run_data(run, looks([who])[who])
+    if resource and resource not in data.use:
+        raise ConfigError(
+            f"no job used '{resource}'; used were {', '.join(data.use) or 'none'}", key="resource"
+        )
     data = replace(data, use={kind: one for kind, one in data.use.items() if kind == resource})
     return _drawn(next((one for one in of_jobs([data]) if one.title.endswith(title)), None))
 
 
 def _drawn(picture: Picture | None) -> Figure:
     if picture is None:
-        raise ConfigError(
-            "there is nothing to draw: no job ran, or none used this resource", key="plot"
-        )
+        raise ConfigError("there is nothing to draw: no job ran", key="plot")
     with styled(picture.title):
         figure = picture.draw()
         figure.suptitle(picture.title[:1].upper() + picture.title[1:], x=0.01, ha="left")

@@ -143,6 +143,15 @@ def _ratio(score: Score) -> str:
     return f"×{score.ratio:.2f}" + ("" if low == high else f" ({low:.2f} to {high:.2f})")
 
 
+def _verdict(ours: Judged) -> str:
+    """Say whether a coverage differs from the promised 80 % by more than chance."""
+    apart = ours.coverage - (1 - ALPHA)
+    # Two standard errors; neighbouring forecasts are not independent, so this says little enough.
+    if abs(apart) <= 2 * (ALPHA * (1 - ALPHA) / ours.forecasts) ** 0.5:
+        return ""
+    return ": they are too narrow on this log" if apart < 0 else ": they are too wide on this log"
+
+
 def _sentences(found: Replay, judged: list[Judged], width: int) -> Iterator[str]:
     for key, name in SCORES.items():
         score = getattr(judged[0], key)
@@ -152,6 +161,11 @@ def _sentences(found: Replay, judged: list[Judged], width: int) -> Iterator[str]
         )
         said = f"By {name}, '{OURS}' is {verdict} the best trivial forecaster ('{score.best}'):"
         yield from wrap(f"{said} {_ratio(score)}.", width)
+    yield from wrap(
+        f"{judged[0].coverage:.0%} of the starts are within its 80 % intervals"
+        f"{_verdict(judged[0])}.",
+        width,
+    )
     left = [f"{counted(found.unknown, 'forecast')} of jobs that never started"] * bool(
         found.unknown
     )

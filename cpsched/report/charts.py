@@ -10,13 +10,10 @@ from cpsched.figures.bars import Change
 from cpsched.figures.pictures import of_changes, of_tradeoff
 from cpsched.figures.tradeoff import Point
 from cpsched.metrics.leading import LEADING
-from cpsched.report.places import base_runs
 from cpsched.show.leading import leading
 from cpsched.show.readable import most_changed
 from cpsched.show.sentences import QUALITY
-from cpsched.study.gains import gains
 from cpsched.study.paired import Estimate, difference
-from cpsched.study.results import place_of
 from cpsched.study.tables import grouped
 
 if TYPE_CHECKING:
@@ -64,7 +61,7 @@ def changes(tables: Tables, place: Place, about: Iterable[Who]) -> Iterator[Pict
     """Yield the groups that gain and lose under some runs of a place."""
     for who in about:
         kinds: dict[str, list[Row]] = {}
-        for row in _gains(tables, place.name, who):
+        for row in tables.gains_about(place.name, who):
             if row["kind"] != "all":
                 kinds.setdefault(row["kind"], []).append(row)
         some = {kind: list(map(_change, most_changed(rows, _MOST))) for kind, rows in kinds.items()}
@@ -72,24 +69,6 @@ def changes(tables: Tables, place: Place, about: Iterable[Who]) -> Iterator[Pict
             some[kind].sort(key=lambda one: one.seconds.mean)
         if some:
             yield of_changes(place.looks[who].name, some)
-
-
-def _gains(tables: Tables, place: str, who: Who) -> Sequence[Row]:
-    """Return the rows about a run; computed from the runs if the study does not ask for them."""
-    results, rows = tables.results, tables.gains.rows()
-    if not rows:
-        bases = base_runs(results)
-        both = [
-            of
-            for of in grouped(results.runs)
-            if of[0].who in bases or (of[0].who == who and of[0].place == place)
-        ]
-        rows = gains(both, results.baseline)
-    return [
-        row
-        for row in rows
-        if place_of(row) == place and (row["dispatcher"], row["predictor"]) == who
-    ]
 
 
 def _change(row: Row) -> Change:

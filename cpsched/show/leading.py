@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 #: With fewer runs, the worst is not marked.
 _FEWEST_FOR_WORST = 3
 _UNCLEAR = "~"
+_REPEATED = "r"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,6 +42,8 @@ class Measured:
         To the baseline's; None for the baseline itself, and where there is none.
     interval
         The widest of the 95 % intervals of the ratio: over repetitions, and over parts of the log.
+    of_repetitions
+        Whether that interval is over repetitions alone.
     clear
         Whether every interval excludes "no difference"; None without an
         interval, and where nothing differs.
@@ -52,6 +55,7 @@ class Measured:
     value: float | None
     ratio: float | None = None
     interval: tuple[float, float] | None = None
+    of_repetitions: bool = False
     clear: bool | None = None
     mark: str = ""
 
@@ -205,6 +209,7 @@ def _measured(name: str, value: Cell, against: Difference | None) -> Measured:
         value=_number(value),
         ratio=against.ratio,
         interval=against.interval,
+        of_repetitions=against.interval is not None and against.row["days"] is None,
         clear=None if against.verdict in (UNKNOWN, EQUAL) else against.is_clear,
     )
 
@@ -315,6 +320,8 @@ def _legend(found: LeadingRows) -> Iterator[str]:
         parts.append(f"×: ratio to {escaped(found.against)}")
         if any(one.interval for one in figures):
             parts[-1] += f", with its 95 % interval; {_UNCLEAR}: no clear difference"
+        if any(one.of_repetitions for one in figures):
+            parts.append(f"{_REPEATED}: over repetitions alone, not over the days of the log")
     marks = {one.mark for one in figures}
     parts += [
         f"{mark} {word}" for mark, word in ((BEST, "best"), (WORST, "worst")) if mark in marks
@@ -335,7 +342,8 @@ def _parts(one: Measured) -> list[str]:
     """Return a value with its mark, its ratio and the interval of it; a blank for no mark."""
     ratio = one.times and f"{one.times}{_UNCLEAR if one.clear is False else ' '}"
     ends = [times(end).removeprefix("×") for end in one.interval or ()]
-    return [f"{one.shown}{one.mark or ' '}", ratio, "-".join(ends)]
+    of = _REPEATED if one.of_repetitions else " "
+    return [f"{one.shown}{one.mark or ' '}", ratio, f"{'-'.join(ends)}{of}" if ends else ""]
 
 
 def _between(column: Sequence[Measured]) -> list[str]:
@@ -344,13 +352,13 @@ def _between(column: Sequence[Measured]) -> list[str]:
     value, ratio = (max(len(part[at]) for part in parts) for at in (0, 1))
     cells = [f"{one:>{value}} {other:>{ratio}}" if ratio else one for one, other, _ in parts]
     return [
-        f"{cell}\n{part[2]} " if part[2] else cell for cell, part in zip(cells, parts, strict=True)
+        f"{cell}\n{part[2]}" if part[2] else cell for cell, part in zip(cells, parts, strict=True)
     ]
 
 
 def _stacked(column: Sequence[Measured]) -> list[str]:
     """Return cells with ratios and intervals below the values."""
     return [
-        "\n".join([value, *(part for part in (ratio, between and f"{between} ") if part)])
+        "\n".join([value, *(part for part in (ratio, between) if part)])
         for value, ratio, between in map(_parts, column)
     ]

@@ -48,7 +48,10 @@ class _Jobs:
 
 
 def gains(
-    repeated: Sequence[list[RunResult]], baseline: Baseline, start: int | str | None = None
+    repeated: Sequence[list[RunResult]],
+    baseline: Baseline,
+    start: int | str | None = None,
+    about: tuple[str, tuple[str, str]] | None = None,
 ) -> list[dict[str, Any]]:
     """
     Return a row for each group of jobs of each run that is not the baseline.
@@ -61,12 +64,15 @@ def gains(
     ----------
     start
         Jobs submitted from this second or date on are compared; None: all.
+    about
+        The place and the names of the only run that is looked at; None: all.
     """
     # A baseline is read once.
     read = cache(partial(_read, start=start))
     return [
         {**of[0].labels, **row}
         for of, pairs in with_baselines(repeated, baseline)
+        if about in (None, (of[0].place, of[0].who))
         for row in _rows([tuple(map(read, pair)) for pair in pairs])
     ]
 

@@ -67,7 +67,8 @@ def _with_interval(values: FloatArray) -> Estimate:
     if number == 1:
         return Estimate(mean, None, None, number)
     # Equal values have no deviation; their mean may be off in its last digit.
-    half = _quantile(number - 1) * float(values.std(ddof=1)) / number**0.5 if np.ptp(values) else 0.0
+    spread = float(values.std(ddof=1)) if np.ptp(values) else 0.0
+    half = _quantile(number - 1) * spread / number**0.5
     return Estimate(mean, mean - half, mean + half, number)
 
 

@@ -14,7 +14,7 @@ from cpsched.study.comparisons import COLUMNS, Difference, comparisons, is_lower
 from cpsched.study.gains import gains
 from cpsched.study.measures import AREA
 from cpsched.study.record import record
-from cpsched.study.results import Results, collect, mean
+from cpsched.study.results import Results, collect, mean, place_of
 from cpsched.study.study import Baseline, as_label
 
 if TYPE_CHECKING:
@@ -113,6 +113,18 @@ class Tables:
                 one = Difference(row)
                 found.setdefault(one.key, {})[one.figure] = one
         return found
+
+    def gains_about(self, place: str, who: tuple[str, str]) -> list[dict[str, Any]]:
+        """Return the rows of gains about a run, made from its jobs if the study asks for none."""
+        runs, asked = self.results, self.gains.rows()
+        rows = asked or gains(
+            grouped(runs.runs), runs.baseline, runs.measure_from, about=(place, who)
+        )
+        return [
+            row
+            for row in rows
+            if (place_of(row), (row["dispatcher"], row["predictor"])) == (place, who)
+        ]
 
     def is_lower(self, one: RunKey, other: RunKey, figure: str) -> bool:
         """Whether a figure of one run is certainly lower than that of another."""

@@ -31,6 +31,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, Status
+from cpsched.base.words import counted
 from cpsched.errors import TraceError
 from cpsched.model.distinct import by_appearance
 from cpsched.model.workload import Labels, Workload, names_of
@@ -96,7 +97,10 @@ def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
         note = f"the {lines.surplus} fields of each line behind the 18th are not read"
         header = (*header, ("Note", note))
     if lines.rounded:
-        note = f"times with a fraction are rounded to whole seconds in {lines.rounded} line(s)"
+        note = (
+            "times with a fraction are rounded to whole seconds in"
+            f" {counted(lines.rounded, 'line')}"
+        )
         header = (*header, ("Note", note))
     field = {index + 1: column for index, column in zip(KEPT, lines.table.T, strict=True)}
     processors = np.where(field[8] > 0, field[8], field[5])

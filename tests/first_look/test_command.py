@@ -25,7 +25,7 @@ def test_it_says_what_is_assumed_what_is_gained_and_where_to_go_on(cpsched, log,
     for part in ("EASY", "FCFS", "EASY-SJF", "conservative", "by slowdown", "by urgency"):
         assert part in said
     assert "means of 5 repetitions" in said
-    machine = tmp_path / "first" / "inputs" / "machine.toml"
+    machine = tmp_path / "first" / "inputs" / "assumed-machine.toml"
     assert f"--system {machine.relative_to(tmp_path)} " in out
     assert "what-if log.swf --skip-bad-lines --system" in out
     code, out, err = cpsched("simulate", log, "--skip-bad-lines", "--system", str(machine))
