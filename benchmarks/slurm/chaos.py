@@ -46,6 +46,8 @@ RULE = Path("/etc/sudoers.d/cpsched-chaos")
 THROUGH = f"sudo -n -u {OPERATOR} {GATE}"
 #: Seconds of the engine's first life.
 _COMPILES = 60
+#: Seconds within which Slurm has saved what it was told.
+_SAVED = 6
 ENDED = {"COMPLETED", "FAILED", "TIMEOUT", "CANCELLED", "NODE_FAIL", "DEADLINE"}
 SACCT = "JobID,User,State,Start,End,NodeList,ReqTRES,Comment,Partition,QOS"
 
@@ -469,7 +471,8 @@ class Chaos:
 
     def table(self) -> dict[str, Any]:
         """Return what was done, and what came of it."""
-        found = judged(self.sacct, self.holds)
+        log = (self.slurm.folder / "log" / "slurmctld.log").read_text(errors="replace")
+        found = judged(self.sacct, self.holds, restarts(log))
         known = {line.partition("|")[0].partition("_")[0] for line in self.sacct.splitlines()}
         lost = [job for job in self.jobs if job > 0 and str(job) not in known]
         lines = self.state / "audit.jsonl"
@@ -495,13 +498,25 @@ class Chaos:
         }
 
 
-def judged(sacct: str, holds: dict[str, list[list[float]]]) -> dict[str, int]:
-    """Return what the record of Slurm says: ends, starts of held jobs, nodes of typed GPUs."""
+def restarts(log: str) -> list[float]:
+    """Return when the controller began anew, by its log."""
+    found = re.findall(r"^\[([^]]+)\] slurmctld version \S+ started", log, re.MULTILINE)
+    return [datetime.fromisoformat(time).replace(tzinfo=UTC).timestamp() for time in found]
+
+
+def judged(
+    sacct: str, holds: dict[str, list[list[float]]], restarted: list[float]
+) -> dict[str, int]:
+    """
+    Return what the record of Slurm says: ends, starts of held jobs, nodes of typed GPUs.
+
+    A controller that is killed forgets what it was told since it last saved its state.
+    """
     head, *lines = sacct.splitlines()
     rows = [dict(zip(head.split("|"), line.split("|"), strict=True)) for line in lines]
     rows = [row for row in rows if row["Comment"] != "sprio"]
     ended: defaultdict[str, list[str]] = defaultdict(list)
-    wrong = typed = while_held = ran = 0
+    wrong = typed = while_held = forgotten = ran = 0
     for row in rows:
         state = row["State"].split()[0]
         ended[row["JobID"]] += [state] if state in ENDED else []
@@ -516,9 +531,14 @@ def judged(sacct: str, holds: dict[str, list[list[float]]]) -> dict[str, int]:
             wrong += set(
                 re.findall(r"(?:^|,)([a-z])", re.sub(r"\[.*?\]", "", row["NodeList"]))
             ) != {kind[1][0]}
-        while_held += has_nodes and any(
-            begin + 1 < start < (end or float("inf")) - 1
+        spans = [
+            begin
             for begin, end in holds.get(row["JobID"], ())
+            if begin + 1 < start < (end or float("inf")) - 1
+        ]
+        while_held += has_nodes and bool(spans)
+        forgotten += has_nodes and any(
+            begin < again < min(start, begin + _SAVED) for begin in spans for again in restarted
         )
     final = Counter(states[-1] if states else "none" for states in ended.values())
     return {
@@ -530,6 +550,7 @@ def judged(sacct: str, holds: dict[str, list[list[float]]]) -> dict[str, int]:
             for states in ended.values()
         ),
         "starts of held jobs": while_held,
+        "of them held just before a kill of the controller, which forgot it": forgotten,
         "starts with GPUs of a type": typed,
         "of them on nodes of another type": wrong,
         **{f"ended {name}": number for name, number in sorted(final.items())},
