@@ -59,12 +59,13 @@ def reproduced(tables: Tables, place: str) -> Iterator[str]:
         yield "the log records no starts, so nothing says how close the baseline is to the site"
 
 
-def not_reproduced(tables: Tables) -> list[str]:
-    """Return why scenarios say nothing of the site: their baseline is not what happened there."""
-    run = tables.results.runs[0]
-    rows = tables.record.rows()
+def not_reproduced(tables: Tables, place: str = "") -> list[str]:
+    """Return why runs say nothing of the site; by default those of the first place."""
+    place = place or tables.results.runs[0].place
+    run = next(run for run in tables.results.runs if run.place == place)
+    rows = [row for row in tables.record.rows() if place_of(row) == place]
     bad = misfit(run) or any(row["kind"] == "all" and row["reproduced"] == "not" for row in rows)
-    return list(reproduced(tables, run.place)) if bad else []
+    return list(reproduced(tables, place)) if bad else []
 
 
 def of_groups(tables: Tables, changes: Iterable[str], most: tuple[str, str] | None) -> str:
@@ -84,7 +85,8 @@ def of_groups(tables: Tables, changes: Iterable[str], most: tuple[str, str] | No
 def _waits(row: dict[str, Any]) -> str:
     simulated, recorded = (span(row[f"{one}_wait_mean_s"]) for one in ("simulated", "recorded"))
     near = f"{100 * row['within_10_min']:.0f} %"
+    lag = f" with {row['lag_s']} s from decision to start" if row["lag_s"] else ""
     return (
-        f"mean wait simulated {simulated}, recorded {recorded}; {near} of the jobs start within ten"
+        f"mean wait simulated {simulated}{lag}, recorded {recorded}; {near} of the jobs start within ten"
         " minutes of their recorded start"
     )

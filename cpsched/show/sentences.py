@@ -68,8 +68,8 @@ def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
     """
     Return the finding of a study, a sentence a line; nothing where there is nothing to compare.
 
-    With several workloads and systems the first lines cover all, and the others begin with their
-    names.
+    With several workloads and systems the first lines cover all, then each has a line that begins
+    with their names; what is said of all of them is last.
 
     Parameters
     ----------
@@ -79,10 +79,12 @@ def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
     found = findings(tables, repeat)
     if len(found) < 2:
         return [sentence for one in found for sentence in one.sentences]
-    return [
-        *overview(tables).sentences,
-        *(f"{one.place}: {sentence}" for one in found for sentence in one.sentences),
+    shared = [
+        one for one in found[0].sentences[1:] if all(one in other.sentences for other in found)
     ]
+    own = [[one for one in of.sentences if one not in shared] for of in found]
+    told = [f"{of.place}: {' '.join(some)}" for of, some in zip(found, own, strict=True) if some]
+    return [*overview(tables).sentences, *told, *shared]
 
 
 def findings(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[Finding]:
@@ -94,7 +96,9 @@ def findings(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[Finding]:
     found = []
     for place, changes in _changes(tables).items():
         real = {key: one for key, one in changes.items() if key not in knowing} or changes
-        sentences = [*_of_dispatchers(tables, real, repeat), *_front(tables, place)]
+        unlike = "The record is not reproduced, so this is of the simulated machine, not the site."
+        sentences = [unlike] if not_reproduced(tables, place) else []
+        sentences += [*_of_dispatchers(tables, real, repeat), *_front(tables, place)]
         if len(real) < len(changes):
             sentences.append("Runs that know the actual runtimes are left out of this finding.")
         found.append(Finding(place, tuple(sentences), _best(real)[2:]))

@@ -38,7 +38,7 @@ def _rows(run: RunResult, start: int | str | None) -> Iterator[dict[str, Any]]:
     schedule = load_run(run.path).schedule
     submit = schedule.workload.submit
     since = second_of(schedule.workload, "measure_from", start)
-    rows, recorded, simulated, _ = both_waits(
+    rows, recorded, simulated, lag = both_waits(
         schedule, submit >= (submit[0] if since is None else since)
     )
     kinds = kinds_of(schedule, rows, schedule.workload.runtime[rows])
@@ -52,6 +52,7 @@ def _rows(run: RunResult, start: int | str | None) -> Iterator[dict[str, Any]]:
             "jobs": one.jobs,
             "recorded_wait_mean_s": one.recorded,
             "simulated_wait_mean_s": one.simulated,
+            "lag_s": lag,
             "within_10_min": one.within[1],
             "rank_correlation": one.rank,
             "reproduced": one.grade,

@@ -401,7 +401,7 @@ def _distinct(section: Section, key: str, labels: Sequence[str]) -> None:
     for label in labels:
         other = by_name.get(alike(label))
         if other == label:
-            raise section.error(key, f"two are called '{label}'; tell them apart by name")
+            raise section.error(key, f"two are called '{label}'; a study file gives each a name")
         if other is not None:
             raise section.error(
                 key, f"'{other}' and '{label}' differ only in case or hyphens; use distinct names"

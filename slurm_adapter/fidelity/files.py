@@ -7,10 +7,11 @@ import io
 import json
 from collections import Counter
 from dataclasses import asdict
+from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.simulation import SHORTEST
-from cpsched.api.tools import duration, guarded, percent, write_all
+from cpsched.api.tools import counted, duration, guarded, percent, write_all
 from slurm_adapter.fidelity.downtime import as_csv, downtimes
 
 if TYPE_CHECKING:
@@ -106,9 +107,9 @@ def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> Iterator[
     if one.rank is not None:
         yield f"Order of jobs by wait: rank correlation {one.rank:.2f}."
     means = [one.simulated, *(again.simulated for again in repeats)]
-    resolution = max(
-        abs(one.bias), one.mean_error / max(one.jobs, 1) ** 0.5, max(means) - min(means)
-    )
+    # Two standard deviations: a range would grow with the number of simulations.
+    chance = 2 * stdev(means) if repeats else 0.0
+    resolution = max(abs(one.bias), one.mean_error / max(one.jobs, 1) ** 0.5, chance)
     yield _ON_WHAT_IFS[word].format(duration(resolution), duration(2 * resolution))
     yield from _warnings(fidelity)
 
@@ -163,3 +164,5 @@ def _warnings(fidelity: Fidelity) -> Iterator[str]:
             f"{what}: {duration(one.recorded)} in the record, {duration(one.simulated)} in the"
             " simulation; a what-if says nothing about these."
         )
+    if len(off) > _MOST_WARNED:
+        yield f"So are {counted(len(off) - _MOST_WARNED, 'more group')} (fidelity.json)."

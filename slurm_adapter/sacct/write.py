@@ -75,7 +75,9 @@ def columns_of(workload: Workload, path: Path) -> tuple[dict[str, Sequence[str]]
     """
     if workload.layout != "units":
         raise TraceError(
-            "sacct records the nodes of jobs, but this log only counts processors", file=path
+            "sacct records the nodes of jobs, but this log only counts processors; cpsched simulate"
+            " LOG --system NAME --format slurm writes what it would record on a machine",
+            file=path,
         )
     text = _Text(workload)
     columns = dict(zip(HEADER.split("|"), text.columns(), strict=True))

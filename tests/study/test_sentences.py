@@ -46,8 +46,12 @@ def against(who, slowdown, longest, wait=3600.0, *, place="log", sure=None, **mo
 COUNTS = {"in_log": 100, "simulated": 100, "timeout": 10, "killed": 0, "rejected": 0}
 
 
-def tables(*runs, knowing=(), front=(), behind=(), counts=None):
-    """Return tables with these rows, as far as a finding needs them; ``behind`` are clearly so."""
+def tables(*runs, knowing=(), front=(), behind=(), counts=None, reproduced=None):
+    """
+    Return tables with these rows, as far as a finding needs them.
+
+    ``behind`` are clearly so; ``reproduced`` says how well the record is, by log.
+    """
     rows = [row for run in runs for row in run]
     about = {
         key: {"knows_runtimes": key[2] in knowing, "on_front": key[2] in front}
@@ -65,7 +69,29 @@ def tables(*runs, knowing=(), front=(), behind=(), counts=None):
         one = Difference(row)
         compared.setdefault(one.key, {})[one.figure] = one
     return SimpleNamespace(
-        results=SimpleNamespace(baseline=Baseline(dispatcher="easy"), by_group=False),
+        results=SimpleNamespace(
+            baseline=Baseline(dispatcher="easy"),
+            by_group=False,
+            runs=[
+                SimpleNamespace(place=f"{one[0]} on {one[1]}", record={}, seed=0) for one in about
+            ],
+        ),
+        record=SimpleNamespace(
+            rows=lambda: [
+                {
+                    "workload": log,
+                    "system": "machine",
+                    "dispatcher": "easy",
+                    "kind": "all",
+                    "reproduced": grade,
+                    "simulated_wait_mean_s": 60.0,
+                    "recorded_wait_mean_s": 9000.0,
+                    "lag_s": 2,
+                    "within_10_min": 0.1,
+                }
+                for log, grade in (reproduced or {}).items()
+            ]
+        ),
         summary=SimpleNamespace(rows=lambda: list(about.values())),
         compared=compared,
         is_lower=lambda one, other, figure: other[2] in behind,
@@ -224,9 +250,39 @@ def test_several_places_begin_with_all_of_them(monkeypatch):
     lines = conclusions(some)
     assert lines[0] == "On the whole: no."
     assert lines[1].startswith("log on machine: sjf lowers ")
+    # A line for each.
+    assert [line.partition(" on machine: ")[0] for line in lines[1:]] == [
+        "log", "other", "third", "fourth",
+    ]  # fmt: skip
     assert [one.about for one in findings(some)] == [
         ("sjf", "requested"), ("sjf", "requested"), ("fifo", "requested"), ("sjf", "requested"),
     ]  # fmt: skip
+
+
+def test_what_is_said_of_all_places_is_said_once(monkeypatch):
+    """Once more behind the lines of the places, and in none of them."""
+    monkeypatch.setattr("cpsched.show.sentences.overview", lambda _: Overview())
+    some = [
+        against("sjf", slowdown, 14_400.0, sure=LOWER, place=place)
+        for place, slowdown in (("log", 10.0), ("other", 12.0))
+    ]
+    one, other, *shared = conclusions(tables(*some))
+    assert (one[:3], other[:5]) == ("log", "other")
+    assert any(line.startswith("Intervals are over the days of the log") for line in shared)
+    assert not any(line in one + other for line in shared)
+
+
+def test_a_record_that_is_not_reproduced_is_said_before_a_gain(monkeypatch):
+    """On each log that it holds of."""
+    monkeypatch.setattr("cpsched.show.sentences.overview", lambda _: Overview())
+    some = [
+        against("sjf", slowdown, 14_400.0, sure=LOWER, place=place)
+        for place, slowdown in (("log", 10.0), ("other", 12.0))
+    ]
+    lines = conclusions(tables(*some, reproduced={"log": "closely", "other": "not"}))
+    unlike = "The record is not reproduced, so this is of the simulated machine, not the site."
+    assert [unlike in line for line in lines[:2]] == [False, True]
+    assert lines[1].startswith(f"other on machine: {unlike} sjf lowers ")
 
 
 def of_scenarios(sure=UNKNOWN, counts=None, **values):
@@ -245,7 +301,9 @@ def of_scenarios(sure=UNKNOWN, counts=None, **values):
     ]  # fmt: skip
     base = {f"base_{name}": value for name, value in names.items()} | {"base_dispatcher": "now"}
     runs = [
-        SimpleNamespace(key=("log", "machine", name, "requested"), record={}, changes=())
+        SimpleNamespace(
+            key=("log", "machine", name, "requested"), place="log on machine", record={}, changes=()
+        )
         for name in ("now", *values)
     ]
     return SimpleNamespace(

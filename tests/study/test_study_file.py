@@ -258,7 +258,7 @@ def test_a_part_of_all_workloads(study):
         ('systems = ["x"]\ndispatchers = ["fifo"]\n' + LOG, "systems: no system is called 'x'"),
         (TOP + LOG.replace("log", "lag"), r"workloads\[1\].file: there is no file .*lag.swf"),
         (TOP + LOG.replace("log", "x" * 300), r"workloads\[1\].file: File name too long: /.*x.swf"),
-        (TOP + LOG + LOG, "workloads: two are called 'log'; tell them apart by name"),
+        (TOP + LOG + LOG, "workloads: two are called 'log'; a study file gives each a name"),
         (
             TOP + LOG + 'name = "my log"\n' + LOG + 'name = "My-log"',
             "workloads: 'my log' and 'My-log' differ only in case or hyphens",

@@ -156,7 +156,8 @@ def test_repeats_say_how_far_chance_goes(folder):
     far = replace(far, within=(0.0, 0.0, 0.0))
     said = list(statement(checked.whole, [far]))
     assert "The verdict depends on these seconds: " in said[1]
-    assert any("2 h" in line or "4 h" in line for line in said[2:])
+    # Twice the standard deviation of the two means, and twice that where directions count alone.
+    assert any("2 h 50 min" in line or "5 h 39 min" in line for line in said[2:])
 
 
 def test_a_log_without_starts_is_refused(folder):
