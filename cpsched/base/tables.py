@@ -203,6 +203,14 @@ class _Laid:
         self.marks = column.marks
         lines = (line for cell in self.cells for line in cell.split("\n"))
         self.widest = self.width = max(map(len, [*self.heading, *lines]))
+        # Words that fit beside each other do not need lines of their own.
+        words, self.heading = self.heading, [""]
+        for word in words:
+            together = f"{self.heading[-1]} {word}".lstrip()
+            if len(together) <= self.width:
+                self.heading[-1] = together
+            else:
+                self.heading.append(word)
 
     def line(self, part: str) -> str:
         """Return a part of a cell, aligned."""

@@ -96,7 +96,7 @@ def _interrupted() -> int:
     return INTERRUPTED
 
 
-def complain(message: str) -> None:
-    """Print one line about an error to stderr."""
+def complain(message: str, what: str = "cpsched") -> None:
+    """Print one line about an error, or a note, to stderr."""
     line = escaped(" ".join(message.splitlines()))
-    print(f"cpsched: {line}", file=sys.stderr)  # noqa: T201
+    print(f"{what}: {line}", file=sys.stderr)  # noqa: T201

@@ -73,7 +73,7 @@ def _say_written(target: Path, jobs: Workload, lost: Iterable[str], *, as_json: 
 
     notes = list(lost)
     for note in notes:
-        complain(f"{target}: {note}")
+        complain(f"{target}: {note}", what="note")
     if as_json:
         print_json("workload", {"file": str(target), "lost": notes, **as_data(jobs)})
         return

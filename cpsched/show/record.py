@@ -87,6 +87,6 @@ def _waits(row: dict[str, Any]) -> str:
     near = f"{100 * row['within_10_min']:.0f} %"
     lag = f" with {row['lag_s']} s from decision to start" if row["lag_s"] else ""
     return (
-        f"mean wait simulated {simulated}{lag}, recorded {recorded}; {near} of the jobs start within ten"
-        " minutes of their recorded start"
+        f"mean wait simulated {simulated}{lag}, recorded {recorded}; {near} of the jobs start"
+        " within ten minutes of their recorded start"
     )

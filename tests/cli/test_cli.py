@@ -385,11 +385,11 @@ def test_what_a_format_cannot_hold_is_said(files, cpsched):
     """SWF has no place for GPUs; the file is written all the same."""
     code, out, err = cpsched("workload", "generate", "esp", "--out", "g.swf")
     assert (code, out) == (0, "g.swf: 458 jobs\n")
-    assert "cpsched: g.swf: requests for gpu are not written\n" in err
+    assert "note: g.swf: requests for gpu are not written\n" in err
     code, _, err = cpsched("workload", "generate", "esp", "--out", "g.csv.gz")
     assert (code, err) == (0, "")
     code, _, err = cpsched("workload", "convert", "g.csv.gz", "h.swf")
-    assert "cpsched: h.swf: requests for gpu are not written" in err
+    assert "note: h.swf: requests for gpu are not written" in err
 
 
 def test_workload_generate_takes_the_generators_options(files, cpsched):

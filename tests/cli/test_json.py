@@ -135,7 +135,7 @@ def test_a_written_log_is_described_and_what_is_lost_is_named(four_cores, cpsche
     found = json.loads(out)
     assert (found["file"], found["jobs"]) == ("new.swf", 2)
     assert found["lost"]
-    assert err == "".join(f"cpsched: new.swf: {line}\n" for line in found["lost"])
+    assert err == "".join(f"note: new.swf: {line}\n" for line in found["lost"])
 
 
 def test_what_is_imported_of_a_slurm(answer, data, tmp_path):

@@ -143,7 +143,7 @@ def test_times_may_have_fractions_and_what_is_unknown_may_be_nan(log):
     assert workload.runtime.tolist() == [61, 60]
     assert workload.requested_time.tolist() == [100, MISSING]
     assert workload.header == (
-        ("Note", "times with a fraction are rounded to whole seconds in 1 line(s)"),
+        ("Note", "times with a fraction are rounded to whole seconds in 1 line"),
     )
 
 
