@@ -68,10 +68,9 @@ def read_parquet(path: Path) -> Table:
             if sum(group.total_byte_size for group in groups) > MAX_UNPACKED:
                 raise TraceError(f"holds more than {MAX_UNPACKED} bytes, unpacked", file=path)
             check_header(names, Place(path))
+            texts = sorted(_with_dictionary(file))
         # A plain read, not the dataset reader: that one takes names like "a=b" apart. A text that
         # the file holds once for millions of rows stays so.
-        texts = [field.name for field in schema if pa.types.is_string(field.type)]
-        texts = sorted(_with_dictionary(about) & set(texts))
         with pq.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
             table = file.read()
         table.validate(full=True)
@@ -86,18 +85,19 @@ def read_parquet(path: Path) -> Table:
     return Table(path, columns, table.num_rows, metadata=metadata)
 
 
-def _with_dictionary(about: pq.FileMetaData) -> set[str]:
-    """Return the columns that hold each distinct value once and numbers of them in the rows."""
-    chunks = (
-        about.row_group(group).column(column)
-        for group in range(about.num_row_groups)
-        for column in range(about.num_columns)
-    )
-    return {
-        chunk.path_in_schema
-        for chunk in chunks
-        if any("DICTIONARY" in encoding for encoding in chunk.encodings)
-    }
+def _with_dictionary(file: pq.ParquetFile) -> set[str]:
+    """Return the texts that hold each distinct value once and numbers of them in the rows."""
+    about, found = file.metadata, set()
+    for at, field in enumerate(file.schema_arrow):
+        # Columns are counted otherwise where some have parts.
+        if not pa.types.is_string(field.type) or about.num_columns != len(file.schema_arrow):
+            continue
+        for group in range(about.num_row_groups):
+            # Reading refuses a damaged description of a column; asking for it ends the process.
+            next(file.iter_batches(1, [group], [field.name], use_threads=False), None)
+            if any("DICTIONARY" in one for one in about.row_group(group).column(at).encodings):
+                found.add(field.name)
+    return found
 
 
 def write_parquet(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], path: Path) -> None:

@@ -4,6 +4,8 @@ import csv
 import gzip
 import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pandas as pd
@@ -557,3 +559,18 @@ def test_chunk_rows_that_cannot_be_true_are_named_or_counted(log, row, message):
 def test_only_a_constraint_that_says_so_is_exclusive(log, constraint, exclusive):
     workload = traces.read(log("a.ext.csv", f"{EXT_HEADER}\n1,0,5,9,1,1,0,{constraint}\n"))
     assert np.array_equal(workload.exclusive, [exclusive])
+
+
+def test_a_damaged_description_of_a_column_does_not_end_the_process(tmp_path, logs):
+    """Of a column without nulls whose statistics count them: Arrow aborts if asked about it."""
+    path = tmp_path / "log.parquet"
+    traces.write(traces.read(logs / "minimal.csv"), path)
+    content = path.read_bytes()
+    # The column's entry in the schema: optional (1, of which 2 is the zigzag) becomes required (0).
+    damaged = content.replace(b"\x25\x02\x18\x0crequest.core", b"\x25\x00\x18\x0crequest.core")
+    assert damaged != content
+    path.write_bytes(damaged)
+    read = f"from cpsched import traces; traces.read({str(path)!r})"
+    ended = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True)
+    assert "TraceError" in ended.stderr
+    assert ended.returncode == 1
