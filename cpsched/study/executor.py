@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-import warnings
+from concurrent.futures import as_completed
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 #: Seconds a process waits for work; poll(2) takes at most 24 days.
 _LONGEST_RUN = 7 * 86400
+#: Libraries whose threads are limited by the environment.
+_THREADED = ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")
 #: What joblib raises when a worker was killed under a run.
 _KILLED = ("TerminatedWorkerError", "BrokenProcessPool")
 
@@ -96,26 +98,17 @@ def _some(
 def _processes(
     tasks: Sequence[Task], place: Place, watch: Watch | None, jobs: int
 ) -> Iterator[Done]:
-    """Yield runs finished by processes of this machine, through joblib."""
-    import joblib  # type: ignore[import-untyped]
-    from joblib.externals.loky import get_reusable_executor  # type: ignore[import-untyped]
+    """Yield runs finished by processes of this machine, which are ours alone."""
+    from joblib.externals.loky import ProcessPoolExecutor  # type: ignore[import-untyped]
 
-    # Joblib warns of processes that give up waiting for the last long run to end.
-    with joblib.parallel_config("loky", idle_worker_timeout=_LONGEST_RUN):
-        # Runs differ too much for batches: one batch might get a dozen long ones.
-        parallel = joblib.Parallel(
-            n_jobs=jobs, batch_size=1, max_nbytes=None, return_as="generator_unordered"
-        )
-    finished = parallel(joblib.delayed(work_on)(task, place, watch) for task in tasks)
+    names = [f"{name}_NUM_THREADS" for name in _THREADED]
+    one_thread = {name: os.environ.get(name, "1") for name in names}
+    # Not joblib's own workers, which a program that embeds this may be using.
+    pool = ProcessPoolExecutor(jobs, timeout=_LONGEST_RUN, env=one_thread)
     try:
-        # Not "yield from", which would end them before their warning can be kept back.
-        for done in finished:  # noqa: UP028
-            yield done
+        for future in as_completed([pool.submit(work_on, task, place, watch) for task in tasks]):
+            yield future.result()
     finally:
-        with warnings.catch_warnings():
-            # That runs which are still made are given up, when one could not be written.
-            warnings.simplefilter("ignore")
-            finished.close()
         # Idle workers wait for work one behind the other. If the first was killed, the others would
         # never hear that there is no more, and this process would wait for them when it ends.
-        get_reusable_executor(reuse=True).shutdown(kill_workers=True)
+        pool.shutdown(kill_workers=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
+from joblib.externals.loky import get_reusable_executor
 from small_studies import swf, tables, until
 
 from cpsched.cli.main import main
@@ -88,10 +89,14 @@ def test_the_same_run_twice_is_refused(place, study):
 
 
 def test_processes_give_what_one_gives(place, study, made):
-    """The tables are the same, byte for byte."""
+    """The tables are the same, byte for byte; a program's own workers are left alone."""
+    theirs = get_reusable_executor(max_workers=1)
+    worker = theirs.submit(os.getpid).result()
     outcome = carry_out(study, place / "two", jobs=2)
     assert outcome.failed == ()
     assert tables(made) == tables(place / "two")
+    assert theirs.submit(os.getpid).result() == worker
+    theirs.shutdown()
 
 
 def test_a_failed_run_is_written_down_and_the_rest_go_on(place, study):
