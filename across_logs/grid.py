@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
     from cpsched.api.studies import Estimate, Leading, LeadingRows, Measured, Tables
 
+#: With fewer logs there is no interval over them.
+_FEWEST = 3
 QUALITY, WAIT, LONGEST = "mean_bounded_slowdown", "mean_wait", "longest_wait"
 
 
@@ -109,9 +111,18 @@ class Row:
 
 
 def over_logs(ratios: Sequence[float | None]) -> Estimate | None:
-    """Return the geometric mean of the ratios on each log; None if one is not known."""
+    """
+    Return the geometric mean of the ratios on each log; None if one is not known.
+
+    Two logs have no interval: that they happen to be alike says nothing of others.
+    """
     known = [one for one in ratios if one is not None]
-    return ratio(known, [1.0] * len(known)) if len(known) == len(ratios) else None
+    if len(known) < len(ratios):
+        return None
+    found = ratio(known, [1.0] * len(known))
+    if found is not None and found.number < _FEWEST:
+        return replace(found, low=None, high=None)
+    return found
 
 
 def _figure(run: Leading, name: str) -> Measured:

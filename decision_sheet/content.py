@@ -28,6 +28,8 @@ _KINDS = (("queue", "partition", "QOS"), ("size",), ("account", "user"))
 _NOTICED = 60
 #: Marks of a change that may be chance, and of a group whose record is not reproduced.
 UNSURE, UNLIKE = "~", "†"
+#: Outcomes of jobs that did not run to their end.
+_LOST = ("timeout", "killed", "cancelled")
 _MINUS = "\N{MINUS SIGN}"
 
 
@@ -218,9 +220,9 @@ def _figures(
     )
     yield "Longest wait", of("wait_max_s")
     yield (
-        "Jobs stopped at their limit or killed",
+        "Jobs stopped at their limit, killed or cancelled",
         tuple(
-            _share(summary[one]["timeout"] + summary[one]["killed"], summary[one]["simulated"])
+            _share(sum(summary[one][how] for how in _LOST), summary[one]["simulated"])
             for one in every
         ),
     )

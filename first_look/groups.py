@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.studies import HIGHER, LOWER
-from cpsched.api.tools import duration
+from cpsched.api.tools import counted, duration
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from cpsched.api.studies import Tables
 
+Row = dict[str, Any]
 #: A mean wait that changes by fewer seconds is not worth a word.
 _NOTICED = 60
 #: Most groups named whose change is not certain: those whose waits change most in all.
@@ -34,22 +35,30 @@ def who_pays(tables: Tables, place: str, about: tuple[str, str]) -> Iterator[str
         for row in tables.gains_about(place, about)
         if row["kind"] in ("length", "size") and abs(row["difference"]) >= _NOTICED
     ]
-    told = {way: [_said(row) for row in rows if row["verdict"] == way] for way in (LOWER, HIGHER)}
+    told = {way: [row for row in rows if row["verdict"] == way] for way in (LOWER, HIGHER)}
     who = about[0]
     if told[LOWER]:
-        yield f"Under {who}, these wait less: {'; '.join(told[LOWER])}."
+        yield f"Under {who}, these wait less: {_listed(told[LOWER])}."
     if told[HIGHER]:
-        yield f"These pay for it with longer waits: {'; '.join(told[HIGHER])}."
+        yield f"These pay for it with longer waits: {_listed(told[HIGHER])}."
     unclear = sorted(
         (row for row in rows if row["verdict"] not in told), key=lambda row: -abs(row["hours"])
     )
     if unclear:
-        more = f"; and {len(unclear) - _MOST} more groups" if len(unclear) > _MOST else ""
-        first = "; ".join(map(_said, unclear[:_MOST]))
-        yield f"Changed under {who}, but not for certain: {first}{more}."
+        left = len(unclear) - _MOST
+        more = f"; and {counted(left, 'more group')}" if left > 0 else ""
+        yield f"Changed under {who}, but not for certain: {_listed(unclear[:_MOST])}{more}."
 
 
-def _said(row: dict[str, Any]) -> str:
+def _listed(rows: Sequence[Row]) -> str:
+    """Return groups in words, those of one kind together."""
+    kinds = {
+        row["kind"]: [_said(one) for one in rows if one["kind"] == row["kind"]] for row in rows
+    }
+    return "; ".join(f"by {kind}, {'; '.join(said)}" for kind, said in kinds.items())
+
+
+def _said(row: Row) -> str:
     wait, base = (duration(round(row[f"{of}wait_mean_s"])) or "0 s" for of in ("", "base_"))
     ends = [row["difference_low"], row["difference_high"]]
     shown = "" if None in ends else " ({} to {})".format(*map(_signed, ends))

@@ -179,7 +179,7 @@ def _not_modelled(touched: Touched) -> str:
     from cpsched.api.tools import Column, Table
 
     if not touched.gaps:
-        return "Everything in the files is modelled."
+        return "Nothing that is known not to be modelled was found in the files."
     columns = [
         Column("not modelled", "", tuple(escaped(gap.name) for gap in touched.gaps)),
         Column("simulated instead", "", tuple(gap.instead for gap in touched.gaps)),

@@ -438,3 +438,11 @@ def test_a_node_that_is_not_there_is_answered_with_those_that_are():
     assert many.startswith("n[0,2,4,6,")
     assert many.endswith("...")
     assert len(many) < 200
+
+
+def test_a_file_beside_that_is_named_without_its_ending_is_proposed(tmp_path, monkeypatch):
+    """``--system mine`` where mine.toml is."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "mine.toml").write_text("")
+    with pytest.raises(ConfigError, match=r"no system is called 'mine'; did you mean \./mine.toml"):
+        systems.load("mine")

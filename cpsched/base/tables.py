@@ -207,10 +207,8 @@ class _Laid:
         words, self.heading = self.heading, [""]
         for word in words:
             together = f"{self.heading[-1]} {word}".lstrip()
-            if len(together) <= self.width:
-                self.heading[-1] = together
-            else:
-                self.heading.append(word)
+            fits = len(together) <= self.width
+            self.heading[-1:] = [together] if fits else [self.heading[-1], word]
 
     def line(self, part: str) -> str:
         """Return a part of a cell, aligned."""

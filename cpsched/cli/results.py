@@ -45,7 +45,7 @@ def show_results(
     """
     from cpsched.show.leading import leading, leading_text
     from cpsched.show.readable import readable
-    from cpsched.show.record import misfit, reproduced
+    from cpsched.show.record import reproduced
     from cpsched.show.sentences import conclusions
 
     for line in _notes(tables):
@@ -59,10 +59,10 @@ def show_results(
             echo(f"\n{found.place}")
             for line in left_out(run.path):
                 say(line)
-            for line in reproduced(tables, found.place):
-                say(line)
-        elif wrong := misfit(run):
-            say(wrong)
+        for line in reproduced(tables, found.place):
+            say(line)
+        if (when := tables.results.measure_from) is not None:
+            say(f"the table is of whole runs, sentences of the jobs submitted from {when} on")
         # Escaped already, apart from the colours of a terminal.
         typer.echo(f"\n{leading_text(found, width(), scenarios=scenarios, colour=_in_colour())}")
     if stats:

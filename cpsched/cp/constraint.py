@@ -15,11 +15,11 @@ import numpy as np
 
 from cpsched.cp.pool import Limit
 from cpsched.dispatch.pooled import pooled_demand
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, did_you_mean
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
@@ -81,8 +81,14 @@ class Rule(NamedTuple):
         factors = {term["kind"]: int(term["factor"] or 1) for term in terms if term}
         return cls(text.strip(), factors, label, found["value"], int(found["most"]))
 
-    def check(self, resources: Sequence[str]) -> None:
-        """Raise a ``ConfigError`` if it counts what a system does not have."""
+    def check(self, resources: Sequence[str], queues: Collection[str]) -> None:
+        """Raise a ``ConfigError`` if it counts, or is about, what a system does not have."""
+        if self.label == "queue" and queues and self.value not in (None, *queues):
+            raise ConfigError(
+                f"'{self.text}': the system has no queue '{self.value}'; it has:"
+                f" {', '.join(queues)}.{did_you_mean(str(self.value), queues)}",
+                key="constraint",
+            )
         for kind in self.factors:
             if kind not in (_JOBS, *resources):
                 raise ConfigError(

@@ -97,7 +97,7 @@ class Cph(PlanningDispatcher[Pool]):
         super().reset(system, seed)
         self._last = {}
         for rule in self._rules:
-            rule.check(system.resources)
+            rule.check(system.resources, system.queues)
 
     def state(self) -> Mapping[str, Any]:
         """Return what has been learnt, and the last plan."""

@@ -7,7 +7,7 @@ import tempfile
 import warnings
 import weakref
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from html import escape
 from os import PathLike
@@ -79,8 +79,13 @@ class Comparison:
 
     @cached_property
     def runs(self) -> tuple[SavedRun, ...]:
-        """The runs with their schedules, in the order of the tables; read when first used."""
-        return tuple(load_run(run.path) for run in self.tables.results.runs)
+        """
+        The runs with their schedules, in the order of the tables; read when first used.
+
+        Each has the ``label`` by which tables name it: of a scenario, what is changed.
+        """
+        runs = self.tables.results.runs
+        return tuple(replace(load_run(run.path), label=run.dispatcher) for run in runs)
 
     def to_pandas(self, table: str = "summary") -> pd.DataFrame:
         """
@@ -106,8 +111,9 @@ class Comparison:
 
     def __repr__(self) -> str:
         runs = self.tables.results.runs
+        called = {"dispatcher": "scenario"} if self.tables.results.by_group else {}
         told = [
-            counted(len({getattr(run, key) for run in runs}), key)
+            counted(len({getattr(run, key) for run in runs}), called.get(key, key))
             for key in ("workload", "system", "dispatcher", "predictor")
             if key == "dispatcher" or len({getattr(run, key) for run in runs}) > 1
         ]

@@ -287,7 +287,11 @@ def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: boo
     first = "scenario" if scenarios else "dispatcher"
     tables = [found.table(form, first) for form in (_between, _stacked)]
     table = next((one for one in tables if one.fits(width)), None)
-    legend = [line for text in _legend(found) for line in wrap(text, width, break_on_hyphens=False)]
+    legend = [
+        line
+        for text in _legend(found, scenarios=scenarios)
+        for line in wrap(text, width, break_on_hyphens=False)
+    ]
     if table is not None:
         return "\n".join([*legend, "", table.text(width, colour=colour)])
     # Names stand on lines of their own.
@@ -298,7 +302,7 @@ def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: boo
     return "\n".join([*legend, "", text])
 
 
-def _legend(found: LeadingRows) -> Iterator[str]:
+def _legend(found: LeadingRows, *, scenarios: bool) -> Iterator[str]:
     """Say what is the same in all rows, and what the marks mean."""
     rows = found.rows
     jobs, rejected = ({row.jobs for row in rows}, {row.rejected for row in rows})
@@ -328,6 +332,8 @@ def _legend(found: LeadingRows) -> Iterator[str]:
     ]
     if parts:
         yield "; ".join(parts)
+    if scenarios and len(jobs) > 1:
+        yield "the table is of all jobs of each scenario, sentences of those that ran in both"
     for row in rows:
         if row.fates:
             yield f"not ranked: {escaped(row.dispatcher)}, {'; '.join(row.fates)}"

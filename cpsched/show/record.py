@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from cpsched.show.findings import span
+from cpsched.show.findings import ratio_of, span
 from cpsched.study.results import place_of
 
 if TYPE_CHECKING:
@@ -85,6 +85,9 @@ def of_groups(tables: Tables, changes: Iterable[str], most: tuple[str, str] | No
 def _waits(row: dict[str, Any]) -> str:
     simulated, recorded = (span(row[f"{one}_wait_mean_s"]) for one in ("simulated", "recorded"))
     near = f"{100 * row['within_10_min']:.0f} %"
+    off = ratio_of(row["simulated_wait_mean_s"], row["recorded_wait_mean_s"]) - 1
+    if abs(off) <= 1:
+        recorded += f" ({100 * off:+.0f} %)"
     lag = f" with {row['lag_s']} s from decision to start" if row["lag_s"] else ""
     return (
         f"mean wait simulated {simulated}{lag}, recorded {recorded}; {near} of the jobs start"

@@ -96,7 +96,10 @@ def findings(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[Finding]:
     found = []
     for place, changes in _changes(tables).items():
         real = {key: one for key, one in changes.items() if key not in knowing} or changes
-        unlike = "The record is not reproduced, so this is of the simulated machine, not the site."
+        unlike = (
+            f"{tables.results.baseline.dispatcher} does not reproduce the record, so this is of the"
+            " simulated machine, not the site."
+        )
         sentences = [unlike] if not_reproduced(tables, place) else []
         sentences += [*_of_dispatchers(tables, real, repeat), *_front(tables, place)]
         if len(real) < len(changes):
@@ -118,7 +121,7 @@ def _changes(tables: Tables) -> dict[str, Changes]:
         base = quality.base_key
         found[f"{key[0]} on {key[1]}"][key] = Change(
             name=_name(*key[2:], several),
-            base=_name(*base[2:], base[3] != key[3]) + quality.elsewhere,
+            base=_name(*base[2:], several) + quality.elsewhere,
             figure=Against.of(quality),
             longest=None if longest is None else Against.of(longest),
             fates=tuple(lost(summary[key], summary[base])),
@@ -169,7 +172,7 @@ def _of_dispatchers(tables: Tables, changes: Changes, repeat: str) -> Iterator[s
     else:
         sure = " for certain" if best.claim is Claim.UNCLEAR else ""
         yield (
-            f"No run improves on {best.base}{sure}: {best.name} comes closest with a {what} of"
+            f"No run lowers the {what} of {best.base}{sure}: {best.name} comes closest with"
             f" {figure.values}{interval}; {best.price()}."
         )
     if not figure.interval:
@@ -311,8 +314,8 @@ def _most_helpful(best: Change, number: int, whom: str) -> str:
         )
     if best.claim is Claim.UNCLEAR:
         return (
-            f"None of the {number} scenarios shortens the mean wait for certain; {best.name} comes"
-            f" closest: {said}."
+            f"None of the {number} scenarios that lose no jobs shortens the mean wait for certain;"
+            f" {best.name} comes closest: {said}."
         )
     if best.claim is Claim.DEARER:
         return (

@@ -38,13 +38,8 @@ NAMES = (
 COLUMNS = (
     *(*NAMES, "value", "base_value", "pairs"),
     *("difference", "difference_low", "difference_high", "ratio", "ratio_low", "ratio_high"),
-    *(
-        "days",
-        "daily_difference_low",
-        "daily_difference_high",
-        "daily_ratio_low",
-        "daily_ratio_high",
-    ),
+    *("days", "daily_difference_low", "daily_difference_high"),
+    *("daily_ratio_low", "daily_ratio_high"),
     "verdict",
 )
 

@@ -156,8 +156,8 @@ _USERS = (
             optional=True),
 )  # fmt: skip
 _FAIRNESS = Measure(
-    "fairness_by_user", ("fairness_by_user",), "Jain's index", decimals=3, better=Better.HIGHER,
-    optional=True,
+    "fairness_by_user", ("fairness_by_user",), "Jain's index of slowdowns", decimals=3,
+    better=Better.HIGHER, optional=True,
 )  # fmt: skip
 _USE = (
     _share("utilization_*", "utilization", _ANY, header="* use", better=Better.HIGHER),

@@ -9,6 +9,7 @@ their mean is geometric.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -143,7 +144,8 @@ def over_days(values: Sums, base: Sums) -> tuple[Estimate | None, Estimate | Non
     The one rule for what a single run says. What each day adds to a mean is projected on the first
     ``0.4 D^(2/3)`` cosines, and their mean square is the variance of the mean: days that depend on
     the days before widen the interval, as independent ones would not [1]_. The ratio's interval
-    is that of its logarithm.
+    is that of its logarithm; the difference's is that of the ratio of the mean that is known, so
+    that both say the same.
 
     None if the log has fewer than eight whole days or a mean has no weight; no ratio either if a
     mean is not above 0.
@@ -160,13 +162,14 @@ def over_days(values: Sums, base: Sums) -> tuple[Estimate | None, Estimate | Non
     # The last day is seldom whole.
     if days - 1 < FEWEST or mean is None or mean_base is None:
         return None, None
-    added, base_added = ours.added(mean), theirs.added(mean_base)
-    half = _half_width(added - base_added)
-    difference = Estimate(mean - mean_base, mean - mean_base - half, mean - mean_base + half, days)
+    added, base_added, apart = ours.added(mean), theirs.added(mean_base), mean - mean_base
     if mean <= 0 or mean_base <= 0:
-        return difference, None
-    ratio, factor = mean / mean_base, np.exp(_half_width(added / mean - base_added / mean_base))
-    return difference, Estimate(ratio, ratio / factor, ratio * factor, days)
+        half = _half_width(added - base_added)
+        return Estimate(apart, apart - half, apart + half, days), None
+    half = _half_width(added / mean - base_added / mean_base)
+    low, middle, high = (mean / mean_base * np.exp([-half, 0.0, half])).tolist()
+    ends = mean_base * (low - 1), mean_base * (high - 1)
+    return Estimate(apart, *ends, days), Estimate(middle, low, high, days)
 
 
 def _half_width(added: FloatArray) -> float:
@@ -177,7 +180,7 @@ def _half_width(added: FloatArray) -> float:
     waves = 2**0.5 * np.cos(np.pi * np.arange(1, number + 1)[:, None] * at)
     # Sums in a fixed order, whatever the number of threads: equal runs give equal tables.
     found = np.einsum("wd,d->w", waves, added)
-    return _quantile(number) * float(np.square(found).mean()) ** 0.5
+    return _quantile(number) * math.sqrt(float(np.square(found).mean()))
 
 
 def _quantile(freedom: int) -> float:

@@ -59,11 +59,14 @@ class SavedRun(Run):
         The content of ``run.json``.
     numbers
         The content of ``metrics.json``.
+    label
+        What tables call its dispatcher, where it is one of a study.
     """
 
     folder: Path
     about: Mapping[str, Any]
     numbers: Mapping[str, Any]
+    label: str = ""
 
     @cached_property
     def summary(self) -> Mapping[str, Any]:

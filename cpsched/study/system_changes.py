@@ -193,7 +193,14 @@ class Outage(Change):
         options = [("nodes", nodes), ("start", str(start)), ("end", str(end))]
         if known is not None:
             options.append(("known", str(known)))
+        self.nodes = nodes
         self.outages = canonical("outages", str(Spec("during", tuple(options))))
+
+    def of_system(self, system: System) -> System:
+        """Return the same machine, if it has the nodes."""
+        if self.nodes != "all":
+            named_nodes(self.nodes, dict.fromkeys(system.node_names))
+        return system
 
     def of_settings(self, settings: Settings) -> Settings:
         """Return the settings with it."""

@@ -57,7 +57,7 @@ class Rows:
         ]
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Tables:
     """
     The tables of a study.
@@ -93,6 +93,9 @@ class Tables:
     record: Rows
     timing: Rows
 
+    def __repr__(self) -> str:
+        return f"<Tables {', '.join(self.named())}: to_pandas(NAME) of the comparison>"
+
     def named(self) -> dict[str, Rows]:
         """Return the tables by name."""
         return {
@@ -117,9 +120,7 @@ class Tables:
     def gains_about(self, place: str, who: tuple[str, str]) -> list[dict[str, Any]]:
         """Return the rows of gains about a run, made from its jobs if the study asks for none."""
         runs, asked = self.results, self.gains.rows()
-        rows = asked or gains(
-            grouped(runs.runs), runs.baseline, runs.measure_from, about=(place, who)
-        )
+        rows = asked or gains(grouped(runs.runs), runs.baseline, runs.measure_from, (place, who))
         return [
             row
             for row in rows

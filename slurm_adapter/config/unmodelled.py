@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from slurm_adapter.config.conf import Conf
     from slurm_adapter.config.machine import Machine
     from slurm_adapter.config.policy import Imported
+    from slurm_adapter.dispatch.policy import Policy
 
 _COUNTED = re.compile(r"\*[0-9]|\[")
 _CPUS = re.compile(r"(?:^|,)cpu=([0-9]+)")
@@ -152,6 +153,7 @@ def of_site(machine: Machine, imported: Imported) -> list[Gap]:
     """Return what of a configuration is not modelled."""
     conf = machine.conf
     gaps = [*_of_parameters(conf, imported), *_of_partitions(conf), *_of_nodes(machine)]
+    gaps += _of_limits(imported.policy)
     if imported.undescribed:
         instead = "without limits and priority: they are named, but not described (--qos)"
         gaps.append(Gap(f"QOS {_few(imported.undescribed)}", instead))
@@ -170,10 +172,16 @@ UNFOLLOWED = {
     "FederationParameters": "one cluster alone",
     "PreemptParameters": "preemption as without it",
     "MCSPlugin": "nodes are not kept to one label",
+    "OverTimeLimit": "jobs end at their limit",
     "DependencyParameters": "dependencies as without it",
     "ResvProlog": "takes no time",
     "TopologyParam": "topology as without it",
 }
+#: Limits of QOS and associations that are read and enforced nowhere.
+_UNENFORCED = (
+    *("GrpTRESMins", "GrpTRESRunMins", "GrpWall", "MaxTRESRunMinsPU", "MaxTRESRunMinsPA"),
+    *("GrpSubmit", "MaxSubmit", "MaxSubmitPU", "MaxSubmitPA"),
+)
 #: Values that say that there is none of something, or that change nothing.
 _NOTHING = (
     *("", "(null)", "none", "mcs/none", "burst_buffer/none", "no", "0", "unlimited", "all", "up"),
@@ -196,6 +204,16 @@ def _of_parameters(conf: Conf, imported: Imported) -> Iterator[Gap]:
         yield Gap("power saving (SuspendTime, ResumeTimeout)", "nodes are always on")
     if "GANG" in conf.text("PreemptMode").upper():
         yield Gap("PreemptMode=GANG", "jobs do not take turns on the same cores")
+
+
+def _of_limits(policy: Policy) -> Iterator[Gap]:
+    owners = [(f"QOS {name}", one.limits) for name, one in policy.qos.items()]
+    for one in policy.associations:
+        whose = f"user {one.user} in {one.account}" if one.user else f"account {one.account}"
+        owners.append((whose, one.limits))
+    for limit in _UNENFORCED:
+        if having := [whose for whose, limits in owners if limit in limits]:
+            yield Gap(f"{limit} of {_few(having)}", "not enforced")
 
 
 def _asks(*names: str) -> Callable[[Job], bool]:

@@ -124,8 +124,8 @@ def _lines(checked: Check) -> Iterator[str]:
     yield from map(escaped, statement(whole, checked.repeats))
     yield ""
     yield _groups(whole).text(width=width())
-    number = Counter(kind for kind, _, _ in whole.groups)
-    if cut := [f"{kind} ({of})" for kind, of in number.items() if of > _MOST]:
+    there = Counter(kind for kind, _, _ in whole.groups)
+    if cut := [f"{kind} ({of})" for kind, of in there.items() if of > _MOST]:
         yield f"Shown are the {_MOST} largest groups of {', '.join(cut)}; fidelity.json has all."
     yield ""
     yield f"From a decision to a start: {checked.lag} s, the median of jobs that start at once."

@@ -1,5 +1,7 @@
 """Rules of a site in words, and that no schedule breaks them."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from tiny import jobs, machine, run
@@ -84,6 +86,9 @@ def test_what_a_rule_cannot_count_or_no_job_can_keep():
     """Said before the first job, and when the job comes, rather than never."""
     with pytest.raises(ConfigError, match="'mic at most 5': the system has no mic; it has: core"):
         build("dispatchers", "cph:constraint=mic at most 5").reset(NODES, 0)
+    night = machine((4, 0), resources=("core", "gpu"), queues=(SimpleNamespace(name="night"),))
+    with pytest.raises(ConfigError, match="no queue 'nigth'; it has: night. Did you mean 'night'"):
+        build("dispatchers", "cph:constraint=jobs of queue nigth at most 5").reset(night, 0)
     with pytest.raises(ConfigError, match="a job asks for 3 by itself and would wait for ever"):
         run(workload(1), NODES, "cph:constraint=core per queue at most 2")
 

@@ -86,7 +86,7 @@ def test_a_study_has_all_its_parts(study, report):
     ):
         assert part in text
     assert first_sentence(text).startswith(
-        "EASY+ with W lowers the mean bounded slowdown of FIFO by "
+        "EASY+ with W lowers the mean bounded slowdown of FIFO with W by "
     )
     shown = set(re.findall(r'<figure id="([^"]+)"', text))
     files = {path.stem for path in report.figures}

@@ -146,6 +146,16 @@ def test_what_is_not_there_is_said(tmp_path, text, gap):
     assert all(one.limits == {} for one in found.policy.qos.values())
 
 
+def test_limits_that_are_not_enforced_are_named(tmp_path):
+    """Of QOS and of accounts; and minutes beyond a limit."""
+    qos = "Name|Priority|GrpTRESMins|MaxWall\nlong|1|cpu=900000|1-00:00:00\n"
+    found = site(tmp_path, "NodeName=a\nOverTimeLimit=60\n", qos=qos)
+    named = [(gap.name, gap.instead) for gap in found.gaps]
+    assert ("OverTimeLimit=60", "jobs end at their limit") in named
+    assert ("GrpTRESMins of QOS long", "not enforced") in named
+    assert not any("MaxWall" in name for name, _ in named)
+
+
 def test_reservations_of_scontrol(tmp_path):
     path = tmp_path / "show.txt"
     path.write_text(

@@ -43,7 +43,14 @@ def against(who, slowdown, longest, wait=3600.0, *, place="log", sure=None, **mo
 
 
 #: Jobs of a run, as the summary counts them.
-COUNTS = {"in_log": 100, "simulated": 100, "timeout": 10, "killed": 0, "rejected": 0}
+COUNTS = {
+    "in_log": 100,
+    "simulated": 100,
+    "timeout": 10,
+    "killed": 0,
+    "cancelled": 0,
+    "rejected": 0,
+}
 
 
 def tables(*runs, knowing=(), front=(), behind=(), counts=None, reproduced=None):
@@ -143,7 +150,9 @@ def test_a_difference_that_is_not_certain_is_no_gain():
     """And one that is certain is named before a larger one that is not."""
     noise = against("noise", 10.0, 14_400.0, sure=UNCLEAR)
     first, *_ = said(noise)
-    assert first.startswith("No run improves on easy for certain: noise comes closest")
+    assert first.startswith(
+        "No run lowers the mean bounded slowdown of easy for certain: noise comes closest"
+    )
     first, *_ = said(noise, against("sure", 15.0, 14_400.0, sure=LOWER))
     assert first.startswith("sure lowers the mean bounded slowdown of easy by 25 %")
     assert first.endswith("the longest wait stays at 4 h.")
@@ -159,11 +168,11 @@ def test_who_is_level_with_the_best_is_named():
 def test_nothing_better_is_said():
     lines = said(against("fifo", 30.0, 28_800.0), against("b", 20.05, 14_400.0))
     assert lines[0] == (
-        "No run improves on easy: b comes closest with a mean bounded slowdown of 20.05 instead of"
+        "No run lowers the mean bounded slowdown of easy: b comes closest with 20.05 instead of"
         " 20.00; the longest wait stays at 4 h."
     )
     lines = said(against("same", 20.0, 14_400.0, sure=EQUAL))
-    assert "a mean bounded slowdown of 20.00 in both, ×0.95 to 1.05; the longest" in lines[0]
+    assert "closest with 20.00 in both, ×0.95 to 1.05; the longest" in lines[0]
 
 
 def test_who_knows_the_runtimes_is_left_out():
@@ -280,7 +289,9 @@ def test_a_record_that_is_not_reproduced_is_said_before_a_gain(monkeypatch):
         for place, slowdown in (("log", 10.0), ("other", 12.0))
     ]
     lines = conclusions(tables(*some, reproduced={"log": "closely", "other": "not"}))
-    unlike = "The record is not reproduced, so this is of the simulated machine, not the site."
+    unlike = (
+        "easy does not reproduce the record, so this is of the simulated machine, not the site."
+    )
     assert [unlike in line for line in lines[:2]] == [False, True]
     assert lines[1].startswith(f"other on machine: {unlike} sjf lowers ")
 
@@ -330,7 +341,7 @@ TAIL = "; the longest wait is 11 % longer (1 h 7 min instead of 1 h)"
     (LOWER, 500.0, {}, "Of 2 scenarios, small shortens the mean wait most: 8 min 20 s instead of"
      f" 16 min 40 s (50 % less, -10 min to -6 min 40 s){TAIL}."),
     (UNKNOWN, 500.0, {}, "Of 2 scenarios, small has the shortest mean wait, perhaps by chance: 8"),
-    (UNCLEAR, 999.0, {}, "None of the 2 scenarios shortens the mean wait for certain; small comes"
+    (UNCLEAR, 999.0, {}, "None of the 2 scenarios that lose no jobs shortens the mean wait for certain; small comes"
      " closest: 16 min 39 s instead of 16 min 40 s (less than 1 % less"),
     (LOWER, 500.0, {"timeout": 60}, "None of the 2 scenarios shortens the mean wait without losing"
      " jobs: small has a mean wait of 8 min 20 s instead of 16 min 40 s (50 % less, -10 min to -6"
