@@ -114,6 +114,10 @@ def command(
         echo("\ncpsched list dispatchers --all shows the others, by family.")
     else:
         _show(*rows)
+        if kind == "changes":
+            echo(
+                "\nAlso: set KEY=VALUE, dispatcher NAME and predictor NAME, of the baseline's own."
+            )
 
 
 def _show(*rows: _Row) -> None:

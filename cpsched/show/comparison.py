@@ -129,7 +129,7 @@ class Comparison:
             said = "\n".join([found.place, *reproduced(self.tables, found.place)])
             tables += f"{said}\n{leading_text(found, 120, scenarios=scenarios)}\n\n"
         text = tables + self.finding if scenarios else f"{self.finding}\n\n{tables.rstrip()}"
-        return f"<pre>{escape(text)}</pre>"
+        return f'<pre style="white-space: pre-wrap">{escape(text)}</pre>'
 
 
 def compare(

@@ -231,8 +231,8 @@ _OPTIONS = {
 }
 #: Keys of partitions that are not modelled, and what is simulated.
 _PARTITION_KEYS = {
-    "MaxCPUsPerNode": "jobs take all CPUs of a node",
-    "MaxCPUsPerSocket": "jobs take all CPUs of a node",
+    "MaxCPUsPerNode": "jobs may use all CPUs of a node",
+    "MaxCPUsPerSocket": "jobs may use all CPUs of a node",
     "LLN": "nodes as in other partitions: not the least loaded first",
     "ReqResv": "jobs need no reservation",
     "ExclusiveUser": "users share nodes",

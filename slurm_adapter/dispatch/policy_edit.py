@@ -82,10 +82,15 @@ def _named(policy: Policy, kind: str, name: str, text: str) -> tuple[Table, list
 def _changed(policy: Policy, named: tuple[Table, list[Any]], name: str, text: str) -> Policy:
     """Return a policy in which a key of some entries has a value, or none where it is empty."""
     table, entries = named
-    key = next((one for one in table.keys if one.name == name), None)
+    # sacctmgr takes both spellings.
+    short = name.replace("PerUser", "PU").replace("PerAccount", "PA")
+    key = next((one for one in table.keys if one.name in (name, short)), None)
     if key is None:
         names = [one.name for one in table.keys]
-        raise ValueError(f"there is no such key.{did_you_mean(name, names)}")
+        hint = did_you_mean(name, names)
+        if name == "MaxTime":
+            hint = " A queue's limit is the machine's: the change max-time QUEUE=TIME."
+        raise ValueError(f"there is no such key.{hint}")
     if key.needed and not text:
         raise ValueError("must have a value")
     try:
@@ -96,8 +101,8 @@ def _changed(policy: Policy, named: tuple[Table, list[Any]], name: str, text: st
     for one in table.of(policy):
         new = one
         if one in entries and key.field == "limits":
-            others = {other: own for other, own in one.limits.items() if other != name}
-            new = replace(one, limits={**others, **({name: value} if text else {})})
+            others = {other: own for other, own in one.limits.items() if other != key.name}
+            new = replace(one, limits={**others, **({key.name: value} if text else {})})
         elif one in entries:
             new = replace(one, **{key.field: value})
         found.append(new)

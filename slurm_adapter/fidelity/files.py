@@ -74,7 +74,7 @@ _ON_WHAT_IFS = {
     " numbers.",
     "not": "What-ifs: do not trust them yet. Check next, the most frequent causes first:"
     " nodes that were down (--outages), what cpsched slurm import lists as not modelled,"
-    " the empty machine at the beginning (--measure-from), parameters that have changed"
+    " the empty machine at the beginning (a later --measure-from), parameters that have changed"
     " since, a longer log; the jobs that differ most show where it begins.",
 }
 

@@ -311,6 +311,8 @@ def test_values_of_a_policy_are_changed():
     assert policy.licenses == {"matlab": 9}
     assert [one.shares for one in policy.associations] == [7, 3]
     assert policy.partitions["short"].job_factor == 5
+    longer = edited(policy, ["qos.normal.MaxJobsPerUser=7"])
+    assert longer.qos["normal"].limits["MaxJobsPU"] == 7
     assert edited(policy, ["qos.normal.MaxJobsPU="]).qos["normal"].limits == {
         "GrpTRES": {"cpu": 100}
     }
