@@ -294,10 +294,11 @@ def _state(present: Present, handle: int, *, starts: bool) -> JobState:
 
 
 def _overtaken(present: Present, handle: int) -> int:
-    """Return how many jobs submitted in a later second than one have started."""
-    submit = present.jobs.workload.submit
-    later = submit > submit[handle]
-    return int((later & (present.state["start_time"] != MISSING)).sum())
+    """Return how many jobs submitted later than one have started since it could start, too."""
+    workload = present.jobs.workload
+    since = max(workload.submit[handle], workload.begin[handle])
+    later = workload.submit > workload.submit[handle]
+    return int((later & (present.state["start_time"] >= since)).sum())
 
 
 def _next_decision(simulator: Simulator, time: int) -> int | None:

@@ -424,3 +424,6 @@ def test_how_many_jobs_have_overtaken_it():
     assert "overtaken by 2 jobs submitted later" in text(about)
     assert about.to_dict()["schema"] == "cpsched.explain/1"
     assert ask(workload, machine([3]), 0, 6).overtaken is None
+    # One that may not start before second 4 is overtaken by nobody until then.
+    held = workload.with_columns(begin=np.array([-1, 4, -1, -1, -1]))
+    assert ask(held, machine([3]), 1, 6).overtaken == 0
