@@ -144,8 +144,8 @@ def over_days(values: Sums, base: Sums) -> tuple[Estimate | None, Estimate | Non
     The one rule for what a single run says. What each day adds to a mean is projected on the first
     ``0.4 D^(2/3)`` cosines, and their mean square is the variance of the mean: days that depend on
     the days before widen the interval, as independent ones would not [1]_. The ratio's interval
-    is that of its logarithm; the difference's is that of the ratio of the mean that is known, so
-    that both say the same.
+    is that of its logarithm; the difference's is the ratio's times the baseline's mean, so that
+    both say the same.
 
     None if the log has fewer than eight whole days or a mean has no weight; no ratio either if a
     mean is not above 0.
