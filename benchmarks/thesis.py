@@ -5,8 +5,9 @@ The runs of Remediani (2017), its claims, and its box plots.
     python benchmarks/thesis.py CSV --study remediani --make [--only CP-0]
 
 With ``--make`` every run of the study that has no rows in CSV is made, one after the other, and its
-rows are added when it ends: the 42 runs of the year take 15 CPU hours, and may be made in parts, on
-several machines, or by several processes with ``--only``. Each run has a row for all jobs and for
+rows are added when it ends: the 42 runs of the year (``--study benchmarks/remediani-year.toml``)
+take ten CPU hours, and may be made in parts, on several machines, or by several processes with
+``--only``. Each run has a row for all jobs and for
 the short (at most 1 h), medium (at most 12 h) and long ones, with means, and what a box plot shows:
 5, 25, 50, 75 and 95 %. As in the thesis (3.2), slowdowns are unbounded and leave out jobs with a
 slowdown of 1; mean waits leave out none.
