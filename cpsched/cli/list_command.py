@@ -115,9 +115,7 @@ def command(
     else:
         _show(*rows)
         if kind == "changes":
-            echo(
-                "\nAlso: set KEY=VALUE, dispatcher NAME and predictor NAME, of the baseline's own."
-            )
+            echo("\nAlso: set KEY=VALUE, dispatcher NAME, predictor NAME (of the baseline).")
 
 
 def _show(*rows: _Row) -> None:
