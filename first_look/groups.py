@@ -59,7 +59,7 @@ def _listed(rows: Sequence[Row]) -> str:
 
 
 def _said(row: Row) -> str:
-    wait, base = (duration(round(row[f"{of}wait_mean_s"])) or "0 s" for of in ("", "base_"))
+    wait, base = (duration(round(row[f"{of}wait_mean_s"])) for of in ("", "base_"))
     ends = [row["difference_low"], row["difference_high"]]
     shown = "" if None in ends else " ({} to {})".format(*map(_signed, ends))
     return f"{row['group']} jobs {wait} instead of {base}{shown}"
