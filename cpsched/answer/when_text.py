@@ -88,7 +88,7 @@ def summary(answer: Answer) -> str:
     said = f"Job {brief(job.job)}{who}{where} asks for {_asks(job)}"
     if job.p90 == answer.now:
         return f"{said}, and starts at once."
-    said += f", and has waited {waited}. " if answer.now > job.submit else ". "
+    said += f", and was submitted {waited} ago. " if answer.now > job.submit else ". "
     if answer.bounds and job.planned is not None:
         return (
             f"{said}It starts in {_ahead(answer, job.planned)} at the latest, at"
@@ -118,7 +118,7 @@ def _many(answer: Answer, width: int) -> Iterator[str]:
         "job": [brief(job.job, 20) for job in shown],
         "user": [brief(job.user, 16) for job in shown],
         "asks for": [_asks(job) for job in shown],
-        "waited": [duration(answer.now - job.submit) for job in shown],
+        "submitted ago": [duration(answer.now - job.submit) for job in shown],
     }
     planned = [_ahead(answer, job.planned) for job in shown]
     if answer.bounds:
