@@ -187,7 +187,7 @@ def _size(tables: Tables) -> str:
     repeats = len({run.seed for run in tables.results.runs})
     times = "one run each" if repeats == 1 else f"{repeats} repetitions each"
     jobs = counted(base.counts["in_log"] - base.counts["set_aside"], "job")
-    return f"{jobs} over {(last - first) / 86400:,.1f} days, {times}"
+    return f"{jobs}, simulated over {(last - first) / 86400:,.1f} days, {times}"
 
 
 def _figures(

@@ -110,9 +110,10 @@ class Rule(NamedTuple):
         for waiting, running in self._groups(jobs, view.running):
             demand, taken = asked * waiting, held * running
             if demand.max(initial=0) > self.most:
+                submit = jobs.submit[demand.argmax()]
                 raise ConfigError(
-                    f"'{self.text}': a job asks for {demand.max()} by itself and would wait for"
-                    " ever; leave such jobs out of the log, or allow more",
+                    f"'{self.text}': the job submitted at second {submit} asks for {demand.max()}"
+                    " and would wait for ever; leave such jobs out of the log, or allow more",
                     key="constraint",
                 )
             if demand.sum() + taken.sum() > self.most:

@@ -89,7 +89,7 @@ def test_what_a_rule_cannot_count_or_no_job_can_keep():
     night = machine((4, 0), resources=("core", "gpu"), queues=(SimpleNamespace(name="night"),))
     with pytest.raises(ConfigError, match="no queue 'nigth'; it has: night. Did you mean 'night'"):
         build("dispatchers", "cph:constraint=jobs of queue nigth at most 5").reset(night, 0)
-    with pytest.raises(ConfigError, match="a job asks for 3 by itself and would wait for ever"):
+    with pytest.raises(ConfigError, match="the job submitted at second 18 asks for 3"):
         run(workload(1), NODES, "cph:constraint=core per queue at most 2")
 
 
