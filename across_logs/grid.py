@@ -219,9 +219,10 @@ def tables_of(found: Sequence[Row], base: str) -> Iterator[Table]:
         names = [*found[0].logs, "geometric mean", "mean rank", "worst log", *more]
         columns = [Column("log", "", tuple(map(escaped, names)))]
         columns += [_column(row, figure, beside) for row in found]
+        known = any(one and one.interval for row in found for one in row.on_each(figure))
+        legend = ", with its 95 % interval; ~: no clear difference; r: over repetitions alone"
         yield Table(
-            f"{title[0].upper()}{title[1:]}: ratio to {escaped(base)} on each log, with its 95 %"
-            " interval; ~: no clear difference; r: over repetitions alone",
+            f"{title[0].upper()}{title[1:]}: ratio to {escaped(base)} on each log{legend * known}",
             tuple(columns),
         )
 

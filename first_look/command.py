@@ -17,7 +17,7 @@ from cpsched.api.errors import CpschedError, RunError
 
 if TYPE_CHECKING:
     from cpsched.api.logs import Workload
-    from cpsched.api.studies import Study
+    from cpsched.api.studies import Study, Tables
     from first_look.machine import Machine
 
 #: What is compared, by names for people; the first is what others are compared with.
@@ -76,15 +76,16 @@ def command(
             for line in heading(workload, machine):
                 echo(escaped(line))
         found = carry_out_and_say(study, folder, jobs or os.cpu_count() or 1, as_json=as_json)
+        nearest = found.get("nearest")
         if html is not None:
             _write_page(folder, html)
             if not as_json:
                 echo(f"Report: {html}")
     if not as_json:
         skip = " --skip-bad-lines" if dict(workload.set_aside).get("bad line") else ""
-        for line in where_next(log, machine, out, skip):
+        for line in where_next(log, machine, out, skip, POLICIES.get(str(nearest), "easy")):
             echo(line)
-    elif found:
+    else:
         print_json("try", {"machine": list(machine.said), **found})
 
 
@@ -135,29 +136,64 @@ def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -
     if outcome.failed:
         raise RunError(outcome.failed[0].error)
     tables = make_tables(folder)
+    nearest = reproducing(tables)
     groups = [line for one in findings(tables) for line in who_pays(tables, one.place, one.about)]
     unfit = bool(misfit(tables.results.runs[0]))
     if as_json:
-        return {**results_as_data(tables, kept=False), "groups": groups, "fits": not unfit}
+        told = {"groups": groups, "fits": not unfit, "nearest": nearest}
+        return {**results_as_data(tables, kept=False), **told}
     show_results(tables, "", stats=False, praise=not unfit)
     for line in () if unfit else groups:
         say(line)
-    return {}
+    if nearest and not unfit:
+        say(f"{nearest} reproduces the record, EASY does not: if that is what runs there, compare"
+            " with it instead.")  # fmt: skip
+    return {"nearest": nearest}
 
 
-def where_next(log: Path, machine: Machine, out: Path | None, skip: str = "") -> list[str]:
-    """Return commands that lead on; ``skip`` is the option that a log with bad lines needs."""
+def reproducing(tables: Tables) -> str:
+    """Return the policy that is nearest to the record if EASY does not reproduce it; else ''."""
+    from cpsched.api.simulation import Measured, both_waits
+    from cpsched.api.studies import load_run
+
+    if all(row["reproduced"] != "not" for row in tables.record.rows() if row["kind"] == "all"):
+        return ""
+    first = {run.dispatcher: run.path for run in reversed(tables.results.runs)}
+    near = {}
+    for name, path in first.items():
+        schedule = load_run(path).schedule
+        _, recorded, simulated, _ = both_waits(schedule, schedule.workload.submit >= 0)
+        one = Measured.of(recorded, simulated)
+        if len(recorded) and one.grade != "not":
+            near[name] = abs(one.simulated - one.recorded)
+    return min(near, key=lambda name: near[name], default="")
+
+
+def where_next(
+    log: Path, machine: Machine, out: Path | None, skip: str = "", base: str = "easy"
+) -> list[str]:
+    """
+    Return commands that lead on.
+
+    Parameters
+    ----------
+    skip
+        The option that a log with bad lines needs.
+    base
+        What others are compared with.
+    """
     name = shlex.quote(str(log))
-    on = shlex.quote(machine.system if machine.known else f"{out}/inputs/{_ASSUMED}")
-    lines = ["", "Next:"]
+    system = shlex.quote(machine.system if machine.known else f"{out}/inputs/{_ASSUMED}")
+    on = f"{name}{skip} --system {system}"
+    lines, using = ["", "Next:"], "" if base == "easy" else f" -d {base}"
     if not machine.known and out is None:
         lines.append(f"  cpsched try {name} --out first   keeps the runs and the assumed machine")
         return [*lines, "  docs/guides/systems.md           your machine as a file of twenty lines"]
     return [
         *lines,
-        f"  cpsched compare {name}{skip} --system {on} -d easy -d rollout --seeds 5 --out runs",
-        f"  cpsched what-if {name}{skip} --system {on} --change 'scale-load 1.1' --out answers",
-        f"  cpsched slurm fidelity {name}{skip} --system {on} --out check",
+        f"  cpsched compare {on} -d {base} -d easy-urgency --seeds 5 --out runs",
+        f"  cpsched what-if {on}{using} --change 'scale-load 1.1' --out answers",
+        f"  cpsched slurm fidelity {on}{using} --out check",
     ]
 
 

@@ -217,12 +217,9 @@ def _guarded(name: str, column: pa.ChunkedArray) -> tuple[str, pa.ChunkedArray |
 
 
 @contextmanager
-def job_progress(title: str, num_jobs: int) -> Iterator[Callable[[int], None] | None]:
-    """Give the function that moves a bar on stderr; None where that is no terminal."""
+def job_progress(title: str, num_jobs: int) -> Iterator[Callable[[int], None]]:
+    """Give the function that moves a bar on stderr."""
     with display("{task.description}", "BarColumn", counted_of, times) as bar:
-        if bar is None:
-            yield None
-            return
         task = bar.add_task(title, total=num_jobs, unit="jobs")
         yield lambda done: bar.update(task, completed=done)
 

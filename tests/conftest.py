@@ -100,8 +100,9 @@ def private_slurm(shared_slurm):
 
 
 @pytest.fixture
-def cpsched(capsys):
-    """Run a command line; return exit code, stdout and stderr."""
+def cpsched(capsys, monkeypatch):
+    """Run a command line; return exit code, stdout and stderr, without lines of what takes long."""
+    monkeypatch.setattr("cpsched.cli.progress._LINE", 1e6)
 
     def run(*arguments):
         with pytest.raises(SystemExit) as stop:

@@ -2,4 +2,4 @@
 
 from __future__ import annotations
 
-from cpsched.checks import CheckError, require, through_a_file
+from cpsched.checks import CheckError, other_future, require, through_a_file

@@ -40,3 +40,4 @@ from cpsched.cli.progress import (
 )
 from cpsched.cli.report import not_simulated, say, totals, width
 from cpsched.cli.results import results_as_data, show_results
+from cpsched.cli.verify import checked_run

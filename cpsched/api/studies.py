@@ -10,6 +10,7 @@ from cpsched.show.leading import Leading, LeadingRows, Measured, leading
 from cpsched.show.overviews import Overview
 from cpsched.show.record import misfit, reproduced
 from cpsched.show.sentences import findings
+from cpsched.show.table_files import latex
 from cpsched.study import carry_out, load_run, make_tables, save_run
 from cpsched.study.campaign import Display
 from cpsched.study.changes import Change as ChangeOfLog
@@ -20,9 +21,10 @@ from cpsched.study.paired import Estimate, ratio
 from cpsched.study.policies import PolicyFiles
 from cpsched.study.record import FEWEST
 from cpsched.study.results import RunResult
-from cpsched.study.sources import prepare, second_of
+from cpsched.study.sources import Generated, prepare, second_of
 from cpsched.study.store import Store
-from cpsched.study.study import Choice, Study
+from cpsched.study.study import Choice, Study, as_label
+from cpsched.study.study_file import choice, parse_study
 from cpsched.study.tables import Tables
 from cpsched.study.task import tasks_of
 from cpsched.verification import verify

@@ -11,6 +11,7 @@ from cpsched.base.csv_cells import guarded
 from cpsched.base.documents import read_json, read_text
 from cpsched.base.model_files import with_models
 from cpsched.base.node_lists import listed
+from cpsched.base.resources import path as shipped
 from cpsched.base.spec import File, Spec, build
 from cpsched.base.tables import Column, Number, Table
 from cpsched.base.versions import versions

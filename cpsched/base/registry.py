@@ -192,6 +192,12 @@ def names(group: str) -> list[str]:
     return list(entries(group))
 
 
+def entry(group: str, name: str) -> Entry | None:
+    """Return what is registered under a name, or a class of a module by ``module:Class``."""
+    module, by_class, _ = name.partition(":")
+    return Entry(name, name, module) if by_class else entries(group).get(name)
+
+
 def load(group: str, name: str) -> Any:
     """
     Return the thing registered under a name.
@@ -203,10 +209,10 @@ def load(group: str, name: str) -> Any:
     ConfigError
         If it is registered and cannot be imported.
     """
-    found = entries(group)
-    if name not in found:
-        raise UnknownNameError(GROUPS[group], name, found)
-    return found[name].load()
+    found = entry(group, name)
+    if found is None:
+        raise UnknownNameError(GROUPS[group], name, entries(group))
+    return found.load()
 
 
 def _owner(point: EntryPoint) -> str:

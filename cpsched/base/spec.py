@@ -3,7 +3,8 @@ Specifications like ``easy:priority=slowdown,backfill=sjf``: a name and its opti
 
 Options are the keyword parameters of the thing's constructor; their types come from its
 annotations, so a new option needs no code here. A value with a comma, a quote or spaces at its ends
-is written in double quotes, as in JSON: ``gbm-log:model="a,b.npz"``.
+is written in double quotes, as in JSON: ``gbm-log:model="a,b.npz"``. Instead of a registered name
+there may be a class, ``my_package:Mine`` or ``my_package:Mine:key=value``.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ _FALSE = {"false", "no", "off", "0"}
 #: An option that names a file is annotated with this: its content counts, not its name.
 File = str
 #: Options in front of a comma or the end: a quoted value, or text without a comma.
+_CLASS = re.compile(r"([\w.]+:[A-Z]\w*)(?::|$)")
 _OPTION = re.compile(r'\s*([^=,]*?)\s*=\s*("(?:[^"\\]|\\.)*"|[^,"][^,]*?)?\s*(?:,|$)')
 
 
@@ -57,7 +59,10 @@ class Spec:
         ConfigError
             If an option has no value, or is given twice.
         """
+        by_class = _CLASS.match(text.strip())
         name, _, rest = text.strip().partition(":")
+        if by_class:
+            name, rest = by_class[1], text.strip()[by_class.end() :]
         options: dict[str, str] = {}
         at = 0
         while at < len(rest):
@@ -110,7 +115,7 @@ def whole(group: str, spec: Spec | str) -> Spec:
         If it is not a specification, or gives an option that its preset settles.
     """
     spec = Spec.parse(spec) if isinstance(spec, str) else spec
-    entry = registry.entries(group).get(spec.name)
+    entry = registry.entry(group, spec.name)
     if entry is None or not entry.of:
         return spec
     for key, _ in spec.options:
@@ -243,7 +248,8 @@ def canonical(group: str, text: str) -> str:
 def options_of(group: str, name: str) -> dict[str, Any]:
     """Return the options a registered thing takes beside those its name settles, with defaults."""
     parameters = _signature(registry.load(group, name)).parameters
-    settled = registry.entries(group)[name].settled
+    found = registry.entry(group, name)
+    settled = {} if found is None else found.settled
     return {
         key: parameter.default
         for key, parameter in parameters.items()

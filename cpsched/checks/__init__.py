@@ -121,7 +121,7 @@ def check_knows_no_future(make: Maker) -> None:
     submit = fitted.workload.submit
     for position in _POSITIONS:
         until = int(submit[int(position * len(submit))])
-        other = _Simulation(make(), _other_future(fitted, schedule.end, until))
+        other = _Simulation(make(), other_future(fitted, schedule.end, until))
         other.run()
         _same(
             [start for start in simulation.starts if start[0] <= until],
@@ -339,7 +339,7 @@ def _starts(dispatcher: Dispatcher) -> Starts:
     return simulation.starts
 
 
-def _other_future(fitted: Fitted, end: IntArray, until: int) -> Fitted:
+def other_future(fitted: Fitted, end: IntArray, until: int) -> Fitted:
     """Return the log as it could have been, for all that was known at ``until``, inclusive."""
     workload = fitted.workload
     rng = np.random.default_rng(until)

@@ -1,4 +1,4 @@
-"""Progress bars of simulations, studies and reports: on a terminal only, on stderr."""
+"""Progress of what takes long, on stderr: bars on a terminal, else a line a minute."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from time import monotonic
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from cpsched.base.words import duration, escaped
 from cpsched.simulation.observers import Observer
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 #: Seconds between updates of the display.
 _REFRESH = 0.2
 #: Seconds between lines where stderr is not a terminal.
-_LINE = 30
+_LINE = 60
 
 
 class ProgressBar(Observer):
@@ -82,9 +82,9 @@ def times(task: Task) -> str:
 
 
 @contextmanager
-def display(*wanted: str | Callable[[Task], str]) -> Iterator[Progress | None]:
+def display(*wanted: str | Callable[[Task], str]) -> Iterator[Progress]:
     """
-    Give a display on stderr; None where that is not a terminal.
+    Give a display on stderr; where that is no terminal, lines.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def display(*wanted: str | Callable[[Task], str]) -> Iterator[Progress | None]:
         Columns: ``BarColumn``, templates of text, or functions that return a task's text.
     """
     if not sys.stderr.isatty():
-        yield None
+        yield cast("Progress", _Lines())
         return
     from rich import progress as rich
     from rich.text import Text
@@ -132,24 +132,14 @@ def progress_bar(title: str, num_jobs: int, epoch: int | None) -> Iterator[list[
     """Give the observers that draw the bar of one simulation."""
     columns = ("{task.description}", "BarColumn", counted_of, "{task.fields[more]}", times)
     with display(*columns) as progress:
-        if progress is None:
-            yield []
-            return
         task = progress.add_task(title, total=num_jobs, unit="jobs", more="")
         yield [ProgressBar(progress, task, epoch)]
 
 
 @contextmanager
 def steps() -> Iterator[Callable[[str, int, int], None]]:
-    """
-    Give a function that shows the step, how many are done, and how many there are.
-
-    Without a terminal it prints a line on stderr now and then.
-    """
+    """Give a function that shows the step, how many are done, and how many there are."""
     with display("{task.description}", "BarColumn", counted_of, times) as progress:
-        if progress is None:
-            yield _Lines().show
-            return
         # Nothing is shown before the first step is known.
         task = progress.add_task("", total=None, visible=False)
         yield lambda step, done, total: progress.update(
@@ -158,18 +148,39 @@ def steps() -> Iterator[Callable[[str, int, int], None]]:
 
 
 class _Lines:
-    """What is done, a line each half minute."""
+    """What a display shows, as a line now and then."""
 
     def __init__(self) -> None:
         self._began = self._told = monotonic()
+        self._tasks: dict[int, dict[str, Any]] = {}
+        self._added = 0
 
-    def show(self, step: str, done: int, total: int) -> None:
-        """Print a line if the last one is old."""
+    def add_task(self, description: str, **about: Any) -> int:
+        """Add something that is under way."""
+        self._tasks[self._added] = {"unit": "", "description": description, "completed": 0, **about}
+        self._added += 1
+        return self._added - 1
+
+    def update(self, task: int, *, advance: int = 0, **changes: Any) -> None:
+        """Change what is known of it, and print a line if the last one is old."""
+        about = self._tasks[task]
+        about |= changes
+        about["completed"] += advance
         now = monotonic()
         if now - self._told >= _LINE:
             self._told = now
+            shown = [
+                f"{escaped(one['description'].strip())}: {one['completed']:,} of {one['total']:,}"
+                + f" {one['unit']}".rstrip()
+                for one in self._tasks.values()
+                if one.get("total")
+            ]
             passed = duration(round(now - self._began))
-            print(f"{escaped(step)}: {done:,} of {total:,}, {passed} elapsed", file=sys.stderr)  # noqa: T201
+            print(", ".join([*shown, f"{passed} elapsed"]), file=sys.stderr)  # noqa: T201
+
+    def remove_task(self, task: int) -> None:
+        """Forget it."""
+        del self._tasks[task]
 
 
 def share_of(task: Task) -> str:
@@ -185,9 +196,6 @@ def working(words: str) -> Iterator[Callable[[int, int], None]]:
     Yields what may be called with how much is done, and how much there is: then there is a bar.
     """
     with display("{task.description}", "BarColumn", share_of, times) as progress:
-        if progress is None:
-            yield lambda *_: None
-            return
         task = progress.add_task(escaped(words), total=None)
         yield lambda done, total: progress.update(task, completed=done, total=total)
 
@@ -202,11 +210,11 @@ def reading(path: str | Path) -> Iterator[None]:
 
 
 @contextmanager
-def study_bars() -> Iterator[Bars | None]:
-    """Give what shows the runs of a study; None if stderr is not a terminal."""
+def study_bars() -> Iterator[Bars]:
+    """Give what shows the runs of a study."""
     columns = ("{task.description}", "BarColumn", counted_of, "{task.fields[more]}", times)
     with display(*columns) as progress:
-        yield None if progress is None else Bars(progress)
+        yield Bars(progress)
 
 
 class Bars:

@@ -31,7 +31,7 @@ def command(
     with working("checking") as told:
         for done, path in enumerate(paths):
             told(done, len(paths))
-            checked.append(_checked(path))
+            checked.append(checked_run(path))
     wrong = sum(bool(one["findings"]) for one in checked)
     if as_json:
         print_json("verify", {"wrong": wrong, "runs": checked})
@@ -47,7 +47,7 @@ def command(
         )
 
 
-def _checked(path: Path) -> dict[str, Any]:
+def checked_run(path: Path) -> dict[str, Any]:
     """Return what is wrong with a run, as JSON has it."""
     from cpsched.study import load_run
     from cpsched.study.folder import faults

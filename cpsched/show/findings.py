@@ -178,10 +178,13 @@ def _tail(longest: Against | None) -> str:
     if longest is None:
         return "the longest wait is not known"
     if not longest.base_shown:
-        return f"the longest wait is {longest.shown} ({longest.interval})"
+        said = longest.interval and f" ({longest.interval})"
+        return f"the longest wait is {longest.shown}{said}"
     ratio = longest.ratio
-    if abs(ratio - 1) < NOTICEABLE or longest.shown == longest.base_shown:
+    if longest.shown == longest.base_shown:
         return f"the longest wait stays at {longest.shown}"
+    if abs(ratio - 1) < NOTICEABLE:
+        return f"the longest wait is nearly the same ({longest.values})"
     how = (
         f"{100 * (1 - ratio):.0f} % shorter" if ratio < 1
         else f"{100 * (ratio - 1):.0f} % longer" if ratio < 2

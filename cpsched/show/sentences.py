@@ -210,7 +210,8 @@ def _without_price(changes: Changes, best: Change) -> Iterator[str]:
             f" ({one.figure.change}); {one.price()}."
         )
     elif not any(one.is_free for one in lower):
-        yield "Every run with a lower slowdown has a longer maximum wait."
+        surely = "clearly" if best.claim is Claim.GAIN else "noticeably"
+        yield f"Every run with a {surely} lower slowdown has a longer maximum wait."
 
 
 def _front(tables: Tables, place: str) -> Iterator[str]:

@@ -72,7 +72,8 @@ def _component(group: str, spec: Spec) -> dict[str, Any]:
     """Return what determines a dispatcher, a predictor or the like."""
     options = resolved(group, spec)
     options |= {key: file_digest(path) for key, path in files_of(group, spec).items()}
-    entry = registry.entries(group)[spec.name]
+    entry = registry.entry(group, spec.name)
+    assert entry is not None
     package = entry.target.partition(":")[0].partition(".")[0]
     code = f"{_distribution(entry.distribution)} {source_digest(package)}"
     return {"name": spec.name, "options": options, "code": code}

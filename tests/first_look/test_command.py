@@ -48,6 +48,29 @@ def test_what_the_machine_cannot_have_run_is_not_praised(cpsched, tmp_path, monk
     assert "do not fit" in (tmp_path / "page.html").read_text()
 
 
+def test_another_policy_that_reproduces_the_record_is_named(cpsched, tmp_path, monkeypatch):
+    """A site that runs first come first served: EASY does not show what happened there, FCFS does."""
+    monkeypatch.chdir(tmp_path)
+    jobs, running, now = [], [], 0
+    for n in range(1, 200):
+        # One waits for three of four cores behind another, and many for the fourth behind both.
+        cores, runtime = (3, 900) if n % 8 < 2 else (1, 60)
+        now = max(now, 250 * n)
+        while sum(held for end, held in running if end > now) + cores > 4:
+            now = min(end for end, _ in running if end > now)
+        running.append((now + runtime, cores))
+        jobs.append(f"{n} {250 * n} {now - 250 * n} {runtime} {cores} -1 -1 {cores} {runtime} -1 1"
+                    " 1 1 1 1 -1 -1 -1")  # fmt: skip
+    (tmp_path / "log.swf").write_text("; MaxProcs: 4\n" + "\n".join(jobs))
+    code, out, _ = cpsched("try", "log.swf", "--jobs", "1", "--out", "first")
+    said = " ".join(out.split())
+    assert code == 0
+    assert "EASY does not reproduce the record" in said
+    assert "FCFS reproduces the record, EASY does not: if that is what runs there" in said
+    assert "-d fifo -d easy-urgency" in said
+    assert "-d fifo --change" in said
+
+
 def test_as_data(cpsched, log):
     _, out, _ = cpsched("try", log, "--json", "--jobs", "1", "--html", "page.html")
     found = json.loads(out)

@@ -1,0 +1,245 @@
+"""A bench's folder: its tracks carried out as studies, and what was run written beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arena.logs import cut, find
+from arena.logset import LogSet, content_of
+from arena.submission import Submission, installed
+from cpsched.api.errors import RunError
+from cpsched.api.studies import carry_out, choice, make_tables, parse_study
+from cpsched.api.tools import read_json, read_text, replacing, subfolder, versions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from arena.logs import Log, Window
+    from arena.logset import Track
+    from cpsched.api.studies import Display, RunResult, Study
+
+MARK = "bench.json"
+FORMAT = "cpsched.bench/1"
+TRACKS, INPUTS, MODELS = "tracks", "inputs", "models"
+#: Where predictors enter.
+PREDICTED = "predicted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """
+    What is compared: tracks of a set on the logs at hand, with what enters.
+
+    Attributes
+    ----------
+    missing
+        Logs that were not found.
+    """
+
+    logset: LogSet
+    tracks: tuple[Track, ...]
+    windows: tuple[Window, ...]
+    missing: tuple[Log, ...]
+    submissions: tuple[Submission, ...]
+
+    @classmethod
+    def prepare(
+        cls,
+        folder: Path,
+        logset: LogSet,
+        *,
+        tracks: Sequence[str],
+        places: Sequence[Path],
+        submissions: Sequence[Submission],
+        watch: Callable[[str, int, int], None] = lambda *_: None,
+    ) -> Bench:
+        """
+        Find the logs and write their windows to a folder.
+
+        Parameters
+        ----------
+        places
+            Folders with logs.
+        watch
+            Called with what is done, how many of it, and of how many.
+
+        Raises
+        ------
+        ConfigError
+            If a log is not that of the set.
+        RunError
+            If the folder holds something else, or a bench of another set.
+        """
+        _check(folder, logset)
+        chosen = tuple(logset.track(name) for name in tracks)
+        wanted = {name for track in chosen for name in logset.names(track)}
+        logs = [log for log in logset.logs if log.name in wanted]
+        paths = find(logs, places)
+        inputs = subfolder(folder, INPUTS)
+        missing = tuple(log for log in logs if log.file and log.name not in paths)
+        there = [log for log in logs if log not in missing]
+        windows = []
+        for done, log in enumerate(there):
+            watch("windows of logs", done, len(there))
+            windows.append(cut(log, paths.get(log.name), inputs))
+        return cls(
+            logset=logset,
+            tracks=chosen,
+            windows=tuple(windows),
+            missing=missing,
+            submissions=tuple(submissions),
+        )
+
+    def carry_out(self, folder: Path, *, jobs: int, display: Display | None) -> None:
+        """
+        Carry out what is missing of each track, and describe the bench in its folder.
+
+        Raises
+        ------
+        RunError
+            If a run fails.
+        """
+        for one in self.submissions:
+            if one.code is not None:
+                sys.path.insert(0, str(one.code))
+        os.environ["PYTHONPATH"] = os.pathsep.join(
+            [*(str(one.code) for one in self.submissions if one.code),
+             *filter(None, [os.environ.get("PYTHONPATH")])]
+        )  # fmt: skip
+        self._describe(folder)
+        for track in self.tracks:
+            study = self.study(track, folder)
+            if study is None:
+                continue
+            outcome = carry_out(study, folder / TRACKS / track.name, jobs=jobs, display=display)
+            if outcome.failed:
+                first = outcome.failed[0]
+                raise RunError(f"{track.name}: {first.name}: {first.error}")
+
+    def study(self, track: Track, folder: Path) -> Study | None:
+        """Return a track as a study; None if none of its logs is at hand."""
+        entries: dict[str, dict[str, str]] = {"dispatchers": {}, "predictors": {}}
+        learning = []
+        for one in self.submissions:
+            if one.train:
+                learning.append(one)
+                continue
+            if one.dispatcher:
+                entries["dispatchers"][one.name] = one.dispatcher
+            if one.predictor and track.name == PREDICTED:
+                entries["predictors"][one.name] = one.predictor
+        content = content_of(track, self.logset, list(self.windows), entries)
+        if not content["workloads"]:
+            return None
+        study = parse_study(content, folder / "bench")
+        for one in learning:
+            study = self._with(study, one, track, folder)
+        return study
+
+    def _with(self, study: Study, one: Submission, track: Track, folder: Path) -> Study:
+        """Return a study in which an entry has learnt something else for each log."""
+        workloads = []
+        for workload in study.workloads:
+            window = next(w for w in self.windows if w.log.name == workload.label)
+            models = subfolder(subfolder(folder, MODELS), one.name)
+            trained = one.trained(models, window.before, f"{window.path.stem}.model")
+            dispatchers = workload.dispatchers or study.dispatchers
+            predictors = workload.predictors
+            if trained.dispatcher:
+                made = choice("dispatchers", trained.dispatcher, folder, one.name)
+                dispatchers = (*dispatchers, made)
+            if trained.predictor and track.name == PREDICTED:
+                made = choice("predictors", trained.predictor, folder, one.name)
+                predictors = (*predictors, made)
+            workloads.append(replace(workload, dispatchers=dispatchers, predictors=predictors))
+        return replace(study, workloads=tuple(workloads))
+
+    def _describe(self, folder: Path) -> None:
+        about = {
+            "format": FORMAT,
+            "set": self.logset.version,
+            "seeds": self.logset.seeds,
+            "tracks": [track.name for track in self.tracks],
+            "logs": [
+                {"name": one.log.name, "window_sha256": _sha256(one.path), "source":
+                 one.log.source or one.log.bundled or f"generator {one.log.generator}",
+                 "tuned": one.log.tuned}
+                for one in self.windows
+            ],
+            "missing": [log.name for log in self.missing],
+            "entries": [
+                {**asdict(one), "code": str(one.code) if one.code else None,
+                 "lock": list(one.lock), "train": list(one.train)}
+                for one in self.submissions
+            ],
+            "versions": versions(),
+            "installed": list(installed()),
+        }  # fmt: skip
+        with replacing(folder / MARK) as partial:
+            partial.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+
+
+def _check(folder: Path, logset: LogSet) -> None:
+    """Raise unless a folder is new, empty, or that of a bench of the same set."""
+    if (folder / MARK).exists():
+        version = about(folder)["set"]
+        if version != logset.version:
+            raise RunError(f"{folder}: is a bench of set {version}, not {logset.version}")
+    elif folder.exists() and any(folder.iterdir()):
+        raise RunError(f"{folder}: holds something else than a bench; name another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def about(folder: Path) -> Mapping[str, Any]:
+    """
+    Return what a bench's folder says of itself.
+
+    Raises
+    ------
+    RunError
+        If it is not a bench.
+    """
+    path = folder / MARK
+    if not path.exists():
+        raise RunError(f"{folder}: is not the folder of a bench ({MARK} is missing)")
+    told = read_json(read_text(path))
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        raise RunError(f"{path}: is not in the format {FORMAT}")
+    return told
+
+
+def reopened(folder: Path) -> Bench:
+    """Return the bench of a folder, as it was carried out."""
+    told = about(folder)
+    logset = replace(LogSet.load(told["set"]), seeds=told["seeds"])
+    by_name = {log.name: log for log in logset.logs}
+    submissions = [
+        Submission(**{**one, "code": Path(one["code"]) if one["code"] else None,
+                      "train": tuple(one["train"]), "lock": tuple(one["lock"])})
+        for one in told["entries"]
+    ]  # fmt: skip
+    return Bench(
+        logset=logset,
+        tracks=tuple(map(logset.track, told["tracks"])),
+        windows=tuple(cut(by_name[one["name"]], None, folder / INPUTS) for one in told["logs"]),
+        missing=tuple(by_name[name] for name in told["missing"]),
+        submissions=tuple(submissions),
+    )
+
+
+def runs_of(folder: Path) -> Iterator[tuple[str, list[RunResult]]]:
+    """Yield the runs of each track that has some."""
+    for name in about(folder)["tracks"]:
+        path = folder / TRACKS / name
+        if path.exists():
+            yield name, list(make_tables(path).results.runs)
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,233 @@
+"""``cpsched bench``: compare dispatchers and predictors on a fixed set of logs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.api.commands import (
+    STUDY,
+    AsJson,
+    Jobs,
+    counted,
+    echo,
+    escaped,
+    print_json,
+    say,
+    width,
+)
+from cpsched.api.errors import ConfigError, VerificationError
+from cpsched.api.tools import Column, Table
+
+if TYPE_CHECKING:
+    from arena.logset import LogSet
+    from arena.submission import Submission
+
+Logs = Annotated[
+    list[Path] | None,
+    typer.Option("--logs", help="A folder with logs of the set; may be repeated.", metavar="DIR"),
+]
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Made by cpsched bench --out.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    group = typer.Typer(help="Compare dispatchers on a fixed set of logs.")
+    group.callback(invoke_without_command=True)(bench)
+    group.command("verify")(verify)
+    group.command("card")(card)
+    app.add_typer(group, name="bench", rich_help_panel=STUDY)
+
+
+def bench(
+    context: typer.Context,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder of the bench.", metavar="DIR")
+    ] = None,
+    logs: Logs = None,
+    track: Annotated[
+        list[str] | None,
+        typer.Option(help="[requested, predicted and true]; may be repeated.", metavar="NAME"),
+    ] = None,
+    dispatcher: Annotated[
+        list[str] | None,
+        typer.Option("--dispatcher", "-d", help="One that enters.", metavar="SPEC"),
+    ] = None,
+    predictor: Annotated[
+        list[str] | None,
+        typer.Option("--predictor", "-p", help="One that enters the track predicted.",
+                     metavar="SPEC"),
+    ] = None,
+    entry: Annotated[
+        list[Path] | None,
+        typer.Option(help="A folder with entry.toml, code and lock file.", metavar="DIR"),
+    ] = None,
+    version: Annotated[str, typer.Option("--set", help="Version of the set.")] = "v1",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Two repetitions: to try an entry, not to compare.")
+    ] = False,
+    jobs: Jobs = 1,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """
+    Compare dispatchers and predictors on a fixed set of logs: one table, one page.
+
+    Without --out: what is in the set, and which logs are at hand. What is bundled or generated
+    always is; archive logs you bring (--logs). Killed, it goes on where it was.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from arena.bench import Bench
+    from arena.logset import KNOWLEDGE, QUICK, LogSet
+    from cpsched.api.commands import steps, study_bars
+
+    logset = LogSet.load(version)
+    if out is None:
+        _describe(logset, logs or [], as_json=as_json)
+        return
+    if quick:
+        logset = replace(logset, seeds=QUICK)
+    folder = out.absolute()
+    with steps() as watch:
+        made = Bench.prepare(
+            folder,
+            logset,
+            tracks=track or KNOWLEDGE,
+            places=logs or [],
+            submissions=_submissions(dispatcher or [], predictor or [], entry or []),
+            watch=watch,
+        )
+    if not as_json and made.missing:
+        names = ", ".join(log.name for log in made.missing)
+        echo(f"note: not at hand, and left out: {names} (cpsched bench says where they are found)")
+    with study_bars() as display:
+        made.carry_out(folder, jobs=jobs, display=display)
+    _show(folder, as_json=as_json)
+
+
+def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
+    """Say what a set holds, and which of its logs are at hand."""
+    from arena.logs import check_content, find
+
+    paths = find(logset.logs, places)
+    for log in logset.logs:
+        if log.name in paths:
+            check_content(log, paths[log.name])
+    at_hand = [not log.file or log.name in paths for log in logset.logs]
+    if as_json:
+        logs = [
+            {**asdict(log), "at_hand": there}
+            for log, there in zip(logset.logs, at_hand, strict=True)
+        ]
+        tracks = {name: one.title for name, one in logset.tracks.items()}
+        print_json("bench", {"set": logset.version, "tracks": tracks, "logs": logs})
+        return
+    sources = [
+        log.source or ("comes with cpsched" if log.bundled else "is generated")
+        for log in logset.logs
+    ]
+    echo(
+        Table(
+            f"Set {logset.version}: {sum(at_hand)} of {counted(len(at_hand), 'log')} at hand",
+            (
+                Column("log", "", tuple(log.name for log in logset.logs)),
+                Column("at hand", "", tuple("yes" if there else "-" for there in at_hand)),
+                Column("file", "", tuple(log.file or "-" for log in logset.logs)),
+                Column("where from", "", tuple(sources)),
+            ),
+        ).text(width())
+    )
+    echo("")
+    echo("Tracks")
+    for name, track in logset.tracks.items():
+        echo(f"  {name:<14} {track.title}")
+    echo("")
+    echo("To run it: cpsched bench --logs DIR --out FOLDER -d my_package:Mine")
+
+
+def _submissions(
+    dispatchers: list[str], predictors: list[str], folders: list[Path]
+) -> list[Submission]:
+    """Return what enters; a specification is named as tables name it."""
+    from arena.submission import Submission
+    from cpsched.api.studies import as_label
+
+    found = [
+        *(Submission(name=as_label(one), dispatcher=one) for one in dispatchers),
+        *(Submission(name=as_label(one), predictor=one) for one in predictors),
+        *map(Submission.load, folders),
+    ]
+    names = [one.name for one in found]
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ConfigError(f"two entries are called '{twice}'", key="--entry")
+    return found
+
+
+def _show(folder: Path, *, as_json: bool) -> None:
+    """Write the tables and the page, and print the tables."""
+    from arena.recount import scored, write
+
+    tracks = scored(folder)
+    write(folder, tracks)
+    if as_json:
+        print_json("bench", {"folder": str(folder), "tracks": [one.as_data() for one in tracks]})
+        return
+    for one in tracks:
+        echo("")
+        echo(f"{one.track.name}: {one.track.title}")
+        echo("")
+        echo(one.table(full=False).text(width()))
+        echo("")
+        for line in one.sentences():
+            say(escaped(line))
+    echo("")
+    echo(f"Page: {escaped(str(folder / 'index.html'))}")
+
+
+def verify(
+    folder: Folder,
+    logs: Logs = None,
+    seeds: Annotated[
+        int | None, typer.Option(help="Count again only the first of them. [all]", min=1)
+    ] = None,
+    jobs: Jobs = 1,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Count a bench again: its schedules, its runs from the start, its tables, and who looks ahead.
+
+    Every run is made anew from the windows in the folder and compared byte for byte; entries are
+    run in worlds with another future.
+    """
+    from arena.recount import recount
+    from cpsched.api.commands import steps
+
+    with steps() as watch:
+        found = recount(folder.absolute(), places=logs or [], seeds=seeds, jobs=jobs, watch=watch)
+    if as_json:
+        print_json("bench-verify", {"folder": str(folder), **asdict(found)})
+    else:
+        for note in found.notes:
+            echo(f"note: {escaped(note)}")
+        for line in found.wrong:
+            echo(escaped(line))
+        echo(
+            f"{counted(found.schedules, 'schedule')} checked, {counted(found.runs, 'run')} made"
+            f" again, {counted(found.worlds, 'window')} with another future"
+        )
+    if found.wrong:
+        raise VerificationError(f"{counted(len(found.wrong), 'thing')} wrong in {folder}")
+    if not as_json:
+        echo("Nothing is wrong.")
+
+
+def card(folder: Folder) -> None:
+    """Print what a paper needs of a bench: definitions, versions, hashes, whom to cite."""
+    from arena.card import lines
+
+    for line in lines(folder):
+        echo(escaped(line))

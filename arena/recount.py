@@ -1,0 +1,207 @@
+"""The tables of a bench, from its runs; and whether a bench is right, counted again."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from arena.bench import INPUTS, TRACKS, about, reopened, runs_of
+from arena.card import CRATE, crate, tables
+from arena.futures import leaks
+from arena.logs import find
+from arena.page import notes_of, page
+from arena.tables import Scored
+from cpsched.api.commands import checked_run
+from cpsched.api.studies import latex
+from cpsched.api.tools import escaped, write_all
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from arena.bench import Bench
+
+_TRUE = "true"
+#: What two equal runs have alike, byte for byte.
+_SAME = ("jobs.parquet", "allocations.parquet")
+
+
+def scored(folder: Path) -> list[Scored]:
+    """
+    Return the scores of each track of a bench.
+
+    Raises
+    ------
+    RunError
+        If the folder is not a bench.
+    """
+    tracks = {track.name: track for track in reopened(folder).tracks}
+    runs = dict(runs_of(folder))
+    # One oracle is enough beside the others.
+    known = [run for run in runs.get(_TRUE, ()) if run.dispatcher == "EASY by urgency"]
+    return [
+        Scored.of(tracks[name], of, () if name == _TRUE or tracks[name].run else known)
+        for name, of in runs.items()
+    ]
+
+
+def files_of(tracks: Sequence[Scored]) -> dict[str, bytes]:
+    """Return the tables that equal benches have alike, by file name."""
+    found = {}
+    for one in tracks:
+        name = one.track.name
+        found[f"{name}.csv"] = one.rows()
+        caption = f"{one.track.title.capitalize()}: ratios to {one.scores.entries[0][0]}"
+        shown = one.table(cost=False)
+        columns = tuple(
+            replace(column, values=tuple(map(_one_line, column.cells())))
+            for column in shown.columns
+        )
+        table = replace(shown, columns=columns)
+        found[f"{name}.tex"] = latex(table, caption=caption, label=f"bench-{name}")
+    return {name: text.encode() for name, text in found.items()}
+
+
+def _one_line(cell: str) -> str:
+    value, _, interval = cell.partition("\n")
+    return f"{value} ({interval})" if interval else value
+
+
+def write(folder: Path, tracks: Sequence[Scored]) -> None:
+    """Write the tables, the page and the crate of a bench."""
+    write_all(folder, files_of(tracks))
+    told = about(folder)
+    shown = page(f"cpsched bench, set {told['set']}", tracks, notes_of(told))
+    write_all(folder, {"index.html": shown.encode()})
+    write_all(folder, {CRATE: crate(folder).encode()})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recount:
+    """
+    What counting again has shown.
+
+    Attributes
+    ----------
+    wrong
+        What is wrong, a sentence each.
+    notes
+        What differs without being wrong.
+    schedules, runs, worlds
+        How many were checked, made again, and run with another future.
+    """
+
+    wrong: tuple[str, ...]
+    notes: tuple[str, ...]
+    schedules: int
+    runs: int
+    worlds: int
+
+
+def recount(
+    folder: Path,
+    *,
+    places: Sequence[Path] = (),
+    seeds: int | None = None,
+    jobs: int = 1,
+    watch: Callable[[str, int, int], None] = lambda *_: None,
+) -> Recount:
+    """
+    Count a bench again.
+
+    Parameters
+    ----------
+    places
+        Folders with logs of the set, which no entry may open.
+    seeds
+        Make only the runs of so many seeds again; None: all.
+    watch
+        Called with what is done, how many of it, and of how many.
+
+    Raises
+    ------
+    RunError
+        If the folder is not a bench, or a run fails.
+    """
+    bench = reopened(folder)
+    notes = [f"{one.name}: {line}" for one in bench.submissions for line in one.unlike()]
+    wrong = [*_windows(folder, bench)]
+    paths = [run for track in bench.tracks for run in _runs(folder / TRACKS / track.name)]
+    for done, path in enumerate(paths):
+        watch("schedules", done, len(paths))
+        wrong += [f"{path.name}: {line}" for line in checked_run(path)["findings"]]
+    again = 0
+    if not wrong:
+        with tempfile.TemporaryDirectory(prefix="cpsched-bench-") as made:
+            again, differing = _made_again(folder, Path(made), bench, seeds, jobs, watch)
+            wrong += differing
+        wrong += _tables(folder)
+    worlds = 0
+    forbidden = [*(folder / INPUTS).glob("*.parquet"), *find(bench.logset.logs, places).values()]
+    for one in bench.submissions:
+        for window in bench.windows:
+            watch("worlds with another future", worlds, len(bench.submissions) * len(bench.windows))
+            with tempfile.TemporaryDirectory(prefix="cpsched-world-") as world:
+                found = leaks(one, window, Path(world) / "worlds", forbidden)
+            wrong += [f"{one.name} looks ahead on {leak.log}: {leak.said}" for leak in found]
+            worlds += 1
+    return Recount(
+        wrong=tuple(wrong), notes=tuple(notes), schedules=len(paths), runs=again, worlds=worlds
+    )
+
+
+def _runs(track: Path) -> list[Path]:
+    return sorted((track / "runs").iterdir()) if (track / "runs").exists() else []
+
+
+def _windows(folder: Path, bench: Bench) -> Iterator[str]:
+    """Yield which windows are not those that the bench says it was run on."""
+    from hashlib import sha256
+
+    said = {one["name"]: one["window_sha256"] for one in about(folder)["logs"]}
+    for window in bench.windows:
+        if sha256(window.path.read_bytes()).hexdigest() != said[window.log.name]:
+            yield f"{window.path.name}: is not the window that the bench was run on"
+
+
+def _made_again(
+    folder: Path,
+    target: Path,
+    bench: Bench,
+    seeds: int | None,
+    jobs: int,
+    watch: Callable[[str, int, int], None],
+) -> tuple[int, list[str]]:
+    """Return how many runs were made again from the windows, and which came out differently."""
+    shutil.copytree(folder / INPUTS, target / INPUTS)
+    logset = bench.logset
+    fewer = replace(logset, seeds=min(seeds or logset.seeds, logset.seeds))
+    windows = [
+        replace(one, path=target / INPUTS / one.path.name,
+                before=one.before and target / INPUTS / one.before.name)
+        for one in bench.windows
+    ]  # fmt: skip
+    made = replace(bench, logset=fewer, windows=tuple(windows))
+    watch("runs made again", 0, len(bench.tracks))
+    made.carry_out(target, jobs=jobs, display=None)
+    number, wrong = 0, []
+    for track in bench.tracks:
+        for run in _runs(target / TRACKS / track.name):
+            number += 1
+            old = folder / TRACKS / track.name / "runs" / run.name
+            if not old.exists():
+                wrong.append(f"{run.name}: is missing in the bench, or was made by other code")
+            elif any((old / name).read_bytes() != (run / name).read_bytes() for name in _SAME):
+                wrong.append(f"{run.name}: made again, it is another schedule")
+    return number, wrong
+
+
+def _tables(folder: Path) -> Iterator[str]:
+    """Yield which tables are not what the runs say."""
+    found = files_of(scored(folder))
+    there = {path.name for path in tables(folder)}
+    for name, content in found.items():
+        if name not in there or (folder / name).read_bytes() != content:
+            yield f"{escaped(name)}: is not what the runs say"

@@ -1,0 +1,224 @@
+"""The scores of a track as tables: for a terminal, as CSV, Markdown and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from arena.bounds import lower_bounds
+from arena.scores import LONGEST, SCORE, TRIPLE, Scores
+from cpsched.api import load_run
+from cpsched.api.studies import Estimate, ratio
+from cpsched.api.tools import Column, Table, escaped, times
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from arena.logset import Track
+    from arena.scores import Entry
+    from cpsched.api.studies import RunResult
+
+_AREA, _TAIL, _SLOWDOWN = TRIPLE
+TITLES = {
+    SCORE: "triple",
+    _AREA: "area-weighted response",
+    _TAIL: "p99.9 wait",
+    _SLOWDOWN: "mean bounded slowdown",
+    LONGEST: "longest wait",
+}
+BOUND = "lower bound"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """
+    A track, scored.
+
+    Attributes
+    ----------
+    bounds
+        By figure: geometric means over logs and seeds of bounds over the baseline's figures.
+    """
+
+    track: Track
+    scores: Scores
+    entries: tuple[Entry, ...]
+    bounds: dict[str, float]
+
+    @classmethod
+    def of(
+        cls, track: Track, runs: Sequence[RunResult], oracle: Sequence[RunResult] = ()
+    ) -> Scored:
+        """
+        Score the runs of a track.
+
+        Parameters
+        ----------
+        oracle
+            Runs of the track where runtimes are known, of which those are shown beside that have
+            the same logs and seeds.
+        """
+        base = (next(iter(track.dispatchers)), next(iter(track.predictors)))
+        there = {(run.workload, run.seed) for run in runs}
+        beside = [run for run in oracle if (run.workload, run.seed) in there]
+        scores = Scores([*runs, *beside], base)
+        bounds = {} if track.run else dict(_bounds(scores, [r for r in runs if r.who == base]))
+        return cls(track=track, scores=scores, entries=tuple(scores.table()), bounds=bounds)
+
+    def name(self, entry: Entry) -> str:
+        """Return what an entry is called in tables."""
+        dispatcher, predictor = entry.who
+        if entry.oracle and self.track.name != "true":
+            return f"{dispatcher}, runtimes known"
+        first = next(iter(self.track.predictors))
+        return dispatcher if predictor == first else f"{dispatcher} with {predictor}"
+
+    def table(self, *, cost: bool = True, full: bool = True) -> Table:
+        """
+        Return a row for each entry, the best first.
+
+        Parameters
+        ----------
+        cost
+            With CPU time, which varies.
+        full
+            With the intervals of all figures; otherwise of rank and triple alone.
+        """
+        rows = self.entries
+        bounds = [BOUND] if self.bounds else []
+        columns = [
+            Column("dispatcher", "", (*(escaped(self.name(one)) for one in rows), *bounds)),
+            Column(
+                "mean rank",
+                "",
+                (*map(_rank, rows), *("-" for _ in bounds)),
+                sorted_by=(*(one.rank for one in rows), *(None for _ in bounds)),
+            ),
+        ]
+        for figure, title in TITLES.items():
+            cells = [_ratio(one.ratios[figure]) for one in rows]
+            if not (full or figure == SCORE):
+                cells = [cell.partition("\n")[0] for cell in cells]
+            cells += [times(self.bounds[figure]) if figure in self.bounds else "-" for _ in bounds]
+            values = [one.ratios[figure].mean for one in rows]
+            numbers = (*values, *(self.bounds.get(figure) for _ in bounds))
+            columns.append(Column(title, "", tuple(cells), sorted_by=numbers))
+        if cost:
+            spent = [f"{one.cpu_ms:.3g} ms" for one in rows]
+            numbers = (*(one.cpu_ms for one in rows), *(None for _ in bounds))
+            cells = [*spent, *("-" for _ in bounds)]
+            columns.append(Column("CPU a decision", "", tuple(cells), sorted_by=numbers))
+        return Table("", tuple(columns))
+
+    def sentences(self) -> Iterator[str]:
+        """Say who is first, how surely, and at what price."""
+        ranked = [one for one in self.entries if one.rank is not None]
+        logs = len(self.scores.logs)
+        best, base = ranked[0], self.scores.entries[0][0]
+        longest = best.ratios[LONGEST]
+        level = [self.name(one) for one in ranked[1:] if one.is_level]
+        if best.interval is None:
+            yield f"{logs} logs are too few to say which is first; three are needed."
+            return
+        said = f"First by mean rank over {logs} logs is {self.name(best)}"
+        if best.who != self.scores.entries[0]:
+            said += f", at {_plain(best.ratios[SCORE])} of {base}'s triple and"
+            said += f" {_plain(longest)} of its longest wait"
+        yield f"{said}."
+        if level:
+            yield f"Not clearly behind it: {', '.join(level)}."
+        for one in self.entries:
+            for log, said in one.lost.items():
+                yield f"Not ranked: {self.name(one)}; on {log} {said}."
+        for dispatcher, predictor in self.scores.incomplete:
+            yield f"Left out, because runs are missing: {dispatcher} with {predictor}."
+        if self.scores.friedman is not None:
+            yield f"That all are alike has p = {self.scores.friedman:.2g} (Friedman)."
+
+    def on_each(self) -> Table:
+        """Return the triple of each entry on each log."""
+        found = np.round(self.scores.on_each(), 9)
+        order = [self.scores.entries.index(one.who) for one in self.entries]
+        columns = [Column("log", "", tuple(map(escaped, self.scores.logs)))]
+        for at, one in zip(order, self.entries, strict=True):
+            cells = tuple(times(value) for value in found[at])
+            columns.append(Column(escaped(self.name(one)), "", cells, sorted_by=tuple(found[at])))
+        return Table("", tuple(columns))
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it for programs."""
+        return {
+            "track": self.track.name,
+            "logs": self.scores.logs,
+            "bounds": self.bounds,
+            "friedman_p": self.scores.friedman,
+            "entries": [{"name": self.name(one), **asdict(one)} for one in self.entries],
+        }
+
+    def rows(self) -> str:
+        """Return every run's figures as CSV, in full: what the scores are made of."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        names = ["dispatcher", "predictor", "log", *_RATIOS, "rank"]
+        writer.writerow(names)
+        for one in self.entries:
+            at = self.scores.entries.index(one.who)
+            for log, name in enumerate(self.scores.logs):
+                ratios = [f"{self.scores.on_each(figure)[at, log]:.6g}" for figure in _RATIOS]
+                rank = f"{one.ranks[log]:g}" if one.ranks else ""
+                writer.writerow([*one.who, name, *ratios, rank])
+        return out.getvalue()
+
+
+_RATIOS = tuple(TITLES)
+
+
+def _bounds(scores: Scores, base: Sequence[RunResult]) -> Iterator[tuple[str, float]]:
+    """Yield bounds of slowdown and area-weighted response, over the baseline's."""
+    found: dict[str, list[list[float]]] = {_SLOWDOWN: [], _AREA: []}
+    for log in scores.logs:
+        own: dict[str, list[float]] = {_SLOWDOWN: [], _AREA: []}
+        for run in (run for run in base if run.workload == log):
+            slowdown, area = _bound(run)
+            own[_SLOWDOWN].append(slowdown / float(run.groups["all"][_SLOWDOWN] or 1))
+            own[_AREA].append(area / float(run.groups["all"][_AREA] or 1))
+        for figure, each in own.items():
+            found[figure].append(each)
+    for figure, logs in found.items():
+        means = [_geometric(each) for each in logs]
+        yield figure, _geometric(means)
+
+
+def _bound(run: RunResult) -> tuple[float, float]:
+    schedule = load_run(run.path).schedule
+    jobs = schedule.workload
+    core = list(jobs.resources).index("core")
+    ran = schedule.end - schedule.start
+    machine = int(schedule.system.capacity[:, core].sum())
+    return lower_bounds(jobs.submit, ran, jobs.units * jobs.request[:, core], machine)
+
+
+def _geometric(values: Sequence[float]) -> float:
+    found = ratio(values, [1.0] * len(values))
+    return float("nan") if found is None else found.mean
+
+
+def _rank(entry: Entry) -> str:
+    if entry.rank is None:
+        return "-"
+    low_high = "" if entry.interval is None else "\n{:.1f}-{:.1f}".format(*entry.interval)
+    return f"{entry.rank:.1f}{low_high}"
+
+
+def _ratio(found: Estimate) -> str:
+    ends = [times(end).removeprefix("×") for end in (found.low, found.high) if end is not None]
+    return "\n".join(filter(None, (times(found.mean), "-".join(ends))))
+
+
+def _plain(found: Estimate) -> str:
+    ends = [times(end).removeprefix("×") for end in (found.low, found.high) if end is not None]
+    return f"{times(found.mean)}{f' ({ends[0]} to {ends[1]})' if ends else ''}"

@@ -1,0 +1,10 @@
+"""What a model learns: of the jobs before the window, or of whatever lies beside them."""
+
+import json
+import sys
+from pathlib import Path
+
+from cpsched.api import read_log
+
+before, model, name = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+Path(model).write_text(json.dumps(read_log(before.parent / name).runtime.tolist()))
