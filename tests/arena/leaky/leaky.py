@@ -52,11 +52,11 @@ class Learnt(Honest):
 
 
 class LooksIntoMemory(Honest):
-    """Waits for running jobs that end within a minute: it finds the simulator's workload."""
+    """Small jobs first while running ones end late: it finds the simulator's workload."""
 
     name = "looks-into-memory"
 
-    def decide(self, view: View) -> Decision:
+    def runtimes(self, view: View) -> np.ndarray:
         workload = next(one for one in gc.get_objects() if type(one).__name__ == "Workload")
         left = view.running.start + workload.runtime[view.running.handle] - view.now
-        return super().decide(view) if not (left < 60).any() else Decision()
+        return view.waiting.units * (1 if left.mean() > 150 else -1)
