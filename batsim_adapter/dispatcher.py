@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from math import ceil
 from typing import TYPE_CHECKING, Any, NoReturn
 from weakref import finalize
@@ -20,6 +20,8 @@ import numpy as np
 from batsim_adapter.hosts import check_kind, hosts_of_system
 from batsim_adapter.messages import Event, hosts_of, intervals, read, written
 from batsim_adapter.process import Scheduler, words_of
+from batsim_adapter.version5 import read5
+from batsim_adapter.version5 import written as written5
 from cpsched.api.dispatchers import Dispatcher
 from cpsched.api.errors import ConfigError, DispatchError
 from cpsched.api.model import NOTHING, Decision, Kill, Start
@@ -46,7 +48,10 @@ _REFUSED = {
     "RESOURCES_REMOVED": "machines do not shrink here",
 }
 #: Parts of EXECUTE_JOB that cannot be respected.
-_EXECUTORS = ("mapping", "storage_mapping", "additional_io_job")
+_EXECUTORS = (
+    *("mapping", "storage_mapping", "additional_io_job"),
+    "profile_allocation_override",
+)
 #: What is known of a job.
 _UNSEEN, _WAITS, _RUNS, _ENDED, _REJECTED = range(5)
 
@@ -67,6 +72,8 @@ class Batsim(Dispatcher):
     socket
         Its endpoint, as ``tcp://localhost:28000``; by default a private one. Without a command:
         the scheduler runs already.
+    protocol
+        4, which is that of Batsim 3, too; or 5.
 
     Raises
     ------
@@ -82,13 +89,22 @@ class Batsim(Dispatcher):
     selects_sets = False
 
     def __init__(
-        self, command: str = "", hosts: str = "cores", timeout: float = 60.0, socket: str = ""
+        self,
+        command: str = "",
+        hosts: str = "cores",
+        timeout: float = 60.0,
+        socket: str = "",
+        protocol: int = 4,
     ) -> None:
         self._command, self._socket, self._timeout = words_of(command), socket, timeout
         check_kind(hosts)
         self._kind = hosts
         if not timeout > 0:
             raise ConfigError(f"is {timeout}, must be more than 0", key="timeout")
+        if protocol not in (4, 5):
+            raise ConfigError(f"is {protocol}, must be 4 or 5", key="protocol")
+        self._protocol = protocol
+        self._write, self._read = (written, read) if protocol == 4 else (written5, read5)
         self._end: finalize[Any, Batsim] | None = None
         self._scheduler: Scheduler | None = None
 
@@ -108,8 +124,8 @@ class Batsim(Dispatcher):
         #: Jobs that the scheduler has killed, until it is told that they have ended; in groups as
         #: it has named them.
         self._killed: list[list[int]] = []
-        #: Seconds at which the scheduler wants to be called.
-        self._calls: list[int] = []
+        #: Seconds at which the scheduler wants to be called, and what it calls them.
+        self._calls: list[tuple[int, str]] = []
         #: What the scheduler has decided for a later second.
         self._later: list[tuple[int, Event]] = []
         #: Second until which it is busy with its last answer.
@@ -147,15 +163,16 @@ class Batsim(Dispatcher):
         if self._scheduler is None:
             self._begin()
             self._ask(now, [self._simulation_begins(now)])
+        # First, as what starts below is not in the view yet.
+        events = self._news(view) if now >= self._busy else []
         self._carry_out(view, actions)
-        if now >= self._busy:
-            events = self._news(view)
-            while events and now >= self._busy:
-                self._ask(now, events)
-                self._carry_out(view, actions)
-                events, self._follow_up = self._follow_up, []
-            self._follow_up = events
-        again = [second for second, _ in self._later[:1]] + self._calls[:1]
+        while events and now >= self._busy:
+            self._ask(now, events)
+            self._carry_out(view, actions)
+            events, self._follow_up = self._follow_up, []
+        self._follow_up += events
+        again = [second for second, _ in self._later[:1]]
+        again += [second for second, _ in self._calls[:1]]
         if self._busy > now:
             again = [self._busy, *(second for second in again if second < self._busy)]
         if not actions and not again:
@@ -165,11 +182,11 @@ class Batsim(Dispatcher):
     def _ask(self, now: int, events: list[Event]) -> None:
         """Send events; keep what is answered until its second."""
         assert self._scheduler is not None
-        text = written(now, events)
+        text = self._write(now, events)
         answer = self._scheduler.ask(text)
         self._sent.append(text)
         self._answers.update(answer)
-        message = read(answer, "the scheduler", now)
+        message = self._read(answer, "the scheduler", now)
         self._later += [(int(event.timestamp), event) for event in message.events]
         self._busy = int(message.now)
         self._scheduler.now = message.now
@@ -241,9 +258,8 @@ class Batsim(Dispatcher):
         now = view.now
         events = [*self._ends(view), *self._changes_of_nodes(view)]
         events += self._submits(view)
-        while self._calls and self._calls[0] <= now:
-            heappop(self._calls)
-            events.append(Event(now, "REQUESTED_CALL", {}))
+        while self._calls and self._calls[0][0] <= now:
+            events.append(Event(now, "REQUESTED_CALL", {"call": heappop(self._calls)[1]}))
         events += self._follow_up
         self._follow_up = []
         return events
@@ -444,7 +460,7 @@ class Batsim(Dispatcher):
             raise DispatchError(
                 f"batsim: CALL_ME_LATER at {wanted:g}, but the time is already {now}"
             )
-        heappush(self._calls, ceil(wanted))
+        heappush(self._calls, (ceil(wanted), event.data.get("call", "")))
 
     def _hear(self, event: Event) -> None:
         """Hear that the scheduler registers no more jobs: it may not register any."""
@@ -468,7 +484,7 @@ class Batsim(Dispatcher):
             raise ConfigError(
                 'the command is missing: batsim:command="pybatsim fillerSched"', key="command"
             )
-        self._scheduler = Scheduler(self._command, self._socket, self._timeout)
+        self._scheduler = Scheduler(self._command, self._socket, self._timeout, self._protocol)
         # A dispatcher is not told the end of a run: it is no longer needed then.
         self._end = finalize(self, self._scheduler.end)
 
@@ -494,7 +510,7 @@ class Batsim(Dispatcher):
             "running": np.array(running, dtype=np.int64).reshape(-1, 3),
             "attempts": np.array(sorted(self._attempts.items()), dtype=np.int64).reshape(-1, 2),
             "killed": json.dumps(self._killed),
-            "calls": np.array(sorted(self._calls), dtype=np.int64),
+            "calls": json.dumps(self._calls),
             "later": json.dumps([event._asdict() for _, event in self._later]),
             "follow_up": json.dumps([event._asdict() for event in self._follow_up]),
             "busy": self._busy,
@@ -514,8 +530,7 @@ class Batsim(Dispatcher):
         self._running = {job: (start, end) for job, start, end in state["running"].tolist()}
         self._attempts = dict(state["attempts"].tolist())
         self._killed = json.loads(state["killed"])
-        self._calls = state["calls"].tolist()
-        heapify(self._calls)
+        self._calls = [(second, call) for second, call in json.loads(state["calls"])]
         later = [Event(**event) for event in json.loads(state["later"])]
         self._later = [(int(event.timestamp), event) for event in later]
         self._follow_up = [Event(**event) for event in json.loads(state["follow_up"])]

@@ -17,7 +17,7 @@ from cpsched.api.errors import DispatchError
 from cpsched.api.tools import quoted
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from cpsched.api.model import IntArray
 
@@ -81,7 +81,12 @@ def written(now: float, events: Iterable[Event]) -> str:
     return json.dumps({"now": now, "events": [event._asdict() for event in events]})
 
 
-def read(text: bytes, sender: str, since: float = 0.0) -> Message:
+def read(
+    text: bytes,
+    sender: str,
+    since: float = 0.0,
+    translated: Callable[[Any], Any] = lambda event: event,
+) -> Message:
     """
     Read a message.
 
@@ -91,6 +96,8 @@ def read(text: bytes, sender: str, since: float = 0.0) -> Message:
         Who sent it, in errors.
     since
         The second before which nothing may happen any more.
+    translated
+        Makes an event of this version out of one of another.
 
     Raises
     ------
@@ -105,7 +112,7 @@ def read(text: bytes, sender: str, since: float = 0.0) -> Message:
     if not (isinstance(found, dict) and isinstance(found.get("events"), list)):
         raise DispatchError(f"batsim: {sender} sends JSON without now and events")
     now = _second(found.get("now"), "now", sender)
-    events = [_event(one, sender) for one in found["events"]]
+    events = [_event(translated(one), sender) for one in found["events"]]
     last = since
     for event in events:
         if event.timestamp < last:

@@ -12,6 +12,7 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
+from batsim_adapter import version5
 from batsim_adapter.messages import Event, written
 from batsim_adapter.sockets import Asking
 from cpsched.api.errors import ConfigError, DispatchError
@@ -58,11 +59,15 @@ class Scheduler:
         Where it listens; empty: a socket in a folder of its own.
     timeout
         Seconds that it may take for an answer, the time to begin included.
+    protocol
+        4, which is that of version 3, too; or 5.
 
     Raises
     ------
     ConfigError
         If pyzmq is not installed, or there is no such command or endpoint.
+    DispatchError
+        If it does not introduce itself as it should, in protocol 5.
 
     Attributes
     ----------
@@ -70,8 +75,11 @@ class Scheduler:
         Second up to which the simulation has come, as the owner says.
     """
 
-    def __init__(self, command: Sequence[str], endpoint: str, timeout: float) -> None:
+    def __init__(
+        self, command: Sequence[str], endpoint: str, timeout: float, protocol: int = 4
+    ) -> None:
         self.now = 0.0
+        self._written = version5.written if protocol == 5 else written
         self._timeout = timeout
         self._process: subprocess.Popen[bytes] | None = None
         self._asking: Asking | None = None
@@ -84,6 +92,8 @@ class Scheduler:
             if command:
                 self._process = _started(command, endpoint)
                 self._asking.look_at(self._stderr)
+            if protocol == 5:
+                version5.check_hello(self.ask(version5.opening()))
         except BaseException:
             self.kill()
             raise
@@ -94,7 +104,7 @@ class Scheduler:
         assert self._process.stderr is not None
         return self._process.stderr.fileno()
 
-    def ask(self, text: str) -> bytes:
+    def ask(self, text: str | bytes) -> bytes:
         """
         Send a message and return the answer.
 
@@ -146,7 +156,7 @@ class Scheduler:
         try:
             if not self._waits and self._asking is not None:
                 self._timeout = min(self._timeout, _GRACE)
-                self.ask(written(self.now, [Event(self.now, "SIMULATION_ENDS", {})]))
+                self.ask(self._written(self.now, [Event(self.now, "SIMULATION_ENDS", {})]))
                 if self._process is not None:
                     self._process.communicate(timeout=_GRACE)
         except (DispatchError, OSError, subprocess.SubprocessError):

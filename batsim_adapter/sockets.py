@@ -65,9 +65,9 @@ class Asking:
         """Look at it no more."""
         self._poller.unregister(descriptor)
 
-    def send(self, text: str) -> None:
+    def send(self, text: str | bytes) -> None:
         """Ask."""
-        self._socket.send_string(text)
+        self._socket.send(text.encode() if isinstance(text, str) else text)
 
     def wait(self, seconds: float) -> set[int | None]:
         """Return what there is to read: file descriptors, and None for an answer."""
