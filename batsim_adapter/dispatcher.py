@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from batsim_adapter.hosts import Hosts
-    from cpsched.api.model import Action, BoolArray, IntArray, System, View
+    from cpsched.api.model import Action, BoolArray, IntArray, JobTable, System, View
 
 #: The workload's name in the names of jobs.
 WORKLOAD = "cpsched"
@@ -113,6 +113,10 @@ class Batsim(Dispatcher):
         self._stop()
         self._system = system
         self._hosts: Hosts = hosts_of_system(system, self._kind)
+        #: How many hosts jobs of a kind take: their shape, units, and bounds of nodes.
+        self._numbers: dict[tuple[int, ...], int] = {}
+        #: The same of each job that waits.
+        self._asks: dict[int, int] = {}
         #: The job on each host, or -1.
         self._holder: IntArray = np.full(len(self._hosts.node), -1, dtype=np.int64)
         #: What is known of each job.
@@ -133,6 +137,7 @@ class Batsim(Dispatcher):
         #: What is still to be told in this second.
         self._follow_up: list[Event] = []
         self._up: BoolArray = np.ones(system.num_nodes, dtype=np.bool_)
+        self._seen_up: BoolArray | None = None
         #: All that was sent, and a digest of all answers: how its memory can be restored.
         self._sent: list[str] = []
         self._answers = hashlib.sha256()
@@ -160,6 +165,7 @@ class Batsim(Dispatcher):
     def _decide(self, view: View) -> Decision:
         now = view.now
         actions: list[Action] = []
+        self._waiting = view.waiting.handle
         if self._scheduler is None:
             self._begin()
             self._ask(now, [self._simulation_begins(now)])
@@ -268,9 +274,11 @@ class Batsim(Dispatcher):
         """Return the jobs that no longer run."""
         now, events = view.now, []
         ended = sorted(self._running.keys() - set(view.running.handle.tolist()))
+        if not (ended or self._killed):
+            return []
         killed = {job for group in self._killed for job in group}
         progress = {}
-        back = set(view.waiting.handle.tolist()) if ended and not killed.issuperset(ended) else ()
+        back = set(self._waiting.tolist()) if ended and not killed.issuperset(ended) else ()
         for job in ended:
             start, walltime = self._running.pop(job)
             hosts = np.flatnonzero(self._holder == job)
@@ -314,8 +322,10 @@ class Batsim(Dispatcher):
 
     def _changes_of_nodes(self, view: View) -> list[Event]:
         """Return which hosts are not available any more, or are again."""
-        if np.array_equal(view.node_up, self._up):
+        # The same array as long as nothing changes.
+        if view.node_up is self._seen_up:
             return []
+        self._seen_up = view.node_up
         events = []
         for kind, changed in (
             ("event_machine_unavailable", self._up & ~view.node_up),
@@ -330,7 +340,7 @@ class Batsim(Dispatcher):
 
     def _submits(self, view: View) -> list[Event]:
         """Return the jobs that are new in the queue."""
-        handles = view.waiting.handle
+        handles = self._waiting
         if not len(handles):
             return []
         most = int(handles.max())
@@ -343,11 +353,27 @@ class Batsim(Dispatcher):
             return []
         jobs = view.waiting.take(new)
         self._known[jobs.handle] = _WAITS
-        columns = (jobs.handle, jobs.submit, jobs.requested_time, self._hosts.number(jobs, view))
-        return [
-            self._submitted(view.now, *values)
-            for values in zip(*(column.tolist() for column in columns), strict=True)
-        ]
+        columns = (
+            jobs.handle.tolist(),
+            jobs.submit.tolist(),
+            jobs.requested_time.tolist(),
+            self._number(jobs, view),
+        )
+        return [self._submitted(view.now, *values) for values in zip(*columns, strict=True)]
+
+    def _number(self, jobs: JobTable, view: View) -> list[int]:
+        """Return how many hosts each job asks for; looked up, as most ask for what others did."""
+        columns = (jobs.shape, jobs.units, jobs.nodes_min, jobs.nodes_max)
+        kinds = zip(*(column.tolist() for column in columns), strict=True)
+        found = []
+        for at, (job, kind) in enumerate(zip(jobs.handle.tolist(), kinds, strict=True)):
+            number = self._numbers.get(kind)
+            if number is None:
+                number = int(self._hosts.number(jobs.take(np.array([at])), view)[0])
+                self._numbers[kind] = number
+            self._asks[job] = number
+            found.append(number)
+        return found
 
     def _submitted(self, now: int, job: int, submit: int, walltime: int, hosts: int) -> Event:
         name, profile = self._name(job), f"walltime_{walltime}"
@@ -401,7 +427,7 @@ class Batsim(Dispatcher):
             if event.data.get(key):
                 raise DispatchError(f"batsim: {key} of EXECUTE_JOB is not possible here")
         job = self._job(event, name, _WAITS)
-        at = np.flatnonzero(view.waiting.handle == job)
+        at = np.flatnonzero(self._waiting == job)
         hosts = hosts_of(event.value("alloc", str), len(self._hosts.node))
         if not len(at):
             # Its user has cancelled it meanwhile, for which Batsim has no message.
@@ -410,7 +436,7 @@ class Batsim(Dispatcher):
             self._follow_up.append(self._completed(view.now, job, "COMPLETED_KILLED", alloc))
             return
         jobs = view.waiting.take(at)
-        self._check_hosts(name, hosts, int(self._hosts.number(jobs, view)[0]), view)
+        self._check_hosts(name, hosts, self._asks.pop(job), view)
         actions.append(Start(job, self._hosts.allocation(jobs, hosts)))
         self._holder[hosts] = job
         self._known[job] = _RUNS
@@ -430,8 +456,9 @@ class Batsim(Dispatcher):
             raise DispatchError(
                 f"batsim: EXECUTE_JOB of job {job} on host {hosts[at]}, which job {holder} holds"
             )
-        down = ~view.node_up[self._hosts.node[hosts]]
-        if down.any():
+        up = view.node_up[self._hosts.node[hosts]]
+        if not up.all():
+            down = ~up
             host = hosts[int(np.flatnonzero(down)[0])]
             raise DispatchError(f"batsim: EXECUTE_JOB of job {job} on host {host}, which is down")
 
@@ -506,6 +533,7 @@ class Batsim(Dispatcher):
             "sent": "\n".join(self._sent),
             "answers": self._answers.hexdigest(),
             "holder": self._holder.copy(),
+            "asks": np.array(sorted(self._asks.items()), dtype=np.int64).reshape(-1, 2),
             "known": self._known.copy(),
             "running": np.array(running, dtype=np.int64).reshape(-1, 3),
             "attempts": np.array(sorted(self._attempts.items()), dtype=np.int64).reshape(-1, 2),
@@ -527,6 +555,7 @@ class Batsim(Dispatcher):
             If the scheduler does not answer the same.
         """
         self._holder, self._known = state["holder"].copy(), state["known"].copy()
+        self._asks = dict(state["asks"].tolist())
         self._running = {job: (start, end) for job, start, end in state["running"].tolist()}
         self._attempts = dict(state["attempts"].tolist())
         self._killed = json.loads(state["killed"])

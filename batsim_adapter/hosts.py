@@ -105,7 +105,10 @@ class Cores:
 
     def allocation(self, jobs: JobTable, hosts: IntArray) -> Allocation:
         """Return the units on each node: so many that they take the cores given there."""
-        node, cores = np.unique(self.node[hosts], return_counts=True)
+        if self._one_each:
+            node, cores = hosts, np.ones(len(hosts), dtype=np.int64)
+        else:
+            node, cores = np.unique(self.node[hosts], return_counts=True)
         request = jobs.request[0]
         units = cores // request[0]
         if (units * request[0] != cores).any():

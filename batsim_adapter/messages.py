@@ -78,7 +78,8 @@ class Message(NamedTuple):
 
 def written(now: float, events: Iterable[Event]) -> str:
     """Return a message as JSON text."""
-    return json.dumps({"now": now, "events": [event._asdict() for event in events]})
+    said = [{"timestamp": at, "type": kind, "data": data} for at, kind, data in events]
+    return json.dumps({"now": now, "events": said})
 
 
 def read(
@@ -175,8 +176,10 @@ def hosts_of(text: str, count: int) -> IntArray:
         if begin > end or end >= count:
             raise DispatchError(f"batsim: {quoted(part)}: the hosts are 0 to {count - 1}")
         parts.append(np.arange(begin, end + 1, dtype=np.int64))
+    if len(parts) == 1:
+        return parts[0]
     hosts = np.sort(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
-    if not len(hosts) or (np.diff(hosts) == 0).any():
+    if not len(hosts) or (hosts[1:] == hosts[:-1]).any():
         raise DispatchError(f"batsim: {quoted(text)} has no host, or one twice")
     return hosts
 

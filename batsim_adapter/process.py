@@ -27,6 +27,10 @@ SOCKET = "{socket}"
 _TAIL = 4096
 #: Seconds in which a scheduler that was told the end should have ended.
 _GRACE = 2.0
+#: Milliseconds in which an answer is likely.
+_SOON = 50
+#: Messages after which its stderr is read.
+_OFTEN = 16
 
 
 def words_of(command: str) -> list[str]:
@@ -84,6 +88,7 @@ class Scheduler:
         self._process: subprocess.Popen[bytes] | None = None
         self._asking: Asking | None = None
         self._waits = False
+        self._asked = 0
         self._errors = b""
         self._folder = "" if endpoint else tempfile.mkdtemp(prefix="cpsched-batsim-")
         try:
@@ -91,6 +96,7 @@ class Scheduler:
             self._asking = Asking(endpoint)
             if command:
                 self._process = _started(command, endpoint)
+                os.set_blocking(self._stderr, False)
                 self._asking.look_at(self._stderr)
             if protocol == 5:
                 version5.check_hello(self.ask(version5.opening()))
@@ -116,6 +122,13 @@ class Scheduler:
         assert self._asking is not None
         self._asking.send(text)
         self._waits = True
+        # It is likely to answer at once, and may have written a line for every message: reading
+        # each of them as it comes would cost more than the answer.
+        answer = self._asking.answer(_SOON)
+        if answer is not None:
+            self._waits = False
+            self._drain()
+            return answer
         until = monotonic() + self._timeout
         while True:
             ready = self._asking.wait(until - monotonic())
@@ -130,11 +143,20 @@ class Scheduler:
                     f" (timeout={self._timeout:g}){self._last_words()}"
                 )
 
+    def _drain(self) -> None:
+        """Read what the scheduler has written to stderr, now and then."""
+        self._asked += 1
+        if self._process is not None and self._asked % _OFTEN == 0:
+            with suppress(BlockingIOError):
+                self._errors = (self._errors + os.read(self._stderr, 1 << 20))[-_TAIL:]
+
     def _listen(self) -> None:
         """Read what the scheduler has written to stderr; raise if it has ended."""
         assert self._process is not None
         assert self._asking is not None
-        said = os.read(self._stderr, 1 << 16)
+        said = b""
+        with suppress(BlockingIOError):
+            said = os.read(self._stderr, 1 << 20)
         self._errors = (self._errors + said)[-_TAIL:]
         if said:
             return

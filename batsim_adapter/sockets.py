@@ -48,6 +48,7 @@ class Asking:
         self._context = self._zmq.Context()
         self._socket = self._context.socket(self._zmq.REQ)
         self._socket.linger = 0
+        self._patience = -1
         self._socket.reconnect_ivl = _RECONNECT
         self._poller = self._zmq.Poller()
         self._poller.register(self._socket, self._zmq.POLLIN)
@@ -68,6 +69,16 @@ class Asking:
     def send(self, text: str | bytes) -> None:
         """Ask."""
         self._socket.send(text.encode() if isinstance(text, str) else text)
+
+    def answer(self, milliseconds: int) -> bytes | None:
+        """Wait for an answer alone; return it, or None if there is none in time."""
+        if milliseconds != self._patience:
+            self._socket.rcvtimeo = self._patience = milliseconds
+        try:
+            answer: bytes = self._socket.recv()
+        except self._zmq.Again:
+            return None
+        return answer
 
     def wait(self, seconds: float) -> set[int | None]:
         """Return what there is to read: file descriptors, and None for an answer."""
