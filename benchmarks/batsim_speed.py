@@ -8,6 +8,7 @@ of three.
 
 from __future__ import annotations
 
+import argparse
 import csv
 import gc
 import resource
@@ -49,7 +50,10 @@ def log_of(jobs: int, load: float = 0.7) -> api.Workload:
     )
 
 
-def main(schedulers: list[str]) -> None:
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("schedulers", nargs="*", default=SCHEDULERS, help="of pybatsim")
+    schedulers = parser.parse_args().schedulers
     program = shutil.which("pybatsim")
     if program is None:
         sys.exit("there is no pybatsim on the path")
@@ -57,7 +61,7 @@ def main(schedulers: list[str]) -> None:
         f"resources = ['core']\n[[nodes]]\ngroup = 'n'\ncount = {NODES}\ncore = 1\n"
     )
     serve = f"{sys.executable} -m cpsched batsim serve -d easy"
-    commands = {name: f"{program} {name}" for name in schedulers or SCHEDULERS}
+    commands = {name: f"{program} {name}" for name in schedulers}
     cases = [(f"pybatsim {name}", command) for name, command in commands.items()]
     cases += [("pybatsim -v error fillerSched", f"{program} -v error fillerSched")]
     cases += [("cpsched batsim serve -d easy", serve), ("easy, without a process", "")]
@@ -91,4 +95,4 @@ def measured(log: api.Workload, system: api.System, spec: str) -> tuple[float, f
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()
