@@ -36,9 +36,15 @@ def serve_command(
         int | None,
         typer.Option(min=1, help="Walltime of jobs without one. [refused]", metavar="SECONDS"),
     ] = None,
+    protocol: Annotated[
+        int,
+        typer.Option(
+            min=3, max=5, help="Of Batsim: 3 or 4, which are the same, or 5.", metavar="N"
+        ),
+    ] = 4,
     seed: Seed = 0,
 ) -> None:
-    """Answer one simulation of Batsim (version 3 or 4) with a dispatcher's decisions."""
+    """Answer one simulation of Batsim with a dispatcher's decisions."""
     from batsim_adapter.served import Served, serve
     from batsim_adapter.sockets import answering
     from cpsched.api.tools import build
@@ -47,4 +53,4 @@ def serve_command(
     served = Served(decides, predicts, default_time=default_time, seed=seed)
     with answering(socket) as listening:
         echo(f"{escaped(dispatcher)} listens at {escaped(socket)}", err=True)
-        serve(listening, served)
+        serve(listening, served, protocol)

@@ -14,11 +14,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from batsim_adapter.messages import Event, Message, hosts_of, intervals, read, written
+from batsim_adapter.version5 import hello, read5
+from batsim_adapter.version5 import written as written5
 from cpsched.api import parse_system
 from cpsched.api.errors import ConfigError, DispatchError, InfeasibleRequestError
 from cpsched.api.model import Start, Status
 from cpsched.api.simulation import Cluster, Request
-from cpsched.api.tools import quoted
+from cpsched.api.tools import quoted, versions
 
 if TYPE_CHECKING:
     from cpsched.api.dispatchers import Dispatcher
@@ -204,17 +206,26 @@ class Served:
         return Event(now, "EXECUTE_JOB", data)
 
 
-def serve(socket: Any, served: Served) -> None:
+def serve(socket: Any, served: Served, protocol: int = 4) -> None:
     """
     Answer all that arrives at a socket, until the simulation ends.
+
+    Parameters
+    ----------
+    protocol
+        4, which is that of version 3, too; or 5.
 
     Raises
     ------
     DispatchError
         As :meth:`Served.answer`.
     """
+    reads, writes = (read5, written5) if protocol == 5 else (read, written)
+    if protocol == 5:
+        socket.recv()
+        socket.send(hello("cpsched", versions()["cpsched"]))
     last = 0.0
     while not served.ended:
-        message = read(socket.recv(), "Batsim", last)
+        message = reads(socket.recv(), "Batsim", last)
         last = message.now
-        socket.send_string(written(message.now, served.answer(message)))
+        socket.send_string(writes(message.now, served.answer(message)))

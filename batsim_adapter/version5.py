@@ -1,9 +1,9 @@
 """
 The same messages as Batsim 5 writes them: batprotocol as JSON.
 
-An event has other names for its parts, begins and calls are richer, and the scheduler introduces
-itself first: it is sent the length of a text and the text, as bytes, and answers with the number of
-a format and a message with its hello.
+Events and their parts have other names, and the scheduler introduces itself first: it is sent the
+length of a text and the text, as bytes, and answers with the number of a format and a message with
+its hello. Everything is translated from and into the events of version 4.
 """
 
 from __future__ import annotations
@@ -12,21 +12,29 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from batsim_adapter.messages import read
+from batsim_adapter.messages import Event, read
 from cpsched.api.errors import DispatchError
 from cpsched.api.tools import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from batsim_adapter.messages import Event, Message
+    from batsim_adapter.messages import Message
 
 #: The version of batprotocol that is spoken.
 _VERSION = "1.0.0"
 #: The number of JSON among the formats, which is sent before the scheduler's hello.
 _JSON = 2
-#: What the scheduler says, by what version 4 calls it.
+#: What either side says, by what version 4 calls it.
 _CALLED = {
+    "SimulationBeginsEvent": "SIMULATION_BEGINS",
+    "SimulationEndsEvent": "SIMULATION_ENDS",
+    "JobSubmittedEvent": "JOB_SUBMITTED",
+    "JobCompletedEvent": "JOB_COMPLETED",
+    "JobsKilledEvent": "JOB_KILLED",
+    "RequestedCallEvent": "REQUESTED_CALL",
+    "AllStaticJobsHaveBeenSubmittedEvent": "NOTIFY",
+    "AllStaticExternalEventsHaveBeenInjectedEvent": "NOTIFY",
     "ExecuteJobEvent": "EXECUTE_JOB",
     "RejectJobEvent": "REJECT_JOB",
     "KillJobsEvent": "KILL_JOB",
@@ -66,6 +74,12 @@ def check_hello(answer: bytes) -> None:
         )
 
 
+def hello(name: str, version: str) -> bytes:
+    """Return the first answer of a scheduler, by which it introduces itself."""
+    text = written(0.0, [Event(0.0, "HELLO", {"name": name, "version": version})])
+    return _JSON.to_bytes(4, "little") + text.encode()
+
+
 def written(now: float, events: Iterable[Event]) -> str:
     """
     Return a message as JSON text, which a null character ends.
@@ -99,13 +113,8 @@ def _translated(found: Any) -> Any:
     if not (isinstance(found, dict) and isinstance(found.get("event_type"), str)):
         return found
     kind, data = found["event_type"], found.get("event")
-    if isinstance(data, dict):
-        if kind == "ExecuteJobEvent":
-            data = _execution(data)
-        elif kind == "CallMeLaterEvent":
-            data = _call(data)
-        elif kind == "FinishRegistrationEvent":
-            data = {"type": "registration_finished"}
+    if isinstance(data, dict) and kind in _HEARD:
+        data = _HEARD[kind](data)
     return {"timestamp": found.get("timestamp"), "type": _CALLED.get(kind, kind), "data": data}
 
 
@@ -132,6 +141,32 @@ def _call(data: Mapping[str, Any]) -> dict[str, Any]:
     if isinstance(time, int | float) and unit in _UNITS:
         time = time * _UNITS[unit]
     return {"timestamp": time, "call": str(data.get("call_me_later_id", ""))}
+
+
+def _machine(data: Mapping[str, Any]) -> dict[str, Any]:
+    return {"compute_resources": data.get("computation_hosts")}
+
+
+def _job(data: Mapping[str, Any]) -> dict[str, Any]:
+    job = data.get("job")
+    job = job if isinstance(job, dict) else {}
+    asked = {"res": job.get("resource_request"), "walltime": job.get("walltime", -1)}
+    return {"job_id": data.get("job_id"), "job": asked}
+
+
+#: How the data of version 4 follow, where they are others.
+_HEARD: dict[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "SimulationBeginsEvent": _machine,
+    "JobSubmittedEvent": _job,
+    "JobCompletedEvent": lambda data: {**data, "job_state": data.get("state")},
+    "AllStaticJobsHaveBeenSubmittedEvent": lambda _: {"type": "no_more_static_job_to_submit"},
+    "AllStaticExternalEventsHaveBeenInjectedEvent": lambda _: {
+        "type": "no_more_external_event_to_occur"
+    },
+    "ExecuteJobEvent": _execution,
+    "CallMeLaterEvent": _call,
+    "FinishRegistrationEvent": lambda _: {"type": "registration_finished"},
+}
 
 
 # --- what is said --------------------------------------------------------------------------------
@@ -227,6 +262,47 @@ def _notified(data: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
     )
 
 
+def _executed(data: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    return "ExecuteJobEvent", {
+        "job_id": data["job_id"],
+        "allocation": {
+            "host_allocation": data["alloc"],
+            "executor_placement_type": "PredefinedExecutorPlacementStrategyWrapper",
+            "executor_placement": {"strategy": "SpreadOverHostsFirst"},
+        },
+    }
+
+
+def _rejected(data: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    return "RejectJobEvent", {"job_id": data["job_id"]}
+
+
+def _call_later(data: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    second = int(data["timestamp"])
+    when = {"time": second, "time_unit": "Second"}
+    return "CallMeLaterEvent", {
+        "call_me_later_id": str(second),
+        "when_type": "OneShot",
+        "when": when,
+    }
+
+
+def _hello(data: Mapping[str, Any]) -> tuple[str, dict[str, Any]]:
+    return "EDCHelloEvent", {
+        "batprotocol_version": _VERSION,
+        "decision_component_name": data["name"],
+        "decision_component_version": data["version"],
+        "requested_simulation_features": {
+            "dynamic_registration": False,
+            "profile_reuse": False,
+            "acknowledge_dynamic_jobs": False,
+            "forward_profiles_on_job_submission": False,
+            "forward_profiles_on_jobs_killed": False,
+            "forward_profiles_on_simulation_begins": False,
+        },
+    }
+
+
 _SAID: dict[str, Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]]]] = {
     "SIMULATION_BEGINS": _begins,
     "JOB_SUBMITTED": _submitted,
@@ -235,4 +311,8 @@ _SAID: dict[str, Callable[[Mapping[str, Any]], tuple[str, dict[str, Any]]]] = {
     "REQUESTED_CALL": _called,
     "SIMULATION_ENDS": _ends,
     "NOTIFY": _notified,
+    "EXECUTE_JOB": _executed,
+    "REJECT_JOB": _rejected,
+    "CALL_ME_LATER": _call_later,
+    "HELLO": _hello,
 }

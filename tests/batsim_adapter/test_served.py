@@ -111,10 +111,15 @@ def test_a_socket_that_is_none_is_named(cpsched):
     assert "carrier:pigeon" in error
 
 
-@pytest.mark.parametrize("dispatcher", ["easy", "easy:priority=sjf,backfill=sjf"])
-def test_through_both_sides_jobs_start_as_without_them(dispatcher):
+@pytest.mark.parametrize(
+    ("dispatcher", "protocol"), [("easy", 4), ("easy:priority=sjf,backfill=sjf", 5)]
+)
+def test_through_both_sides_jobs_start_as_without_them(dispatcher, protocol):
     """The dispatcher in a process of its own, by sockets: every job at the same second."""
     words = [sys.executable, "-m", "cpsched", "batsim", "serve", "-d", dispatcher]
+    words += ["--protocol", str(protocol)]
     command = shlex.join(words).replace('"', '\\"')
     log, system = jobs(drawn()), machine()
-    assert starts(log, system, f'batsim:command="{command}"') == starts(log, system, dispatcher)
+    assert starts(log, system, f'batsim:command="{command}",protocol={protocol}') == starts(
+        log, system, dispatcher
+    )

@@ -75,6 +75,23 @@ def test_ends_and_calls_are_told():
         told("NOTIFY", type="event_machine_unavailable", resources="3")
 
 
+def test_what_batsim_says_is_understood():
+    hosts = [{"id": 3, "name": "h"}]
+    begins = heard("SimulationBeginsEvent", computation_hosts=hosts)
+    assert begins == ("SIMULATION_BEGINS", {"compute_resources": hosts})
+    submitted = heard("JobSubmittedEvent", job_id="w!3", job={"resource_request": 2})
+    assert submitted == ("JOB_SUBMITTED", {"job_id": "w!3", "job": {"res": 2, "walltime": -1}})
+    ended = heard("JobCompletedEvent", job_id="w!3", state="COMPLETED_KILLED")
+    assert ended[0] == "JOB_COMPLETED"
+    assert ended[1]["job_state"] == "COMPLETED_KILLED"
+    assert heard("AllStaticJobsHaveBeenSubmittedEvent")[0] == "NOTIFY"
+    assert heard("ExternalEventOccurredEvent")[0] == "ExternalEventOccurredEvent"
+
+
+def test_our_hello_is_one():
+    version5.check_hello(version5.hello("cpsched", "1"))
+
+
 def test_answers_are_understood():
     placed = {"host_allocation": "0-1", "executor_placement_type": "PredefinedExecutor..."}
     kind, data = heard("ExecuteJobEvent", job_id="w!3", allocation=placed)
