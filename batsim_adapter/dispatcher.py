@@ -52,6 +52,9 @@ _EXECUTORS = (
     *("mapping", "storage_mapping", "additional_io_job"),
     "profile_allocation_override",
 )
+#: Batsim's messages arrive a moment after what they tell, so never at second 0, and schedulers rely
+#: on it. A power of two: sums with whole seconds are exact.
+_LATE = 2.0**-10
 #: What is known of a job.
 _UNSEEN, _WAITS, _RUNS, _ENDED, _REJECTED = range(5)
 
@@ -188,11 +191,12 @@ class Batsim(Dispatcher):
     def _ask(self, now: int, events: list[Event]) -> None:
         """Send events; keep what is answered until its second."""
         assert self._scheduler is not None
-        text = self._write(now, events)
+        at = now + _LATE
+        text = self._write(at, [event._replace(timestamp=at) for event in events])
         answer = self._scheduler.ask(text)
         self._sent.append(text)
         self._answers.update(answer)
-        message = self._read(answer, "the scheduler", now)
+        message = self._read(answer, "the scheduler", at)
         self._later += [(int(event.timestamp), event) for event in message.events]
         self._busy = int(message.now)
         self._scheduler.now = message.now
@@ -483,11 +487,11 @@ class Batsim(Dispatcher):
     def _call_later(self, event: Event, now: int) -> None:
         """Remember when the scheduler wants to be called."""
         wanted = event.value("timestamp", float)
-        if not now < wanted < 2**53:
+        if not now + _LATE < wanted < 2**53:
             raise DispatchError(
                 f"batsim: CALL_ME_LATER at {wanted:g}, but the time is already {now}"
             )
-        heappush(self._calls, (ceil(wanted), event.data.get("call", "")))
+        heappush(self._calls, (ceil(wanted - _LATE), event.data.get("call", "")))
 
     def _hear(self, event: Event) -> None:
         """Hear that the scheduler registers no more jobs: it may not register any."""

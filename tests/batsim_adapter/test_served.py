@@ -111,6 +111,7 @@ def test_a_socket_that_is_none_is_named(cpsched):
     assert "carrier:pigeon" in error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("dispatcher", "protocol"), [("easy", 4), ("easy:priority=sjf,backfill=sjf", 5)]
 )
