@@ -18,6 +18,12 @@ pytestmark = [
 ]
 
 
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path, monkeypatch):
+    """Some of them write a file where they are started."""
+    monkeypatch.chdir(tmp_path)
+
+
 def apart(count=100, **columns):
     """Return a log in whose schedules hardly any two events are in the same second."""
     rng = np.random.default_rng(3)
