@@ -131,12 +131,12 @@ def test_no_message_knows_what_is_not_known_yet(asked, tmp_path):
     run = api.simulate(jobs(rows), system, dispatcher=asked("filler"))
     unfinished = run.schedule.end >= moment
     assert unfinished[:50].any()
+    # They run into their requested time, and what comes later is another job.
     others = [
         (submit, runtime if not other else 5 * requested, requested, units)
         for (submit, runtime, requested, units), other in zip(rows, unfinished, strict=True)
         if submit < moment
     ]
-    # Beyond the request, so that they are killed there; or shorter, but still not ended.
     messages = told(rows, moment)
     assert len(messages) > 50
     assert told([*others, (moment + 1, 1, 1, 1)], moment) == messages
