@@ -13,6 +13,7 @@ def test_no_modules_import_each_other_in_a_circle():
         "start_forecasts",
         "predictors",
         "accasim_adapter",
+        "batsim_adapter",
         "slurm_adapter",
         "cpsched_papers",
     )

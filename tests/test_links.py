@@ -21,6 +21,7 @@ SOURCES = sorted(
         "cpsched",
         "predictors",
         "accasim_adapter",
+        "batsim_adapter",
         "slurm_adapter",
         "cpsched_papers",
         "benchmarks",

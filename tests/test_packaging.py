@@ -21,6 +21,7 @@ OURS = {
     "predictors",
     "run_plots",
     "accasim_adapter",
+    "batsim_adapter",
     "slurm_adapter",
     "start_forecasts",
     "cpsched_papers",

@@ -10,7 +10,14 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
-PACKAGES = ["cpsched", "predictors", "accasim_adapter", "slurm_adapter", "cpsched_papers"]
+PACKAGES = [
+    "cpsched",
+    "predictors",
+    "accasim_adapter",
+    "batsim_adapter",
+    "slurm_adapter",
+    "cpsched_papers",
+]
 #: For each library the file, what it leans on without importing it, and the distribution.
 HOMES = {
     "numba": ("cpsched/kernels/linking.py", {"numba.core.dispatcher"}, "numba"),

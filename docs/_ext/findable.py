@@ -33,6 +33,7 @@ WORDS = {
     "guides/predictors": "prediction, machine learning, scikit-learn, walltime prediction",
     "guides/monitoring": "prometheus, grafana, xdmod, open ondemand, dashboard",
     "guides/embedding": "api, python api, library",
+    "guides/batsim": "batsim, pybatsim, batsched, zeromq, zmq, simgrid",
     "tutorials/notebook": "jupyter, notebook, pandas, dataframe",
     "tutorials/first-answer": "tutorial, getting started, quickstart, first steps",
 }

@@ -15,6 +15,7 @@ LOG = """\
 ON = ("log.swf", "--system", "four.toml")
 #: Commands without a result, and why.
 WITHOUT = {
+    "batsim serve": "answers Batsim until its simulation ends",
     "slurm demo": "runs a private Slurm until it is stopped",
     "slurm pause": "changes a comment or a file, paused.json",
     "slurm resume": "changes a comment or a file, paused.json",
