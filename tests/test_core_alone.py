@@ -13,7 +13,14 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).parents[1]
 OUTER = (
-    *("accasim_adapter", "across_logs", "batsim_adapter", "cpsched_papers", "decision_sheet"),
+    *(
+        "accasim_adapter",
+        "across_logs",
+        "arena",
+        "batsim_adapter",
+        "cpsched_papers",
+        "decision_sheet",
+    ),
     *("first_look", "log_changes", "pbs_logs"),
     *("predictors", "run_plots", "slurm_adapter", "start_forecasts"),
 )

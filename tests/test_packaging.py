@@ -14,6 +14,7 @@ ROOT = Path(__file__).parents[1]
 OURS = {
     "cpsched",
     "across_logs",
+    "arena",
     "decision_sheet",
     "first_look",
     "log_changes",
