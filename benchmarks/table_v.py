@@ -219,8 +219,8 @@ def main() -> None:
                       f"{area / base[3]:.2f}"]  # fmt: skip
         told.append((dispatcher, *cells))
         print(*told[-1], flush=True)
-    heads = [f"{name} {what}" for name in MACHINES for what in
-             ("slowdown", "p99.9 wait / easy", "longest wait / easy", "response / easy")]  # fmt: skip
+    figures = ("slowdown", "p99.9 wait / easy", "longest wait / easy", "response / easy")
+    heads = [f"{name} {what}" for name in MACHINES for what in figures]
     write("table-v-ours", ("dispatcher", *heads), told)
 
 

@@ -1,1 +1,1 @@
-"""Changes to the jobs of a log, for what-ifs: more or fewer jobs, or other requests."""
+"""Changes to the jobs of a log and to the machine, for what-ifs."""

@@ -10,9 +10,9 @@ from cpsched.base.atomic_files import check_new_file, open_lock, replacing, subf
 from cpsched.base.csv_cells import guarded
 from cpsched.base.documents import read_json, read_text
 from cpsched.base.model_files import with_models
-from cpsched.base.node_lists import listed
+from cpsched.base.node_lists import listed, named_nodes
 from cpsched.base.resources import path as shipped
-from cpsched.base.spec import File, Spec, build
+from cpsched.base.spec import File, Spec, build, canonical
 from cpsched.base.tables import Column, Number, Table
 from cpsched.base.versions import versions
 from cpsched.base.words import (

@@ -57,9 +57,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "table": "cpsched.simulation.outages:OutageTable",
         "during": "cpsched.simulation.outages:OutageDuring",
     },
-    "changes": _classes(
-        "cpsched.study.system_changes", "add-nodes", "remove-nodes", "outage", "max-time"
-    ),
+    "changes": {},
     "predictors": _classes("cpsched.model.estimates", "requested", "actual"),
 }
 

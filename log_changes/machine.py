@@ -11,21 +11,18 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cpsched.base.node_lists import named_nodes
-from cpsched.base.quantities import duration
-from cpsched.base.spec import Spec, canonical
-from cpsched.base.types import MISSING
-from cpsched.errors import ConfigError, check_least, did_you_mean
-from cpsched.model.topology import Topology, TopologyKind
-from cpsched.study.changes import Change
+from cpsched.api.errors import ConfigError, check_least, did_you_mean
+from cpsched.api.fields import parse_duration as duration
+from cpsched.api.model import MISSING, Topology, TopologyKind
+from cpsched.api.studies import ChangeOfLog as Change
+from cpsched.api.tools import Spec, canonical, named_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.system import System
-    from cpsched.model.workload import Workload
-    from cpsched.simulation.simulate import Settings
+    from cpsched.api.logs import Workload
+    from cpsched.api.model import BoolArray, IntArray, System
+    from cpsched.api.simulation import Settings
 
 #: A name with a number in it, its last one.
 _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")

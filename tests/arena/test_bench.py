@@ -1,0 +1,221 @@
+"""``cpsched bench`` on a small set: what it writes, twice the same, and counted again."""
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arena import logset
+from arena.logs import content_sha256
+from cpsched.api import load_run, read_log, write_log
+
+pytestmark = pytest.mark.slow
+
+SET = """\
+title = "a small set"
+seeds = 2
+jitter = 5
+
+[dispatchers]
+"EASY" = "easy"
+"FCFS" = "fifo"
+
+[tracks.requested]
+title = "requests"
+predictors = { requested = "requested" }
+
+[tracks.predicted]
+title = "predictions"
+predictors = { predicted = "last" }
+logs = ["one", "two"]
+
+[tracks.true]
+title = "the truth"
+predictors = { true = "actual" }
+dispatchers = { "EASY" = "easy", "EASY by urgency" = "easy-urgency" }
+
+[[logs]]
+name = "one"
+generator = "site"
+options = { jobs = 60, days = 0.1 }
+system = "site-152"
+
+[[logs]]
+name = "two"
+generator = "site"
+options = { jobs = 60, days = 0.1, seed = 2 }
+system = "site-152"
+
+[[logs]]
+name = "three"
+bundled = "eurora-sample.csv.gz"
+rows = [100, 200]
+system = "eurora"
+tuned = true
+
+[[logs]]
+name = "archive"
+file = "archive.parquet"
+sha256 = "{sha}"
+source = "https://example.org/archive"
+rows = [20, 60]
+system = "site-152"
+"""
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """A folder with the set, and its one log that is brought."""
+    from cpsched.api.studies import Generated
+
+    folder = tmp_path_factory.mktemp("set")
+    log = Generated(generator="site", options=(("days", 0.1), ("jobs", 60), ("seed", 3))).load()
+    (folder / "logs").mkdir()
+    write_log(log, folder / "logs" / "archive.parquet")
+    sha = content_sha256(folder / "logs" / "archive.parquet")
+    (folder / "v1.toml").write_text(SET.replace("{sha}", sha))
+    return folder
+
+
+@pytest.fixture
+def small(made, monkeypatch):
+    monkeypatch.setattr(logset, "_SETS", made)
+    return made
+
+
+@pytest.fixture
+def bench(small, cpsched):
+    """Run ``cpsched bench`` with the logs of the set."""
+    return lambda *arguments: cpsched("bench", "--logs", str(small / "logs"), *arguments)
+
+
+def contents(folder):
+    """Return the files of a bench that are the same for equal benches."""
+    return {path.name: path.read_bytes() for path in folder.iterdir() if path.suffix in
+            (".csv", ".tex")}  # fmt: skip
+
+
+def test_what_is_in_a_set(small, bench, cpsched):
+    code, out, err = bench()
+    assert (code, err) == (0, "")
+    assert "Set v1: 4 of 4 logs at hand" in out
+    code, out, _ = cpsched("bench")
+    assert "Set v1: 3 of 4 logs at hand" in out
+    assert "https://example.org/archive" in out
+    told = json.loads(bench("--json")[1])
+    assert [one["at_hand"] for one in told["logs"]] == [True] * 4
+
+
+def test_a_bench_is_one_table_and_one_page_and_twice_the_same(bench, cpsched, tmp_path):
+    code, out, _ = bench("--out", str(tmp_path / "a"), "-d", "easy-slowdown", "-p", "user-history")
+    assert code == 0
+    said = " ".join(out.split())
+    assert "requested: requests" in said
+    assert "First by mean rank over 4 logs is" in said
+    assert "2 logs are too few to say which is first; three are needed." in said
+    assert "runtimes known" in said
+    assert "lower bound" in said
+    assert "EASY with user-history" in said
+    page = (tmp_path / "a" / "index.html").read_text()
+    for part in ("<svg", "easy-slowdown", "chosen on other jobs of three", "Not clearly behind"):
+        assert part in page
+    first = contents(tmp_path / "a")
+    assert set(first) == {f"{name}.{end}" for name in ("requested", "predicted", "true")
+                          for end in ("csv", "tex")}  # fmt: skip
+    # Killed on the way, it makes what is missing.
+    runs = sorted((tmp_path / "a" / "tracks" / "requested" / "runs").iterdir())
+    for run in runs[::3]:
+        shutil.rmtree(run)
+    (tmp_path / "a" / "requested.csv").unlink()
+    assert bench("--out", str(tmp_path / "a"), "-d", "easy-slowdown", "-p", "user-history")[0] == 0
+    assert contents(tmp_path / "a") == first
+    code, out, _ = cpsched("bench", "card", str(tmp_path / "a"))
+    assert code == 0
+    assert "Bounded slowdown: max(1, response / max(runtime, 10 s))" in out
+    assert "easy-slowdown" in out
+    crate = json.loads((tmp_path / "a" / "ro-crate-metadata.json").read_text())
+    names = {one["@id"] for one in crate["@graph"]}
+    assert {"./", "requested.csv", "inputs/archive.parquet"} <= names
+    assert all({"@id": part["@id"]}["@id"] in names for part in crate["@graph"][1]["hasPart"])
+
+
+def test_a_bench_is_counted_again(bench, cpsched, tmp_path):
+    folder = tmp_path / "b"
+    assert bench("--out", str(folder), "--track", "requested", "--quick", "-j", "2")[0] == 0
+    code, out, err = cpsched("bench", "verify", str(folder))
+    assert (code, err) == (0, "")
+    assert "16 schedules checked, 16 runs made again, 0 windows with another future" in out
+    assert out.endswith("Nothing is wrong.\n")
+    table = folder / "requested.csv"
+    table.write_text(table.read_text().replace("EASY,requested,one,1", "EASY,requested,one,0.9"))
+    code, out, _ = cpsched("bench", "verify", str(folder), "--seeds", "1")
+    assert code == 1
+    assert "requested.csv: is not what the runs say" in out
+    assert "8 runs made again" in out
+
+
+def test_a_window_is_the_log_s_own_rows_and_what_is_before_is_kept_apart(bench, tmp_path, small):
+    assert bench("--out", str(tmp_path / "w"), "--track", "requested", "--quick")[0] == 0
+    log = read_log(small / "logs" / "archive.parquet")
+    window = read_log(tmp_path / "w" / "inputs" / "archive.parquet")
+    before = read_log(tmp_path / "w" / "inputs" / "archive-before.parquet")
+    assert window.job_id.tolist() == log.job_id[20:60].tolist()
+    assert before.job_id.tolist() == log.job_id[:20].tolist()
+    assert before.submit.max() <= window.submit.min()
+
+
+def test_bad_input_is_one_line(bench, cpsched, small, tmp_path):
+    other = tmp_path / "logs"
+    other.mkdir()
+    write_log(read_log(small / "logs" / "archive.parquet").take(np.arange(9)),
+              other / "archive.parquet")  # fmt: skip
+    cases = [
+        (("bench", "--logs", str(other)), "is another file than archive of the set (SHA-256"),
+        (("bench", "--logs", str(tmp_path / "no")), "--logs: cannot be read: No such file"),
+        (("bench", "--out", str(tmp_path), "--track", "requested"), "something else than a bench"),
+        (("bench", "--out", str(tmp_path / "x"), "--track", "nothing"), "track 'nothing'"),
+        (("bench", "--set", "v0"), "set 'v0'"),
+        (("bench", "verify", str(tmp_path)), "is not the folder of a bench (bench.json is missing"),
+        (("bench", "card", str(tmp_path)), "is not the folder of a bench (bench.json is missing"),
+        (("bench", "--out", str(tmp_path / "x"), "-d", "easy", "-d", "easy"), "two entries are"),
+    ]
+    for words, message in cases:
+        code, _, err = cpsched(*words)
+        assert code == 2 or code == 1, words
+        assert message in err, err
+        assert len(err.strip().splitlines()) == 1
+
+
+def test_a_folder_enters_with_what_it_learns_before_each_window(bench, cpsched, tmp_path):
+    code = tmp_path / "entry"
+    shutil.copytree(Path(__file__).with_name("leaky"), code)
+    (code / "lock.txt").write_text("numpy==1.0  # another one\n")
+    (code / "entry.toml").write_text(
+        'name = "learns"\ndispatcher = "leaky:Learnt:model={model}"\n'
+        'train = ["python", "train.py", "{before}", "{model}", "archive-before.parquet"]\n'
+    )
+    assert _error(bench, code, tmp_path) == ""
+    text = (code / "entry.toml").read_text()
+    for bad, message in (
+        ('name = "x"\n', "dispatcher: is missing; give a dispatcher, a predictor or both"),
+        (text.replace("={model}", "=m"), "train: goes with {model}"),
+        (text + 'more = 1\n', "more"),
+        (text.replace("leaky:Learnt", "leaky:Gone"), "cannot be loaded"),
+    ):
+        (code / "entry.toml").write_text(bad)
+        assert message in _error(bench, code, tmp_path / "bad")
+
+
+def _error(bench, entry, out):
+    return bench("--out", str(out / "made"), "--track", "requested", "--quick", "--entry",
+                 str(entry))[2]  # fmt: skip
+
+
+def test_runs_lie_where_studies_have_them(bench, cpsched, tmp_path):
+    assert bench("--out", str(tmp_path / "r"), "--track", "true", "--quick")[0] == 0
+    code, out, _ = cpsched("verify", str(tmp_path / "r" / "tracks" / "true"))
+    assert code == 0
+    run = next((tmp_path / "r" / "tracks" / "true" / "runs").iterdir())
+    assert load_run(run).about["arguments"]["seed"] in (1, 2)
