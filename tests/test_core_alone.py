@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 OUTER = (
     *("accasim_adapter", "across_logs", "cpsched_papers", "decision_sheet", "first_look"),
-    *("log_changes", "pbs_logs"),
+    *("gym_environment", "log_changes", "pbs_logs"),
     *("predictors", "run_plots", "slurm_adapter", "start_forecasts"),
 )
 #: Python runs it at its start.
