@@ -1,5 +1,8 @@
 """The environments keep the contracts of Gymnasium and of MaskablePPO."""
 
+import re
+from pathlib import Path
+
 import gymnasium
 import numpy as np
 import pytest
@@ -10,6 +13,7 @@ from cpsched.base import resources
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from gym_environment.environment import BatchScheduling
+from gym_environment.policy import load
 from gym_environment.vector import BatchSchedulingVector
 
 NAME = "cpsched.gym:BatchScheduling-v0"
@@ -132,3 +136,12 @@ def test_a_machine_is_given_once_and_a_window_lies_in_the_log():
     env = BatchScheduling(fitted, length=10)
     with pytest.raises(ConfigError, match="first: is 111, must be from 0 to 110"):
         env.reset(options={"first": 111})
+
+
+def test_the_guide_runs_as_it_stands(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    guide = Path(__file__).parents[2] / "docs" / "guides" / "reinforcement-learning.md"
+    for block in re.findall(r"```python\n(.*?)```", guide.read_text(), re.DOTALL):
+        exec(compile(block, "typed.py", "exec"), {})
+    assert float(capsys.readouterr().out) >= 1
+    assert load(tmp_path / "shortest.zip").options.behind == "sjf"

@@ -5,6 +5,10 @@ import pytest
 from episodes import POOL, drawn, env_of, played
 from tiny import jobs, machine, run
 
+from cpsched.api import read_log
+from cpsched.mapping import fit
+from gym_environment.environment import BatchScheduling
+from gym_environment.episode_jobs import pool_of
 from gym_environment.kernels.features import ESTIMATE, FITS, IS_WAIT, UNTIL_FITS, WAITED
 
 
@@ -199,3 +203,24 @@ def test_several_kinds_of_resources_are_pools():
     starts, *_ = played(env_of(workload, system), shortest)
     expected = run(workload, system, "easy:priority=sjf,backfill=fifo").schedule.start
     assert starts == expected.tolist()
+
+
+@pytest.mark.shared
+def test_ten_sequences_of_a_published_trace_are_as_the_simulator_has_them(shared):
+    """Of RLScheduler's Table V: starts job by job in one, the mean in all as simulated elsewhere."""
+    log = read_log(shared / "arena" / "lublin-1.swf.gz")
+    log = log.with_columns(requested_time=np.maximum(log.runtime, 1))
+    first = [1981, 2756, 4299, 8850, 3316, 2714, 5228, 7762, 4022, 7085]
+    env = BatchScheduling(log, 256, starts=first, length=1024, overrun="extend", behind="sjf")
+    means = {
+        rule: np.mean([env.episodes.by_rule(row, rule) for row in first])
+        for rule in ("fifo", "slowdown")
+    }
+    assert means == {
+        "fifo": pytest.approx(271.40, abs=0.01),
+        "slowdown": pytest.approx(72.42, abs=0.01),
+    }
+    starts, *_ = played(env, shortest, first[3])
+    window = log.take(np.arange(first[3], first[3] + 1024))
+    schedule = run(fit(window, pool_of(256)), None, "easy:priority=sjf", overrun="extend").schedule
+    assert starts == schedule.start.tolist()
