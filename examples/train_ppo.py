@@ -9,8 +9,8 @@ The same small network scores every job that can be chosen, and a softmax over t
 one goes next, as in RLScheduler (Zhang et al., SC 2020). Windows for training, for choosing among
 the policies of a training (``--valid``) and for the figures at the end (``--test``) share no rows.
 It writes into ``--out`` the learning curve (curve.csv), the policy that was best on the windows of
-``--valid`` (policy.zip), its figures on those of ``--test`` beside the rules' (test.csv), and
-checkpoint.zip, from which the same command continues.
+``--valid`` (policy.zip) and the last (last.zip), their figures on those of ``--test`` beside the
+rules' (test.csv), and checkpoint.zip, from which the same command continues.
 """
 
 from __future__ import annotations
@@ -366,11 +366,12 @@ def main():
 
 
 def test(asked, windows):
-    """Write the figures of the best policy and of the rules on the test windows."""
+    """Write the figures of the rules, the best policy and the last on the test windows."""
     from gym_environment.policy import load
 
     found = {rule: windows.by_rule(rule) for rule in RULES}
-    found["policy"] = windows.of(load(asked.out / "policy.zip"))
+    for name in ("policy", "last"):
+        found[name] = windows.of(load(asked.out / f"{name}.zip"))
     with (asked.out / "test.csv").open("w", newline="") as file:
         writer = csv.writer(file)
         writer.writerow(["who", "mean", *(f"row {row}" for row in windows.starts)])
