@@ -1,16 +1,19 @@
 """Policies in files, and as dispatchers."""
 
 import zipfile
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from episodes import POOL, drawn, env_of, played
-from tiny import machine, run
+from tiny import jobs, machine, run
 
 from cpsched.base.spec import build
 from cpsched.checks import CHECKS
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
+from cpsched.model.topology import Topology, TopologyKind
+from cpsched.verification import verify
 from gym_environment.kernels.features import ESTIMATE, FEATURES
 from gym_environment.options import Options
 from gym_environment.policy import Policy, load, save
@@ -81,6 +84,19 @@ def test_a_policy_keeps_the_contract_of_a_dispatcher(check, tmp_path):
     check(lambda: build("dispatchers", spec))
 
 
+def test_a_policy_keeps_segments_together(tmp_path):
+    """Its allocator does, on nodes of which the policy knows only how many there are."""
+    spec = shortest_policy(tmp_path / "agent.zip")
+    rng = np.random.default_rng(2)
+    rows = [(5 * at, 2 * int(rng.integers(1, 6)), int(rng.integers(1, 90))) for at in range(60)]
+    units = [row[1] for row in rows]
+    workload = jobs(*rows, nodes_min=units, nodes_max=units, segment=[2] * 60)
+    blocks = Topology(12, group_sizes=((5, 7),), kind=TopologyKind.BLOCK)
+    schedule = run(workload, replace(machine(*[(1,)] * 12), topology=blocks), spec).schedule
+    assert (schedule.start >= 0).all()
+    assert verify(schedule) == []
+
+
 def test_a_policy_survives_its_file(tmp_path):
     spec = shortest_policy(tmp_path / "agent.zip", wait=True, visible=9)
     one = load(tmp_path / "agent.zip")
@@ -129,9 +145,9 @@ def test_files_that_are_no_policies_of_ours_are_refused(tmp_path, old, new, said
 
 def test_a_command_runs_a_policy_and_says_what_is_wrong_with_it(cpsched, four_cores):
     shortest_policy(four_cores / "agent.zip")
-    jobs = (1, 0, 50, 3, 60), (2, 5, 70, 2, 80), (3, 6, 9, 1, 10)
+    rows = (1, 0, 50, 3, 60), (2, 5, 70, 2, 80), (3, 6, 9, 1, 10)
     line = "{0} {1} -1 {2} {3} -1 -1 {3} {4} -1 1 1 1 1 1 1 -1 -1\n"
-    (four_cores / "log.swf").write_text("".join(line.format(*job) for job in jobs))
+    (four_cores / "log.swf").write_text("".join(line.format(*row) for row in rows))
     command = ("simulate", "log.swf", "--system", "four.toml")
     code, _, err = cpsched(*command, "-d", "policy:file=agent.zip", "--out", "run")
     assert code == 0, err
