@@ -59,7 +59,7 @@ def parsed():
     add("--backfill", default="easy")
     add("--behind", default="sjf")
     add("--visible", type=int, default=128)
-    add("--relative-to", default="sjf")
+    add("--relative-to", default="sjf", help="a rule, or none: see the environment")
     add("--hours", type=float, default=1.0)
     add("--seed", type=int, default=0)
     add("--envs", type=int, default=32)
@@ -127,11 +127,11 @@ class SideBySide(VecEnv):
     """Our environments, which are one object, as Stable Baselines takes them."""
 
     def __init__(self, vector, seed):
+        self.vector, self._seed = vector, seed
+        self.finished = []
         super().__init__(
             vector.num_envs, vector.single_observation_space, vector.single_action_space
         )
-        self.vector, self._seed = vector, seed
-        self.finished = []
 
     def reset(self):
         rows, _ = self.vector.reset(seed=self._seed)
@@ -301,10 +301,12 @@ class Watch(BaseCallback):
             if is_new:
                 writer.writerow(["seconds", "decisions", "updates", "train", "valid", "best"])
             writer.writerow(line)
-        self.model.save(out / "checkpoint.zip")
-        (out / "checkpoint.json").write_text(
-            json.dumps({"updates": self.updates, "best": self.best, "seconds": seconds})
-        )
+        # Whole or not at all: a training may be killed at any moment.
+        self.model.save(out / "new.zip")
+        (out / "new.zip").replace(out / "checkpoint.zip")
+        kept = {"updates": self.updates, "best": self.best, "seconds": seconds}
+        (out / "new.json").write_text(json.dumps(kept))
+        (out / "new.json").replace(out / "checkpoint.json")
         print(*line, flush=True)
 
     def said(self):
@@ -327,7 +329,7 @@ def main():
         num_envs=asked.envs,
         starts=windows.train,
         length=asked.length,
-        relative_to=asked.relative_to,
+        relative_to=None if asked.relative_to == "none" else asked.relative_to,
         **decides,
     )
     valid = Evaluation(fitted, windows.valid, asked.valid_length, decides)

@@ -8,6 +8,7 @@ import pytest
 from episodes import POOL, drawn, env_of, played
 from tiny import jobs, machine, run
 
+from cpsched.api import Cluster, Request
 from cpsched.base.spec import build
 from cpsched.checks import CHECKS
 from cpsched.errors import ConfigError
@@ -82,6 +83,24 @@ def test_a_network_decides_in_the_simulator_as_in_its_episodes(tmp_path, decides
 def test_a_policy_keeps_the_contract_of_a_dispatcher(check, tmp_path):
     spec = shortest_policy(tmp_path / "agent.zip")
     check(lambda: build("dispatchers", spec))
+
+
+def test_a_policy_decides_on_a_machine_in_use(tmp_path):
+    """Which a live one is, too: the shortest of the jobs that wait goes first."""
+    spec = shortest_policy(tmp_path / "agent.zip", behind="sjf")
+    cluster = Cluster(POOL, spec)
+    asked = [
+        Request(units=units, resources={"core": 1}, requested_time=seconds)
+        for units, seconds in ((10, 50), (9, 40), (7, 300), (6, 20))
+    ]
+    handles = [cluster.submit(one, 0) for one in asked]
+    # The fourth is the shortest; then the second, which leaves one core.
+    starts = cluster.decide(0).actions
+    assert [start.handle for start in starts] == [handles[3], handles[1]]
+    cluster.start(starts, 0)
+    cluster.end(handles[3], 15)
+    # The first starts at 40; the third would still run then, and leave it too little.
+    assert not cluster.decide(15).actions
 
 
 def test_a_policy_keeps_segments_together(tmp_path):
