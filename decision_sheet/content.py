@@ -6,7 +6,16 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import RunError
-from cpsched.api.studies import HIGHER, LOWER, findings, lost, make_tables, misfit, reproduced
+from cpsched.api.studies import (
+    HIGHER,
+    LOWER,
+    NOTICED,
+    findings,
+    lost,
+    make_tables,
+    misfit,
+    reproduced,
+)
 from cpsched.api.tools import counted, duration, read_json
 from decision_sheet.limits import about, not_modelled
 from decision_sheet.names import Names, letters, renamed
@@ -24,8 +33,6 @@ Row = dict[str, Any]
 MOST = 5
 #: Kinds of groups of which those that gain and pay most are named: the first that a log has.
 _KINDS = (("queue", "partition", "QOS"), ("size",), ("account", "user"))
-#: A change of a mean wait by fewer seconds is none.
-_NOTICED = 60
 #: Marks of a change that may be chance, and of a group whose record is not reproduced.
 UNSURE, UNLIKE = "~", "†"
 #: Outcomes of jobs that did not run to their end.
@@ -242,7 +249,7 @@ def _payers(tables: Tables, letter: str, unlike: dict[str, None]) -> Iterator[Pa
     there = {row["kind"] for row in rows}
     for kinds in _KINDS:
         kind = next((one for one in kinds if one in there), None)
-        some = [row for row in rows if row["kind"] == kind and abs(row["difference"]) >= _NOTICED]
+        some = [row for row in rows if row["kind"] == kind and abs(row["difference"]) >= NOTICED]
         less = min(some, key=lambda row: row["hours"], default=None)
         more = max(some, key=lambda row: row["hours"], default=None)
         told = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.api.studies import HIGHER, LOWER
+from cpsched.api.studies import HIGHER, LOWER, NOTICED
 from cpsched.api.tools import counted, duration
 
 if TYPE_CHECKING:
@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from cpsched.api.studies import Tables
 
 Row = dict[str, Any]
-#: A mean wait that changes by fewer seconds is not worth a word.
-_NOTICED = 60
 #: Most groups named whose change is not certain: those whose waits change most in all.
 _MOST = 3
 
@@ -33,7 +31,7 @@ def who_pays(tables: Tables, place: str, about: tuple[str, str]) -> Iterator[str
     rows = [
         row
         for row in tables.gains_about(place, about)
-        if row["kind"] in ("length", "size") and abs(row["difference"]) >= _NOTICED
+        if row["kind"] in ("length", "size") and abs(row["difference"]) >= NOTICED
     ]
     told = {way: [row for row in rows if row["verdict"] == way] for way in (LOWER, HIGHER)}
     who = about[0]

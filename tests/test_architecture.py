@@ -10,6 +10,7 @@ def test_no_modules_import_each_other_in_a_circle():
     graph = grimp.build_graph(
         "cpsched",
         "first_look",
+        "gym_environment",
         "start_forecasts",
         "predictors",
         "accasim_adapter",

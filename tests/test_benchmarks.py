@@ -108,3 +108,14 @@ def test_forecasts_of_a_log():
     head, *rows = csv.reader(done.stdout.splitlines())
     assert {len(head)} == {len(row) for row in rows}
     assert [row[3] for row in rows][:2] == ["cpsched when", "recent waits"]
+
+
+@pytest.mark.slow
+def test_environments_for_learning_are_measured(tmp_path):
+    table = tmp_path / "speed.csv"
+    few = ("--seconds", "0.01", "--runs", "1", "--envs", "2", "--length", "20", "--csv", str(table))
+    done = script("gym_speed.py", *few)
+    assert done.returncode == 0, done.stderr
+    head, *rows = csv.reader(table.read_text().splitlines())
+    assert head == ["decides", "single", "2 at once"]
+    assert all(int(value) > 0 for row in rows for value in row[1:])

@@ -215,7 +215,12 @@ def test_options_of_lists_defaults():
     assert options_of("dispatchers", "needy") == {}
 
 
-@pytest.mark.parametrize("name", registry.names("dispatchers"))
+def test_a_dispatcher_that_is_a_file_asks_for_it():
+    with pytest.raises(ConfigError, match="^policy: missing a required argument: 'file'$"):
+        build("dispatchers", "policy")
+
+
+@pytest.mark.parametrize("name", sorted({*registry.names("dispatchers")} - {"policy"}))
 def test_every_dispatcher_can_be_made_by_its_name(name):
     """And knows it; a preset is what it stands for."""
     entry = registry.entries("dispatchers")[name]

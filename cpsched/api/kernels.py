@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled
 from cpsched.kernels.compiling import kernel
+from cpsched.kernels.events import SECOND, next_second, pop, push
 from cpsched.kernels.filling import fill_greedily, fill_with_lookahead, split_evenly, use_a_run
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.parts import (

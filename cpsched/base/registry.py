@@ -102,6 +102,7 @@ GROUPS = {
     "report_sections": "section of the report",
     "plots": "plot",
     "overviews": "overview of several logs",
+    "environments": "environment",
     "system_files": "kind of system file",
     "model_files": "kind of model file",
     "policy_files": "kind of policy file",

@@ -80,6 +80,7 @@ class Priority(ABC):
                 " be a LearningDispatcher (cpsched.dispatch.learning)"
             )
         self.system = system
+        self._capacity = np.maximum(system.total, 1)
         self._nodes: IntArray = np.unique(system.capacity, axis=0).copy()
         self._store: JobStore | None = None
         self._forget()
@@ -175,11 +176,6 @@ class Ljf(Priority):
 
 class _WithDemand(Priority):
     """A priority whose ties go to the job with the smaller demand (Remediani 2017, eq. 4.2)."""
-
-    def reset(self, system: System) -> None:
-        """Prepare the capacities that make unlike resources comparable."""
-        super().reset(system)
-        self._capacity = np.maximum(system.total, 1)
 
     def demand(self, jobs: JobTable) -> FloatArray:
         """
@@ -283,11 +279,6 @@ class Urgency(Priority):
         check_range("share", share, 0, 1)
         self.patience = patience
         self.share = share
-
-    def reset(self, system: System) -> None:
-        """Prepare the machine's capacity, of which jobs take a share."""
-        super().reset(system)
-        self._capacity = np.maximum(system.total, 1)
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """Return the negative urgency."""

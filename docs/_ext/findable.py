@@ -32,6 +32,7 @@ WORDS = {
     "guides/studies": "reproducible, seeds, jitter, confidence interval, parallel, dask",
     "guides/predictors": "prediction, machine learning, scikit-learn, walltime prediction",
     "guides/monitoring": "prometheus, grafana, xdmod, open ondemand, dashboard",
+    "guides/reinforcement-learning": "gym, gymnasium, ppo, torch, neural network, agent",
     "guides/embedding": "api, python api, library",
     "guides/batsim": "batsim, pybatsim, batsched, zeromq, zmq, simgrid",
     "tutorials/notebook": "jupyter, notebook, pandas, dataframe",

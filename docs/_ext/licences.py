@@ -45,6 +45,10 @@ _ALSO_CALLED = {
 }
 
 
+#: What neither tests nor the product install: torch brings libraries under licences of their own.
+_LEFT_OUT = {"train"}
+
+
 class Package(NamedTuple):
     """An installed package, and which extra of ours brings it ("" if always installed)."""
 
@@ -63,7 +67,7 @@ class Package(NamedTuple):
 def installed() -> list[Package]:
     """Return what is installed with cpsched, those of the fewest extras first."""
     ours = distribution("cpsched")
-    extras = ours.metadata.get_all("Provides-Extra") or []
+    extras = set(ours.metadata.get_all("Provides-Extra") or []) - _LEFT_OUT
     found: dict[str, Package] = {}
     for extra in ["", *sorted(extras, key=lambda name: (name == "dev", name))]:
         for needed in _needed(ours, extra):

@@ -7,6 +7,7 @@ from tiny import jobs, machine, run
 from cpsched.answer import why_in_log
 from cpsched.answer.when import when_in_log
 from cpsched.mapping import fit
+from gym_environment.environment import BatchScheduling
 
 RULES = ("easy", "conservative", "fifo", "prb", "easy:priority=urgency", "cp-2")
 #: Of each process: what it simulates. What is compiled once for all machines is in one of them.
@@ -27,6 +28,10 @@ def main(part):
         why_in_log(fit(workload, four), job="3", time=4)
     if part == "apart":
         when_in_log(fit(workload, four), time=4, judged=0)
+        episode = BatchScheduling(workload, four, length=4)
+        episode.reset()
+        episode.step(0)
+        episode.episodes.by_rule(0, "sjf")
 
 
 if __name__ == "__main__":

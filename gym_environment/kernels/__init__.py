@@ -1,0 +1,1 @@
+"""Compiled: episodes of many environments in one call, and what is observed of them."""
