@@ -219,11 +219,13 @@ class Scores:
 
     @cached_property
     def friedman(self) -> float | None:
-        """The p-value of Friedman's test that all are alike; None below three entries or logs."""
+        """The p-value of Friedman's test that all are alike; None if they are, or are too few."""
         kept = np.flatnonzero(self.ranked)
         if len(kept) < FEWEST or len(self.logs) < FEWEST:
             return None
-        each = self.logarithms[SCORE][kept].mean(axis=2)
+        each = self.logarithms[SCORE][kept].mean(axis=2).round(9)
+        if not np.ptp(each, axis=0).any():
+            return None
         return float(stats.friedmanchisquare(*each).pvalue)
 
 

@@ -67,6 +67,7 @@ class Job(NamedTuple):
     runtime: int
     procs: int
     requested: int
+    user: int
 
 
 def read(path: Path) -> list[Job]:
@@ -77,11 +78,11 @@ def read(path: Path) -> list[Job]:
         for line in file:
             if line.startswith(";") or not line.strip():
                 continue
-            f = [int(float(one)) for one in line.split()[:9]]
+            f = [int(float(one)) for one in line.split()[:12]]
             procs, requested = max(f[4], f[7]), f[8] if f[8] != -1 else f[3]
             runtime = 10 if f[3] < 0 else f[3]
             if runtime > 0:
-                found.append(Job(f[0], f[1], runtime, procs, requested))
+                found.append(Job(f[0], f[1], runtime, procs, requested, f[11]))
     return sorted(found)
 
 
@@ -192,6 +193,7 @@ def workload(jobs: list[Job]) -> Workload:
         title="sequence", resources=("core",), job_id=[str(job.number) for job in jobs],
         submit=submit - submit[0], requested_time=np.maximum(requested, 1), units=procs,
         request=np.ones((len(jobs), 1), dtype=np.int64), runtime=runtime,
+        user=[None if job.user < 0 else str(job.user) for job in jobs],
     )  # fmt: skip
 
 
