@@ -35,7 +35,7 @@ Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Made by cpsched 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    group = typer.Typer(help="Compare dispatchers on a fixed set of logs.")
+    group = typer.Typer()
     group.callback(invoke_without_command=True)(bench)
     group.command("verify")(verify)
     group.command("card")(card)

@@ -42,13 +42,13 @@ def page(title: str, tracks: Sequence[Scored], notes: Sequence[str]) -> str:
 
 _GLOSSARY = """<h2>What is shown</h2>
 <p>Figures are ratios to the baseline, the first dispatcher of the set: geometric means over the
-logs, each counted once, with 95 % intervals (Student's t of the logarithms). The <b>triple</b> is
-the geometric mean of three ratios: area-weighted response, p99.9 of the waits (plus a minute) and
-mean bounded slowdown (10 s). <b>Ranks</b> are by the triple on each log; their intervals are of a
-paired bootstrap over logs and seeds. <em>Not clearly behind</em> the first is who has an interval
-of triple over the first's that includes 1. <b>Lower bounds</b> hold for any schedule of these jobs;
-they are far below what can be reached. <em>Runtimes known</em>: an oracle, not ranked. CPU times
-are of the machine that ran this, and vary.</p>"""
+logs, each counted once, with 95 % intervals (Student's t of the logarithms). The <b>triple</b>
+is the geometric mean of three ratios: area-weighted response, p99.9 of the waits (plus a minute)
+and mean bounded slowdown (10 s). <b>Ranks</b> are by the triple on each log; their intervals are
+of a paired bootstrap over logs and seeds. <em>Not clearly behind</em> the first, and shaded, is
+who has an interval of triple over the first's that includes 1. <b>Lower bounds</b> hold for any
+schedule of these jobs; they are far below what can be reached. <em>Runtimes known</em>: an
+oracle, not ranked. CPU times are of the machine that ran this, and vary.</p>"""
 
 
 def _section(one: Scored) -> Iterator[str]:
@@ -57,7 +57,9 @@ def _section(one: Scored) -> Iterator[str]:
     yield f"<h2>{_text(one.track.name.capitalize())}: {_text(one.track.title)}</h2>"
     repeated = counted(len(one.scores.seeds), "repetition")
     yield f"<p>{counted(len(logs), 'log')}, {repeated} each.</p>"
-    yield from (f'<p class="finding">{_text(line)}</p>' for line in one.sentences())
+    finding, *more = one.sentences()
+    yield f'<p class="finding">{_text(finding)}</p>'
+    yield from (f"<p>{_text(line)}</p>" for line in more)
     level = [entry.is_level and entry.rank is not None for entry in one.entries]
     yield _table(one.table(), level)
     yield "<h3>Cost and quality</h3>"

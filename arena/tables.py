@@ -111,7 +111,7 @@ class Scored:
             spent = [f"{one.cpu_ms:.3g} ms" for one in rows]
             numbers = (*(one.cpu_ms for one in rows), *(None for _ in bounds))
             cells = [*spent, *("-" for _ in bounds)]
-            columns.append(Column("CPU a decision", "", tuple(cells), sorted_by=numbers))
+            columns.append(Column("CPU per decision", "", tuple(cells), sorted_by=numbers))
         return Table("", tuple(columns))
 
     def sentences(self) -> Iterator[str]:
@@ -124,7 +124,8 @@ class Scored:
         if best.interval is None:
             yield f"{logs} logs are too few to say which is first; three are needed."
             return
-        said = f"First by mean rank over {logs} logs is {self.name(best)}"
+        said = f"irst by mean rank over {logs} logs is {self.name(best)}"
+        said = f"None is clearly ahead of {base}: f{said}" if base in level else f"F{said}"
         if best.who != self.scores.entries[0]:
             said += f", at {_plain(best.ratios[SCORE])} of {base}'s triple and"
             said += f" {_plain(longest)} of its longest wait"
@@ -137,7 +138,7 @@ class Scored:
         for dispatcher, predictor in self.scores.incomplete:
             yield f"Left out, because runs are missing: {dispatcher} with {predictor}."
         if self.scores.friedman is not None:
-            yield f"That all are alike has p = {self.scores.friedman:.2g} (Friedman)."
+            yield f"Friedman's test that all are alike: p = {self.scores.friedman:.2g}."
 
     def on_each(self) -> Table:
         """Return the triple of each entry on each log."""

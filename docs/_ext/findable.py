@@ -34,6 +34,7 @@ WORDS = {
     "guides/monitoring": "prometheus, grafana, xdmod, open ondemand, dashboard",
     "guides/reinforcement-learning": "gym, gymnasium, ppo, torch, neural network, agent",
     "guides/embedding": "api, python api, library",
+    "guides/bench": "bench, arena, benchmark, leaderboard, ranking, rlscheduler, ro-crate",
     "guides/batsim": "batsim, pybatsim, batsched, zeromq, zmq, simgrid",
     "tutorials/notebook": "jupyter, notebook, pandas, dataframe",
     "tutorials/first-answer": "tutorial, getting started, quickstart, first steps",

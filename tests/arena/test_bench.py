@@ -116,7 +116,7 @@ def test_a_bench_is_one_table_and_one_page_and_twice_the_same(bench, cpsched, tm
     assert code == 0
     said = " ".join(out.split())
     assert "requested: requests" in said
-    assert "First by mean rank over 4 logs is" in said
+    assert "irst by mean rank over 4 logs is" in said
     assert "2 logs are too few to say which is first; three are needed." in said
     assert "runtimes known" in said
     assert "lower bound" in said
