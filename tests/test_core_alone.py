@@ -14,7 +14,8 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 OUTER = (
     *("accasim_adapter", "across_logs", "arena", "batsim_adapter", "cpsched_papers"),
-    *("decision_sheet", "first_look", "gym_environment", "log_changes", "pbs_logs"),
+    *("decision_sheet", "first_look", "gym_environment", "job_arrays"),
+    *("log_changes", "pbs_logs"),
     *("predictors", "run_plots", "slurm_adapter", "start_forecasts"),
 )
 #: Python runs it at its start.

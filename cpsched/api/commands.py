@@ -15,6 +15,7 @@ from cpsched.cli.options import (
     Group,
     Jobs,
     Log,
+    On,
     Overwrite,
     Predictor,
     Seed,

@@ -27,5 +27,6 @@ from cpsched.study.store import Store
 from cpsched.study.study import Choice, Study, as_label
 from cpsched.study.study_file import choice, parse_study
 from cpsched.study.tables import Tables
-from cpsched.study.task import tasks_of
+from cpsched.study.task import Task, tasks_of
+from cpsched.study.worker import Done
 from cpsched.verification import verify

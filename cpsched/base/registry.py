@@ -103,6 +103,7 @@ GROUPS = {
     "plots": "plot",
     "overviews": "overview of several logs",
     "environments": "environment",
+    "backends": "back-end",
     "system_files": "kind of system file",
     "model_files": "kind of model file",
     "policy_files": "kind of policy file",

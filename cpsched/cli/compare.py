@@ -81,6 +81,7 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--seeds 5")
         If a run failed.
     """
     from cpsched.base.atomic_files import subfolder
+    from cpsched.base.spec import build
     from cpsched.show import write_tables
     from cpsched.study import carry_out, make_tables
 
@@ -92,7 +93,14 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--seeds 5")
             write_tables(made[0], subfolder(shown.out, "tables"))
 
     with study_bars() as display:
-        outcome = carry_out(study, shown.out, jobs=shown.jobs, display=display, finish=tables_of)
+        outcome = carry_out(
+            study,
+            shown.out,
+            jobs=shown.jobs,
+            display=display,
+            backend=None if shown.on is None else build("backends", shown.on),
+            finish=tables_of,
+        )
     complain_about(outcome)
     page = _report(shown.out) if made and shown.report else None
     if shown.as_json:

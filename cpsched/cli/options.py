@@ -130,6 +130,13 @@ Jobs = Annotated[
 ]
 
 
+On = Annotated[
+    str | None,
+    option(OUTPUT, "--on", help="Where runs are made instead: slurm-arrays:KEY=VALUE,...",
+           metavar="BACKEND"),
+]  # fmt: skip
+
+
 class Group:
     """Options that commands share: fields of a subclass that is a dataclass."""
 
@@ -287,6 +294,7 @@ class Shown(Group):
 
     out: Annotated[Path, StudyFolder]
     jobs: Jobs = 1
+    on: On = None
     stats: Stats = False
     report: WithReport = True
     as_json: AsJson = False

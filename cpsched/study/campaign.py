@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulate import Checkpoint
+    from cpsched.study.executor import Backend
     from cpsched.study.study import Study
     from cpsched.study.task import Task
     from cpsched.study.worker import Done, Watch
@@ -74,6 +75,7 @@ def carry_out(
     formats: Sequence[str] = (),
     again: bool = False,
     checkpoint: Checkpoint | None = None,
+    backend: Backend | None = None,
     finish: Callable[[Outcome], object] | None = None,
 ) -> Outcome:
     """
@@ -98,6 +100,8 @@ def carry_out(
         Whether to repeat existing runs. They are replaced once the new ones are complete.
     checkpoint
         Where the run saves its state, if there is only one run and this process makes it.
+    backend
+        What carries the runs out instead of processes of this machine.
     finish
         Called with the outcome while the folder is still locked.
 
@@ -122,8 +126,10 @@ def carry_out(
         failed = {}
         if missing:
             place = Place(runs=store.runs, work=store.work, formats=tuple(formats), again=again)
-            shown = watch if display is None or jobs > 1 else _shown(display, watch)
-            ended = results(missing, place, shown, jobs=jobs, checkpoint=checkpoint)
+            elsewhere = jobs > 1 or backend is not None
+            shown = watch if display is None or elsewhere else _shown(display, watch)
+            how = {"jobs": jobs, "checkpoint": checkpoint, "backend": backend}
+            ended = results(missing, place, shown, **how)  # type: ignore[arg-type]
             failed = {one.name: one for one in _failures(store, missing, ended, display)}
         outcome = Outcome(
             runs=len(tasks),

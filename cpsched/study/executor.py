@@ -6,13 +6,15 @@ import os
 import shutil
 from concurrent.futures import as_completed
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Protocol
 
 from cpsched.study.folder import under_way
 from cpsched.study.worker import Done, work_on
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Callable, Generator, Iterator, Sequence
+    from pathlib import Path
 
     from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.task import Task
@@ -26,6 +28,16 @@ _THREADED = ("OMP", "OPENBLAS", "MKL", "NUMBA", "NUMEXPR")
 _KILLED = ("TerminatedWorkerError", "BrokenProcessPool")
 
 
+class Backend(Protocol):
+    """Carries runs out elsewhere; registered in the group ``backends``."""
+
+    def run(
+        self, tasks: Sequence[Task], carry: Callable[[Task], Done], folder: Path
+    ) -> Iterator[Done]:
+        """Yield the outcome of each run, whose ``carry`` writes it into the study's folder."""
+        ...
+
+
 def results(
     tasks: Sequence[Task],
     place: Place,
@@ -33,6 +45,7 @@ def results(
     *,
     jobs: int = 1,
     checkpoint: Checkpoint | None = None,
+    backend: Backend | None = None,
 ) -> Iterator[Done]:
     """
     Carry out runs, and yield the outcome of each, in the order in which they end.
@@ -45,8 +58,12 @@ def results(
         Processes of this machine; 1: this process alone.
     checkpoint
         Where this process saves the state of its only run.
+    backend
+        What carries them out instead, without observers.
     """
-    if jobs > 1:
+    if backend is not None:
+        yield from backend.run(tasks, partial(work_on, place=place, watch=None), place.runs.parent)
+    elif jobs > 1:
         yield from _survived(tasks, replace(place, parent=os.getpid()), watch, jobs)
     else:
         for task in tasks:

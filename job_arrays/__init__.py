@@ -1,0 +1,1 @@
+"""Runs of a study as job arrays of a cluster, through submitit."""
