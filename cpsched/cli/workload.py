@@ -26,7 +26,7 @@ _NewLog = Annotated[
     typer.Option(
         "--out",
         "-o",
-        help="File to write: .csv.gz or .parquet; .swf.gz keeps cores and times only.",
+        help="File to write: .csv.gz, .parquet or .sacct.gz; .swf.gz keeps cores and times only.",
     ),
 ]
 
