@@ -7,18 +7,18 @@ import json
 import os
 import sys
 from dataclasses import asdict, dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arena.logs import cut, find
 from arena.logset import LogSet, content_of
 from arena.submission import Submission, installed
-from cpsched.api.errors import RunError
-from cpsched.api.studies import carry_out, choice, make_tables, parse_study
+from cpsched.api.errors import ConfigError, RunError
+from cpsched.api.studies import alike, carry_out, choice, make_tables, parse_study
 from cpsched.api.tools import read_json, read_text, replacing, subfolder, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from arena.logs import Log, Window
     from arena.logset import Track
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 MARK = "bench.json"
 FORMAT = "cpsched.bench/1"
-TRACKS, INPUTS, MODELS = "tracks", "inputs", "models"
+TRACKS, INPUTS, MODELS, ENTRIES = "tracks", "inputs", "models", "entries"
 #: Where predictors enter.
 PREDICTED = "predicted"
 
@@ -78,6 +78,7 @@ class Bench:
         """
         _check(folder, logset)
         chosen = tuple(logset.track(name) for name in tracks)
+        _check_names(logset, submissions)
         wanted = {name for track in chosen for name in logset.names(track)}
         logs = [log for log in logset.logs if log.name in wanted]
         paths = find(logs, places)
@@ -88,6 +89,7 @@ class Bench:
         for done, log in enumerate(there):
             watch("windows of logs", done, len(there))
             windows.append(cut(log, paths.get(log.name), inputs))
+        submissions = [one.copied(subfolder(folder, ENTRIES)) for one in submissions]
         return cls(
             logset=logset,
             tracks=chosen,
@@ -96,14 +98,14 @@ class Bench:
             submissions=tuple(submissions),
         )
 
-    def carry_out(self, folder: Path, *, jobs: int, display: Display | None) -> None:
+    def carry_out(self, folder: Path, *, jobs: int, display: Display | None) -> list[str]:
         """
         Carry out what is missing of each track, and describe the bench in its folder.
 
-        Raises
-        ------
-        RunError
-            If a run fails.
+        Returns
+        -------
+        list of str
+            What failed, a sentence for each run.
         """
         for one in self.submissions:
             if one.code is not None:
@@ -113,14 +115,14 @@ class Bench:
              *filter(None, [os.environ.get("PYTHONPATH")])]
         )  # fmt: skip
         self._describe(folder)
+        failed = []
         for track in self.tracks:
             study = self.study(track, folder)
             if study is None:
                 continue
             outcome = carry_out(study, folder / TRACKS / track.name, jobs=jobs, display=display)
-            if outcome.failed:
-                first = outcome.failed[0]
-                raise RunError(f"{track.name}: {first.name}: {first.error}")
+            failed += [f"{track.name}: {one.name}: {one.error}" for one in outcome.failed]
+        return failed
 
     def study(self, track: Track, folder: Path) -> Study | None:
         """Return a track as a study; None if none of its logs is at hand."""
@@ -169,12 +171,12 @@ class Bench:
             "logs": [
                 {"name": one.log.name, "window_sha256": _sha256(one.path), "source":
                  one.log.source or one.log.bundled or f"generator {one.log.generator}",
-                 "tuned": one.log.tuned}
+                 "tuned": one.log.tuned, "earlier": one.before is not None}
                 for one in self.windows
             ],
             "missing": [log.name for log in self.missing],
             "entries": [
-                {**asdict(one), "code": str(one.code) if one.code else None,
+                {**asdict(one), "code": one.code.name if one.code else None,
                  "lock": list(one.lock), "train": list(one.train)}
                 for one in self.submissions
             ],
@@ -185,12 +187,30 @@ class Bench:
             partial.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
 
 
+def _check_names(logset: LogSet, submissions: Sequence[Submission]) -> None:
+    """Raise if an entry would stand for another one, or for a dispatcher of the set."""
+    taken = {
+        alike(name): name
+        for track in logset.tracks.values()
+        for name in (*track.dispatchers, *track.predictors)
+    }
+    for one in submissions:
+        if alike(one.name) in taken:
+            raise ConfigError(f"'{one.name}' is the name of another entry or of the set's own")
+        taken[alike(one.name)] = one.name
+
+
 def _check(folder: Path, logset: LogSet) -> None:
     """Raise unless a folder is new, empty, or that of a bench of the same set."""
     if (folder / MARK).exists():
-        version = about(folder)["set"]
-        if version != logset.version:
-            raise RunError(f"{folder}: is a bench of set {version}, not {logset.version}")
+        told = about(folder)
+        if told["set"] != logset.version:
+            raise RunError(f"{folder}: is a bench of set {told['set']}, not {logset.version}")
+        if told["seeds"] != logset.seeds:
+            raise RunError(
+                f"{folder}: is a bench of {told['seeds']} repetitions, not {logset.seeds}"
+                " (--quick); name another folder"
+            )
     elif folder.exists() and any(folder.iterdir()):
         raise RunError(f"{folder}: holds something else than a bench; name another folder")
     folder.mkdir(parents=True, exist_ok=True)
@@ -220,7 +240,7 @@ def reopened(folder: Path) -> Bench:
     logset = replace(LogSet.load(told["set"]), seeds=told["seeds"])
     by_name = {log.name: log for log in logset.logs}
     submissions = [
-        Submission(**{**one, "code": Path(one["code"]) if one["code"] else None,
+        Submission(**{**one, "code": folder / ENTRIES / one["code"] if one["code"] else None,
                       "train": tuple(one["train"]), "lock": tuple(one["lock"])})
         for one in told["entries"]
     ]  # fmt: skip

@@ -6,7 +6,8 @@ import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
-from arena.bench import INPUTS, MARK, about
+from arena.bench import ENTRIES, INPUTS, MARK, about
+from arena.logset import QUICK
 from cpsched.api.tools import counted
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def lines(folder: Path) -> Iterator[str]:
     """
     told = about(folder)
     yield f"cpsched bench, set {told['set']}: {', '.join(told['tracks'])}"
+    yield f"{counted(told['seeds'], 'repetition')}{' (--quick)' * (told['seeds'] == QUICK)}"
     yield ""
     yield "Definitions"
     yield from (f"  {one}" for one in _DEFINITIONS)
@@ -53,13 +55,16 @@ def lines(folder: Path) -> Iterator[str]:
     for one in told["entries"] or ():
         spec = " with ".join(filter(None, (one["dispatcher"], one["predictor"])))
         yield f"  {one['name']}: {spec}"
+        for path in sorted((folder / ENTRIES / one["code"]).rglob("*")) if one["code"] else ():
+            if path.is_file():
+                yield f"    {_digest(path)}  {path.relative_to(folder / ENTRIES)}"
     if not told["entries"]:
         yield "  none but those of the set"
     yield ""
     yield "Versions"
     yield from (f"  {name} {version}" for name, version in told["versions"].items())
     yield ""
-    yield "Tables (SHA-256; equal on every machine with these versions)"
+    yield "Tables as they lie there (SHA-256; equal on every machine with these versions)"
     for path in tables(folder):
         yield f"  {_digest(path)}  {path.name}"
     yield ""

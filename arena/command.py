@@ -19,7 +19,7 @@ from cpsched.api.commands import (
     say,
     width,
 )
-from cpsched.api.errors import ConfigError, VerificationError
+from cpsched.api.errors import RunError, VerificationError
 from cpsched.api.tools import Column, Table
 
 if TYPE_CHECKING:
@@ -30,6 +30,8 @@ Logs = Annotated[
     list[Path] | None,
     typer.Option("--logs", help="A folder with logs of the set; may be repeated.", metavar="DIR"),
 ]
+#: Failed runs that are named.
+_MOST_TOLD = 5
 Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Made by cpsched bench --out.")]
 
 
@@ -63,7 +65,7 @@ def bench(
     ] = None,
     entry: Annotated[
         list[Path] | None,
-        typer.Option(help="A folder with entry.toml, code and lock file.", metavar="DIR"),
+        typer.Option(help="A folder with entry.toml and code; may be repeated.", metavar="DIR"),
     ] = None,
     version: Annotated[str, typer.Option("--set", help="Version of the set.")] = "v1",
     quick: Annotated[
@@ -100,12 +102,13 @@ def bench(
             submissions=_submissions(dispatcher or [], predictor or [], entry or []),
             watch=watch,
         )
-    if not as_json and made.missing:
-        names = ", ".join(log.name for log in made.missing)
-        echo(f"note: not at hand, and left out: {names} (cpsched bench says where they are found)")
     with study_bars() as display:
-        made.carry_out(folder, jobs=jobs, display=display)
+        failed = made.carry_out(folder, jobs=jobs, display=display)
     _show(folder, as_json=as_json)
+    if failed:
+        for line in failed[:_MOST_TOLD]:
+            echo(f"failed: {escaped(line)}")
+        raise RunError(f"{counted(len(failed), 'run')} failed; the same command tries again")
 
 
 def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
@@ -135,6 +138,7 @@ def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
             (
                 Column("log", "", tuple(log.name for log in logset.logs)),
                 Column("at hand", "", tuple("yes" if there else "-" for there in at_hand)),
+                Column("earlier jobs", "", tuple((log.rows or (0,))[0] for log in logset.logs)),
                 Column("file", "", tuple(log.file or "-" for log in logset.logs)),
                 Column("where from", "", tuple(sources)),
             ),
@@ -155,20 +159,17 @@ def _submissions(
     from arena.submission import Submission
     from cpsched.api.studies import as_label
 
-    found = [
+    return [
         *(Submission(name=as_label(one), dispatcher=one) for one in dispatchers),
         *(Submission(name=as_label(one), predictor=one) for one in predictors),
         *map(Submission.load, folders),
     ]
-    names = [one.name for one in found]
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise ConfigError(f"two entries are called '{twice}'", key="--entry")
-    return found
 
 
 def _show(folder: Path, *, as_json: bool) -> None:
     """Write the tables and the page, and print the tables."""
+    from arena.bench import about
+    from arena.page import notes_of
     from arena.recount import scored, write
 
     tracks = scored(folder)
@@ -176,6 +177,8 @@ def _show(folder: Path, *, as_json: bool) -> None:
     if as_json:
         print_json("bench", {"folder": str(folder), "tracks": [one.as_data() for one in tracks]})
         return
+    for note in notes_of(about(folder)):
+        echo(f"note: {note}")
     for one in tracks:
         echo("")
         echo(f"{one.track.name}: {one.track.title}")

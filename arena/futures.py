@@ -6,15 +6,14 @@ folders where the log's file has the same content up to a second and another one
 other runtimes of jobs that have not ended, other later submits. What the entry starts up to that
 second must be the same. A dispatcher that reads the log's file, one that has learnt from jobs of
 the window, and one that finds the ends of running jobs somewhere in memory all give themselves
-away: the other world's file, training and memory hold other things. A process that opens a log of
-the set from somewhere else is found by the list of files it opens.
+away: the other world's file, training and memory hold other things. What opens a file with jobs of
+the set from somewhere else meanwhile is seen by the system, whatever process or library it is.
 
 What this cannot find: rows of the set that were learnt by heart before, and shipped with the code.
 """
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from arena.opened import opened
 from cpsched.api import fit, load_run, load_system, read_log, write_log
 from cpsched.api.checks import other_future
 from cpsched.api.errors import RunError
@@ -68,7 +68,7 @@ def leaks(
     folder
         Empty, for the worlds.
     known
-        Files with jobs of the set, which no entry may open.
+        Files with jobs of the set, which no entry may open; nothing else may do so meanwhile.
 
     Raises
     ------
@@ -110,25 +110,28 @@ def _world(
     write_log(read_log(window.path) if changed_to is None else changed_to, log)  # type: ignore[arg-type]
     if window.before is not None:
         write_log(read_log(window.before), folder / _BEFORE)
+    with opened(known) as forbidden:
+        _run(submission, window, folder)
+    if forbidden:
+        return f"it opens {escaped(str(min(forbidden)))}, which holds jobs of the set"
+    [run] = (folder / "out" / "runs").iterdir()
+    return load_run(run).schedule
+
+
+def _run(submission: Submission, window: Window, folder: Path) -> None:
+    """Train an entry, and simulate the log in a folder, in processes of their own."""
     trained = submission.trained(folder, folder / _BEFORE if window.before else None, _MODEL)
     command = [
         *("simulate", _LOG, "--system", window.log.system, "--out", "out"),
         *("-d", trained.dispatcher or "easy-urgency", "-p", trained.predictor or "requested"),
     ]
-    opened = folder / "opened.json"
     done = subprocess.run(  # noqa: S603
-        [sys.executable, "-m", "arena.watched", str(opened), *command],
+        [sys.executable, "-m", "cpsched", *command],
         cwd=folder, env=submission.environment(), capture_output=True, text=True, check=False,
     )  # fmt: skip
     if done.returncode:
         reason = (done.stderr.strip() or done.stdout.strip() or "it was killed").splitlines()[-1]
         raise RunError(f"{submission.name} on {window.log.name}: {reason}")
-    told = json.loads(opened.read_text(encoding="utf-8"))
-    forbidden = {str(path.absolute()) for path in known} & set(told["opened"])
-    if forbidden:
-        return f"it opens {escaped(min(forbidden))}, which holds jobs of the set"
-    [run] = (folder / "out" / "runs").iterdir()
-    return load_run(run).schedule
 
 
 def _differences(one: Schedule, other: Schedule, until: int) -> Iterator[str]:

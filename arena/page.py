@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from html import escape
-from math import ceil, floor, log10
+from math import ceil, floor, log2, log10
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 _STYLE = Path(__file__).with_name("page.css")
 #: Of the picture, pixels.
-_WIDTH, _HEIGHT, _LEFT, _BELOW = 640, 300, 56, 44
+_WIDTH, _HEIGHT, _LEFT, _BELOW, _RIGHT, _LINE = 720, 340, 56, 44, 190, 13
 
 
 def page(title: str, tracks: Sequence[Scored], notes: Sequence[str]) -> str:
@@ -93,46 +93,56 @@ def _cell(text: str) -> str:
 
 def _picture(one: Scored) -> str:
     """Return CPU time of a decision and triple of each entry as SVG."""
-    points = [
-        (max(entry.cpu_ms, 1e-3), entry.ratios[SCORE].mean, one.name(entry), entry.oracle)
+    points = sorted(
+        (entry.ratios[SCORE].mean, max(entry.cpu_ms, 1e-3), one.name(entry), entry.oracle)
         for entry in one.entries
-    ]
-    low, high = _decades([x for x, *_ in points])
-    bottom = floor(min(y for _, y, *_ in points) * 10) / 10
-    top = ceil(max(y for _, y, *_ in points) * 10 + 1e-9) / 10
+    )
+    low, high = _decades([x for _, x, *_ in points])
+    least, most = log2(points[0][0]) - 0.1, log2(points[-1][0]) + 0.1
+    right, bottom = _WIDTH - _RIGHT, _HEIGHT - _BELOW
 
     def at(x: float, y: float) -> tuple[float, float]:
         across = (log10(x) - low) / (high - low)
-        up = (y - bottom) / max(top - bottom, 0.1)
-        return _LEFT + across * (_WIDTH - _LEFT - 130), 12 + (1 - up) * (_HEIGHT - _BELOW - 12)
+        return _LEFT + across * (right - _LEFT), 12 + (log2(y) - least) / (most - least) * (
+            bottom - 12
+        )
 
     parts = []
     for power in range(low, high + 1):
-        x, _ = at(10**power, bottom)
-        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="12" y2="{_HEIGHT - _BELOW}"/>')
-        parts.append(_label(x, _HEIGHT - _BELOW + 16, f"{10.0**power:g} ms", "middle"))
+        x, _ = at(10**power, points[0][0])
+        parts.append(f'<line x1="{x:.1f}" x2="{x:.1f}" y1="12" y2="{bottom}"/>')
+        parts.append(_label(x, bottom + 16, f"{10.0**power:g} ms", "middle"))
     for step in range(5):
-        value = bottom + (top - bottom) * step / 4
-        _, y = at(10**low, value)
-        parts.append(f'<line x1="{_LEFT}" x2="{_WIDTH - 130}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        value = 2 ** (least + (most - least) * step / 4)
+        y = at(10**low, value)[1]
+        parts.append(f'<line x1="{_LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(_label(_LEFT - 6, y + 4, times(value), "end"))
-    parts.append(_label(_LEFT, _HEIGHT - 8, "CPU time of a decision; triple, lower is better", ""))
-    taken: list[float] = []
-    for x_of, y_of, name, oracle in sorted(points, key=lambda point: point[1]):
-        x, y = at(x_of, y_of)
+    parts.append(_label(_LEFT, _HEIGHT - 8, "CPU time per decision; triple, better at the top", ""))
+    places = [at(x, y) for y, x, *_ in points]
+    for (x, y), line, (_, _, name, oracle) in zip(
+        places, _apart([y for _, y in places], bottom), points, strict=True
+    ):
         kind = "oracle" if oracle else "entry"
+        parts.append(f'<path d="M{x + 5:.1f} {y:.1f}L{right:.1f} {line:.1f}"/>')
         parts.append(f'<circle class="{kind}" cx="{x:.1f}" cy="{y:.1f}" r="4"/>')
-        # Names of entries that are alike stand below each other.
-        line = y + 4
-        while any(abs(line - other) < 12 for other in taken):
-            line += 3
-        taken.append(line)
-        parts.append(_label(x + 8, line, name, ""))
+        parts.append(_label(right + 4, line + 4, name, ""))
     drawn = "\n".join(parts)
     return (
         f'<div class="wide"><svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img"'
         f' aria-label="CPU time and triple of each dispatcher">\n{drawn}\n</svg></div>'
     )
+
+
+def _apart(heights: Sequence[float], bottom: float) -> list[float]:
+    """Return the heights of names, in ascending order, moved so that none covers another."""
+    found: list[float] = []
+    for height in heights:
+        found.append(max(height, found[-1] + _LINE if found else height))
+    limit = bottom
+    for at in range(len(found) - 1, -1, -1):
+        found[at] = min(found[at], limit)
+        limit = found[at] - _LINE
+    return found
 
 
 def _decades(values: Sequence[float]) -> tuple[int, int]:
@@ -159,7 +169,12 @@ def notes_of(told: Mapping[str, object]) -> list[str]:
     missing = told["missing"]
     assert isinstance(missing, list)
     if missing:
-        lines.append(f"Not at hand, and left out: {', '.join(missing)}.")
+        names = ", ".join(missing)
+        lines.append(f"Not at hand, and left out: {names} (cpsched bench says where they are).")
+    learns = [one["name"] for one in told["entries"] if one["train"]]  # type: ignore[attr-defined]
+    new = [one["name"] for one in logs if not one["earlier"]]
+    if learns and new:
+        lines.append(f"No earlier jobs, so nothing was learnt: on {', '.join(new)}.")
     tuned = [one["name"] for one in logs if one["tuned"]]
     if tuned:
         lines.append(

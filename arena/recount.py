@@ -16,7 +16,7 @@ from arena.page import notes_of, page
 from arena.tables import Scored
 from cpsched.api.commands import checked_run
 from cpsched.api.studies import latex
-from cpsched.api.tools import escaped, write_all
+from cpsched.api.tools import counted, escaped, read_json, read_text, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -53,7 +53,11 @@ def files_of(tracks: Sequence[Scored]) -> dict[str, bytes]:
     for one in tracks:
         name = one.track.name
         found[f"{name}.csv"] = one.rows()
-        caption = f"{one.track.title.capitalize()}: ratios to {one.scores.entries[0][0]}"
+        caption = (
+            f"{one.track.title.capitalize()}: ratios to {one.scores.entries[0][0]} with 95 %"
+            f" intervals, {counted(len(one.scores.logs), 'log')},"
+            f" {counted(len(one.scores.seeds), 'repetition')}"
+        )
         shown = one.table(cost=False)
         columns = tuple(
             replace(column, values=tuple(map(_one_line, column.cells())))
@@ -156,6 +160,12 @@ def _runs(track: Path) -> list[Path]:
     return sorted((track / "runs").iterdir()) if (track / "runs").exists() else []
 
 
+def _labels(run: Path) -> tuple[str, ...]:
+    """Return log, dispatcher, predictor and seed of a run."""
+    said = read_json(read_text(run / "run.json"))["arguments"]
+    return tuple(str(said[name]) for name in ("workload", "dispatcher", "predictor", "seed"))
+
+
 def _windows(folder: Path, bench: Bench) -> Iterator[str]:
     """Yield which windows are not those that the bench says it was run on."""
     from hashlib import sha256
@@ -185,16 +195,17 @@ def _made_again(
     ]  # fmt: skip
     made = replace(bench, logset=fewer, windows=tuple(windows))
     watch("runs made again", 0, len(bench.tracks))
-    made.carry_out(target, jobs=jobs, display=None)
-    number, wrong = 0, []
+    number, wrong = 0, made.carry_out(target, jobs=jobs, display=None)
     for track in bench.tracks:
+        there = {_labels(run): run for run in _runs(folder / TRACKS / track.name)}
         for run in _runs(target / TRACKS / track.name):
             number += 1
-            old = folder / TRACKS / track.name / "runs" / run.name
-            if not old.exists():
-                wrong.append(f"{run.name}: is missing in the bench, or was made by other code")
+            old = there.get(_labels(run))
+            if old is None:
+                wrong.append(f"{track.name}: {' / '.join(_labels(run))} is missing in the bench")
             elif any((old / name).read_bytes() != (run / name).read_bytes() for name in _SAME):
-                wrong.append(f"{run.name}: made again, it is another schedule")
+                what = " / ".join(_labels(run))
+                wrong.append(f"{track.name}: {what} made again is another schedule")
     return number, wrong
 
 

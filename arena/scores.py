@@ -29,8 +29,8 @@ TRIPLE = {"response_by_area_s": 0.0, "wait_p99.9_s": 60.0, "bounded_slowdown_mea
 LONGEST = "wait_max_s"
 SCORE = "triple"
 _ADDED = {**TRIPLE, LONGEST: 60.0}
-#: Fewer logs have no interval over them.
-FEWEST = 3
+#: Fewer logs have no interval over them, and with fewer than these nobody is ranked first.
+FEWEST, FEWEST_RANKED = 3, 6
 #: Fates of jobs that are lost. A few are where users cancel jobs at their time in the log.
 _FATES = (
     (("killed", "cancelled"), "are killed or cancelled"),
@@ -196,11 +196,12 @@ class Scores:
                     },
                     rank=None if at is None else float(mean[at]),
                     interval=None
-                    if at is None or len(self.logs) < FEWEST
+                    if at is None or len(self.logs) < FEWEST_RANKED
                     else (float(low[at]), float(high[at])),
                     ranks=() if at is None else tuple(ranks[at].tolist()),
                     behind=behind,
                     is_level=at is not None
+                    and len(self.logs) >= FEWEST_RANKED
                     and (behind is None or behind.low is None or behind.low <= 1),
                     cpu_ms=self._cpu(who),
                     lost=self._lost(who),
@@ -221,7 +222,7 @@ class Scores:
     def friedman(self) -> float | None:
         """The p-value of Friedman's test that all are alike; None if they are, or are too few."""
         kept = np.flatnonzero(self.ranked)
-        if len(kept) < FEWEST or len(self.logs) < FEWEST:
+        if len(kept) < FEWEST or len(self.logs) < FEWEST_RANKED:
             return None
         each = self.logarithms[SCORE][kept].mean(axis=2).round(9)
         if not np.ptp(each, axis=0).any():

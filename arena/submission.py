@@ -15,19 +15,18 @@ holds nothing else; ``{before}`` is a file of them, ``{model}`` the file that it
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, replace
 from importlib.metadata import distributions
-from typing import TYPE_CHECKING, Self
+from pathlib import Path
+from typing import Self
 
 from cpsched.api.errors import ConfigError, RunError
 from cpsched.api.fields import Section
 from cpsched.api.tools import read_text
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 ENTRY, LOCK = "entry.toml", "lock.txt"
 _MODEL, _BEFORE = "{model}", "{before}"
@@ -76,7 +75,7 @@ class Submission:
             predictor=section.text("predictor", ""),
             train=tuple(section.plain("train") or ()),
             code=folder.absolute(),
-            lock=_lines(folder / section.text("lock", LOCK)),
+            lock=_lines(folder / section.text("lock", LOCK), needed="lock" in section),
         )
         if not (found.dispatcher or found.predictor):
             raise section.error("dispatcher", "is missing; give a dispatcher, a predictor or both")
@@ -87,10 +86,23 @@ class Submission:
             raise section.error("train", "goes with {model} in the dispatcher or the predictor")
         return found
 
+    def copied(self, folder: Path) -> Self:
+        """Return the entry with its code copied into a folder, from where it is run."""
+        if self.code is None or self.code.parent == folder:
+            return self
+        target = folder / re.sub(r"\W+", "-", self.name)
+        if target.exists():
+            shutil.rmtree(target)
+        ignored = shutil.ignore_patterns("__pycache__", ".*", "*.pyc")
+        shutil.copytree(self.code, target, ignore=ignored)
+        return replace(self, code=target)
+
     def environment(self) -> dict[str, str]:
         """Return the environment of its processes, in which its code is found."""
         there = [str(self.code)] if self.code else []
-        path = os.pathsep.join([*there, *filter(None, [os.environ.get("PYTHONPATH")])])
+        given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
+        # They are run in folders of their own.
+        path = os.pathsep.join([*there, *(str(Path(one).absolute()) for one in given)])
         return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
     def trained(self, folder: Path, before: Path | None, model: str) -> Self:
@@ -137,7 +149,7 @@ class Submission:
     def unlike(self) -> list[str]:
         """Return how what is installed differs from its lock file."""
         here = dict(one.split("==", 1) for one in installed())
-        found = []
+        found = [] if self.lock or self.code is None else [f"has no {LOCK}: with which versions?"]
         for line in self.lock:
             name, _, version = line.partition("==")
             if here.get(name) != version:
@@ -148,18 +160,31 @@ class Submission:
 def installed() -> tuple[str, ...]:
     """Return the distributions of this environment, ``name==version``, sorted."""
     return tuple(sorted({
-        f"{one.metadata['Name'].lower().replace('_', '-')}=={one.version}"
+        f"{_normal(one.metadata['Name'])}=={one.version}"
         for one in distributions()
     }))  # fmt: skip
 
 
-def _lines(path: Path) -> tuple[str, ...]:
-    """Return the lines of a lock file, without comments; none if there is no such file."""
-    if not path.exists():
+def _normal(name: str) -> str:
+    """Return a distribution's name in its one form (PEP 503)."""
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _lines(path: Path, *, needed: bool) -> tuple[str, ...]:
+    """
+    Return the lines of a lock file, ``name==version``; none if there is no such file.
+
+    What ``pip freeze`` writes of installations from elsewhere (``-e``, ``name @ URL``) is left out.
+    """
+    if not path.exists() and not needed:
         return ()
-    lines = (line.partition("#")[0].strip() for line in read_text(path).splitlines())
-    found = tuple(line.replace("_", "-") for line in lines if line)
-    wrong = next((line for line in found if "==" not in line), None)
-    if wrong is not None:
-        raise ConfigError(f"'{wrong}' must be name==version", where=path)
-    return found
+    found = []
+    for number, line in enumerate(read_text(path).splitlines(), 1):
+        text = line.partition("#")[0].strip()
+        if not text or text.startswith("-") or " @ " in text:
+            continue
+        name, equal, version = text.partition("==")
+        if not equal:
+            raise ConfigError(f"'{text}' must be name==version", where=f"{path}:{number}")
+        found.append(f"{_normal(name)}=={version}")
+    return tuple(found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arena.bounds import lower_bounds
-from arena.scores import LONGEST, SCORE, TRIPLE, Scores
+from arena.scores import FEWEST_RANKED, LONGEST, SCORE, TRIPLE, Scores
 from cpsched.api import load_run
 from cpsched.api.studies import Estimate, ratio
 from cpsched.api.tools import Column, Table, escaped, times
@@ -118,20 +118,10 @@ class Scored:
         """Say who is first, how surely, and at what price."""
         ranked = [one for one in self.entries if one.rank is not None]
         logs = len(self.scores.logs)
-        best, base = ranked[0], self.scores.entries[0][0]
-        longest = best.ratios[LONGEST]
-        level = [self.name(one) for one in ranked[1:] if one.is_level]
-        if best.interval is None:
-            yield f"{logs} logs are too few to say which is first; three are needed."
-            return
-        said = f"irst by mean rank over {logs} logs is {self.name(best)}"
-        said = f"None is clearly ahead of {base}: f{said}" if base in level else f"F{said}"
-        if best.who != self.scores.entries[0]:
-            said += f", at {_plain(best.ratios[SCORE])} of {base}'s triple and"
-            said += f" {_plain(longest)} of its longest wait"
-        yield f"{said}."
-        if level:
-            yield f"Not clearly behind it: {', '.join(level)}."
+        if logs < FEWEST_RANKED:
+            yield f"{logs} logs are too few to say who is ahead; {FEWEST_RANKED} are needed."
+        else:
+            yield from self._first(ranked)
         for one in self.entries:
             for log, said in one.lost.items():
                 yield f"Not ranked: {self.name(one)}; on {log} {said}."
@@ -139,6 +129,19 @@ class Scored:
             yield f"Left out, because runs are missing: {dispatcher} with {predictor}."
         if self.scores.friedman is not None:
             yield f"Friedman's test that all are alike: p = {self.scores.friedman:.2g}."
+
+    def _first(self, ranked: Sequence[Entry]) -> Iterator[str]:
+        """Say who is first, and who is not clearly behind."""
+        best, base = ranked[0], self.scores.entries[0][0]
+        level = [self.name(one) for one in ranked[1:] if one.is_level]
+        said = f"irst by mean rank over {len(self.scores.logs)} logs is {self.name(best)}"
+        said = f"None is clearly ahead of {base}: f{said}" if base in level else f"F{said}"
+        if best.who != self.scores.entries[0]:
+            said += f", at {_plain(best.ratios[SCORE])} of {base}'s triple and"
+            said += f" {_plain(best.ratios[LONGEST])} of its longest wait"
+        yield f"{said}."
+        if level:
+            yield f"Not clearly behind it: {', '.join(level)}."
 
     def on_each(self) -> Table:
         """Return the triple of each entry on each log."""

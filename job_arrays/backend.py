@@ -95,9 +95,9 @@ class SlurmArrays:
                     return
                 if look % _SELDOM == 0:
                     for job in self._gone(waiting):
-                        error = f"job {job.job_id} has left the queue without a result: see"
+                        said = f"job {job.job_id} has left the queue without a result: see"
                         name = waiting.pop(job).name
-                        yield Done(name=name, error=f"{error} {folder / _FOLDER}")
+                        yield Done(name=name, error=f"{said} {folder / _FOLDER}")
                 time.sleep(_LOOK)
         finally:
             for job in waiting:

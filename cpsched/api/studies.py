@@ -24,7 +24,7 @@ from cpsched.study.record import FEWEST
 from cpsched.study.results import RunResult
 from cpsched.study.sources import Generated, prepare, second_of
 from cpsched.study.store import Store
-from cpsched.study.study import Choice, Study, as_label
+from cpsched.study.study import Choice, Study, alike, as_label
 from cpsched.study.study_file import choice, parse_study
 from cpsched.study.tables import Tables
 from cpsched.study.task import Task, tasks_of

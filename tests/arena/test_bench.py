@@ -116,13 +116,12 @@ def test_a_bench_is_one_table_and_one_page_and_twice_the_same(bench, cpsched, tm
     assert code == 0
     said = " ".join(out.split())
     assert "requested: requests" in said
-    assert "irst by mean rank over 4 logs is" in said
-    assert "2 logs are too few to say which is first; three are needed." in said
+    assert "4 logs are too few to say who is ahead; 6 are needed." in said
     assert "runtimes known" in said
     assert "lower bound" in said
     assert "EASY with user-history" in said
     page = (tmp_path / "a" / "index.html").read_text()
-    for part in ("<svg", "easy-slowdown", "chosen on other jobs of three", "Not clearly behind"):
+    for part in ("<svg", "easy-slowdown", "chosen on other jobs of three", "Lower bounds"):
         assert part in page
     first = contents(tmp_path / "a")
     assert set(first) == {f"{name}.{end}" for name in ("requested", "predicted", "true")
@@ -185,7 +184,8 @@ def test_bad_input_is_one_line(bench, cpsched, small, tmp_path):
         (("bench", "--set", "v0"), "no set is called 'v0'; there are: v1"),
         (("bench", "verify", str(tmp_path)), "is not the folder of a bench (bench.json is missing"),
         (("bench", "card", str(tmp_path)), "is not the folder of a bench (bench.json is missing"),
-        (("bench", "--out", str(tmp_path / "x"), "-d", "easy", "-d", "easy"), "two entries are"),
+        (("bench", "--out", str(tmp_path / "x"), "-d", "sjf", "-d", "sjf"), "'sjf' is the name of"),
+        (("bench", "--out", str(tmp_path / "x"), "-d", "fcfs"), "'fcfs' is the name of another"),
     ]
     for words, message in cases:
         code, _, err = cpsched(*words)
@@ -200,15 +200,28 @@ def test_a_folder_enters_with_what_it_learns_before_each_window(bench, cpsched, 
     (code / "lock.txt").write_text("numpy==1.0  # another one\n")
     (code / "entry.toml").write_text(
         'name = "learns"\ndispatcher = "leaky:Learnt:model={model}"\n'
-        'train = ["python", "train.py", "{before}", "{model}", "archive-before.parquet"]\n'
+        'train = ["python", "train.py", "{before}", "{model}"]\n'
     )
     assert _error(bench, code, tmp_path) == ""
+    folder = tmp_path / "made"
+    assert (folder / "entries" / "learns" / "leaky.py").exists()
+    page = (folder / "index.html").read_text()
+    assert "No earlier jobs, so nothing was learnt" not in page
+    # Counted again where the entry's folder is gone, with what it has learnt.
+    moved = code.rename(tmp_path / "elsewhere")
+    code_, out, err = cpsched("bench", "verify", str(folder), "--seeds", "1")
+    assert err == ""
+    assert "note: learns: numpy is " in out
+    assert "1.0 in the lock file" in out
+    assert (code_, "Nothing is wrong." in out) == (0, True), out
+    code = moved
     text = (code / "entry.toml").read_text()
     for bad, message in (
         ('name = "x"\n', "dispatcher: is missing; give a dispatcher, a predictor or both"),
         (text.replace("={model}", "=m"), "train: goes with {model}"),
         (text + "more = 1\n", "more"),
         (text.replace("leaky:Learnt", "leaky:Gone"), "cannot be loaded"),
+        (text + 'lock = "none.txt"\n', "none.txt"),
     ):
         (code / "entry.toml").write_text(bad)
         assert message in _error(bench, code, tmp_path / "bad")

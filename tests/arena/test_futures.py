@@ -8,8 +8,10 @@ from tiny import jobs
 
 from arena import futures
 from arena.logs import Log, Window
+from arena.opened import opened
 from arena.submission import Submission
 from cpsched.api import write_log
+from cpsched.api.errors import ConfigError
 
 pytestmark = pytest.mark.slow
 
@@ -61,12 +63,36 @@ def test_planted_leaks_are_caught(one, window, tmp_path):
     assert " instead of " in leak.said
 
 
-def test_a_log_of_the_set_may_not_be_opened_from_elsewhere(window, tmp_path, monkeypatch):
+@pytest.mark.parametrize("how", ["library", "another process"])
+def test_a_log_of_the_set_may_not_be_opened_from_elsewhere(how, window, tmp_path):
     code = tmp_path / "code"
     code.mkdir()
     text = (CODE / "leaky.py").read_text().replace('"log.parquet"', repr(str(window.path)))
-    text = text.replace("return read_log(", f"open({str(window.path)!r}, 'rb'); return read_log(")
+    if how == "another process":
+        text = text.replace(
+            "return read_log(",
+            f"import subprocess; subprocess.run(['cat', {str(window.path)!r}], capture_output=True);"
+            " return read_log(",
+        )
     (code / "leaky.py").write_text(text)
     one = Submission(name="from elsewhere", dispatcher="leaky:ReadsTheLog", code=code)
     [leak] = futures.leaks(one, window, tmp_path / "worlds", [window.path])
     assert leak.said == f"it opens {window.path}, which holds jobs of the set"
+
+
+def test_what_is_opened_is_seen_and_nothing_else(tmp_path):
+    for name in "ab":
+        (tmp_path / name).write_text(name)
+    with opened([tmp_path / "a", tmp_path / "b"]) as found:
+        (tmp_path / "b").read_text()
+    assert found == {tmp_path / "b"}
+
+
+def test_what_pip_writes_is_a_lock_file(tmp_path):
+    (tmp_path / "entry.toml").write_text('name = "x"\ndispatcher = "easy"\nlock = "lock.txt"\n')
+    lock = tmp_path / "lock.txt"
+    lock.write_text("-e git+file:///here#egg=mine\nother @ file:///there\nNum_Py==1.0  # old\n")
+    assert Submission.load(tmp_path).lock == ("num-py==1.0",)
+    lock.write_text("numpy\n")
+    with pytest.raises(ConfigError, match="lock.txt:1: 'numpy' must be name==version"):
+        Submission.load(tmp_path)

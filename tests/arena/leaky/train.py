@@ -6,5 +6,6 @@ from pathlib import Path
 
 from cpsched.api import read_log
 
-before, model, name = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+before, model = Path(sys.argv[1]), Path(sys.argv[2])
+name = sys.argv[3] if len(sys.argv) > 3 else before.name
 Path(model).write_text(json.dumps(read_log(before.parent / name).runtime.tolist()))
