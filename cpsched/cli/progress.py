@@ -173,7 +173,7 @@ class _Lines:
                 f"{escaped(one['description'].strip())}: {one['completed']:,} of {one['total']:,}"
                 + f" {one['unit']}".rstrip()
                 for one in self._tasks.values()
-                if one.get("total")
+                if one["completed"] < (one.get("total") or 0)
             ]
             passed = duration(round(now - self._began))
             print(", ".join([*shown, f"{passed} elapsed"]), file=sys.stderr)  # noqa: T201
