@@ -15,6 +15,7 @@ LOG = """\
 ON = ("log.swf", "--system", "four.toml")
 #: Commands without a result, and why.
 WITHOUT = {
+    "bench card": "prints what a paper quotes; bench.json has the data",
     "batsim serve": "answers Batsim until its simulation ends",
     "slurm demo": "runs a private Slurm until it is stopped",
     "slurm pause": "changes a comment or a file, paused.json",

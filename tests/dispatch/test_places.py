@@ -48,7 +48,7 @@ def of_blocks():
 
 @pytest.mark.parametrize("kind", ["segment", "max_switches"])
 @pytest.mark.parametrize(
-    "dispatcher", [*sorted({*names("dispatchers")} - {"policy"}), *BACKFILLING]
+    "dispatcher", [*sorted({*names("dispatchers")} - {"batsim", "policy"}), *BACKFILLING]
 )
 def test_places_are_kept_or_refused(dispatcher, kind):
     """All jobs run, no rule is broken; or one line says what cannot be kept."""

@@ -10,7 +10,7 @@ import pytest
 from altered import resign, rewrite
 from tiny import jobs, machine, run
 
-from cpsched.cli.verify import _checked
+from cpsched.cli.verify import checked_run
 from cpsched.errors import CpschedError, RunError
 from cpsched.study import load_run, save_run
 
@@ -227,7 +227,7 @@ DOCUMENT = {"changed": _replace, "dropped": _drop, "wrapped": _wrap}
 def said(folder):
     """Return what ``verify`` says, a line each; a traceback is an error of the test."""
     try:
-        return _checked(folder)["findings"]
+        return checked_run(folder)["findings"]
     except CpschedError as error:
         return [str(error)]
 

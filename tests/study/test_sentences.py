@@ -115,7 +115,7 @@ def test_one_run_each_is_no_proof_and_the_price_is_in_the_same_sentence():
     assert lines == [
         "In one run each, rollout has the lowest mean bounded slowdown, 10.00 instead of 20.00"
         " (50 % less than easy); the longest wait is 25 % longer (5 h instead of 4 h).",
-        "Every run with a lower slowdown has a longer maximum wait.",
+        "Every run with a noticeably lower slowdown has a longer maximum wait.",
         "There are no intervals, so this may be chance: repeat with several seeds to see.",
     ]
 

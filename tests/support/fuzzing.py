@@ -31,7 +31,7 @@ from cpsched.base.model_files import with_model
 from cpsched.base.spec import build
 from cpsched.cli.main import build as command_line
 from cpsched.cli.output import guarded
-from cpsched.cli.verify import _checked
+from cpsched.cli.verify import checked_run
 from cpsched.errors import CpschedError
 from cpsched.study import load_run, load_study, save_run
 from cpsched.study.scenarios import scenario
@@ -533,7 +533,7 @@ def _run(rng, seeds, folder):
 
 def _read_run(path):
     """As ``verify``, and then ``compare`` and ``report`` do with each run."""
-    _checked(path)
+    checked_run(path)
     found = load_run(path)
     dict(found.summary)
 
