@@ -150,7 +150,8 @@ class Bench:
         for workload in study.workloads:
             window = next(w for w in self.windows if w.log.name == workload.label)
             models = subfolder(subfolder(folder, MODELS), one.name)
-            trained = one.trained(models, window.before, f"{window.path.stem}.model")
+            # Other code learns something else, which other runs are made with.
+            trained = one.trained(models, window.before, f"{window.path.stem}-{one.digest()}.model")
             dispatchers = workload.dispatchers or study.dispatchers
             predictors = workload.predictors
             if trained.dispatcher:

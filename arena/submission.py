@@ -20,6 +20,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from importlib.metadata import distributions
 from pathlib import Path
 from typing import Self
@@ -85,6 +86,14 @@ class Submission:
         if learns != bool(found.train):
             raise section.error("train", "goes with {model} in the dispatcher or the predictor")
         return found
+
+    def digest(self) -> str:
+        """Return twelve digits that stand for its code and its command."""
+        sha = sha256(repr(self.train).encode())
+        for path in sorted(self.code.rglob("*")) if self.code else ():
+            if path.is_file() and path.suffix != ".pyc":
+                sha.update(path.name.encode() + path.read_bytes())
+        return sha.hexdigest()[:12]
 
     def copied(self, folder: Path) -> Self:
         """Return the entry with its code copied into a folder, from where it is run."""
