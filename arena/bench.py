@@ -9,7 +9,7 @@ import sys
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from arena.logs import cut, find
+from arena.logs import Window, cut, find
 from arena.logset import LogSet, content_of
 from arena.submission import Submission, installed
 from cpsched.api.errors import ConfigError, RunError
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from arena.logs import Log, Window
+    from arena.logs import Log
     from arena.logset import Track
-    from cpsched.api.studies import Display, RunResult, Study
+    from cpsched.api.studies import Backend, Display, RunResult, Study
 
 MARK = "bench.json"
 FORMAT = "cpsched.bench/1"
@@ -62,6 +62,9 @@ class Bench:
         """
         Find the logs and write their windows to a folder.
 
+        A bench that is there grows: its tracks, windows and entries stay, but for an entry of the
+        same name, which takes the place of the old one.
+
         Parameters
         ----------
         places
@@ -77,17 +80,31 @@ class Bench:
             If the folder holds something else, or a bench of another set.
         """
         _check(folder, logset)
-        chosen = tuple(logset.track(name) for name in tracks)
+        for name in tracks:
+            logset.track(name)
+        told = about(folder) if (folder / MARK).exists() else {"tracks": (), "entries": ()}
+        chosen = tuple(
+            track for name, track in logset.tracks.items() if name in {*tracks, *told["tracks"]}
+        )
+        again = {alike(one.name) for one in submissions}
+        there = [one for one in _entries(folder, told) if alike(one.name) not in again]
+        submissions = [*there, *submissions]
         _check_names(logset, submissions)
         wanted = {name for track in chosen for name in logset.names(track)}
         logs = [log for log in logset.logs if log.name in wanted]
         paths = find(logs, places)
         inputs = subfolder(folder, INPUTS)
-        missing = tuple(log for log in logs if log.file and log.name not in paths)
-        there = [log for log in logs if log not in missing]
+        missing = tuple(
+            log
+            for log in logs
+            if log.file and log.name not in paths and not Window.of(log, inputs).exists()
+        )
+        found = [log for log in logs if log not in missing]
+        if not found:
+            raise ConfigError("none of the logs of these tracks is there", key="--logs")
         windows = []
-        for done, log in enumerate(there):
-            watch("windows of logs", done, len(there))
+        for done, log in enumerate(found):
+            watch("windows of logs", done, len(found))
             windows.append(cut(log, paths.get(log.name), inputs))
         submissions = [one.copied(subfolder(folder, ENTRIES)) for one in submissions]
         return cls(
@@ -98,9 +115,23 @@ class Bench:
             submissions=tuple(submissions),
         )
 
-    def carry_out(self, folder: Path, *, jobs: int, display: Display | None) -> list[str]:
+    def carry_out(
+        self,
+        folder: Path,
+        *,
+        jobs: int = 1,
+        display: Display | None = None,
+        backend: Backend | None = None,
+    ) -> list[str]:
         """
         Carry out what is missing of each track, and describe the bench in its folder.
+
+        Parameters
+        ----------
+        jobs
+            Processes of this machine.
+        backend
+            What carries the runs out instead.
 
         Returns
         -------
@@ -120,7 +151,13 @@ class Bench:
             study = self.study(track, folder)
             if study is None:
                 continue
-            outcome = carry_out(study, folder / TRACKS / track.name, jobs=jobs, display=display)
+            outcome = carry_out(
+                study,
+                folder / TRACKS / track.name,
+                jobs=jobs,
+                display=display,
+                backend=backend,
+            )
             failed += [f"{track.name}: {one.name}: {one.error}" for one in outcome.failed]
         return failed
 
@@ -212,7 +249,8 @@ def _check(folder: Path, logset: LogSet) -> None:
                 f"{folder}: is a bench of {told['seeds']} repetitions, not {logset.seeds}"
                 " (--quick); name another folder"
             )
-    elif folder.exists() and any(folder.iterdir()):
+    # A bench that was killed before it was described has its windows.
+    elif folder.exists() and any(one.name not in (INPUTS, ENTRIES) for one in folder.iterdir()):
         raise RunError(f"{folder}: holds something else than a bench; name another folder")
     folder.mkdir(parents=True, exist_ok=True)
 
@@ -240,18 +278,21 @@ def reopened(folder: Path) -> Bench:
     told = about(folder)
     logset = replace(LogSet.load(told["set"]), seeds=told["seeds"])
     by_name = {log.name: log for log in logset.logs}
-    submissions = [
-        Submission(**{**one, "code": folder / ENTRIES / one["code"] if one["code"] else None,
-                      "train": tuple(one["train"]), "lock": tuple(one["lock"])})
-        for one in told["entries"]
-    ]  # fmt: skip
     return Bench(
         logset=logset,
         tracks=tuple(map(logset.track, told["tracks"])),
         windows=tuple(cut(by_name[one["name"]], None, folder / INPUTS) for one in told["logs"]),
         missing=tuple(by_name[name] for name in told["missing"]),
-        submissions=tuple(submissions),
+        submissions=tuple(_entries(folder, told)),
     )
+
+
+def _entries(folder: Path, told: Mapping[str, Any]) -> list[Submission]:
+    return [
+        Submission(**{**one, "code": folder / ENTRIES / one["code"] if one["code"] else None,
+                      "train": tuple(one["train"]), "lock": tuple(one["lock"])})
+        for one in told["entries"]
+    ]  # fmt: skip
 
 
 def runs_of(folder: Path) -> Iterator[tuple[str, list[RunResult]]]:

@@ -12,6 +12,7 @@ from cpsched.api.commands import (
     STUDY,
     AsJson,
     Jobs,
+    On,
     counted,
     echo,
     escaped,
@@ -20,7 +21,7 @@ from cpsched.api.commands import (
     width,
 )
 from cpsched.api.errors import RunError, VerificationError
-from cpsched.api.tools import Column, Table
+from cpsched.api.tools import Column, Table, build
 
 if TYPE_CHECKING:
     from arena.logset import LogSet
@@ -72,6 +73,7 @@ def bench(
         bool, typer.Option("--quick", help="Two repetitions: to try an entry, not to compare.")
     ] = False,
     jobs: Jobs = 1,
+    on: On = None,
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """
@@ -103,7 +105,12 @@ def bench(
             watch=watch,
         )
     with study_bars() as display:
-        failed = made.carry_out(folder, jobs=jobs, display=display)
+        failed = made.carry_out(
+            folder,
+            jobs=jobs,
+            display=display,
+            backend=None if on is None else build("backends", on),
+        )
     _show(folder, as_json=as_json)
     if failed:
         for line in failed[:_MOST_TOLD]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -91,6 +91,18 @@ class Window:
     path: Path
     before: Path | None = None
 
+    @classmethod
+    def of(cls, log: Log, folder: Path) -> Self:
+        """Return the window of a log in a folder, where it may have to be written."""
+        slug = "".join(char if char.isalnum() else "-" for char in log.name.lower())
+        learns = log.rows is not None and log.rows[0] > 0
+        before = folder / f"{slug}-before.parquet" if learns else None
+        return cls(log=log, path=folder / f"{slug}.parquet", before=before)
+
+    def exists(self) -> bool:
+        """Return whether its files are there."""
+        return self.path.exists() and (self.before is None or self.before.exists())
+
 
 def find(logs: Iterable[Log], folders: Iterable[Path]) -> dict[str, Path]:
     """
@@ -128,11 +140,9 @@ def cut(log: Log, path: Path | None, folder: Path) -> Window:
     ConfigError
         If the file is not the one of the set.
     """
-    slug = "".join(char if char.isalnum() else "-" for char in log.name.lower())
-    target, before = folder / f"{slug}.parquet", folder / f"{slug}-before.parquet"
-    learns = log.rows is not None and log.rows[0] > 0
-    if target.exists() and (before.exists() or not learns):
-        return Window(log=log, path=target, before=before if learns else None)
+    window = Window.of(log, folder)
+    if window.exists():
+        return window
     if log.generator:
         workload = Generated(generator=log.generator, options=tuple(log.options.items())).load()
     elif log.bundled:
@@ -142,12 +152,12 @@ def cut(log: Log, path: Path | None, folder: Path) -> Window:
         check_content(log, path)
         workload = read_log(path, skip_bad_lines=True)
     first, end = log.rows or (0, len(workload))
-    if learns:
-        with replacing(before) as partial:
+    if window.before is not None:
+        with replacing(window.before) as partial:
             write_log(workload.take(np.arange(first)), partial)
-    with replacing(target) as partial:
+    with replacing(window.path) as partial:
         write_log(workload.take(np.arange(first, end)), partial)
-    return Window(log=log, path=target, before=before if learns else None)
+    return window
 
 
 def check_content(log: Log, path: Path) -> None:

@@ -18,6 +18,11 @@ _EVENT = struct.Struct("iIII")
 _MOST = 1 << 16
 
 
+def can_watch() -> bool:
+    """Return whether the system can say which files are opened."""
+    return hasattr(ctypes.CDLL(None), "inotify_init1")
+
+
 @contextmanager
 def opened(paths: Collection[Path]) -> Iterator[set[Path]]:
     """
@@ -27,8 +32,7 @@ def opened(paths: Collection[Path]) -> Iterator[set[Path]]:
     """
     found: set[Path] = set()
     libc = ctypes.CDLL(None, use_errno=True)
-    start = getattr(libc, "inotify_init1", None)
-    handle = -1 if start is None else start(_NONBLOCK)
+    handle = libc.inotify_init1(_NONBLOCK) if can_watch() else -1
     if handle < 0:
         yield found
         return

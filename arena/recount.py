@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from arena.bench import INPUTS, TRACKS, about, reopened, runs_of
+from arena.bench import INPUTS, about, reopened, runs_of
 from arena.card import CRATE, crate, tables
 from arena.futures import leaks
 from arena.logs import find
+from arena.opened import can_watch
 from arena.page import notes_of, page
 from arena.tables import Scored
 from cpsched.api.commands import checked_run
@@ -131,8 +132,10 @@ def recount(
     """
     bench = reopened(folder)
     notes = [f"{one.name}: {line}" for one in bench.submissions for line in one.unlike()]
+    if bench.submissions and not can_watch():
+        notes.append("This system cannot say who opens a log; that was not looked at.")
     wrong = [*_windows(folder, bench)]
-    paths = [run for track in bench.tracks for run in _runs(folder / TRACKS / track.name)]
+    paths = [path for of in _paths(folder).values() for path in of.values()]
     for done, path in enumerate(paths):
         watch("schedules", done, len(paths))
         wrong += [f"{path.name}: {line}" for line in checked_run(path)["findings"]]
@@ -156,12 +159,16 @@ def recount(
     )
 
 
-def _runs(track: Path) -> list[Path]:
-    return sorted((track / "runs").iterdir()) if (track / "runs").exists() else []
+def _paths(folder: Path) -> dict[str, dict[tuple[str, ...], Path]]:
+    """
+    Return the runs of each track by log, dispatcher, predictor and seed.
+
+    What else lies there, as the runs of an entry whose code was another, is not the bench's.
+    """
+    return {name: {_labels(run.path): run.path for run in of} for name, of in runs_of(folder)}
 
 
 def _labels(run: Path) -> tuple[str, ...]:
-    """Return log, dispatcher, predictor and seed of a run."""
     said = read_json(read_text(run / "run.json"))["arguments"]
     return tuple(str(said[name]) for name in ("workload", "dispatcher", "predictor", "seed"))
 
@@ -195,17 +202,16 @@ def _made_again(
     ]  # fmt: skip
     made = replace(bench, logset=fewer, windows=tuple(windows))
     watch("runs made again", 0, len(bench.tracks))
-    number, wrong = 0, made.carry_out(target, jobs=jobs, display=None)
-    for track in bench.tracks:
-        there = {_labels(run): run for run in _runs(folder / TRACKS / track.name)}
-        for run in _runs(target / TRACKS / track.name):
+    number, wrong = 0, made.carry_out(target, jobs=jobs)
+    there = _paths(folder)
+    for track, of in _paths(target).items():
+        for labels, run in of.items():
             number += 1
-            old = there.get(_labels(run))
+            old, what = there.get(track, {}).get(labels), f"{track}: {' / '.join(labels)}"
             if old is None:
-                wrong.append(f"{track.name}: {' / '.join(_labels(run))} is missing in the bench")
+                wrong.append(f"{what} is missing in the bench")
             elif any((old / name).read_bytes() != (run / name).read_bytes() for name in _SAME):
-                what = " / ".join(_labels(run))
-                wrong.append(f"{track.name}: {what} made again is another schedule")
+                wrong.append(f"{what} made again is another schedule")
     return number, wrong
 
 

@@ -15,6 +15,7 @@ from cpsched.study import carry_out, load_run, make_tables, save_run
 from cpsched.study.campaign import Display
 from cpsched.study.changes import Change as ChangeOfLog
 from cpsched.study.comparisons import HIGHER, LOWER, UNCLEAR, UNKNOWN, Difference
+from cpsched.study.executor import Backend
 from cpsched.study.folder import check_target
 from cpsched.study.gains import NOTICED
 from cpsched.study.log_study import study_of_log as log_study

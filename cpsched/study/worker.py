@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from cpsched.base import registry
+from cpsched.errors import CpschedError
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import simulate
 from cpsched.study.folder import begin, is_whole_copy, put_in_place
@@ -91,8 +92,16 @@ def work_on(
         return Done(name=task.name)
     except Exception as error:
         # Whatever a dispatcher, a predictor or a library raises, the other runs continue.
-        reason = " ".join(str(error).split()) or type(error).__name__
-        return Done(name=task.name, error=reason, trace=traceback.format_exc())
+        return Done(name=task.name, error=_reason(error), trace=traceback.format_exc())
+
+
+def _reason(error: Exception) -> str:
+    """Return an error as one line; of one that nobody foresaw, its type and where it was raised."""
+    said = " ".join(str(error).split())
+    if isinstance(error, CpschedError | OSError):
+        return said
+    last = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {said} ({last.filename}, line {last.lineno})"
 
 
 def _die_with(parent: int) -> None:

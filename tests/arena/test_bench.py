@@ -31,6 +31,11 @@ title = "predictions"
 predictors = { predicted = "last" }
 logs = ["one", "two"]
 
+[tracks.topology]
+title = "nothing at hand"
+predictors = { requested = "requested" }
+logs = ["archive"]
+
 [tracks.true]
 title = "the truth"
 predictors = { true = "actual" }
@@ -64,6 +69,17 @@ sha256 = "{sha}"
 source = "https://example.org/archive"
 rows = [20, 60]
 system = "site-152"
+"""
+
+RAISES = """\
+from cpsched.api.dispatchers import Dispatcher
+
+
+class Mine(Dispatcher):
+    name = "mine"
+
+    def decide(self, view):
+        return {}["nothing"]
 """
 
 
@@ -143,6 +159,45 @@ def test_a_bench_is_one_table_and_one_page_and_twice_the_same(bench, cpsched, tm
     assert all(part["@id"] in names for part in crate["@graph"][1]["hasPart"])
 
 
+def test_a_bench_grows(bench, cpsched, tmp_path):
+    folder = tmp_path / "g"
+    quick = ("--out", str(folder), "--quick")
+    # Killed while windows were written.
+    (folder / "inputs").mkdir(parents=True)
+    assert bench(*quick, "--track", "requested", "-d", "sjf")[0] == 0
+    # The logs that were brought are in the folder.
+    code, out, _ = cpsched("bench", *quick, "--track", "true", "-d", "ljf", "--json")
+    assert code == 0
+    told = json.loads((folder / "bench.json").read_text())
+    assert told["tracks"] == ["requested", "true"]
+    assert [one["name"] for one in told["entries"]] == ["sjf", "ljf"]
+    assert told["missing"] == []
+    for track in json.loads(out)["tracks"]:
+        assert {"sjf", "ljf"} <= {row["name"] for row in track["entries"]}
+    assert bench(*quick, "--track", "true", "-d", "sjf")[0] == 0
+    told = json.loads((folder / "bench.json").read_text())
+    assert [one["name"] for one in told["entries"]] == ["ljf", "sjf"]
+
+
+def test_runs_are_made_elsewhere(bench, tmp_path):
+    pytest.importorskip("submitit")
+    words = ("--track", "predicted", "--quick")
+    assert bench("--out", str(tmp_path / "here"), *words)[0] == 0
+    elsewhere = ("--on", "slurm-arrays:cluster=local,mem=1")
+    assert bench("--out", str(tmp_path / "there"), *words, *elsewhere)[0] == 0
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+
+
+def test_who_raises_is_told_with_type_and_line(bench, tmp_path, monkeypatch):
+    (tmp_path / "raising.py").write_text(RAISES)
+    monkeypatch.syspath_prepend(tmp_path)
+    words = ("--track", "predicted", "--quick", "-d", "raising:Mine")
+    code, out, err = bench("--out", str(tmp_path / "r"), *words)
+    assert code == 2
+    assert f"KeyError: 'nothing' ({tmp_path / 'raising.py'}, line 8)" in out
+    assert "4 runs failed; the same command tries again" in err
+
+
 def test_a_bench_is_counted_again(bench, cpsched, tmp_path):
     folder = tmp_path / "b"
     assert bench("--out", str(folder), "--track", "requested", "--quick", "-j", "2")[0] == 0
@@ -181,6 +236,10 @@ def test_bad_input_is_one_line(bench, cpsched, small, tmp_path):
             ("bench", "--out", str(tmp_path / "x"), "--track", "nothing"),
             "no track is called 'nothing'; there are: predicted",
         ),
+        (
+            ("bench", "--out", str(tmp_path / "y"), "--track", "topology"),
+            "--logs: none of the logs of these tracks is there",
+        ),
         (("bench", "--set", "v0"), "no set is called 'v0'; there are: v1"),
         (("bench", "verify", str(tmp_path)), "is not the folder of a bench (bench.json is missing"),
         (("bench", "card", str(tmp_path)), "is not the folder of a bench (bench.json is missing"),
@@ -217,7 +276,7 @@ def test_a_folder_enters_with_what_it_learns_before_each_window(bench, cpsched, 
     assert old.read_text() != new.read_text()
     moved = code.rename(tmp_path / "elsewhere")
     code_, out, err = cpsched("bench", "verify", str(folder), "--seeds", "1")
-    assert err == ""
+    assert err == "", out
     assert "note: learns: numpy is " in out
     assert "1.0 in the lock file" in out
     assert (code_, "Nothing is wrong." in out) == (0, True), out
@@ -235,7 +294,7 @@ def test_a_folder_enters_with_what_it_learns_before_each_window(bench, cpsched, 
 
 
 def _error(bench, entry, out):
-    return bench("--out", str(out / "made"), "--track", "requested", "--quick", "--entry",
+    return bench("--out", str(out / "made"), "--track", "topology", "--quick", "--entry",
                  str(entry))[2]  # fmt: skip
 
 

@@ -90,7 +90,7 @@ def test_the_same_run_twice_is_refused(place, study):
 
 def test_processes_give_what_one_gives(place, study, made):
     """The tables are the same, byte for byte; a program's own workers are left alone."""
-    theirs = get_reusable_executor(max_workers=1)
+    theirs = get_reusable_executor(max_workers=1, timeout=600)
     worker = theirs.submit(os.getpid).result()
     outcome = carry_out(study, place / "two", jobs=2)
     assert outcome.failed == ()
