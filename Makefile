@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo slurm-demo test test-quick check supply licences docs tutorials pictures format bench clean
+.PHONY: demo slurm-demo test test-beside test-quick check supply licences docs tutorials pictures format bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -30,8 +30,11 @@ demo: $(VENV)/.installed  ## Compare five dispatchers on the bundled log, then a
 slurm-demo: $(VENV)/.installed  ## Start a private Slurm of 16 nodes with a queue to decide on.
 	@$(BIN)/cpsched slurm demo
 
-test: $(VENV)/.installed-dev  ## Run the test suite.
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup
+test: $(VENV)/.installed-dev  ## Run the test suite of the core.
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not beside"
+
+test-beside: $(VENV)/.installed-dev  ## The tests of the packages beside the core.
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m beside
 
 test-quick: $(VENV)/.installed-dev  ## The tests that take no time: under a minute.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"

@@ -20,8 +20,9 @@ from slurm_adapter.live.private import PrivateSlurm, missing
 settings.register_profile("untimed", deadline=None)
 settings.load_profile("untimed")
 
+TESTS = Path(__file__).resolve().parent
 #: Real traces and golden schedules; beside a developer's checkout, absent elsewhere.
-SHARED = Path(__file__).resolve().parents[2] / "shared"
+SHARED = TESTS.parents[1] / "shared"
 
 
 def pytest_configure():
@@ -42,9 +43,13 @@ def pytest_sessionstart(session):
 
 
 def pytest_collection_modifyitems(items):
-    """Skip what needs the shared traces, or Slurm, where they are absent."""
+    """Mark packages' tests; skip what needs shared traces, or Slurm, where they are absent."""
     lacking = missing()
     for item in items:
+        # Packages beside the core have a folder here, and their tests a run of their own.
+        part = item.path.relative_to(TESTS).parts[0]
+        if part != "cpsched" and (TESTS.parent / part / "__init__.py").exists():
+            item.add_marker(pytest.mark.beside)
         if "slurm_live" in item.keywords:
             # One worker has the cluster: the tests share it.
             item.add_marker(pytest.mark.xdist_group("slurm_live"))
@@ -67,7 +72,7 @@ def shared():
 @pytest.fixture
 def data():
     """Folder of the suite's own small files."""
-    return Path(__file__).resolve().parent / "data"
+    return TESTS / "data"
 
 
 @pytest.fixture
