@@ -263,8 +263,10 @@ class Batsim(Dispatcher):
     def never_starts(self, view: View) -> IntArray:
         """Return the jobs that the scheduler has rejected: they are cancelled at the end."""
         waiting = view.waiting
-        rejected: IntArray = waiting.rows[self._jobs.known[waiting.handle] == REJECTED]
-        return rejected
+        # Of a job that has just come nothing may be known yet.
+        rejected = np.isin(waiting.handle, np.flatnonzero(self._jobs.known == REJECTED))
+        never: IntArray = waiting.rows[rejected]
+        return never
 
     def _begin(self) -> None:
         """Start the scheduler."""
