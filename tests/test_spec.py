@@ -265,6 +265,12 @@ def test_a_value_may_hold_anything(value):
     assert build("dispatchers", spec).values[5] == value
 
 
+def test_a_class_that_lacks_a_method_is_bad_input(monkeypatch):
+    monkeypatch.setattr(Thing, "__abstractmethods__", frozenset({"decide"}), raising=False)
+    with pytest.raises(ConfigError, match="thing: its class lacks the method decide"):
+        build("dispatchers", "thing")
+
+
 def test_a_defect_of_a_constructor_is_not_disguised(monkeypatch):
     """A TypeError inside it used to come out as bad input."""
 

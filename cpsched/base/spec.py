@@ -162,6 +162,8 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     """
     spec = whole(group, spec)
     maker = registry.load(group, spec.name)
+    if lacks := getattr(maker, "__abstractmethods__", None):
+        raise ConfigError(f"its class lacks the method {min(lacks)}", where=spec)
     signature = _signature(maker)
     parameters = signature.parameters
     options = {

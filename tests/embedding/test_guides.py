@@ -77,6 +77,18 @@ def test_a_dispatcher_that_orders_by_priorities_passes_the_checks(tmp_path, type
     typed(code)
 
 
+def test_an_order_of_ones_own_is_a_priority(tmp_path, typed):
+    (block,) = (b for b in _blocks("write-a-dispatcher.md", "python") if "(Priority)" in b)
+    (tmp_path / "my_package.py").write_text(block)
+    for spec in ("easy", "easy:backfill=sjf", "prb", "conservative"):
+        more = f"{spec}{',' if ':' in spec else ':'}priority=my_package:SmallestArea"
+        typed(
+            "import cpsched\nfrom cpsched.base import resources\n"
+            "log = cpsched.read_log(resources.path('logs', 'eurora-sample.csv.gz')).select(first=99)\n"
+            f"assert cpsched.simulate(log, 'eurora', dispatcher={more!r}).schedule.end.max() > 0"
+        )
+
+
 def test_the_first_predictor_is_good_for_one_simulation(tmp_path, typed):
     """And for no more: the guide says so."""
     (tmp_path / "my_package.py").write_text(_blocks("write-a-predictor.md", "python")[0])
