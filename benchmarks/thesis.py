@@ -6,8 +6,8 @@ The runs of Remediani (2017), its claims, and its box plots.
 
 With ``--make`` every run of the study that has no rows in CSV is made, one after the other, and its
 rows are added when it ends: the 42 runs of the year (``--study benchmarks/remediani-year.toml``)
-take ten CPU hours, and may be made in parts, on several machines, or by several processes with
-``--only``. Each run has a row for all jobs and for
+take twelve CPU hours, and may be made in parts, on several machines, or by several processes with
+``--only``; a killed run goes on where it was saved last. Each run has a row for all jobs and for
 the short (at most 1 h), medium (at most 12 h) and long ones, with means, and what a box plot shows:
 5, 25, 50, 75 and 95 %. As in the thesis (3.2), slowdowns are unbounded and leave out jobs with a
 slowdown of 1; mean waits leave out none.
@@ -34,7 +34,7 @@ from thesis_claims import CLAIMS
 
 from cpsched.figures.style import canvas, colour, plain, save, styled
 from cpsched.metrics.jobs import slowdown
-from cpsched.simulation.simulate import simulate
+from cpsched.simulation.simulate import Checkpoint, simulate
 from cpsched.study import load_study
 from cpsched.study.sources import prepare
 from cpsched.study.task import tasks_of
@@ -87,11 +87,15 @@ def make(study: str, path: Path, only: str) -> None:
         log, run = record["workload"], f"{record['dispatcher']}-{record['predictor']}"
         if not run.startswith(only) or run in read(path)[log]:
             continue
+        kept = Checkpoint(path.with_name(f"{path.stem}-{run}.state"), interval=600)
+        # What it took before it was killed is not known.
+        in_one_go = not kept.path.exists()
         done = simulate(
             prepare(task.made_of),
             dispatcher=task.dispatcher,
             predictor=task.predictor,
             settings=task.settings,
+            checkpoint=kept,
         )
         is_new = not path.exists()
         with path.open("a", newline="") as file:
@@ -101,13 +105,14 @@ def make(study: str, path: Path, only: str) -> None:
             writer.writerows(
                 {"log": log, "run": run, "group": group}
                 | {name: f"{value:.6g}" for name, value in figures.items()}
-                for group, figures in figures_of(done)
+                for group, figures in figures_of(done, in_one_go=in_one_go)
             )
+        kept.remove()
         print(f"{log} {run}: {done.timing['loop_cpu_s']:.0f} CPU s", flush=True)
 
 
-def figures_of(run: Run) -> Iterator[tuple[str, dict[str, float]]]:
-    """Yield the figures of each group of a run's jobs."""
+def figures_of(run: Run, *, in_one_go: bool) -> Iterator[tuple[str, dict[str, float]]]:
+    """Yield the figures of each group of a run's jobs; CPU seconds of one made in one go."""
     schedule = run.schedule
     ended = (schedule.start >= 0) & (schedule.end >= 0)
     submit, recorded = (
@@ -119,8 +124,7 @@ def figures_of(run: Run) -> Iterator[tuple[str, dict[str, float]]]:
     whole = {
         "queue mean": queue["mean"],
         "queue median": queue["median"],
-        "CPU [s]": run.timing["loop_cpu_s"],
-    }
+    } | ({"CPU [s]": run.timing["loop_cpu_s"]} if in_one_go else {})
     groups = {
         "all": recorded >= 0,
         "short": recorded <= HOUR,
