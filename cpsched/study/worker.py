@@ -97,11 +97,11 @@ def work_on(
 
 def _reason(error: Exception) -> str:
     """Return an error as one line; of one that nobody foresaw, its type and where it was raised."""
-    said = " ".join(str(error).split())
-    if isinstance(error, CpschedError | OSError):
+    kind, said = type(error).__name__, " ".join(str(error).split())
+    if said and isinstance(error, CpschedError | OSError):
         return said
     last = traceback.extract_tb(error.__traceback__)[-1]
-    return f"{type(error).__name__}: {said} ({last.filename}, line {last.lineno})"
+    return f"{kind}{': ' * bool(said)}{said} ({last.filename}, line {last.lineno})"
 
 
 def _die_with(parent: int) -> None:
