@@ -84,8 +84,10 @@ def test_an_order_of_ones_own_is_a_priority(tmp_path, typed):
         more = f"{spec}{',' if ':' in spec else ':'}priority=my_package:SmallestArea"
         typed(
             "import cpsched\nfrom cpsched.base import resources\n"
-            "log = cpsched.read_log(resources.path('logs', 'eurora-sample.csv.gz')).select(first=99)\n"
-            f"assert cpsched.simulate(log, 'eurora', dispatcher={more!r}).schedule.end.max() > 0"
+            "log = cpsched.read_log(resources.path('logs', 'eurora-sample.csv.gz')).select(first=900)\n"
+            "one, other = (cpsched.simulate(log, 'eurora', dispatcher=name).schedule.start\n"
+            f"              for name in ({spec!r}, {more!r}))\n"
+            "assert (one != other).any()"
         )
 
 
