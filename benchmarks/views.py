@@ -258,8 +258,9 @@ class _Jobs:
     def table(self, now: int) -> JobTable:
         num = len(self.units)
         store = JobStore(("core", "gpu"), num)
-        none = np.zeros((num, c.SHAPE_REQUEST), dtype=np.int64)
-        shapes, shape_of = distinct_shapes(none, self.request, none[:, :2], none[:, :2])
+        none = [np.zeros(num, dtype=np.int64)]
+        asked = [*none * c.SHAPE_REQUEST, *self.request.T, *none * 4]
+        shapes, shape_of = distinct_shapes(asked, num)
         store.add_shapes(shapes)
         store.add_strings("user", [f"u{number}" for number in range(17)])
         known = {

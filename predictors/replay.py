@@ -196,7 +196,7 @@ class Replay:
 
     def _make_events(self) -> list[tuple[int, int, int]]:
         """Return (second, phase, row), sorted; ends of one second by start, as in a simulation."""
-        submit = np.array(self.arrivals.submit, dtype=np.int64)
+        submit = np.asarray(self.arrivals.submit)
         start = np.array(self._start, dtype=np.int64)
         runtime = self.arrivals.runtime
         num = len(submit)

@@ -87,6 +87,12 @@ class Machine:
         """Jobs in the queue."""
         return self._queue_end - self._queue_first
 
+    @property
+    def oldest(self) -> int:
+        """The first row of a job that waits or runs; how many jobs there are if none does."""
+        at = [self.store.size, *self._queue[self._queue_first : self._queue_end][:1].tolist()]
+        return min(*at, int(self._running[: self.num_running].min(initial=self.store.size)))
+
     def view(self, now: int) -> View:
         """Return what a dispatcher may know now."""
         return View(

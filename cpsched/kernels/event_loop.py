@@ -43,6 +43,7 @@ COUNTERS = np.dtype(
             "now",
             "is_due",  # whether something has happened that was not decided on
             "next_submit",
+            "rows_first",  # the job of the first of the log's rows
             "num_events",
             "counter",  # how many ends were ever put into the heap: it breaks ties
             "queue_first",
@@ -63,7 +64,11 @@ _CLOCK = np.int32(time.CLOCK_MONOTONIC)
 
 
 class Log(NamedTuple):
-    """The log's data on the jobs; int64, shape ``(A,)``, ``rows`` as the store takes them."""
+    """
+    The log's data on the jobs; int64, shape ``(A,)``.
+
+    ``rows`` is a part of them, as the store takes them.
+    """
 
     submit: IntArray
     runtime: IntArray
@@ -150,7 +155,7 @@ def _admit_jobs(count, log, cols, queue):
     row = count.next_submit
     while row < len(log.submit) and log.submit[row] == count.now:
         for k in range(NUM_SUBMIT):
-            cols[row, k] = log.rows[row, k]
+            cols[row, k] = log.rows[row - count.rows_first, k]
         cols[row, STATE] = WAITING
         queue[count.queue_end] = row
         count.queue_end += 1

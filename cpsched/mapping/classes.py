@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.base.words import quoted
+from cpsched.model.arrays import constant, put_away
 from cpsched.model.distinct import distinct
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ class Classes:
 def classify(workload: Workload, system: System) -> Classes:
     """Return each job's eligible nodes; classes are numbered by first appearance."""
     honoured = system.log.constraints == "honour"
-    codes = workload.constraint.codes if honoured else np.full(workload.num_jobs, -1, np.int64)
+    codes = workload.constraint.codes if honoured else constant(-1, (workload.num_jobs,))
     pair_of_job, first_rows = distinct([workload.queue.codes, codes], workload.num_jobs)
     features = NodeFeatures(system)
     class_of_mask: dict[bytes, int] = {}
@@ -74,7 +75,7 @@ def classify(workload: Workload, system: System) -> Classes:
         alone = bool(queues) and all(queue.exclusive for queue in queues)
         exclusive[pair] = constraint.exclusive or alone
     return Classes(
-        of_job=class_of_pair[pair_of_job],
+        of_job=put_away(class_of_pair[pair_of_job]),
         nodes=np.array(masks, dtype=np.bool_).reshape(len(masks), system.num_nodes),
         exclusive=workload.exclusive | exclusive[pair_of_job],
         rejected=rejected,

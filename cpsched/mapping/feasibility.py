@@ -8,6 +8,7 @@ import numpy as np
 
 from cpsched.base.types import Split
 from cpsched.mapping.locality import Locality, asks_for_locality
+from cpsched.model.arrays import rows_of
 from cpsched.model.distinct import distinct
 from cpsched.model.node_sets import unit_capacity
 
@@ -116,9 +117,14 @@ def _shapes_of(
     workload: Workload, eligible_class: IntArray, rows: IntArray, columns: Sequence[str]
 ) -> tuple[Workload, IntArray, IntArray]:
     """Return one job of each distinct request, its class, and which request each row has."""
-    values = [eligible_class[rows], *(getattr(workload, name)[rows] for name in columns)]
-    flat = [part for column in values for part in np.atleast_2d(column.T)]
+    of_rows = (
+        column if len(rows) == len(column) else rows_of(column, rows)
+        for column in (eligible_class, *(getattr(workload, name) for name in columns))
+    )
+    # One by one: the columns of many jobs take room.
+    flat = (part for column in of_rows for part in np.atleast_2d(column.T))
     shape_of_row, first = distinct(flat, len(rows))
+    workload.let_go()
     return workload.take(rows[first]), eligible_class[rows[first]], shape_of_row
 
 

@@ -120,6 +120,7 @@ def fit(
     draft.change(exclusive=classes.exclusive)
     align(draft)
     set_malleable(draft, malleable)
+    workload.let_go()
     to_units(draft)
     bound_nodes(draft)
     bound_units(draft)
@@ -127,6 +128,7 @@ def fit(
     rest = draft.accepted()
     draft.reject(infeasible(fitted, system, classes.of_job, classes.nodes, rows=rest))
     draft.reject(_never_released(fitted, draft.rejected))
+    fitted.let_go()
     return Fitted(
         workload=fitted,
         system=system,
@@ -141,7 +143,7 @@ def fit(
 
 def _never_released(workload: Workload, rejected: Mapping[int, str]) -> dict[int, str]:
     """Return the rows whose dependency can never end, and why."""
-    needed = workload.dependency.tolist()
+    needed = memoryview(workload.dependency)
     found: dict[int, str] = {}
     done = set(rejected)
     for row in np.flatnonzero(workload.dependency >= 0).tolist():

@@ -9,6 +9,7 @@ import numpy as np
 from cpsched.base.types import MISSING, UNBOUNDED
 from cpsched.base.words import quoted
 from cpsched.errors import ConfigError
+from cpsched.model.arrays import put_away
 from cpsched.model.workload import Labels, names_of
 
 if TYPE_CHECKING:
@@ -66,7 +67,7 @@ def resolve_queues(draft: Draft) -> None:
 def _relabelled(codes: IntArray, names: Sequence[str | None]) -> Labels:
     """Return labels whose code means the name at its position; -1 is the last one's."""
     values = Labels.encode(names)
-    return Labels(values.codes[codes], values.values).take(np.arange(len(codes)))
+    return Labels(put_away(values.codes[codes]), values.values).in_order()
 
 
 def fill_requested_time(draft: Draft) -> None:

@@ -46,9 +46,12 @@ def set_malleable(draft: Draft, text: str) -> None:
     workload, units = draft.workload, draft.workload.units
     if text == NONE:
         rigid = workload.job_type == JobType.RIGID
+        bounds = {name: getattr(workload, name) for name in ("units_min", "units_max")}
         draft.change(
-            units_min=np.where(rigid, units, workload.units_min),
-            units_max=np.where(rigid, units, workload.units_max),
+            **{
+                name: units if rigid.all() else np.where(rigid, units, bound)
+                for name, bound in bounds.items()
+            }
         )
         return
     found = Malleable.parse(text)

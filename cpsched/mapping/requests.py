@@ -9,6 +9,7 @@ import numpy as np
 
 from cpsched.base.types import UNBOUNDED
 from cpsched.errors import ConfigError
+from cpsched.model.arrays import constant, is_constant, put_away
 from cpsched.model.distinct import distinct
 from cpsched.model.node_sets import unit_capacity
 from cpsched.model.system import MemoryMapping, ProcessorMapping
@@ -32,22 +33,30 @@ def align(draft: Draft) -> None:
     workload, system = draft.workload, draft.system
     ignored = {"mem"} if system.log.memory is MemoryMapping.IGNORED else set()
     shape = (workload.num_jobs, len(system.resources))
-    columns = {name: np.zeros(shape, dtype=np.int64) for name in _AMOUNTS}
+    columns = {
+        name: constant(0, shape)
+        if is_constant(given := getattr(workload, name)) and not given.any()
+        else np.zeros(shape, dtype=np.int64)
+        for name in _AMOUNTS
+    }
     rejected: dict[int, str] = {}
     for source, kind in enumerate(workload.resources):
         target = system.resource_index(kind)
         if kind in ignored or system.is_untold_type(kind):
             continue
         if target >= 0:
-            for name in _AMOUNTS:
-                columns[name][:, target] = getattr(workload, name)[:, source]
+            for name, amounts in columns.items():
+                if not is_constant(amounts):
+                    amounts[:, target] = getattr(workload, name)[:, source]
             continue
         for name, place in (("request", "in each unit"), ("per_node", "on each node")):
             amounts = getattr(workload, name)[:, source]
             for row in np.flatnonzero(amounts).tolist():
                 rejected[row] = f"asks for {amounts[row]} {kind} {place}, the system has none"
     draft.reject(rejected)
-    draft.change(resources=system.resources, **columns)
+    draft.change(
+        resources=system.resources, **{name: put_away(one) for name, one in columns.items()}
+    )
 
 
 def pooled(system: System) -> System:

@@ -1,32 +1,113 @@
-"""Arrays that others read and cannot make writable: over memory that refuses to be written to."""
+"""
+Arrays by where they lie: shared with readers that cannot make them writable, in files, of one value.
+"""
 
 from __future__ import annotations
 
+import os
 from math import prod
+from mmap import MADV_DONTNEED, PAGESIZE, mmap
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
 
 if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
+
     from cpsched.base.types import AnyArray, IntArray
+
+
+#: Arrays of so many bytes lie in a file that is in no folder: what is not looked at for long need
+#: not be in memory (:func:`let_go`).
+_IN_FILE = 1 << 28
+#: Rows that are copied at once.
+_PIECE = 1 << 16
 
 
 def shared(*shape: int) -> tuple[IntArray, IntArray]:
     """
-    Return two arrays of zeros over the same memory.
+    Return two arrays of zeros over the same memory, in a file if they are large.
 
     Returns
     -------
     writable, shown
         int64, for the owner and for everyone else.
+
+    Raises
+    ------
+    OSError
+        If there is no room for the file, in the folder for temporary files.
     """
     # An empty buffer need not be aligned, and kernels are compiled for aligned arrays.
-    memory = bytearray(8 * max(prod(shape), 1))
+    size = 8 * max(prod(shape), 1)
+    memory = bytearray(size) if size < _IN_FILE else _file(size)
     writable, shown = (
         np.frombuffer(face, dtype=np.int64)[: prod(shape)].reshape(shape)
         for face in (memory, memoryview(memory).toreadonly())
     )
     return writable, shown
+
+
+def _file(size: int) -> mmap:
+    with TemporaryFile() as file:
+        # Or the process would be killed where the disk is full.
+        os.posix_fallocate(file.fileno(), 0, size)
+        return mmap(file.fileno(), size)
+
+
+def let_go(array: AnyArray, first: int, end: int) -> None:
+    """Take rows ``[first, end)`` of a large array out of memory; a look brings them back."""
+    if array.nbytes < _IN_FILE:
+        return
+    memory: Any = array
+    while isinstance(memory, np.ndarray):
+        memory = memory.base
+    if isinstance(memory, memoryview):
+        memory = memory.obj
+    if isinstance(memory, mmap):
+        low = -(-first * array.strides[0] // PAGESIZE) * PAGESIZE
+        high = end * array.strides[0] // PAGESIZE * PAGESIZE
+        if low < high:
+            memory.madvise(MADV_DONTNEED, low, high - low)
+
+
+def move(rows: AnyArray, target: AnyArray) -> None:
+    """Copy rows to the beginning of another array; of large ones only a part is in memory."""
+    for first in range(0, len(rows), _PIECE):
+        end = min(first + _PIECE, len(rows))
+        target[first:end] = rows[first:end]
+        let_go(rows, first, end)
+        let_go(target, first, end)
+
+
+def put_away(array: AnyArray) -> Any:
+    """Return the array, or where it is large, a copy of it in a file, out of memory."""
+    if array.nbytes < _IN_FILE or is_constant(array):
+        return array
+    memory = _file(array.nbytes)
+    copy = np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)
+    move(array, copy)
+    return copy
+
+
+def constant(value: int, shape: tuple[int, ...], dtype: DTypeLike = np.int64) -> Any:
+    """Return an array of one value: it takes no memory, however long, and cannot be written to."""
+    return np.broadcast_to(np.array(value, dtype=dtype), shape)
+
+
+def is_constant(array: AnyArray) -> bool:
+    """Whether an array is of :func:`constant`, or rows of such a one."""
+    return not any(array.strides)
+
+
+def rows_of(array: AnyArray, rows: IntArray) -> Any:
+    """Return the given rows; those of an array of one value are one, too."""
+    if is_constant(array):
+        shape = (len(rows), *array.shape[1:])
+        return as_strided(array, shape, array.strides, writeable=False)
+    return array[rows]
 
 
 def immutable(array: AnyArray) -> Any:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.model.arrays import is_constant
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -38,7 +40,7 @@ def distinct(columns: Iterable[AnyArray], num_rows: int) -> tuple[IntArray, IntA
     code = np.zeros(num_rows, dtype=np.int64)
     size = 1
     for column in columns:
-        if not num_rows or (column == column[0]).all():
+        if not num_rows or is_constant(column) or (column == column[0]).all():
             continue
         values, own = np.unique(column, return_inverse=True)
         if size * len(values) >= _ROOM:
@@ -60,6 +62,11 @@ def by_appearance(values: AnyArray) -> tuple[IntArray, IntArray]:
         Each value's number, and where each number appears first.
     """
     _, first, code = np.unique(values, return_index=True, return_inverse=True)
+    return renumbered(code, first)
+
+
+def renumbered(code: IntArray, first: IntArray) -> tuple[IntArray, IntArray]:
+    """Return codes, and where each appears first, numbered in the order in which they appear."""
     order = np.argsort(first)
     rank = np.empty(len(first), dtype=np.int64)
     rank[order] = np.arange(len(first))

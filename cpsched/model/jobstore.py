@@ -16,8 +16,8 @@ import numpy as np
 
 from cpsched.base.types import MISSING, UNBOUNDED
 from cpsched.model import columns as c
-from cpsched.model.arrays import shared
-from cpsched.model.distinct import by_appearance, distinct
+from cpsched.model.arrays import move, shared
+from cpsched.model.distinct import distinct, renumbered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -171,7 +171,7 @@ class JobStore:
         """Make room for so many jobs."""
         if num > len(self.columns):
             grown, shown = shared(num, c.NUM_COLUMNS)
-            grown[: self.size] = self.columns[: self.size]
+            move(self.columns[: self.size], grown)
             self.writable, self.columns = grown, shown
             for name, old in list(self._writable_distribution.items()):
                 self._make_distribution(name, old.shape[1])[: self.size] = old[: self.size]
@@ -240,24 +240,19 @@ class JobStore:
         self.shapes = self._shapes_shown[:end]
 
 
-def distinct_shapes(
-    flags: IntArray, request: IntArray, per_node: IntArray, per_node_max: IntArray
-) -> tuple[IntArray, IntArray]:
+def distinct_shapes(columns: Sequence[AnyArray], num: int) -> tuple[IntArray, IntArray]:
     """
     Number the distinct requests in order of first appearance.
 
     Parameters
     ----------
-    flags
-        Shape ``(n, SHAPE_REQUEST)``: the columns before the amounts, in their order.
-    request, per_node, per_node_max
-        Shape ``(n, R)``.
+    columns
+        Those of :attr:`JobStore.shapes`, in their order, for ``num`` jobs.
 
     Returns
     -------
     shapes, shape_of
         The distinct rows as in :attr:`JobStore.shapes`, and each job's row of it.
     """
-    full = np.ascontiguousarray(np.concatenate([flags, request, per_node, per_node_max], axis=1))
-    code, first = by_appearance(distinct(full.T, len(full))[0])
-    return full[first], code
+    code, first = renumbered(*distinct(columns, num))
+    return np.stack([column[first] for column in columns], axis=1, dtype=np.int64), code

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from cpsched.model import columns as c
-from cpsched.model.distinct import by_appearance, distinct
+from cpsched.model.distinct import distinct, renumbered
 from cpsched.model.jobstore import SUBMIT_COLUMNS, JobStore
 
 if TYPE_CHECKING:
@@ -107,7 +107,7 @@ class JobTable:
             The number of each job's request, and the first job that makes each.
         """
         columns = (c.SHAPE, c.UNITS, c.NODES_MIN, c.NODES_MAX)
-        return by_appearance(distinct(map(self.column, columns), len(self))[0])
+        return renumbered(*distinct(map(self.column, columns), len(self)))
 
     def column(self, position: int) -> IntArray:
         """Return a copy of one store column, shape ``(n,)``."""

@@ -34,6 +34,7 @@ from cpsched.base.types import (
     StrArray,
 )
 from cpsched.base.words import brief, counted, duration
+from cpsched.model.arrays import constant, is_constant, let_go, rows_of
 from cpsched.model.distinct import by_appearance
 from cpsched.model.speedup import MILLION
 
@@ -83,7 +84,7 @@ class Labels:
     @classmethod
     def unknown(cls, num_jobs: int) -> Self:
         """Build a column in which nothing is known."""
-        return cls(np.full(num_jobs, -1, dtype=np.int64), ())
+        return cls(constant(-1, (num_jobs,)), ())
 
     def __len__(self) -> int:
         return len(self.codes)
@@ -93,9 +94,18 @@ class Labels:
         table: list[str | None] = [*self.values, None]
         return [table[code] for code in self.codes]
 
+    def in_order(self) -> Self:
+        """Return the column with codes by first appearance and no others, whatever it has here."""
+        highest = np.maximum.accumulate(self.codes)
+        whole = highest.max(initial=-1) == len(self.values) - 1
+        in_order = whole and (np.diff(highest, prepend=-1) <= 1).all()
+        return self if in_order else self.take(np.arange(len(self)))
+
     def take(self, rows: IntArray) -> Self:
         """Return the column of the given rows, recoded by first appearance among them."""
-        codes = self.codes[rows]
+        codes = rows_of(self.codes, rows)
+        if not self.values:
+            return type(self)(codes, ())
         known = np.flatnonzero(codes >= 0)
         new = np.full(len(codes), -1, dtype=np.int64)
         new[known], first = by_appearance(codes[known])
@@ -105,7 +115,7 @@ class Labels:
 def taken(columns: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
     """Return the given rows of columns."""
     return {
-        name: column.take(rows) if isinstance(column, Labels) else column[rows]
+        name: column.take(rows) if isinstance(column, Labels) else rows_of(column, rows)
         for name, column in columns.items()
     }
 
@@ -343,9 +353,7 @@ class Workload:
         )
         workload._check()
         order = _submit_order(workload.submit, workload.job_id)
-        if np.array_equal(order, np.arange(num_jobs)):
-            return workload
-        return workload.take(order)
+        return workload if order is None else workload.take(order)
 
     def __len__(self) -> int:
         return len(self.submit)
@@ -367,13 +375,20 @@ class Workload:
         """Number of jobs J."""
         return len(self.submit)
 
+    def let_go(self, first: int = 0, end: int | None = None) -> None:
+        """Take the columns of jobs ``[first, end)`` out of memory where they lie in files."""
+        for name in COLUMNS:
+            value = getattr(self, name)
+            let_go(value.codes if isinstance(value, Labels) else value, first, end or len(self))
+
     def take(self, rows: IntArray) -> Self:
         """Return the workload of the given rows (in that order); dependencies follow their rows."""
         rows = np.asarray(rows, dtype=np.int64)
         new = taken({name: getattr(self, name) for name in COLUMNS}, rows)
-        position = np.full(self.num_jobs + 1, -1, dtype=np.int64)
-        position[rows] = np.arange(len(rows))
-        new["dependency"] = position[new["dependency"]]
+        if not is_constant(new["dependency"]):
+            position = np.full(self.num_jobs + 1, -1, dtype=np.int64)
+            position[rows] = np.arange(len(rows))
+            new["dependency"] = position[new["dependency"]]
         return replace(self, **new)
 
     def select(
@@ -478,7 +493,12 @@ class Workload:
             value = getattr(self, name)
             codes = value.codes if isinstance(value, Labels) else value
             sha.update(f"{name} {codes.dtype.kind} {codes.shape}".encode())
-            sha.update("\0".join(codes).encode() if codes.dtype.kind == "U" else codes.tobytes())
+            for first in range(0, len(codes), _PIECE):
+                piece = codes[first : first + _PIECE]
+                if piece.dtype.kind == "U":
+                    sha.update(("\0" * (first > 0) + "\0".join(piece)).encode())
+                else:
+                    sha.update(piece.tobytes())
             if isinstance(value, Labels):
                 sha.update(repr(value.values).encode())
         return sha.hexdigest()
@@ -493,6 +513,7 @@ class Workload:
                 raise ValueError(f"{column} must have one column for each resource kind")
         for column, bad, right in _RULES:
             rows = np.flatnonzero(bad(self))
+            self.let_go()
             if len(rows):
                 row = int(rows[0])
                 raise ValueError(
@@ -519,6 +540,8 @@ def _within(name: str, column: Column) -> Callable[[Workload], BoolArray]:
 
     def bad(workload: Workload) -> BoolArray:
         values = getattr(workload, name)
+        if is_constant(values):
+            values = values[:1]
         beyond = (values < column.least) | (values > column.most)
         if column.neutral == MISSING:
             beyond &= values != MISSING
@@ -556,24 +579,47 @@ _RULES = (
 )
 
 
-def _submit_order(submit: IntArray, job_id: StrArray) -> IntArray:
-    """Return the rows by submit, then by job id; equal ids in the order given."""
-    order = np.argsort(submit, kind="stable")
-    same = np.diff(submit[order]) == 0
+def _submit_order(submit: IntArray, job_id: StrArray) -> IntArray | None:
+    """Return the rows by submit, then by job id; equal ids in the order given. None: all as is."""
+    if (submit[1:] < submit[:-1]).any():
+        order = np.argsort(submit, kind="stable")
+        tied = _submit_order(submit[order], job_id[order])
+        return order if tied is None else order[tied]
+    order = None
+    first, num = 0, len(submit)
+    while first < num:
+        # Whole seconds, some at a time: ids take room.
+        end = int(np.searchsorted(submit, submit[min(first + _PIECE, num) - 1], side="right"))
+        rows = _order_of_ids(submit[first:end], job_id[first:end])
+        if rows is not None:
+            order = np.arange(num) if order is None else order
+            order[first:end] = rows + first
+        first = end
+    return order
+
+
+def _order_of_ids(submit: IntArray, job_id: StrArray) -> IntArray | None:
+    """Return the order of jobs by (submit, id), whose submits are in order; None if all are."""
+    same = submit[1:] == submit[:-1]
     tied = np.flatnonzero(np.append(same, False) | np.insert(same, 0, False))
-    rows = order[tied]
-    ids = job_id[rows]
-    if len(rows) and ids.dtype.itemsize <= 4 * _MOST_DIGITS and np.char.isdecimal(ids).all():
-        rows = rows[np.lexsort((ids.astype(np.int64), submit[rows]))]
+    if not len(tied):
+        return None
+    ids = job_id[tied]
+    if ids.dtype.itemsize <= 4 * _MOST_DIGITS and np.char.isdecimal(ids).all():
+        rows = tied[np.lexsort((ids.astype(np.int64), submit[tied]))]
     else:
         keys = [natural(text) for text in ids.tolist()]
-        by_id = sorted(range(len(rows)), key=keys.__getitem__)
-        rows = rows[by_id]
+        rows = tied[sorted(range(len(tied)), key=keys.__getitem__)]
         rows = rows[np.argsort(submit[rows], kind="stable")]
+    if (rows == tied).all():
+        return None
+    order = np.arange(len(submit))
     order[tied] = rows
-    return order.astype(np.int64)
+    return order
 
 
+#: Rows that are put into order at once, and more to the end of a second.
+_PIECE = 1 << 18
 #: Of an id that is a number and fits an int64.
 _MOST_DIGITS = 18
 
@@ -585,11 +631,14 @@ def _column_of(name: str, value: Any, num_jobs: int, num_resources: int, units: 
         value = Labels.unknown(num_jobs) if value is None else value
         return value if isinstance(value, Labels) else Labels.encode(value)
     if value is None and name in _UNITS:
-        return units.copy()
+        return units
     if value is None:
         shape = (num_jobs, num_resources) if name in AMOUNTS else (num_jobs,)
-        return np.full(shape, column.neutral, dtype=_DTYPES[column.kind])
-    return np.ascontiguousarray(np.asarray(value), dtype=_DTYPES[column.kind])
+        return constant(column.neutral or 0, shape, _DTYPES[column.kind])
+    dtype, value = _DTYPES[column.kind], np.asarray(value)
+    if is_constant(value) and value.dtype == dtype:
+        return value
+    return np.ascontiguousarray(value, dtype=dtype)
 
 
 _DTYPES = {"IntArray": np.int64, "BoolArray": np.bool_, "StrArray": np.str_}

@@ -1,30 +1,50 @@
-"""What will be submitted, packed so that one job enters the job store by one copy."""
+"""What will be submitted, packed block by block so that a job enters the store by one copy."""
 
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cpsched.base.types import MISSING, JobType
 from cpsched.model import columns as c
+from cpsched.model.arrays import constant, let_go, put_away, rows_of
 from cpsched.model.distinct import by_appearance
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore, distinct_shapes, submit_rows
 
 if TYPE_CHECKING:
     from cpsched.base.types import BoolArray, IntArray
     from cpsched.mapping import Fitted
-    from cpsched.model.system import System
     from cpsched.model.workload import Workload
 
 
-#: What there is of each job, as in the workload, and what the job store gets.
+#: What there is of each job, as in the workload.
 _COLUMNS = (
     *("runtime", "status", "requested_time", "begin", "cancel", "dependency", "dependency_type"),
     *("checkpoint", "restart_cost", "restartable", "job_type", "units", "serial", "resize_cost"),
-    *("evolve_after", "evolve_to", "rows", "workload_row"),
+    *("evolve_after", "evolve_to"),
 )
+#: Jobs that are packed at once.
+_BLOCK = 1 << 14
+
+
+class Block(NamedTuple):
+    """
+    Jobs ``[first, end)`` as the job store takes them.
+
+    Attributes
+    ----------
+    rows
+        Shape ``(end - first, NUM_SUBMIT)``.
+    brings
+        Whether a job brings a shape or string that no job before it had.
+    """
+
+    first: int
+    end: int
+    rows: IntArray
+    brings: BoolArray
 
 
 class Arrivals:
@@ -44,14 +64,31 @@ class Arrivals:
         Where they run.
     workload
         All jobs, rejected ones included.
-    rows
-        What the job store gets of each job, shape ``(A, NUM_SUBMIT)``.
+    submit
+        Seconds, by handle.
     relaxes
         Whether some job's limit of switches passes while it waits.
     workload_row
         Row of the workload of each job that can run, shape ``(A,)``. The position here is the
         job's handle and its row in the job store.
     """
+
+    runtime: IntArray
+    status: IntArray
+    requested_time: IntArray
+    begin: IntArray
+    cancel: IntArray
+    dependency: IntArray
+    dependency_type: IntArray
+    checkpoint: IntArray
+    restart_cost: IntArray
+    job_type: IntArray
+    units: IntArray
+    serial: IntArray
+    resize_cost: IntArray
+    evolve_after: IntArray
+    evolve_to: IntArray
+    restartable: BoolArray
 
     def __init__(self, fitted: Fitted) -> None:
         workload, system = fitted.workload, fitted.system
@@ -60,27 +97,16 @@ class Arrivals:
         self.workload = workload
         accepted = np.ones(len(workload), dtype=np.bool_)
         accepted[[row for row, _ in fitted.rejected]] = False
-        self.workload_row = np.flatnonzero(accepted).astype(np.int64)
+        self.workload_row: IntArray = put_away(np.flatnonzero(accepted))
         # Codes and shapes are numbered among accepted jobs, by first appearance, so that what
         # has been seen is always a prefix.
-        jobs = workload.take(self.workload_row)
-        self.runtime = jobs.runtime
-        self.status = jobs.status
-        self.requested_time = jobs.requested_time
-        self.submit: list[int] = jobs.submit.tolist()
-        self.begin = jobs.begin
-        self.cancel = jobs.cancel
-        self.dependency = jobs.dependency
-        self.dependency_type = jobs.dependency_type
-        self.checkpoint = jobs.checkpoint
-        self.restart_cost = jobs.restart_cost
-        self.restartable = jobs.restartable
-        self.job_type = jobs.job_type
-        self.units = jobs.units
-        self.serial = jobs.serial
-        self.resize_cost = jobs.resize_cost
-        self.evolve_after = jobs.evolve_after
-        self.evolve_to = np.where(jobs.job_type == JobType.EVOLVING, jobs.evolve_to, 0)
+        jobs = workload.take(self.workload_row) if fitted.rejected else workload
+        for name in _COLUMNS:
+            setattr(self, name, getattr(jobs, name))
+        self.submit = memoryview(jobs.submit)
+        evolving = jobs.job_type == JobType.EVOLVING
+        none = constant(0, jobs.evolve_to.shape)
+        self.evolve_to = np.where(evolving, jobs.evolve_to, 0) if evolving.any() else none
         # Eligibility classes too are numbered by appearance.
         old = fitted.eligible_class[self.workload_row]
         classes, first = by_appearance(old)
@@ -89,31 +115,29 @@ class Arrivals:
         #: Jobs whose limit of switches passes: they bring the request that is left then, too.
         relaxes = (jobs.max_switches > 0) & (jobs.switch_wait != MISSING)
         self.relaxes = bool(relaxes.any())
-        job = np.repeat(np.arange(len(jobs)), 1 + relaxes)
-        last = np.cumsum(1 + relaxes) - 1
-        switches = jobs.max_switches[job]
-        switches[last[relaxes]] = 0
-        flags = [
-            *(column[job] for column in (classes, jobs.split, jobs.contiguous, jobs.exclusive)),
-            jobs.segment[job],
-            switches,
-        ]
-        self._shapes, numbers = distinct_shapes(
-            np.stack(flags, axis=1, dtype=np.int64, casting="unsafe"),
-            *(amounts[job] for amounts in (jobs.request, jobs.per_node, jobs.per_node_max)),
+        self._shapes, shape_of, most = map(put_away, _shapes_of(jobs, classes, relaxes))
+        labels = {label: getattr(jobs, label).in_order() for label in LABELS}
+        self._labels = {label: column.values for label, column in labels.items()}
+        numbers = [most, *(column.codes for column in labels.values())]
+        #: Where something comes that no job before had, and the highest numbers in use then.
+        brings = np.zeros(len(jobs), dtype=np.bool_)
+        for column in numbers:
+            brings[1:] |= np.diff(np.maximum.accumulate(column)) > 0
+        brings[:1] = True
+        self._brings = np.flatnonzero(brings)
+        self._seen = np.stack(
+            [np.maximum.accumulate(column)[self._brings] + 1 for column in numbers], axis=1
         )
-        shape_of = numbers[last - relaxes]
-        self._labels = {label: getattr(jobs, label).values for label in LABELS}
-        self.rows = _submit_block(jobs, system, shape_of)
-        # Highest numbers in use up to and including each job.
-        columns = [
-            np.maximum(shape_of, numbers[last]),
-            *(getattr(jobs, label).codes for label in LABELS),
-        ]
-        self._seen = np.maximum.accumulate(np.stack(columns, axis=1), axis=0) + 1
-        # Whether a job brings a shape or string no job before it had.
-        self._brings = np.ones(len(jobs), dtype=np.bool_)
-        self._brings[1:] = (self._seen[1:] != self._seen[:-1]).any(axis=1)
+        self._known = {
+            **{name: getattr(jobs, name) for name in SUBMIT_COLUMNS if hasattr(jobs, name)},
+            **{label: column.codes for label, column in labels.items()},
+            "shape": shape_of,
+            "not_before": jobs.begin,
+        }
+        jobs.let_go()
+        waits = [system.expected_wait(queue) for queue in (*jobs.queue.values, None)]
+        self._expected = np.array([-1 if wait is None else wait for wait in waits], dtype=np.int64)
+        self._block = Block(0, 0, np.zeros((0, c.NUM_SUBMIT), dtype=np.int64), np.zeros(0))
 
     def followed_by(self, like: IntArray, submit: IntArray, runtime: IntArray) -> Arrivals:
         """
@@ -132,20 +156,23 @@ class Arrivals:
         num = len(self)
         rows = np.concatenate([np.arange(num), like])
         both = copy(self)
-        for name in _COLUMNS:
-            setattr(both, name, getattr(self, name)[rows])
-        both.submit = [*self.submit, *submit.tolist()]
-        both.runtime = runtime
-        both.begin[num:], both.dependency[num:] = MISSING, -1
-        both.rows[num:, c.HANDLE], both.rows[num:, c.SUBMIT] = np.arange(num, len(rows)), submit
-        both.rows[num:, c.NOT_BEFORE] = MISSING
-        # Copies bring nothing that has not been seen.
-        both._seen = np.concatenate([self._seen, np.repeat(self._seen[-1:], len(like), axis=0)])
-        both._brings = np.concatenate([self._brings, np.zeros(len(like), dtype=np.bool_)])
+        for name in (*_COLUMNS, "workload_row"):
+            setattr(both, name, rows_of(getattr(self, name), rows))
+        submits = np.concatenate([self.submit, submit])
+        both.submit, both.runtime = memoryview(submits), runtime
+        both.begin = np.concatenate([self.begin, np.full(len(like), MISSING)])
+        both.dependency = np.concatenate([self.dependency, np.full(len(like), -1)])
+        both._known = {name: rows_of(column, rows) for name, column in self._known.items()}
+        both._known |= {"submit": submits, "not_before": both.begin}
         return both
 
     def __len__(self) -> int:
         return len(self.submit)
+
+    def let_go(self, first: int, end: int) -> None:
+        """Take what is only of jobs ``[first, end)`` out of memory, where it lies in files."""
+        for column in (*(getattr(self, name) for name in _COLUMNS), *self._known.values()):
+            let_go(column, first, end)
 
     def job_id(self, handle: int) -> str:
         """Return what the log calls a job."""
@@ -156,6 +183,21 @@ class Arrivals:
         """Number of eligibility classes of the whole workload."""
         return len(self._classes)
 
+    def block(self, row: int) -> Block:
+        """Return a job and those around it as the store takes them, up to the end of a second."""
+        block = self._block
+        if not block.first <= row < block.end:
+            end = min(row + _BLOCK, len(self))
+            end = int(np.searchsorted(self.submit, self.submit[end - 1], side="right"))
+            known = {name: column[row:end] for name, column in self._known.items()}
+            known["handle"] = np.arange(row, end)
+            known["expected_wait"] = self._expected[known["queue"]]
+            brings = np.zeros(end - row, dtype=np.bool_)
+            new = self._brings[slice(*np.searchsorted(self._brings, (row, end)))]
+            brings[new - row] = True
+            block = self._block = Block(row, end, submit_rows(end - row, known), brings)
+        return block
+
     def enter(self, store: JobStore, first: int, end: int) -> bool:
         """
         Copy jobs ``[first, end)`` into the store, with the shapes and strings they bring.
@@ -165,13 +207,21 @@ class Arrivals:
         bool
             Whether new shapes came (and with them, perhaps, new eligibility classes).
         """
-        store.append(self.rows[first:end])
-        brings = self._brings.item(first) if end == first + 1 else self._brings[first:end].any()
-        return bool(brings) and self.bring(store, end)
+        brings = False
+        while first < end:
+            block = self.block(first)
+            low, high = first - block.first, min(end, block.end) - block.first
+            store.append(block.rows[low:high])
+            brings = brings or bool(
+                block.brings.item(low) if high == low + 1 else block.brings[low:high].any()
+            )
+            first += high - low
+        return brings and self.bring(store, end)
 
     def bring(self, store: JobStore, end: int) -> bool:
         """Add the shapes and strings of jobs before ``end``; say whether there are new shapes."""
-        shapes, *codes = self._seen[end - 1].tolist()
+        last = int(np.searchsorted(self._brings, end)) - 1
+        shapes, *codes = self._seen[last].tolist()
         for label, seen in zip(LABELS, codes, strict=True):
             known = len(store.labels[label])
             if seen > known:
@@ -187,16 +237,27 @@ class Arrivals:
         return self._eligible[:seen].copy()
 
 
-def _submit_block(jobs: Workload, system: System, shape_of: IntArray) -> IntArray:
-    """Return what the job store gets of each job, one a row."""
-    waits = [system.expected_wait(queue) for queue in (*jobs.queue.values, None)]
-    expected = np.array([-1 if wait is None else wait for wait in waits], dtype=np.int64)
-    known = {name: getattr(jobs, name) for name in SUBMIT_COLUMNS if hasattr(jobs, name)}
-    known |= {label: getattr(jobs, label).codes for label in LABELS}
-    known |= {
-        "handle": np.arange(len(jobs)),
-        "shape": shape_of,
-        "expected_wait": expected[jobs.queue.codes],
-        "not_before": jobs.begin,
+def _shapes_of(
+    jobs: Workload, classes: IntArray, relaxes: BoolArray
+) -> tuple[IntArray, IntArray, IntArray]:
+    """
+    Return the distinct requests of jobs, each job's, and the highest number that each brings.
+
+    Jobs that relax bring two: with their limit of switches, and without it.
+    """
+    flags = {
+        "class": classes,
+        **{name: getattr(jobs, name) for name in ("split", "contiguous", "exclusive", "segment")},
+        "max_switches": jobs.max_switches,
     }
-    return submit_rows(len(jobs), known)
+    amounts = (jobs.request, jobs.per_node, jobs.per_node_max)
+    columns = [*flags.values(), *(column for each in amounts for column in each.T)]
+    if not relaxes.any():
+        shapes, numbers = distinct_shapes(columns, len(jobs))
+        return shapes, numbers, numbers
+    job = np.repeat(np.arange(len(jobs)), 1 + relaxes)
+    last = np.cumsum(1 + relaxes) - 1
+    columns = [column[job] for column in columns]
+    columns[len(flags) - 1][last[relaxes]] = 0
+    shapes, numbers = distinct_shapes(columns, len(job))
+    return shapes, numbers[last - relaxes], np.maximum(numbers[last - relaxes], numbers[last])

@@ -76,11 +76,9 @@ class CompiledLoop:
         self._times = (start_time, end_time)
         self._allocations = allocations
         self._decisions = decisions
-        self._log = event_loop.Log(
-            np.array(arrivals.submit, dtype=np.int64),
-            arrivals.runtime,
-            arrivals.requested_time,
-            arrivals.rows,
+        self._columns = tuple(
+            np.ascontiguousarray(column)
+            for column in (arrivals.submit, arrivals.runtime, arrivals.requested_time)
         )
         self._events = np.zeros((len(arrivals), 3), dtype=np.int64)
         self._limit = _FIRST_DECISIONS
@@ -89,7 +87,7 @@ class CompiledLoop:
 
     def advance(self, events: IntArray, until: int) -> IntArray:
         """
-        Go on for about a tenth of a second, or to the last instant before ``until``.
+        Go on for about a tenth of a second, to the last instant before ``until``, or for a block.
 
         The counters ``now``, ``next_submit`` and ``counter`` say where from.
 
@@ -104,6 +102,11 @@ class CompiledLoop:
             The same when it stops.
         """
         counters, machine = self.counters, self._cluster.machine
+        block = self._arrivals.block(min(int(counters["next_submit"]), len(self._arrivals) - 1))
+        if block.end < len(self._arrivals):
+            until = min(until, self._arrivals.submit[block.end])
+        counters["rows_first"] = block.first
+        log = event_loop.Log(*self._columns, block.rows)
         self._events[: len(events)] = events
         counters["num_events"] = len(events)
         counters["decisions"] = counters["starts"] = 0
@@ -116,7 +119,7 @@ class CompiledLoop:
         while why in (event_loop.CLASSES_FULL, event_loop.NO_ROOM):
             if why == event_loop.NO_ROOM:
                 self._make_room(packed.item(1))
-            why, packed, seconds = self._go_on(until, packed, seconds)
+            why, packed, seconds = self._go_on(log, until, packed, seconds)
         spent = monotonic() - began
         if why == event_loop.REFUSED:
             job = machine.name(int(counters["refused"]))
@@ -129,7 +132,7 @@ class CompiledLoop:
         return self._events[: counters["num_events"]]
 
     def _go_on(
-        self, until: int, packed: IntArray, seconds: FloatArray
+        self, log: event_loop.Log, until: int, packed: IntArray, seconds: FloatArray
     ) -> tuple[int, IntArray, FloatArray]:
         cluster, machine, counters = self._cluster, self._cluster.machine, self.counters
         allocator = cluster.dispatcher.allocator
@@ -147,7 +150,7 @@ class CompiledLoop:
             self._counters,
             self._limit,
             until,
-            self._log,
+            log,
             tables,
             lists,
             event_loop.Memory(memory.class_of, memory.main, memory.job_classes),

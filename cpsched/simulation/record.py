@@ -12,6 +12,7 @@ import numpy as np
 from cpsched.base.types import MISSING
 from cpsched.cp import cpsat
 from cpsched.kernels import ledger
+from cpsched.model.arrays import let_go, move, shared
 from cpsched.model.decision import Start
 from cpsched.model.schedule import Leaving, Segments
 from cpsched.simulation.observers import Observer
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 #: Columns of a recorded run of nodes before its R amounts.
 _JOB, _START, _NODE, _COUNT, _UNITS, _AMOUNT = range(6)
+_RECORDED = {"job": _JOB, "start": _START, "node": _NODE, "count": _COUNT, "units": _UNITS}
+#: Recorded runs that are put into order at once.
+_PIECE = 1 << 18
 
 
 class AllocationRecorder(Observer):
@@ -39,7 +43,7 @@ class AllocationRecorder(Observer):
     """
 
     def __init__(self, num_resources: int) -> None:
-        self._rows: IntArray = np.zeros((1024, _AMOUNT + num_resources), dtype=np.int64)
+        self._rows: IntArray = shared(1024, _AMOUNT + num_resources)[0]
         self._used = 0
         #: Job, since when, until when and why, of what was left before the job's end.
         self._left: list[tuple[int, int, int, int]] = []
@@ -47,6 +51,8 @@ class AllocationRecorder(Observer):
     def on_start(self, job: int, allocation: Allocation, now: int) -> None:
         """Append the nodes a job starts on."""
         self.make_room(len(allocation.node))
+        if self._used & _PIECE < (self._used + len(allocation.node)) & _PIECE:
+            let_go(self._rows, 0, self._used)
         self._used = ledger.record_runs(job, now, *allocation, self._rows, self._used)
 
     on_resize = on_start
@@ -59,8 +65,8 @@ class AllocationRecorder(Observer):
         """Make room for an allocation of a number of nodes."""
         needed = self._used + num_nodes
         if needed > len(self._rows):
-            grown = np.zeros((max(2 * len(self._rows), needed), self._rows.shape[1]), np.int64)
-            grown[: self._used] = self._rows[: self._used]
+            grown = shared(max(2 * len(self._rows), needed), self._rows.shape[1])[0]
+            move(self._rows[: self._used], grown)
             self._rows = grown
 
     def lend(self, counters: Any) -> IntArray:
@@ -70,6 +76,7 @@ class AllocationRecorder(Observer):
 
     def take_back(self, counters: Any) -> None:
         """Read how much of it is used now."""
+        let_go(self._rows, self._used, int(counters["runs_used"]))
         self._used = int(counters["runs_used"])
 
     def state(self) -> dict[str, Any]:
@@ -94,27 +101,40 @@ class AllocationRecorder(Observer):
         horizon
             Where the segments of jobs that still run are cut.
         """
-        rows = self._rows[: self._used]
-        # Starts of one second are recorded in the dispatcher's order.
-        rows = rows[np.lexsort((rows[:, _NODE], rows[:, _JOB], rows[:, _START]))]
-        end = end_time[rows[:, _JOB]]
-        why = np.full(len(rows), Leaving.END, dtype=np.int64)
-        first = np.searchsorted(rows[:, _START], [since for _, since, _, _ in self._left])
-        for (job, since, until, reason), at in zip(self._left, first.tolist(), strict=True):
-            then = slice(at, at + int(np.searchsorted(rows[at:, _START], since, side="right")))
-            own = rows[then, _JOB] == job
+        num, kinds = self._used, self._rows.shape[1] - _AMOUNT
+        columns = {name: shared(num)[0] for name in (*_RECORDED, "end", "leaving")}
+        job, start, end = (columns[name] for name in ("job", "start", "end"))
+        amount = shared(num, kinds)[0]
+        first = 0
+        while first < num:
+            stop = self._after(first)
+            rows, here = self._rows[first:stop], slice(first, stop)
+            # Starts of one second are recorded in the dispatcher's order.
+            rows = rows[np.lexsort((rows[:, _NODE], rows[:, _JOB], rows[:, _START]))]
+            for name, position in _RECORDED.items():
+                columns[name][here] = rows[:, position]
+            end[here] = end_time[rows[:, _JOB]]
+            amount[here] = rows[:, _AMOUNT:]
+            for array in (self._rows, amount, *columns.values()):
+                let_go(array, first, stop)
+            first = stop
+        columns["leaving"][:] = Leaving.END
+        begins = np.searchsorted(start, [since for _, since, _, _ in self._left])
+        for (row, since, until, reason), at in zip(self._left, begins.tolist(), strict=True):
+            then = slice(at, at + int(np.searchsorted(start[at:], since, side="right")))
+            own = job[then] == row
             end[then][own] = until
-            why[then][own] = reason
-        return Segments(
-            job=workload_row[rows[:, _JOB]],
-            start=rows[:, _START].copy(),
-            end=np.where(end == MISSING, horizon, end),
-            node=rows[:, _NODE].copy(),
-            count=rows[:, _COUNT].copy(),
-            units=rows[:, _UNITS].copy(),
-            amount=rows[:, _AMOUNT:].copy(),
-            leaving=why,
-        )
+            columns["leaving"][then][own] = reason
+        end[end == MISSING] = horizon
+        job[:] = workload_row[job]
+        return Segments(**columns, amount=amount)
+
+    def _after(self, first: int) -> int:
+        """Return where the recorded runs of a second end, some way behind one."""
+        stop, num, start = first + _PIECE, self._used, self._rows[:, _START]
+        while stop < num and start.item(stop) == start.item(stop - 1):
+            stop += 1
+        return min(stop, num)
 
 
 class DecisionRecorder(Observer):

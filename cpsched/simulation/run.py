@@ -18,6 +18,7 @@ from cpsched.metrics.leading import Figures, leading_table
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.window import finished
 from cpsched.model import columns as c
+from cpsched.model.arrays import move, put_away
 from cpsched.model.schedule import JobOutcome, Schedule
 
 if TYPE_CHECKING:
@@ -153,8 +154,12 @@ def schedule_of(fitted: Fitted, simulator: Simulator, allocations: AllocationRec
 
     def by_row(values: IntArray) -> IntArray:
         full = np.full(len(fitted.workload), MISSING, dtype=np.int64)
-        full[rows[: len(values)]] = values
-        return full
+        if fitted.rejected:
+            full[rows[: len(values)]] = values
+        else:
+            move(values, full)
+        kept: IntArray = put_away(full)
+        return kept
 
     outcome = by_row(simulator.outcome)
     outcome[outcome == MISSING] = JobOutcome.REJECTED

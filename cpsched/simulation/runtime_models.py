@@ -9,9 +9,12 @@ import numpy as np
 
 from cpsched.base.types import JobType
 from cpsched.errors import ConfigError, check_range
+from cpsched.model.arrays import constant
 from cpsched.model.speedup import MILLION, parts_of_second, parts_per_second
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cpsched.base.types import IntArray
     from cpsched.model.allocation import Allocation
     from cpsched.simulation.arrivals import Arrivals
@@ -77,20 +80,20 @@ class Recorded:
 
     def reset(self, arrivals: Arrivals, seed: int) -> None:  # noqa: ARG002
         """Read the recorded runtimes."""
-        self._work: list[int] = arrivals.runtime.tolist()
+        self._work: Sequence[int] = memoryview(arrivals.runtime)
         #: Preferred units and serial share of the jobs whose size may change.
         self._sizes: dict[int, tuple[int, int]] = {}
         units, serial = arrivals.units, self._serial(arrivals)
         for job in np.flatnonzero(arrivals.job_type != JobType.RIGID).tolist():
             self._sizes[job] = int(units[job]), int(serial[job])
-            self._work[job] *= self.parts(job)
 
     def _serial(self, arrivals: Arrivals) -> IntArray:
         return arrivals.serial
 
     def work(self, job: int) -> int:
         """Return the recorded runtime, in parts."""
-        return self._work[job]
+        work = self._work[job]
+        return work * self.parts(job) if job in self._sizes else work
 
     def speed(self, job: int, allocation: Allocation) -> Parts:
         """Return the parts of a second on these units."""
@@ -122,7 +125,7 @@ class Amdahl(Recorded):
         self._share = round(serial * MILLION)
 
     def _serial(self, arrivals: Arrivals) -> IntArray:
-        return np.full_like(arrivals.serial, self._share)
+        return constant(self._share, arrivals.serial.shape)
 
 
 def refuse_other_sizes(arrivals: Arrivals, name: str) -> None:

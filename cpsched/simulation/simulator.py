@@ -21,6 +21,7 @@ from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
 from cpsched.errors import ConfigError, DispatchError, one_of
 from cpsched.model import columns as c
+from cpsched.model.arrays import let_go, shared
 from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.schedule import JobOutcome, Leaving, Outages
 from cpsched.model.seeds import stream_seed
@@ -35,7 +36,6 @@ from cpsched.simulation.work import Work
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
@@ -69,6 +69,8 @@ _AFTER_SUBMIT = _RELEASE + 1
 
 #: Instants between updates of the progress display.
 _INSTANTS = 16
+#: Jobs that arrive between looks at what can be let go.
+_BETWEEN = 1 << 14
 #: Later than any event.
 _FOREVER = 2**62
 #: Of a dispatch grid, seconds: a year.
@@ -171,15 +173,21 @@ class Simulator:
         self.dispatcher, self.predictor = self.cluster.dispatcher, self.cluster.predictor
         self.now = 0
         num_jobs = self._num_jobs = len(self.arrivals)
-        self.start_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
-        self.end_time: IntArray = np.full(num_jobs, MISSING, dtype=np.int64)
-        self.outcome: IntArray = np.full(num_jobs, JobOutcome.NOT_ENDED, dtype=np.int64)
+        self.machine.store.reserve(num_jobs)
+        self.start_time, self.end_time, self.outcome = (shared(num_jobs)[0] for _ in range(3))
+        for array, unknown in (
+            (self.start_time, MISSING),
+            (self.end_time, MISSING),
+            (self.outcome, JobOutcome.NOT_ENDED),
+        ):
+            array[:] = unknown
+            let_go(array, 0, num_jobs)
         self.work = Work(self.arrivals, self.runtime_model, kills=self._kills)
-        self._status: list[int] = self.arrivals.status.tolist()
-        self._begin: list[int] = self.arrivals.begin.tolist()
-        self._dependency: list[int] = self.arrivals.dependency.tolist()
-        self._dependency_type: list[int] = self.arrivals.dependency_type.tolist()
-        self._cancel_at: list[int] = self.arrivals.cancel.tolist()
+        self._status = memoryview(self.arrivals.status)
+        self._begin = memoryview(self.arrivals.begin)
+        self._dependency = memoryview(self.arrivals.dependency)
+        self._dependency_type = memoryview(self.arrivals.dependency_type)
+        self._cancel_at = memoryview(self.arrivals.cancel)
         self._has_cancels = bool((self.arrivals.cancel != MISSING).any())
         self._has_holds = bool(
             (self.arrivals.begin != MISSING).any() or (self.arrivals.dependency >= 0).any()
@@ -189,6 +197,8 @@ class Simulator:
         self._evolves = bool(self.arrivals.evolve_to.any())
         self._num_held = 0
         self._next_submit = 0
+        #: No job before this one waits or runs.
+        self._oldest = 0
         #: Events to come: second, phase, counter, job.
         self._heap: list[tuple[int, int, int, int]] = []
         self._counter = 0
@@ -199,6 +209,7 @@ class Simulator:
         #: What is called when something has happened, by the method's name.
         self._hooks = {name: hooks(self.observers, name) for name in HOOKS}
         self._compiled = self._compiled_loop()
+        self.arrivals.let_go(0, num_jobs)
         for hook in self._hooks["on_begin"]:
             hook(self.dispatcher)
 
@@ -221,7 +232,7 @@ class Simulator:
     def _span(self) -> tuple[int, int]:
         """Return the first submit, and a second by which all has long ended that can."""
         submits = self.arrivals.submit
-        if not submits:
+        if not len(submits):
             return 0, 0
         longest = int(max(self.arrivals.runtime.max(), self.arrivals.requested_time.max()))
         return submits[0], submits[-1] + 2 * longest
@@ -359,10 +370,20 @@ class Simulator:
         self._counter = int(counters["counter"])
         self._heap = [(time, _END, count, row) for time, count, row in ends.tolist()]
         self.cluster.skip_to(self.now)
-        killed = self.arrivals.runtime > self.arrivals.requested_time
-        ended = (self.end_time != MISSING) & (self.outcome == JobOutcome.NOT_ENDED)
-        self.outcome[ended] = np.where(killed[ended], _TIMEOUT, _COMPLETED)
-        self.work.will_time_out = set(ends[killed[ends[:, 2]], 2].tolist())
+        arrivals, rows = self.arrivals, slice(self._oldest, self._next_submit)
+        killed = arrivals.runtime[rows] > arrivals.requested_time[rows]
+        ended = (self.end_time[rows] != MISSING) & (self.outcome[rows] == JobOutcome.NOT_ENDED)
+        self.outcome[rows][ended] = np.where(killed[ended], _TIMEOUT, _COMPLETED)
+        self.work.will_time_out = set(ends[killed[ends[:, 2] - rows.start], 2].tolist())
+        self._let_go()
+
+    def _let_go(self) -> None:
+        """Take out of memory what is only of jobs that have ended."""
+        first, self._oldest = self._oldest, self.machine.oldest
+        arrays = self.machine.store.columns, self.start_time, self.end_time, self.outcome
+        for array in arrays:
+            let_go(array, first, self._oldest)
+        self.arrivals.let_go(first, self._oldest)
 
     def _push(self, time: int, phase: int, job: int) -> None:
         self._counter += 1
@@ -385,6 +406,8 @@ class Simulator:
         self._next_submit = end
         held = {row for row in range(first, end) if self._hold(row)} if self._has_holds else ()
         self.cluster.admit(first, end, now, held=held, classes=classes)
+        if first // _BETWEEN != end // _BETWEEN:
+            self._let_go()
         if self._has_cancels:
             for row in range(first, end):
                 if self._cancel_at[row] != MISSING:
@@ -413,7 +436,7 @@ class Simulator:
         if outcome == JobOutcome.NOT_ENDED:
             return True if kind == _AFTER and self.start_time[needed] != MISSING else None
         if kind in (_AFTEROK, _AFTERNOTOK):
-            failed = outcome != _COMPLETED or self.arrivals.status[needed] in _UNSUCCESSFUL
+            failed = outcome != _COMPLETED or self._status[needed] in _UNSUCCESSFUL
             return failed == (kind == _AFTERNOTOK)
         return True
 

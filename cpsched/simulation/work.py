@@ -72,17 +72,17 @@ class Work:
     def __init__(self, arrivals: Arrivals, model: RuntimeModel, *, kills: bool) -> None:
         self._model = model
         self._kills = kills
-        self._requested: list[int] = arrivals.requested_time.tolist()
-        self._checkpoint: list[int] = arrivals.checkpoint.tolist()
-        self._restart_cost: list[int] = arrivals.restart_cost.tolist()
-        self._resize_cost: list[int] = arrivals.resize_cost.tolist()
-        self._resizable: list[bool] = (arrivals.job_type != JobType.RIGID).tolist()
+        self._requested = memoryview(arrivals.requested_time)
+        self._checkpoint = memoryview(arrivals.checkpoint)
+        self._restart_cost = memoryview(arrivals.restart_cost)
+        self._resize_cost = memoryview(arrivals.resize_cost)
+        self._resizable = memoryview(arrivals.job_type != JobType.RIGID)
         #: For these the run is stored, because more than an end may happen to it.
-        self._kept: list[bool] = (
+        self._kept = memoryview(
             arrivals.restartable
             | (arrivals.checkpoint > 0)
             | (arrivals.job_type >= JobType.MALLEABLE)
-        ).tolist()
+        )
         #: What evolving jobs ask for, and after how many seconds of their runtime.
         self._asks: dict[int, tuple[int, int]] = {
             row: (int(arrivals.evolve_after[row]), int(arrivals.evolve_to[row]))

@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from cpsched.base.types import MAX_TIME
 from cpsched.errors import TraceError, did_you_mean
+from cpsched.model.arrays import constant, put_away
 from cpsched.model.workload import Labels
 from cpsched.traces.checks import repeated
 from cpsched.traces.limits import MAX_ID
@@ -29,6 +30,9 @@ _WHOLE = r"^-?[0-9]+$"
 #: What surely fits; longer ones are beyond all bounds anyway.
 _FITS = r"^-?[0-9]{1,18}$"
 _BEYOND = str(10**18)
+_NUL = "holds a NUL character; text is expected"
+#: Texts that are Python's at once.
+_PIECE = 1 << 16
 _FLAGS = {"true": 1, "false": 0, "1": 1, "0": 0}
 
 
@@ -81,13 +85,17 @@ class Cells:
         ``blank`` is what an empty cell stands for; None: it must not be empty. A column the
         table does not have is empty.
         """
+        if column not in self and blank is not None:
+            return constant(blank, (self._table.num_rows,))
         values, empty, wrong = self._numbers(column)
         if blank is None:
             self._fail(empty, "must not be empty", column)
         self._fail(wrong, "is not a whole number", column)
         outside = ~empty & ~wrong & ((values < low) | (values > high))
         self._fail(outside, f"must be from {low} to {high}", column)
-        return np.where(empty, blank if blank is not None else low, values)
+        values[empty] = blank if blank is not None else low
+        found: IntArray = put_away(values)
+        return found
 
     def seconds(self, column: str, low: int = 0, blank: int | None = None) -> IntArray:
         """Return times or lengths of time in seconds."""
@@ -95,10 +103,14 @@ class Cells:
 
     def flag(self, column: str) -> BoolArray:
         """Return true (``true``, ``1``) and false (``false``, ``0``, empty) cells."""
+        if column not in self:
+            return constant(0, (self._table.num_rows,), np.bool_)
         return self._coded(column, _FLAGS, 0, "is neither true nor false").astype(np.bool_)
 
     def choice(self, column: str, choices: type[IntEnum], blank: int) -> IntArray:
         """Return members of an enumeration, written by their names in lower case."""
+        if column not in self:
+            return constant(blank, (self._table.num_rows,))
         codes = {choice.name.lower(): int(choice) for choice in choices}
         return self._coded(column, codes, blank, f"is not one of {', '.join(codes)}")
 
@@ -111,27 +123,40 @@ class Cells:
         if "" in found.values or pa.types.is_dictionary(self._table.columns[column].type):
             # Codes by first appearance, whatever the order in the file is.
             known = np.array([*map(bool, found.values), False])[codes]
-            found = Labels(np.where(known, codes, -1), found.values).take(np.arange(len(codes)))
+            found = Labels(np.where(known, codes, -1), found.values).in_order()
         # Neither a table nor NumPy's strings keep a NUL.
         if "\0" in "".join(found.values):
             nuls = np.array([*("\0" in value for value in found.values), False])
-            self._fail(nuls[found.codes], "holds a NUL character; text is expected", column)
-        return found
+            self._fail(nuls[found.codes], _NUL, column)
+        return Labels(put_away(found.codes), found.values)
 
     def ids(self, column: str) -> StrArray:
         """Return ids of limited length, ``""`` where empty or wrong; shape ``(rows,)``."""
-        labels = self.labels(column)
-        long = np.array([*(len(value) > MAX_ID for value in labels.values), False])
-        self._fail(long[labels.codes], f"must have at most {MAX_ID} characters", column)
-        texts = [*("" if len(value) > MAX_ID else value for value in labels.values), ""]
-        self._fail(labels.codes < 0, "must not be empty", column)
-        self._fail(repeated(labels.codes), "another row has this id", column)
-        ids: StrArray = np.array(texts, dtype=np.str_)[labels.codes]
-        return ids
+        import pyarrow.compute as pc
+
+        codes, texts = self._text(column)
+        length = _numpy(pc.utf8_length(texts))
+        nul = np.append(_numpy(pc.match_substring(texts, "\0")), False)
+        self._fail(nul[codes], _NUL, column)
+        long = np.append(length > MAX_ID, False)
+        self._fail(long[codes], f"must have at most {MAX_ID} characters", column)
+        self._fail(np.append(length == 0, True)[codes], "must not be empty", column)
+        as_is = bool((codes == np.arange(len(codes))).all())
+        if not as_is:
+            self._fail(repeated(codes), "another row has this id", column)
+        widest = int(length.max(initial=1, where=~long[:-1]))
+        ids: StrArray = np.zeros(len(texts) + 1, dtype=f"U{widest}")
+        # In pieces: as many Python strings would take more room than all columns.
+        for first in range(0, len(texts), _PIECE):
+            piece = texts[first : first + _PIECE].to_pylist()
+            ids[first : first + len(piece)] = piece
+        ids[:-1][long[:-1]] = ""
+        found: StrArray = put_away(ids[:-1] if as_is else ids[codes])
+        return found
 
     def _fail(self, wrong: BoolArray, message: str, column: str) -> None:
-        values = self._table.columns.get(column)
-        self._checks.fail(wrong, message, column, values)
+        if wrong.any():
+            self._checks.fail(wrong, message, column, self._table.columns.get(column))
 
     def _coded(self, column: str, codes: Mapping[str, int], blank: int, wrong: str) -> IntArray:
         """Return the numbers that words stand for."""
@@ -140,7 +165,7 @@ class Cells:
         table = np.array([*(blank if code is None else code for code in known), blank])
         unknown = np.array([*(code is None for code in known), False])
         self._fail(unknown[labels.codes], wrong, column)
-        coded: IntArray = table[labels.codes].astype(np.int64)
+        coded: IntArray = put_away(table[labels.codes].astype(np.int64))
         return coded
 
     def _numbers(self, column: str) -> tuple[IntArray, BoolArray, BoolArray]:
@@ -158,9 +183,11 @@ class Cells:
             codes, texts = self._text(column)
             values, blank, wrong = _from_text(pa.concat_arrays([texts, pa.array([""])]))
             return values[codes], blank[codes], wrong[codes]
-        values = _numpy(pc.fill_null(cells, 0))
+        values = _numpy(pc.fill_null(cells, 0) if cells.null_count else cells)
         big = values > np.iinfo(np.int64).max
-        return np.where(big, 0, values).astype(np.int64), _numpy(cells.is_null()), big
+        values = values.astype(np.int64)
+        values[big] = 0
+        return values, _numpy(cells.is_null()), big
 
     def _text(self, column: str) -> tuple[IntArray, pa.StringArray]:
         """Return a column as codes, -1 for null, and the texts that they stand for."""

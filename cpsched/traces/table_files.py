@@ -13,6 +13,7 @@ import io
 import json
 import re
 from array import array
+from collections.abc import Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +31,7 @@ from cpsched.traces.table_cells import Table
 from cpsched.traces.text import Place, chunks, opened, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator
     from pathlib import Path
 
 #: First bytes of every Parquet file.
@@ -69,20 +70,57 @@ def read_parquet(path: Path) -> Table:
                 raise TraceError(f"holds more than {MAX_UNPACKED} bytes, unpacked", file=path)
             check_header(names, Place(path))
             texts = sorted(_with_dictionary(file))
-        # A plain read, not the dataset reader: that one takes names like "a=b" apart. A text that
-        # the file holds once for millions of rows stays so.
-        with pq.ParquetFile(path, read_dictionary=texts, page_checksum_verification=True) as file:
-            table = file.read()
-        table.validate(full=True)
-    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
-        reason = str(error).partition("\n")[0]
-        raise TraceError(f"cannot be read as Parquet: {reason}", file=path) from error
-    text = (table.schema.metadata or {}).get(b"cpsched", b"{}")
+    except _DAMAGED as error:
+        raise _unreadable(path, error) from error
+    text = (schema.metadata or {}).get(b"cpsched", b"{}")
     metadata = _json(text.decode("utf-8", "replace"), "metadata", path)
     if not isinstance(metadata, dict):
         raise TraceError("must be a JSON object", file=path, field="metadata")
-    columns = {name: table.column(name) for name in names}
-    return Table(path, columns, table.num_rows, metadata=metadata)
+    return Table(path, _Columns(path, names, texts), about.num_rows, metadata=metadata)
+
+
+class _Columns(Mapping[str, pa.ChunkedArray]):
+    """The columns of a Parquet file, each read when it is looked at; the last one is kept."""
+
+    def __init__(self, path: Path, names: list[str], texts: list[str]) -> None:
+        self._path = path
+        self._names = {name: at for at, name in enumerate(names)}
+        # A text that the file holds once for millions of rows stays so.
+        self._texts = texts
+        self._last: tuple[str, pa.ChunkedArray] = ("", None)
+
+    def __getitem__(self, name: str) -> pa.ChunkedArray:
+        at = self._names[name]
+        if self._last[0] != name or self._last[1] is None:
+            self._last = ("", None)
+            try:
+                # Not the dataset reader: that one takes names like "a=b" apart.
+                with pq.ParquetFile(
+                    self._path, read_dictionary=self._texts, page_checksum_verification=True
+                ) as file:
+                    # Columns are counted otherwise where some have parts.
+                    flat = file.metadata.num_columns == len(self)
+                    column = file.reader.read_column(at) if flat else file.read().column(name)
+                column.validate(full=True)
+            except _DAMAGED as error:
+                raise _unreadable(self._path, error) from error
+            self._last = (name, column)
+        return self._last[1]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+
+#: What reading a damaged file raises.
+_DAMAGED = (pa.ArrowException, OSError, UnicodeDecodeError)
+
+
+def _unreadable(path: Path, error: Exception) -> TraceError:
+    reason = str(error).partition("\n")[0]
+    return TraceError(f"cannot be read as Parquet: {reason}", file=path)
 
 
 def _with_dictionary(file: pq.ParquetFile) -> set[str]:

@@ -38,6 +38,7 @@ import numpy as np
 from cpsched.base import arrow
 from cpsched.base.types import MAX_AMOUNT, MISSING, UNBOUNDED
 from cpsched.errors import TraceError
+from cpsched.model.arrays import constant, is_constant, put_away
 from cpsched.model.workload import (
     AMOUNTS,
     COLUMNS,
@@ -96,15 +97,19 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
         bad_lines=table.bad,
         never_ran=columns["runtime"] == MISSING,
     )
-    new_row = np.full(table.num_rows + 1, -1, dtype=np.int64)
-    new_row[rows] = np.arange(len(rows))
-    columns["dependency"] = new_row[position]
+    columns["dependency"] = position
+    if not is_constant(position):
+        new_row = np.full(table.num_rows + 1, -1, dtype=np.int64)
+        new_row[rows] = np.arange(len(rows))
+        columns["dependency"] = new_row[position]
+    if len(rows) < table.num_rows:
+        columns = taken(columns, rows)
     total: Counter[str] = Counter()
     for reason, count in (*about["set_aside"], *set_aside):
         total[reason] += count
     return Workload.build(
         **about | {"set_aside": tuple(total.items())},
-        **taken(columns, rows),
+        **columns,
     )
 
 
@@ -164,7 +169,7 @@ def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
         "submit": cells.seconds("submit"),
         "runtime": cells.seconds("runtime", blank=MISSING),
         "units": units,
-        **{kind: _amounts(cells, kind, resources) for kind in AMOUNTS},
+        **{kind: put_away(_amounts(cells, kind, resources)) for kind in AMOUNTS},
         "units_min": _or(cells.whole("units_min", 0, UNBOUNDED, MISSING), units),
         "units_max": _or(cells.whole("units_max", 0, UNBOUNDED, MISSING), units),
     }
@@ -189,6 +194,9 @@ def _amounts(cells: Cells, kind: str, resources: Sequence[str]) -> IntArray:
     for resource in resources:
         absent = int(kind == "request" and resource == "core" and (one_core or "cores" in cells))
         columns.append(cells.whole(f"{kind}.{resource}", 0, MAX_AMOUNT, absent))
+    first = columns[0]
+    if kind != "request" and all(map(is_constant, columns)):
+        return constant(0, (len(first), len(resources)))
     return np.stack(columns, axis=1)
 
 
@@ -208,6 +216,8 @@ def _check_rows(columns: Mapping[str, Any], resources: Sequence[str], checks: Ro
 def _positions(cells: Cells, checks: RowChecks, ids: AnyArray) -> IntArray:
     """Return the row each job depends on, -1 for none."""
     names = cells.labels("dependency")
+    if not names.values:
+        return names.codes
     row_of = {job_id: row for row, job_id in enumerate(ids.tolist())}
     rows = np.array([*(row_of.get(name, -1) for name in names.values), -1], dtype=np.int64)
     unknown = np.array([*(name not in row_of for name in names.values), False])
@@ -231,4 +241,6 @@ def _array(name: str, value: Any, ids: Sequence[str]) -> pa.Array:
 
 
 def _or(values: IntArray, instead: IntArray) -> IntArray:
+    if is_constant(values):
+        return instead
     return np.where(values == MISSING, instead, values)

@@ -199,8 +199,10 @@ def test_copies_of_jobs_arrive_as_if_they_had_been_in_the_log(workload, system, 
     )
     expected = Arrivals(fit(longer, system))
     for name, value in vars(expected).items():
-        if name not in ("workload", "workload_row", "system"):
+        if name not in ("workload", "workload_row", "system", "_known", "_block"):
             assert np.array_equal(getattr(both, name), value), name
+    for one, other in zip(both.block(0), expected.block(0), strict=True):
+        assert np.array_equal(one, other)
     assert [both.job_id(handle) for handle in range(len(both))] == [
         expected.job_id(handle) for handle in range(len(both))
     ]

@@ -22,10 +22,9 @@ def job_table(*, resources, strings=None, attempts=0, **columns):
         np.asarray(columns.pop(name, np.zeros((num, kinds))), dtype=np.int64).reshape(num, kinds)
         for name in ("request", "per_node", "per_node_max")
     ]
-    flags = np.zeros((num, len(_FLAGS)), dtype=np.int64)
-    for place, name in enumerate(_FLAGS):
-        flags[:, place] = columns.pop(name, 0)
-    shapes, shape_of = distinct_shapes(flags, *amounts)
+    flags = [np.broadcast_to(columns.pop(name, 0), num) for name in _FLAGS]
+    asked = [*flags, *(column for each in amounts for column in each.T)]
+    shapes, shape_of = distinct_shapes(asked, num)
     store = JobStore(resources, num)
     for label in LABELS:
         named = Labels.encode((strings or {}).get(label, [""] * num))
