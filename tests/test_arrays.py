@@ -80,7 +80,7 @@ class Watching(Observer):
 @pytest.mark.parametrize("dispatcher", ["fifo", "easy", "sjf"])
 @pytest.mark.parametrize("observers", [(), (Watching(),)])
 def test_a_simulation_in_files_is_the_same(monkeypatch, dispatcher, observers):
-    workload = EURORA.generate(1500, 3, EuroraOptions())
+    workload = EURORA.generate(EuroraOptions(jobs=1500, seed=3))
     usual = result(simulator(fit(workload, systems.load("eurora")), dispatcher, *observers))
     monkeypatch.setattr(arrays, "_IN_FILE", 4096)
     monkeypatch.setattr(arrivals, "_BLOCK", 7)
@@ -89,7 +89,7 @@ def test_a_simulation_in_files_is_the_same(monkeypatch, dispatcher, observers):
 
 
 def test_a_table_in_files_reads_the_same(tmp_path, in_files):
-    workload = EURORA.generate(1500, 3, EuroraOptions())
+    workload = EURORA.generate(EuroraOptions(jobs=1500, seed=3))
     traces.write(workload, tmp_path / "a.parquet")
     assert traces.read(tmp_path / "a.parquet").digest() == workload.digest()
 

@@ -90,8 +90,9 @@ class Machine:
     @property
     def oldest(self) -> int:
         """The first row of a job that waits or runs; how many jobs there are if none does."""
-        at = [self.store.size, *self._queue[self._queue_first : self._queue_end][:1].tolist()]
-        return min(*at, int(self._running[: self.num_running].min(initial=self.store.size)))
+        size = self.store.size
+        first = self._queue.item(self._queue_first) if self.num_waiting else size
+        return min(first, int(self._running[: self.num_running].min(initial=size)))
 
     def view(self, now: int) -> View:
         """Return what a dispatcher may know now."""

@@ -16,6 +16,7 @@ from cpsched.mapping.limits import bound_nodes, choose_queues, fill_requested_ti
 from cpsched.mapping.malleable import bound_units, set_malleable, set_restarts
 from cpsched.mapping.requests import align, pooled, to_units
 from cpsched.mapping.settings import NONE
+from cpsched.model.arrays import plain
 from cpsched.model.system import ProcessorMapping
 from cpsched.model.workload import COLUMNS, Labels
 
@@ -143,7 +144,7 @@ def fit(
 
 def _never_released(workload: Workload, rejected: Mapping[int, str]) -> dict[int, str]:
     """Return the rows whose dependency can never end, and why."""
-    needed = memoryview(workload.dependency)
+    needed = plain(workload.dependency)
     found: dict[int, str] = {}
     done = set(rejected)
     for row in np.flatnonzero(workload.dependency >= 0).tolist():

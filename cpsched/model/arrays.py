@@ -1,6 +1,4 @@
-"""
-Arrays by where they lie: shared with readers that cannot make them writable, in files, of one value.
-"""
+"""Arrays that others cannot make writable, that lie in files, and that are of one value."""
 
 from __future__ import annotations
 
@@ -14,6 +12,8 @@ import numpy as np
 from numpy.lib.stride_tricks import as_strided
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import DTypeLike
 
     from cpsched.base.types import AnyArray, IntArray
@@ -90,6 +90,11 @@ def put_away(array: AnyArray) -> Any:
     copy = np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)
     move(array, copy)
     return copy
+
+
+def plain(column: Any) -> Sequence[int]:
+    """Return a column of numbers, to look at them one by one as Python's own; nothing is copied."""
+    return memoryview(column)
 
 
 def constant(value: int, shape: tuple[int, ...], dtype: DTypeLike = np.int64) -> Any:

@@ -582,10 +582,10 @@ _RULES = (
 def _submit_order(submit: IntArray, job_id: StrArray) -> IntArray | None:
     """Return the rows by submit, then by job id; equal ids in the order given. None: all as is."""
     if (submit[1:] < submit[:-1]).any():
-        order = np.argsort(submit, kind="stable")
-        tied = _submit_order(submit[order], job_id[order])
-        return order if tied is None else order[tied]
-    order = None
+        by_submit = np.argsort(submit, kind="stable")
+        tied = _submit_order(submit[by_submit], job_id[by_submit])
+        return by_submit if tied is None else by_submit[tied]
+    order: IntArray | None = None
     first, num = 0, len(submit)
     while first < num:
         # Whole seconds, some at a time: ids take room.

@@ -9,7 +9,7 @@ import numpy as np
 
 from cpsched.base.types import MISSING, JobType
 from cpsched.model import columns as c
-from cpsched.model.arrays import constant, let_go, put_away, rows_of
+from cpsched.model.arrays import constant, let_go, plain, put_away, rows_of
 from cpsched.model.distinct import by_appearance
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore, distinct_shapes, submit_rows
 
@@ -103,7 +103,7 @@ class Arrivals:
         jobs = workload.take(self.workload_row) if fitted.rejected else workload
         for name in _COLUMNS:
             setattr(self, name, getattr(jobs, name))
-        self.submit = memoryview(jobs.submit)
+        self.submit = plain(jobs.submit)
         evolving = jobs.job_type == JobType.EVOLVING
         none = constant(0, jobs.evolve_to.shape)
         self.evolve_to = np.where(evolving, jobs.evolve_to, 0) if evolving.any() else none
@@ -137,7 +137,7 @@ class Arrivals:
         jobs.let_go()
         waits = [system.expected_wait(queue) for queue in (*jobs.queue.values, None)]
         self._expected = np.array([-1 if wait is None else wait for wait in waits], dtype=np.int64)
-        self._block = Block(0, 0, np.zeros((0, c.NUM_SUBMIT), dtype=np.int64), np.zeros(0))
+        self._block = Block(0, 0, np.zeros((0, c.NUM_SUBMIT), dtype=np.int64), brings[:0])
 
     def followed_by(self, like: IntArray, submit: IntArray, runtime: IntArray) -> Arrivals:
         """
@@ -159,7 +159,7 @@ class Arrivals:
         for name in (*_COLUMNS, "workload_row"):
             setattr(both, name, rows_of(getattr(self, name), rows))
         submits = np.concatenate([self.submit, submit])
-        both.submit, both.runtime = memoryview(submits), runtime
+        both.submit, both.runtime = plain(submits), runtime
         both.begin = np.concatenate([self.begin, np.full(len(like), MISSING)])
         both.dependency = np.concatenate([self.dependency, np.full(len(like), -1)])
         both._known = {name: rows_of(column, rows) for name, column in self._known.items()}
@@ -234,7 +234,8 @@ class Arrivals:
     def eligible(self, store: JobStore) -> BoolArray:
         """Return the node masks of the classes seen so far, copied, shape ``(C, N)``."""
         seen = int(store.shapes[:, c.SHAPE_CLASS].max(initial=-1)) + 1
-        return self._eligible[:seen].copy()
+        masks: BoolArray = self._eligible[:seen].copy()
+        return masks
 
 
 def _shapes_of(

@@ -76,9 +76,10 @@ class CompiledLoop:
         self._times = (start_time, end_time)
         self._allocations = allocations
         self._decisions = decisions
-        self._columns = tuple(
-            np.ascontiguousarray(column)
-            for column in (arrivals.submit, arrivals.runtime, arrivals.requested_time)
+        self._columns: tuple[IntArray, IntArray, IntArray] = (
+            np.asarray(arrivals.submit),
+            np.ascontiguousarray(arrivals.runtime),
+            np.ascontiguousarray(arrivals.requested_time),
         )
         self._events = np.zeros((len(arrivals), 3), dtype=np.int64)
         self._limit = _FIRST_DECISIONS

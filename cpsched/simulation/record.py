@@ -115,8 +115,8 @@ class AllocationRecorder(Observer):
                 columns[name][here] = rows[:, position]
             end[here] = end_time[rows[:, _JOB]]
             amount[here] = rows[:, _AMOUNT:]
-            for array in (self._rows, amount, *columns.values()):
-                let_go(array, first, stop)
+            for values in (self._rows, amount, *columns.values()):
+                let_go(values, first, stop)
             first = stop
         columns["leaving"][:] = Leaving.END
         begins = np.searchsorted(start, [since for _, since, _, _ in self._left])

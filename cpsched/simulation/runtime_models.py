@@ -9,12 +9,10 @@ import numpy as np
 
 from cpsched.base.types import JobType
 from cpsched.errors import ConfigError, check_range
-from cpsched.model.arrays import constant
+from cpsched.model.arrays import constant, plain
 from cpsched.model.speedup import MILLION, parts_of_second, parts_per_second
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from cpsched.base.types import IntArray
     from cpsched.model.allocation import Allocation
     from cpsched.simulation.arrivals import Arrivals
@@ -80,7 +78,7 @@ class Recorded:
 
     def reset(self, arrivals: Arrivals, seed: int) -> None:  # noqa: ARG002
         """Read the recorded runtimes."""
-        self._work: Sequence[int] = memoryview(arrivals.runtime)
+        self._work = plain(arrivals.runtime)
         #: Preferred units and serial share of the jobs whose size may change.
         self._sizes: dict[int, tuple[int, int]] = {}
         units, serial = arrivals.units, self._serial(arrivals)
@@ -125,7 +123,8 @@ class Amdahl(Recorded):
         self._share = round(serial * MILLION)
 
     def _serial(self, arrivals: Arrivals) -> IntArray:
-        return constant(self._share, arrivals.serial.shape)
+        share: IntArray = constant(self._share, arrivals.serial.shape)
+        return share
 
 
 def refuse_other_sizes(arrivals: Arrivals, name: str) -> None:

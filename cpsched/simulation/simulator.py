@@ -21,7 +21,7 @@ from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
 from cpsched.errors import ConfigError, DispatchError, one_of
 from cpsched.model import columns as c
-from cpsched.model.arrays import let_go, shared
+from cpsched.model.arrays import let_go, plain, shared
 from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.schedule import JobOutcome, Leaving, Outages
 from cpsched.model.seeds import stream_seed
@@ -183,11 +183,11 @@ class Simulator:
             array[:] = unknown
             let_go(array, 0, num_jobs)
         self.work = Work(self.arrivals, self.runtime_model, kills=self._kills)
-        self._status = memoryview(self.arrivals.status)
-        self._begin = memoryview(self.arrivals.begin)
-        self._dependency = memoryview(self.arrivals.dependency)
-        self._dependency_type = memoryview(self.arrivals.dependency_type)
-        self._cancel_at = memoryview(self.arrivals.cancel)
+        self._status = plain(self.arrivals.status)
+        self._begin = plain(self.arrivals.begin)
+        self._dependency = plain(self.arrivals.dependency)
+        self._dependency_type = plain(self.arrivals.dependency_type)
+        self._cancel_at = plain(self.arrivals.cancel)
         self._has_cancels = bool((self.arrivals.cancel != MISSING).any())
         self._has_holds = bool(
             (self.arrivals.begin != MISSING).any() or (self.arrivals.dependency >= 0).any()

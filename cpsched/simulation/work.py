@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.base.types import JobType
+from cpsched.model.arrays import plain
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -72,13 +73,13 @@ class Work:
     def __init__(self, arrivals: Arrivals, model: RuntimeModel, *, kills: bool) -> None:
         self._model = model
         self._kills = kills
-        self._requested = memoryview(arrivals.requested_time)
-        self._checkpoint = memoryview(arrivals.checkpoint)
-        self._restart_cost = memoryview(arrivals.restart_cost)
-        self._resize_cost = memoryview(arrivals.resize_cost)
-        self._resizable = memoryview(arrivals.job_type != JobType.RIGID)
+        self._requested = plain(arrivals.requested_time)
+        self._checkpoint = plain(arrivals.checkpoint)
+        self._restart_cost = plain(arrivals.restart_cost)
+        self._resize_cost = plain(arrivals.resize_cost)
+        self._resizable = plain(arrivals.job_type != JobType.RIGID)
         #: For these the run is stored, because more than an end may happen to it.
-        self._kept = memoryview(
+        self._kept = plain(
             arrivals.restartable
             | (arrivals.checkpoint > 0)
             | (arrivals.job_type >= JobType.MALLEABLE)

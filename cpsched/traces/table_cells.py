@@ -85,8 +85,10 @@ class Cells:
         ``blank`` is what an empty cell stands for; None: it must not be empty. A column the
         table does not have is empty.
         """
+        found: IntArray
         if column not in self and blank is not None:
-            return constant(blank, (self._table.num_rows,))
+            found = constant(blank, (self._table.num_rows,))
+            return found
         values, empty, wrong = self._numbers(column)
         if blank is None:
             self._fail(empty, "must not be empty", column)
@@ -94,7 +96,7 @@ class Cells:
         outside = ~empty & ~wrong & ((values < low) | (values > high))
         self._fail(outside, f"must be from {low} to {high}", column)
         values[empty] = blank if blank is not None else low
-        found: IntArray = put_away(values)
+        found = put_away(values)
         return found
 
     def seconds(self, column: str, low: int = 0, blank: int | None = None) -> IntArray:
@@ -104,13 +106,15 @@ class Cells:
     def flag(self, column: str) -> BoolArray:
         """Return true (``true``, ``1``) and false (``false``, ``0``, empty) cells."""
         if column not in self:
-            return constant(0, (self._table.num_rows,), np.bool_)
+            flags: BoolArray = constant(0, (self._table.num_rows,), np.bool_)
+            return flags
         return self._coded(column, _FLAGS, 0, "is neither true nor false").astype(np.bool_)
 
     def choice(self, column: str, choices: type[IntEnum], blank: int) -> IntArray:
         """Return members of an enumeration, written by their names in lower case."""
         if column not in self:
-            return constant(blank, (self._table.num_rows,))
+            found: IntArray = constant(blank, (self._table.num_rows,))
+            return found
         codes = {choice.name.lower(): int(choice) for choice in choices}
         return self._coded(column, codes, blank, f"is not one of {', '.join(codes)}")
 

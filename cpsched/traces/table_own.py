@@ -196,7 +196,8 @@ def _amounts(cells: Cells, kind: str, resources: Sequence[str]) -> IntArray:
         columns.append(cells.whole(f"{kind}.{resource}", 0, MAX_AMOUNT, absent))
     first = columns[0]
     if kind != "request" and all(map(is_constant, columns)):
-        return constant(0, (len(first), len(resources)))
+        none: IntArray = constant(0, (len(first), len(resources)))
+        return none
     return np.stack(columns, axis=1)
 
 
