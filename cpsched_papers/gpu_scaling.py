@@ -80,7 +80,7 @@ class GpuScaling(Recorded):
         factor = positive_normal(uniform, self._sigma)
         work[scaled] = np.ceil(work[scaled] * factor).astype(np.int64)
         #: The seconds that each job would run on its fewest GPUs: ``t N(1, sigma)``.
-        self._work = plain(work)
+        self._work = work.tolist()
 
     def speed(self, job: int, allocation: Allocation) -> Parts:
         """Return ``allocated / fewest``, of the kind that scales least."""
