@@ -19,13 +19,13 @@ from time import process_time
 
 from cpsched import systems, traces
 from cpsched.answer.forecaster import Forecaster
-from cpsched.answer.prequential import Prequential
 from cpsched.answer.starts import NEVER
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.simulation.simulate import Settings
 from start_forecasts.judged import Score, judge
+from start_forecasts.prequential import Prequential
 from start_forecasts.replay import replay
 
 #: Log and its machine.

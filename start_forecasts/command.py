@@ -103,7 +103,8 @@ def command(
     if script is not None:
         _refuse({"job": job}, "names a job of the log; leave it out with --script")
         fitted, job = _with_script(fitted, script, now, user)
-    from cpsched.api.answers import forecast_text, when_in_log
+    from cpsched.api.answers import forecast_text
+    from start_forecasts.in_log import when_in_log
 
     with steps() as shown:
         answer = when_in_log(

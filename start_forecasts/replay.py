@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.api.answers import Forecaster, Prequential, Told
+from cpsched.api.answers import Forecaster
 from cpsched.api.errors import ConfigError
 from cpsched.api.model import MISSING
+from start_forecasts.prequential import Prequential, Told
 from start_forecasts.trivial import LEAST, by_plan, recent_waits
 
 if TYPE_CHECKING:

@@ -15,9 +15,9 @@ from cpsched.api.model import MISSING
 from cpsched.api.simulation import job_size
 
 if TYPE_CHECKING:
-    from cpsched.api.answers import Told
     from cpsched.api.model import FloatArray, IntArray
     from cpsched.api.simulation import Present
+    from start_forecasts.prequential import Told
 
 #: What is looked at: the last so many waits, or errors.
 LAST = 200

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cpsched.answer.forecaster import Forecaster
-from cpsched.answer.when import when, when_in_log
+from cpsched.answer.when import when
 from cpsched.answer.why import why, why_in_log
 
-__all__ = ["Forecaster", "when", "when_in_log", "why", "why_in_log"]
+__all__ = ["Forecaster", "when", "why", "why_in_log"]

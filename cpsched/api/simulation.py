@@ -16,5 +16,6 @@ from cpsched.simulation import checkpoint
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer, RunObserver
 from cpsched.simulation.present import Present
+from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.runtime_models import Parts, Recorded, refuse_other_sizes
-from cpsched.simulation.simulate import Run, Settings, simulate
+from cpsched.simulation.simulate import Run, Settings, simulate, simulator_of

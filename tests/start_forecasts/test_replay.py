@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
-from cpsched.answer.prequential import Told
 from cpsched.answer.starts import Starts
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import Settings, simulate
+from start_forecasts.prequential import Told
 from start_forecasts.replay import replay
 from start_forecasts.trivial import by_plan
 

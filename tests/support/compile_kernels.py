@@ -5,9 +5,9 @@ import sys
 from tiny import jobs, machine, run
 
 from cpsched.answer import why_in_log
-from cpsched.answer.when import when_in_log
 from cpsched.mapping import fit
 from gym_environment.environment import BatchScheduling
+from start_forecasts.in_log import when_in_log
 
 RULES = ("easy", "conservative", "fifo", "prb", "easy:priority=urgency", "cp-2")
 #: Of each process: what it simulates. What is compiled once for all machines is in one of them.

@@ -11,19 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.answer.calibration import Calibration
-from cpsched.base.types import MISSING
-from cpsched.simulation.present import Present
-from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
-from cpsched.simulation.simulate import simulator_of
+from cpsched.api.answers import Calibration
+from cpsched.api.model import MISSING
+from cpsched.api.simulation import AllocationRecorder, DecisionRecorder, Present, simulator_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cpsched.answer.forecaster import Forecaster
-    from cpsched.answer.starts import Starts
-    from cpsched.mapping import Fitted
-    from cpsched.simulation.settings import Settings
+    from cpsched.api.answers import Forecaster, Starts
+    from cpsched.api.logs import Fitted
+    from cpsched.api.simulation import Settings
 
     Watch = Callable[[int, int], None]
 
