@@ -7,7 +7,7 @@ runs; these do not.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -17,13 +17,15 @@ from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     import pandas as pd
 
     from cpsched.base.types import AnyArray, BoolArray, IntArray
 
+#: Of a row group: as pyarrow has them.
+ROWS = 1 << 20
 _TYPES = {
     "int64": pa.int64(),
     "int32": pa.int32(),
@@ -49,6 +51,47 @@ def read_file(path: Path, columns: Sequence[str] | None = None, **how: Any) -> p
     """
     with pq.ParquetFile(path, **how) as file:
         return file.read(columns=None if columns is None else list(columns), use_threads=False)
+
+
+def read_pieces(path: Path, columns: Sequence[str], **how: Any) -> Iterator[pa.Table]:
+    """Yield some columns of a Parquet file, some rows at a time; arguments as there."""
+    with pq.ParquetFile(path, **how) as file:
+        for batch in file.iter_batches(ROWS, columns=list(columns), use_threads=False):
+            yield pa.Table.from_batches([batch])
+
+
+def write_file(
+    where: Path | IO[bytes],
+    tables: Iterable[Mapping[str, pa.Array]],
+    metadata: Mapping[str, str] | None = None,
+    **how: Any,
+) -> None:
+    """
+    Write a Parquet file of which not all need be in memory at once.
+
+    Parameters
+    ----------
+    tables
+        At least one: columns by name, the same ones, row after row.
+    how
+        Arguments of ``pyarrow.parquet.ParquetWriter``.
+    """
+    pieces = (_table(columns) for columns in tables)
+    rest = next(pieces).replace_schema_metadata(metadata)
+    numbered = repeating(rest)
+    with pq.ParquetWriter(
+        where, rest.schema, compression="zstd", use_dictionary=numbered, **how
+    ) as writer:
+        for piece in pieces:
+            while rest.num_rows >= ROWS:
+                writer.write_table(rest[:ROWS])
+                rest = rest[ROWS:]
+            rest = pa.concat_tables([rest, piece.cast(rest.schema)]).combine_chunks()
+        writer.write_table(rest, row_group_size=ROWS)
+
+
+def _table(columns: Mapping[str, pa.Array]) -> pa.Table:
+    return pa.Table.from_arrays(list(columns.values()), names=list(columns))
 
 
 def integers(table: pa.Table, name: str, none: int = MISSING) -> IntArray:

@@ -12,20 +12,28 @@ from cpsched.base.node_lists import fold
 from cpsched.base.types import MISSING
 from cpsched.metrics.jobs import bounded_slowdown
 from cpsched.metrics.nominal import nominal
-from cpsched.metrics.steps import StepFunction, distinct, used, waiting
+from cpsched.metrics.steps import Counted, Load, changes, waits
 from cpsched.metrics.window import finished
 from cpsched.model.schedule import JobOutcome, Leaving
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import pyarrow as pa
 
     from cpsched.base.types import IntArray
-    from cpsched.model.schedule import Schedule
+    from cpsched.model.schedule import Schedule, Segments
     from cpsched.model.system import System
     from cpsched.model.workload import Labels
 
 #: Of a run of nodes: its first node and how many there are.
 _RUN_BYTES = 2 * np.dtype(np.int64).itemsize
+
+
+def jobs_in_parts(schedule: Schedule) -> Iterator[dict[str, Any]]:
+    """Yield the table of jobs, some rows at a time."""
+    for _, part in schedule.parts():
+        yield job_columns(part)
 
 
 def job_columns(schedule: Schedule) -> dict[str, Any]:
@@ -121,9 +129,15 @@ def _reasons(schedule: Schedule) -> pa.Array:
     return arrow.coded(which, texts)
 
 
-def allocation_columns(schedule: Schedule) -> dict[str, Any]:
-    """Return the table of allocations, a run of nodes a row."""
+def allocation_columns(schedule: Schedule) -> Iterator[dict[str, Any]]:
+    """Yield the table of allocations, a run of nodes a row, some rows at a time."""
     segments = schedule.segments
+    left = bool(segments.leaving.any())
+    for piece in segments.pieces():
+        yield _allocations(piece, schedule.system, left=left)
+
+
+def _allocations(segments: Segments, system: System, *, left: bool) -> dict[str, Any]:
     table: dict[str, Any] = {
         "job": arrow.numbers(segments.job.astype(np.int32)),
         "from": arrow.numbers(segments.start),
@@ -132,9 +146,9 @@ def allocation_columns(schedule: Schedule) -> dict[str, Any]:
         "count": arrow.numbers(segments.count.astype(np.int32)),
         "units": arrow.numbers(segments.units.astype(np.int32)),
     }
-    if segments.leaving.any():
+    if left:
         table["leaving"] = arrow.coded(segments.leaving, [why.name.lower() for why in Leaving])
-    return table | _by_resource("amount", schedule.system, segments.amount)
+    return table | _by_resource("amount", system, segments.amount)
 
 
 def outage_columns(schedule: Schedule) -> dict[str, Any]:
@@ -149,22 +163,29 @@ def outage_columns(schedule: Schedule) -> dict[str, Any]:
     return table | ({"known": arrow.numbers(outages.known)} if planned.any() else {})
 
 
-def queue_columns(schedule: Schedule) -> dict[str, Any]:
-    """Return queue length, running jobs and used resources wherever one of them changes."""
-    segments = schedule.segments
-    kinds = [used(schedule, kind) for kind in range(len(schedule.system.resources))]
+def queue_columns(schedule: Schedule) -> Iterator[dict[str, Any]]:
+    """Yield queue length, running jobs and used resources wherever one of them changes."""
+    segments, system = schedule.segments, schedule.system
     alive = schedule.start != MISSING
     ends = np.where(schedule.end == MISSING, segments.end.max(initial=0), schedule.end)
-    running = StepFunction.over(schedule.start[alive], ends[alive])
-    queue = waiting(schedule)
-    times = distinct(*(step.times for step in (queue, running, *kinds)))
-    table: dict[str, Any] = {
-        "time": arrow.numbers(times),
-        "waiting": arrow.numbers(queue.at(times)),
-        "running": arrow.numbers(running.at(times)),
-    }
-    use = np.stack([step.at(times) for step in kinds], axis=1)
-    return table | _by_resource("used", schedule.system, use)
+    loads = [
+        Load(*map(Counted.of, waits(schedule))),
+        Load(Counted.of(schedule.start[alive]), Counted.of(ends[alive])),
+    ]
+    schedule.let_go()
+    sides = (
+        Counted.each(times, (segments.count * amount for amount in segments.amount.T))
+        for times in (segments.start, segments.end)
+    )
+    loads += [Load(*each) for each in zip(*sides, strict=True)]
+    schedule.let_go()
+    for times, values in changes(loads):
+        table: dict[str, Any] = {
+            "time": arrow.numbers(times),
+            "waiting": arrow.numbers(values[:, 0]),
+            "running": arrow.numbers(values[:, 1]),
+        }
+        yield table | _by_resource("used", system, values[:, 2:])
 
 
 def _by_resource(name: str, system: System, amounts: IntArray) -> dict[str, Any]:

@@ -48,7 +48,10 @@ def goodput(schedule: Schedule) -> dict[str, Any]:
     """
     window, segments = busy_window(schedule), schedule.segments
     seconds = int(schedule.system.total[0]) * window.length if window else 0
-    held = exact_dot(segments.count * segments.amount[:, 0], segments.end - segments.start)
+    held = sum(
+        exact_dot(piece.count * piece.amount[:, 0], piece.end - piece.start)
+        for piece in segments.pieces()
+    )
     lost = lost_core_seconds(schedule)
     again = lost[Reason.REQUEUED] + lost[Reason.RESTARTING]
     off = np.isin(segments.leaving, [Leaving.REQUEUED, Leaving.SUSPENDED])
@@ -146,7 +149,7 @@ def _of_changed_jobs(schedule: Schedule) -> Iterator[tuple[int, list[tuple[int, 
     job, start, end, leaving = (
         values[own] for values in (segments.job, segments.start, segments.end, segments.leaving)
     )
-    cores = (segments.count * segments.amount[:, 0])[own]
+    cores = segments.count[own] * segments.amount[own, 0]
     order = np.lexsort((start, job))
     rows = np.stack([job, start, end, leaving, cores], axis=1)[order].tolist()
     for which, of_job in groupby(rows, key=lambda row: row[0]):

@@ -19,8 +19,15 @@ from cpsched.metrics.window import finished
 from cpsched.model.node_sets import NodeSets
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.model.schedule import Schedule
+
+
+#: The measures, in the order of files.
+_NAMES = (
+    *("nodes", "fragmentation", "spread", "span_nodes", "distance_hops"),
+    *("contiguous", "compact", "groups_touched", "lowest_common_switch"),
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,14 +91,9 @@ def places(schedule: Schedule) -> Places:
     return Places(row=job[first], sets=NodeSets(first, node, count))
 
 
-def placement(schedule: Schedule, found: Places) -> dict[str, Any] | None:
+def placement(schedule: Schedule) -> dict[str, Any] | None:
     """
     Return the placement of jobs on the machine, as plain JSON types.
-
-    Parameters
-    ----------
-    found
-        What :func:`places` gives for the schedule.
 
     Returns
     -------
@@ -101,53 +103,99 @@ def placement(schedule: Schedule, found: Places) -> dict[str, Any] | None:
         levels of groups also ``groups_touched`` (of the lowest level) and ``lowest_common_switch``
         (leaf switches are level 0). None on a machine of counted pools, or if no job ended.
     """
-    if schedule.system.is_counted_pool or not len(found.row):
+    if schedule.system.is_counted_pool:
         return None
+    tallies: dict[str, _Tally] = {}
+    for _, part in schedule.parts():
+        found = places(part)
+        if len(found.row):
+            for name, values in _measures(part, found).items():
+                tallies.setdefault(name, _Tally()).add(*values)
+    if not tallies:
+        return None
+    shares = "contiguous", "compact"
+    return {
+        name: None
+        if name not in tallies
+        else tallies[name].share()
+        if name in shares
+        else tallies[name].statistics()
+        for name in _NAMES
+    }
+
+
+def _measures(schedule: Schedule, found: Places) -> dict[str, tuple[AnyArray, ...]]:
+    """Return measures, each a value a job; of those that are shares the jobs' node time besides."""
     topology = schedule.system.topology
     segment = schedule.workload.segment[found.row]
-    groups = levels = None
+    area = (schedule.end[found.row] - schedule.start[found.row]) * found.nodes
+    measures: dict[str, tuple[AnyArray, ...]] = {
+        "nodes": (found.nodes,),
+        "fragmentation": (found.blocks,),
+        "spread": (found.spread,),
+        "span_nodes": (found.span,),
+        "distance_hops": (topology.mean_distance(found.sets),),
+        "contiguous": (found.blocks == 1, area),
+        "compact": (topology.compact(found.sets, segment), area),
+    }
     if topology.num_levels > 1:
-        groups = _statistics(found.sets.groups(topology.level_group(0)))
-        levels = topology.common_level(found.first, found.last)
-    return {
-        "nodes": _statistics(found.nodes),
-        "fragmentation": _statistics(found.blocks),
-        "spread": _statistics(found.spread),
-        "span_nodes": _statistics(found.span),
-        "distance_hops": _statistics(topology.mean_distance(found.sets)),
-        "contiguous": _share(schedule, found, found.blocks == 1),
-        "compact": _share(schedule, found, topology.compact(found.sets, segment)),
-        "groups_touched": groups,
-        "lowest_common_switch": None if levels is None else _statistics(levels),
-    }
+        measures["groups_touched"] = (found.sets.groups(topology.level_group(0)),)
+        measures["lowest_common_switch"] = (topology.common_level(found.first, found.last),)
+    return measures
 
 
-def _share(schedule: Schedule, found: Places, which: BoolArray) -> dict[str, Any]:
-    """Return which share some jobs are of the jobs, and of node time."""
-    area = (schedule.end - schedule.start)[found.row] * found.nodes
-    whole = exact_sum(area)
-    return {
-        "jobs": int(which.sum()) / len(which),
-        "node_time": exact_sum(area[which]) / whole if whole else None,
-    }
+class _Tally:
+    """How often each value of a measure occurs: values repeat a lot."""
 
+    def __init__(self) -> None:
+        # Empty, of the type that becomes any other.
+        self._values: AnyArray = np.empty(0, dtype=np.bool_)
+        self._number: IntArray = np.empty(0, dtype=np.int64)
+        self._weight = {False: 0, True: 0}
 
-def _statistics(values: AnyArray) -> dict[str, Any]:
-    """
-    Return number, mean, standard deviation (of all, not of a sample), median, p95 and maximum.
+    def add(self, values: AnyArray, weight: IntArray | None = None) -> None:
+        """Add a value a job."""
+        new, number = np.unique(values, return_counts=True)
+        self._values, of = np.unique(np.concatenate([self._values, new]), return_inverse=True)
+        counts = np.concatenate([self._number, number])
+        self._number = np.bincount(of, weights=counts, minlength=len(self._values)).astype(np.int64)
+        if weight is not None:
+            for flag in self._weight:
+                self._weight[flag] += exact_sum(weight[values == flag])
 
-    Sums are exact before they are rounded, of integers and of floating point numbers alike.
-    """
-    distinct, number = np.unique(values, return_counts=True)
-    # Values repeat a lot, and these sums are over the distinct ones.
-    mean = math.fsum((distinct * number).tolist()) / len(values)
-    variance = math.fsum(((distinct - mean) ** 2 * number).tolist()) / len(values)
-    median, p95 = np.quantile(values, [0.5, 0.95]).tolist()
-    return {
-        "jobs": len(values),
-        "mean": mean,
-        "std": math.sqrt(variance),
-        "median": median,
-        "p95": p95,
-        "max": distinct[-1].item(),
-    }
+    def share(self) -> dict[str, Any]:
+        """Return which share of the jobs, and of their weight, is true."""
+        number = dict(zip(self._values.tolist(), self._number.tolist(), strict=True))
+        whole = sum(self._weight.values())
+        return {
+            "jobs": number.get(True, 0) / sum(number.values()),
+            "node_time": self._weight[True] / whole if whole else None,
+        }
+
+    def statistics(self) -> dict[str, Any]:
+        """
+        Return number, mean, standard deviation (of all, not of a sample), median, p95 and maximum.
+
+        Sums are exact before they are rounded, of integers and of floating point numbers alike.
+        """
+        values, number = self._values, self._number
+        jobs = int(number.sum())
+        mean = math.fsum((values * number).tolist()) / jobs
+        variance = math.fsum(((values - mean) ** 2 * number).tolist()) / jobs
+        return {
+            "jobs": jobs,
+            "mean": mean,
+            "std": math.sqrt(variance),
+            "median": self._quantile(0.5),
+            "p95": self._quantile(0.95),
+            "max": values[-1].item(),
+        }
+
+    def _quantile(self, share: float) -> float:
+        """Interpolate linearly between jobs, as NumPy does."""
+        reached = np.cumsum(self._number)
+        at = (int(reached[-1]) - 1) * share
+        low = math.floor(at)
+        ranks = [low, min(low + 1, int(reached[-1]) - 1)]
+        pair = self._values[np.searchsorted(reached, ranks, side="right")]
+        return float(np.quantile(pair, at - low))

@@ -8,20 +8,26 @@ those of the values at every second, without writing every second down.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cpsched.base.types import MISSING
 from cpsched.metrics.window import horizon
-from cpsched.model.schedule import JobOutcome
+from cpsched.model.arrays import constant, put_away
+from cpsched.model.schedule import PART, JobOutcome
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
     from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.model.schedule import Schedule
 
 #: Products of integers below this fit in 64 bits with room to spare.
 _SAFE = float(1 << 62)
+#: Events of a kind that are looked at together.
+_PIECE = PART // 8
 
 
 class Distribution(NamedTuple):
@@ -66,6 +72,81 @@ class Distribution(NamedTuple):
         return int(self.levels[np.searchsorted(reached, q * reached[-1])])
 
 
+class Counted(NamedTuple):
+    """
+    What has happened by a second, added up; n events.
+
+    Attributes
+    ----------
+    times
+        Seconds, in order, shape ``(n,)``.
+    sums
+        Of the weights up to each event, this one included; None: each counts 1.
+    """
+
+    times: IntArray
+    sums: IntArray | None
+
+    @classmethod
+    def of(cls, times: IntArray, weight: AnyArray | None = None) -> Counted:
+        """Put events into order; large columns into files."""
+        if weight is None:
+            return cls(put_away(np.sort(times, kind="stable")), None)
+        return next(cls.each(times, [weight]))
+
+    @classmethod
+    def each(cls, times: IntArray, weights: Iterable[AnyArray]) -> Iterator[Counted]:
+        """Do so with several weights of the same events."""
+        order = np.argsort(times, kind="stable")
+        in_order = put_away(times[order])
+        for weight in weights:
+            yield cls(in_order, put_away(np.cumsum(weight[order], dtype=np.int64)))
+
+    def by(self, times: IntArray) -> IntArray:
+        """Return the sums up to some seconds, what happens at each included."""
+        at: IntArray = np.searchsorted(self.times, times, side="right")
+        if self.sums is None or not len(self.sums):
+            return at
+        found: IntArray = np.where(at > 0, self.sums[at - 1], 0)
+        return found
+
+
+class Load(NamedTuple):
+    """Intervals added up: what has begun by a second without what has ended."""
+
+    begun: Counted
+    ended: Counted
+
+    def at(self, times: IntArray) -> IntArray:
+        """Return the values at some seconds."""
+        return self.begun.by(times) - self.ended.by(times)
+
+
+def changes(loads: Sequence[Load]) -> Iterator[tuple[IntArray, IntArray]]:
+    """
+    Yield wherever one of some loads changes, some seconds at a time.
+
+    Yields
+    ------
+    times, values
+        Seconds, strictly increasing, shape ``(K,)``; the loads from each on, shape ``(K, L)``.
+    """
+    # Loads may share their events.
+    events = list({id(side.times): side.times for load in loads for side in load}.values())
+    marks = distinct(*(times[_PIECE::_PIECE] for times in events)).tolist()
+    before = np.zeros((1, len(loads)), dtype=np.int64)
+    bounds = [[0] * len(events)]
+    bounds += [[int(np.searchsorted(times, mark)) for times in events] for mark in marks]
+    bounds.append([len(times) for times in events])
+    for low, high in pairwise(bounds):
+        own = [times[i:j] for times, i, j in zip(events, low, high, strict=True)]
+        times = distinct(*own)
+        values = np.stack([load.at(times) for load in loads], axis=1)
+        there = np.flatnonzero(np.diff(values, axis=0, prepend=before).any(axis=1))
+        yield times[there], values[there]
+        before = values[-1:] if len(values) else before
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class StepFunction:
     """
@@ -104,13 +185,9 @@ class StepFunction:
         if len(wrong):
             row = wrong[0]
             raise ValueError(f"interval {row} ends at {end[row]}, before its start at {start[row]}")
-        amount = np.ones(len(start), dtype=np.int64) if weight is None else weight
-        times = np.concatenate([start, end])
-        order = np.argsort(times, kind="stable")
-        times = times[order]
-        values = np.cumsum(np.concatenate([amount, -amount])[order], dtype=np.int64)
-        last_there = np.flatnonzero(np.append(times[1:] != times[:-1], True)[: len(times)])
-        times, values = times[last_there], values[last_there]
+        load = Load(Counted.of(start, weight), Counted.of(end, weight))
+        times = distinct(*(side.times for side in load))
+        values = load.at(times)
         changes = np.flatnonzero(np.diff(values, prepend=0))
         return cls(times[changes], values[changes])
 
@@ -166,8 +243,13 @@ class StepFunction:
 
 
 def waiting(schedule: Schedule, *, held: bool = True) -> StepFunction:
+    """Return how many jobs wait at every second, after everything at that second has happened."""
+    return StepFunction.over(*waits(schedule, held=held))
+
+
+def waits(schedule: Schedule, *, held: bool = True) -> tuple[IntArray, IntArray]:
     """
-    Return how many jobs wait at every second, after everything at that second has happened.
+    Return from when to when jobs wait, of those that do.
 
     Parameters
     ----------
@@ -187,7 +269,7 @@ def waiting(schedule: Schedule, *, held: bool = True) -> StepFunction:
     until = np.where(until != MISSING, until, horizon(schedule))
     since = workload.submit if held else released(schedule)
     rows = (schedule.outcome != JobOutcome.REJECTED) & (since < until)
-    return StepFunction.over(since[rows], until[rows])
+    return since[rows], until[rows]
 
 
 def released(schedule: Schedule) -> IntArray:
@@ -220,8 +302,13 @@ def distinct(*times: AnyArray) -> IntArray:
 
 def exact_dot(a: IntArray, b: IntArray) -> int:
     """Return the sum of products of two integer arrays, whatever its size."""
-    if not len(a):
-        return 0
+    return sum(
+        _exact_dot(a[first : first + PART], b[first : first + PART])
+        for first in range(0, len(a), PART)
+    )
+
+
+def _exact_dot(a: IntArray, b: IntArray) -> int:
     if float(np.abs(a).max()) * float(np.abs(b).sum()) < _SAFE:
         return int(np.dot(a, b))
     return int(sum(map(int.__mul__, a.tolist(), b.tolist())))
@@ -229,4 +316,4 @@ def exact_dot(a: IntArray, b: IntArray) -> int:
 
 def exact_sum(values: IntArray) -> int:
     """Return the sum of an integer array, whatever its size."""
-    return exact_dot(values, np.ones_like(values))
+    return exact_dot(values, constant(1, values.shape))

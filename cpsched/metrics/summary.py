@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,19 +14,22 @@ from cpsched.metrics import groups as job_groups
 from cpsched.metrics import jobs, system
 from cpsched.metrics.lost import goodput
 from cpsched.metrics.nominal import nominal
-from cpsched.metrics.placement import placement, places
+from cpsched.metrics.placement import placement
 from cpsched.metrics.rejections import reason_kind
 from cpsched.metrics.steps import StepFunction, exact_sum, waiting
 from cpsched.metrics.window import busy_window, finished, steady_window
-from cpsched.model.schedule import JobOutcome
+from cpsched.model.arrays import constant, let_go, shared
+from cpsched.model.schedule import PART, JobOutcome
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, BoolArray
+    from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.metrics.window import Window
     from cpsched.model.schedule import Schedule
 
 #: Quantiles of every per-job measure, by name.
 _QUANTILES = {"median": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}
+#: What measures of jobs are made of.
+_OF_JOBS = ("submit", "wait", "response", "runtime", "width", "user", "size")
 
 
 def summarize(schedule: Schedule) -> dict[str, Any]:
@@ -41,6 +45,14 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
     user.
     """
     window, steady = busy_window(schedule), steady_window(schedule)
+    found: dict[str, Any] = {}
+    for measure in (_whole, _machine, _queue, _of_jobs, _recorded):
+        found |= measure(schedule, window, steady)
+        schedule.let_go()
+    return found
+
+
+def _whole(schedule: Schedule, window: Window | None, steady: Window | None) -> dict[str, Any]:
     length = window.length if window else None
     return {
         "counts": counts(schedule),
@@ -49,47 +61,68 @@ def summarize(schedule: Schedule) -> dict[str, Any]:
         "steady_window_s": list(steady) if steady else None,
         "makespan_s": length,
         "throughput_jobs_per_hour": _ratio(int(finished(schedule).sum()) * 3600, length),
+    }
+
+
+def _machine(schedule: Schedule, window: Window | None, steady: Window | None) -> dict[str, Any]:
+    return {
         "utilization": system.utilization(schedule, window),
         "steady_utilization": system.utilization(schedule, steady),
         "node_utilization": system.node_utilization(schedule),
         "loss_of_capacity": system.loss_of_capacity(schedule),
         **goodput(schedule),
-        "placement": placement(schedule, places(schedule)),
-        "queue_jobs": _queue(schedule, window),
-        **_of_jobs(schedule, steady),
-        "recorded_wait_s": _recorded_wait(schedule),
-        "recorded_use": _recorded_use(schedule),
+        "placement": placement(schedule),
     }
 
 
-def _of_jobs(schedule: Schedule, steady: Window | None) -> dict[str, Any]:
+def _of_jobs(schedule: Schedule, _: Window | None, steady: Window | None) -> dict[str, Any]:
     """Return the measures of the jobs that ended; those of the steady window besides."""
-    done = finished(schedule)
-    submit = schedule.workload.submit[done]
-    wait = jobs.wait(submit, schedule.start[done])
-    response = jobs.turnaround(submit, schedule.end[done])
-    runtime, width = (values[done] for values in nominal(schedule))
-    slowdown, bounded = jobs.slowdown(response, runtime), jobs.bounded_slowdown(response, runtime)
-    user = schedule.workload.user.codes[done]
-    length, size = jobs.job_class(runtime), job_groups.job_size(schedule)[done]
+    own = _gathered(schedule)
+    wait, response, runtime, user = (own[name] for name in ("wait", "response", "runtime", "user"))
+    length = jobs.job_class(runtime)
     groups = {
-        "all": np.ones(len(wait), dtype=np.bool_),
+        "all": constant(1, wait.shape, np.bool_),
         **{item.name.lower(): length == item for item in jobs.JobClass},
     }
     if steady is not None:
-        groups[jobs.STEADY] = (submit >= steady.start) & (submit < steady.end)
-    sizes = {item.name.lower(): size == item for item in job_groups.JobSize}
+        groups[jobs.STEADY] = (own["submit"] >= steady.start) & (own["submit"] < steady.end)
+    sizes = {item.name.lower(): own["size"] == item for item in job_groups.JobSize}
+    bounded = jobs.bounded_slowdown(response, runtime)
+    of_bounded = _by_group(bounded, groups)
+    fairness = job_groups.fairness(bounded, user)
+    del bounded
     return {
         "wait_s": _by_group(wait, groups),
         "wait_by_size_s": _by_group(wait, sizes),
         "wait_by_user_s": job_groups.by_user(wait, user),
-        "fairness_by_user": job_groups.fairness(bounded, user),
+        "fairness_by_user": fairness,
         "turnaround_s": _by_group(response, groups),
-        "slowdown": _by_group(slowdown, groups),
-        "bounded_slowdown": _by_group(bounded, groups),
-        "response_by_area_s": system.response_by_area(response, runtime, width),
+        "slowdown": _by_group(jobs.slowdown(response, runtime), groups),
+        "bounded_slowdown": of_bounded,
+        "response_by_area_s": system.response_by_area(response, runtime, own["width"]),
         "never_waited": _ratio(int((wait == 0).sum()), len(wait)),
     }
+
+
+def _gathered(schedule: Schedule) -> dict[str, IntArray]:
+    """Return what is measured of each job that ended, gathered from the parts of the schedule."""
+    num = int(finished(schedule).sum())
+    found = {name: shared(num)[0] for name in _OF_JOBS}
+    first = 0
+    for _, part in schedule.parts():
+        done = finished(part)
+        here = slice(first, first := first + int(done.sum()))
+        submit = part.workload.submit[done]
+        own = nominal(part)
+        found["submit"][here] = submit
+        found["wait"][here] = jobs.wait(submit, part.start[done])
+        found["response"][here] = jobs.turnaround(submit, part.end[done])
+        found["runtime"][here], found["width"][here] = (values[done] for values in own)
+        found["user"][here] = part.workload.user.codes[done]
+        found["size"][here] = job_groups.job_size(part)[done]
+        for column in found.values():
+            let_go(column, 0, first)
+    return found
 
 
 def counts(schedule: Schedule) -> dict[str, Any]:
@@ -128,7 +161,8 @@ def statistics(values: AnyArray) -> dict[str, Any]:
     if not len(values):
         return {"jobs": 0, **dict.fromkeys(("mean", *_QUANTILES, "max"))}
     whole = np.issubdtype(values.dtype, np.integer)
-    total = exact_sum(values) if whole else math.fsum(values.tolist())
+    pieces = (values[first : first + PART].tolist() for first in range(0, len(values), PART))
+    total = exact_sum(values) if whole else math.fsum(chain.from_iterable(pieces))
     found = np.quantile(values, list(_QUANTILES.values())).tolist()
     return {
         "jobs": len(values),
@@ -142,17 +176,19 @@ def _by_group(values: AnyArray, groups: dict[str, BoolArray]) -> dict[str, Any]:
     return {name: statistics(values[group]) for name, group in groups.items()}
 
 
-def _queue(schedule: Schedule, window: Window | None) -> dict[str, Any]:
+def _queue(schedule: Schedule, window: Window | None, _: Window | None) -> dict[str, Any]:
     """Return mean, quantiles and maximum of the number of waiting jobs at every second."""
     if window is None:
-        return dict.fromkeys(("mean", "median", "p95", "p99", "max"))
+        return {"queue_jobs": dict.fromkeys(("mean", "median", "p95", "p99", "max"))}
     seconds = waiting(schedule).distribution(*window)
     return {
-        "mean": seconds.mean(),
-        "median": seconds.quantile(0.5),
-        "p95": seconds.quantile(0.95),
-        "p99": seconds.quantile(0.99),
-        "max": seconds.maximum(),
+        "queue_jobs": {
+            "mean": seconds.mean(),
+            "median": seconds.quantile(0.5),
+            "p95": seconds.quantile(0.95),
+            "p99": seconds.quantile(0.99),
+            "max": seconds.maximum(),
+        }
     }
 
 
@@ -160,16 +196,22 @@ def _ratio(part: float | None, whole: int | None) -> float | None:
     return part / whole if part is not None and whole else None
 
 
+def _recorded(schedule: Schedule, *_: Window | None) -> dict[str, Any]:
+    return {"recorded_wait_s": _recorded_wait(schedule), "recorded_use": _recorded_use(schedule)}
+
+
 def _recorded_wait(schedule: Schedule) -> dict[str, Any]:
     """Return the log's own mean wait, over the simulated jobs whose start it knows."""
     workload = schedule.workload
     known = workload.recorded_start != MISSING
     rows = known & (schedule.outcome != JobOutcome.REJECTED)
-    waits = (workload.recorded_start - workload.submit)[rows].tolist()
+    waits = workload.recorded_start[rows] - workload.submit[rows]
     return {
         "jobs": len(waits),
-        "mean": sum(waits) / len(waits) if waits else None,
-        "note": None if waits else "the log records no starts; assumed 0 where they are needed",
+        "mean": exact_sum(waits) / len(waits) if len(waits) else None,
+        "note": None
+        if len(waits)
+        else "the log records no starts; assumed 0 where they are needed",
     }
 
 
@@ -182,10 +224,11 @@ def _recorded_use(schedule: Schedule) -> dict[str, float] | None:
     """
     workload = schedule.workload
     rows = (workload.recorded_start != MISSING) & (schedule.outcome != JobOutcome.REJECTED)
-    start, width = workload.recorded_start[rows], nominal(schedule).width[rows]
+    start = workload.recorded_start[rows]
     first, last = int(start.min(initial=MAX_TIME)), int(start.max(initial=0))
     if last <= first:
         return None
+    width = nominal(schedule).width[rows]
     used = StepFunction.over(start, start + workload.runtime[rows], width).distribution(first, last)
     cores = int(schedule.system.total[0])
     return {

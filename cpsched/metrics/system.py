@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.metrics.steps import StepFunction, distinct, exact_dot, used, waiting
+from cpsched.metrics.steps import exact_dot, waiting
 from cpsched.metrics.window import busy_window
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from cpsched.base.types import IntArray
+    from cpsched.metrics.steps import StepFunction
     from cpsched.metrics.window import Window
     from cpsched.model.schedule import Schedule
 
@@ -34,13 +37,10 @@ def utilization(schedule: Schedule, window: Window | None) -> dict[str, float | 
     -----
     ``sum of amount * seconds held within the window / (capacity * length of the window)``.
     """
-    total = schedule.system.total.tolist()
-    return {
-        name: used(schedule, kind).integral(*window) / (total[kind] * window.length)
-        if window and total[kind]
-        else None
-        for kind, name in enumerate(schedule.system.resources)
-    }
+    if window is None:
+        return dict.fromkeys(schedule.system.resources)
+    held = _held(schedule, lambda times: np.clip(times, *window))
+    return _shares(schedule, window, held)
 
 
 def node_utilization(schedule: Schedule) -> float | None:
@@ -63,11 +63,14 @@ def node_utilization(schedule: Schedule) -> float | None:
     .. [1] Yang, Zhou, Tang, Zheng, Wang and Lan (2014). Balancing job performance with system
        performance via locality-aware scheduling on torus-connected systems. CLUSTER.
     """
-    window, segments = busy_window(schedule), schedule.segments
+    window = busy_window(schedule)
     if window is None or schedule.system.is_counted_pool:
         return None
-    held = np.minimum(segments.end, window.end) - segments.start
-    return exact_dot(held, segments.count) / (schedule.system.num_nodes * window.length)
+    held = sum(
+        exact_dot(np.minimum(piece.end, window.end) - piece.start, piece.count)
+        for piece in schedule.segments.pieces()
+    )
+    return held / (schedule.system.num_nodes * window.length)
 
 
 def loss_of_capacity(schedule: Schedule) -> dict[str, float | None]:
@@ -93,15 +96,14 @@ def loss_of_capacity(schedule: Schedule) -> dict[str, float | None]:
        scheduling using gang-scheduling, backfilling, and migration. IEEE TPDS 14(3).
     """
     window = busy_window(schedule)
+    if window is None:
+        return dict.fromkeys(schedule.system.resources)
+    waits = _time_with(waiting(schedule, held=False), window)
+    seconds = int(waits(np.array([window.end]))[0])
+    held = _held(schedule, waits)
     total = schedule.system.total.tolist()
-    queue = waiting(schedule, held=False)
-    lost: dict[str, float | None] = {}
-    for kind, name in enumerate(schedule.system.resources):
-        lost[name] = None
-        if window and total[kind]:
-            idle = _idle_while(queue, used(schedule, kind), total[kind], window)
-            lost[name] = idle / (total[kind] * window.length)
-    return lost
+    idle = [all_ * seconds - busy for all_, busy in zip(total, held, strict=True)]
+    return _shares(schedule, window, idle)
 
 
 def response_by_area(response: IntArray, runtime: IntArray, width: IntArray) -> float | None:
@@ -133,10 +135,38 @@ def response_by_area(response: IntArray, runtime: IntArray, width: IntArray) -> 
     return exact_dot(width * runtime, response) / area if area else None
 
 
-def _idle_while(queue: StepFunction, busy: StepFunction, total: int, window: Window) -> int:
-    """Return amount times seconds of the window idle while jobs wait."""
-    inner = distinct(queue.times, busy.times)
-    inner = inner[(inner > window.start) & (inner < window.end)]
-    edges = np.concatenate([[window.start], inner, [window.end]])
-    idle = np.where(queue.at(edges[:-1]) > 0, total - busy.at(edges[:-1]), 0)
-    return exact_dot(idle, np.diff(edges))
+def _held(schedule: Schedule, clock: Callable[[IntArray], IntArray]) -> list[int]:
+    """Return amount times time of each resource kind that jobs held, by a clock."""
+    held = [0] * len(schedule.system.resources)
+    for piece in schedule.segments.pieces():
+        lasted = clock(piece.end) - clock(piece.start)
+        for kind in range(len(held)):
+            held[kind] += exact_dot(piece.count * piece.amount[:, kind], lasted)
+    return held
+
+
+def _shares(schedule: Schedule, window: Window, amounts: list[int]) -> dict[str, float | None]:
+    """Return amounts times seconds as shares of what the machine has in a window."""
+    system = schedule.system
+    return {
+        name: amount / (total * window.length) if total else None
+        for name, total, amount in zip(
+            system.resources, system.total.tolist(), amounts, strict=True
+        )
+    }
+
+
+def _time_with(queue: StepFunction, window: Window) -> Callable[[IntArray], IntArray]:
+    """Return a clock that runs within a window while jobs wait."""
+    values, seconds = queue.within(*window)
+    runs = (values > 0).astype(np.int64)
+    edges = window.start + np.cumsum(seconds) - seconds
+    before = np.cumsum(seconds * runs) - seconds * runs
+
+    def clock(times: IntArray) -> IntArray:
+        times = np.clip(times, *window)
+        at = np.searchsorted(edges, times, side="right") - 1
+        found: IntArray = before[at] + (times - edges[at]) * runs[at]
+        return found
+
+    return clock

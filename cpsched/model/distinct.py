@@ -11,7 +11,7 @@ from cpsched.model.arrays import is_constant
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.base.types import AnyArray, IntArray
+    from cpsched.base.types import AnyArray, IntArray, StrArray
 
 #: Codes are renumbered before they could overflow.
 _ROOM = 1 << 62
@@ -50,6 +50,35 @@ def distinct(columns: Iterable[AnyArray], num_rows: int) -> tuple[IntArray, IntA
         size *= len(values)
     _, first, code = np.unique(code, return_index=True, return_inverse=True)
     return code.astype(np.int64), first.astype(np.int64)
+
+
+def any_repeated(texts: StrArray) -> bool:
+    """Tell whether a text occurs twice; of many, only a number for each is held."""
+    number = np.zeros(len(texts), dtype=np.uint64)
+    for characters in _characters(texts):
+        # FNV-1a, a character at a time.
+        number = (number ^ characters) * np.uint64(0x100000001B3)
+    number.sort()
+    if not (number[1:] == number[:-1]).any():
+        return False
+    # Different texts hardly ever have one number.
+    return len(set(texts.tolist())) < len(texts)
+
+
+def has_nul(texts: StrArray) -> bool:
+    """Tell whether a text has a NUL inside; NumPy pads with them."""
+    before = np.zeros(len(texts), dtype=np.bool_)
+    for characters in _characters(texts):
+        if (before & (characters != 0)).any():
+            return True
+        before |= characters == 0
+    return False
+
+
+def _characters(texts: StrArray) -> AnyArray:
+    """Return the first character of each text, the second and so on, shape ``(width, n)``."""
+    width = texts.dtype.itemsize // 4
+    return np.ascontiguousarray(texts).view(np.uint32).reshape(len(texts), width).T
 
 
 def by_appearance(values: AnyArray) -> tuple[IntArray, IntArray]:

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import IntEnum
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from cpsched.base.types import MAX_TIME, MISSING, DependencyType, Status
+from cpsched.model.arrays import constant, let_go, put_away
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cpsched.base.types import IntArray
     from cpsched.model.system import System
     from cpsched.model.workload import Workload
+
+
+#: Jobs of a part of a schedule, and rows that are written to a file at once.
+PART = 1 << 20
+_OF_JOBS = (
+    *("start", "end", "outcome"),
+    *("ranking_estimate", "runtime_estimate", "runtime_bound"),
+)
 
 
 class JobOutcome(IntEnum):
@@ -78,6 +88,24 @@ class Segments:
     units: IntArray
     amount: IntArray
     leaving: IntArray
+
+    def __len__(self) -> int:
+        return len(self.job)
+
+    def take(self, rows: IntArray | slice) -> Segments:
+        """Return some of them."""
+        return Segments(**{name: getattr(self, name)[rows] for name in self.__slots__})
+
+    def pieces(self) -> Iterator[Segments]:
+        """Yield them in order, some at a time: of many, not all need be in memory at once."""
+        for first in range(0, max(len(self), 1), PART):
+            yield self.take(slice(first, first + PART))
+            self.let_go(first, min(first + PART, len(self)))
+
+    def let_go(self, first: int, end: int) -> None:
+        """Take some of them out of memory where they lie in files."""
+        for name in self.__slots__:
+            let_go(getattr(self, name), first, end)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -172,6 +200,44 @@ class Schedule:
     overrun: str
     outages: Outages = field(default_factory=Outages.none)
 
+    def parts(self) -> Iterator[tuple[int, Schedule]]:
+        """
+        Yield the schedule of some jobs at a time, and the row of the first of them.
+
+        What jobs depend on, and the outages, stay those of the whole.
+        """
+        num_jobs = len(self.workload)
+        if num_jobs <= PART:
+            yield 0, self
+            return
+        order = put_away(np.argsort(self.segments.job, kind="stable"))
+        edges = [*range(0, num_jobs, PART), num_jobs]
+        bounds = np.searchsorted(self.segments.job, edges, sorter=order).tolist()
+        rejected = sorted(self.rejected)
+        reasons = np.searchsorted(rejected, edges).tolist()
+        for at, (first, end) in enumerate(pairwise(edges)):
+            segments = self.segments.take(np.sort(order[bounds[at] : bounds[at + 1]]))
+            why = rejected[reasons[at] : reasons[at + 1]]
+            yield (
+                first,
+                replace(
+                    self,
+                    workload=self.workload.between(first, end),
+                    segments=replace(segments, job=segments.job - first),
+                    rejected={row - first: self.rejected[row] for row in why},
+                    **{name: getattr(self, name)[first:end] for name in _OF_JOBS},
+                ),
+            )
+            let_go(order, bounds[at], bounds[at + 1])
+            self.let_go()
+
+    def let_go(self) -> None:
+        """Take what lies in files out of memory."""
+        self.workload.let_go()
+        self.segments.let_go(0, len(self.segments))
+        for name in _OF_JOBS:
+            let_go(getattr(self, name), 0, len(self.workload))
+
     def dependency_met(self) -> IntArray:
         """
         Return when what each job waits for had come about, shape ``(J,)``.
@@ -179,8 +245,11 @@ class Schedule:
         ``MISSING`` where it has not by the end of the schedule, and for jobs that wait for nothing.
         """
         workload = self.workload
-        met = np.full(len(workload), MISSING, dtype=np.int64)
         rows = np.flatnonzero(workload.dependency >= 0)
+        if not len(rows):
+            none: IntArray = constant(MISSING, (len(workload),))
+            return none
+        met = np.full(len(workload), MISSING, dtype=np.int64)
         needed, kind = workload.dependency[rows], workload.dependency_type[rows]
         when = self.end[needed]
         began = np.full(len(workload), MAX_TIME, dtype=np.int64)

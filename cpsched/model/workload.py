@@ -112,6 +112,12 @@ class Labels:
         return type(self)(new, tuple(self.values[code] for code in codes[known[first]]))
 
 
+def _part(column: Any, rows: slice) -> Any:
+    if isinstance(column, Labels):
+        return Labels(column.codes[rows], column.values)
+    return column[rows]
+
+
 def taken(columns: Mapping[str, Any], rows: IntArray) -> dict[str, Any]:
     """Return the given rows of columns."""
     return {
@@ -381,6 +387,11 @@ class Workload:
             value = getattr(self, name)
             let_go(value.codes if isinstance(value, Labels) else value, first, end or len(self))
 
+    def between(self, first: int, end: int) -> Self:
+        """Return jobs ``[first, end)``, to look at; their dependencies and labels stay as here."""
+        rows = slice(first, end)
+        return replace(self, **{name: _part(getattr(self, name), rows) for name in COLUMNS})
+
     def take(self, rows: IntArray) -> Self:
         """Return the workload of the given rows (in that order); dependencies follow their rows."""
         rows = np.asarray(rows, dtype=np.int64)
@@ -499,6 +510,7 @@ class Workload:
                     sha.update(("\0" * (first > 0) + "\0".join(piece)).encode())
                 else:
                     sha.update(piece.tobytes())
+            let_go(codes, 0, len(codes))
             if isinstance(value, Labels):
                 sha.update(repr(value.values).encode())
         return sha.hexdigest()

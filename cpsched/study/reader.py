@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -13,24 +14,26 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched import traces
-from cpsched.base.arrow import UNREADABLE, check_within, integers, read_file
+from cpsched.base import arrow
+from cpsched.base.arrow import UNREADABLE, check_within, integers, plain, read_file
 from cpsched.base.types import MAX_TIME, MISSING
 from cpsched.base.words import brief
 from cpsched.errors import CpschedError, RunError
 from cpsched.metrics.columns import (
     allocation_columns,
-    job_columns,
+    jobs_in_parts,
     outage_columns,
     queue_columns,
 )
 from cpsched.metrics.summary import summarize
+from cpsched.model.arrays import constant, let_go, put_away, shared
 from cpsched.model.schedule import JobOutcome, Leaving, Outages, Schedule, Segments
 from cpsched.model.system import System
 from cpsched.simulation.run import Run
 from cpsched.simulation.settings import RULES, Settings
 from cpsched.study.folder import MARK, faults
 from cpsched.study.writer import FORMAT, OUTAGES, description
-from cpsched.traces.table_own import columns_of
+from cpsched.traces.table_own import tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -102,8 +105,8 @@ def load_run(folder: str | Path) -> SavedRun:
         raise RunError(f"{folder / name} {what}; {_REMEDY}")
     workload = _read(folder / "workload.parquet", lambda path: traces.read(path, format="table"))
     system = _read(folder / "system.json", lambda path: System.from_dict(_json(path)))
-    jobs = _read(folder / "jobs.parquet", read_file)
-    allocations = _read(folder / "allocations.parquet", read_file)
+    jobs = _read(folder / "jobs.parquet", _Stored)
+    allocations = _read(folder / "allocations.parquet", _Stored)
     _read(folder / "queue.parquet", pq.read_schema)
     if jobs.num_rows != len(workload):
         raise RunError(
@@ -114,14 +117,14 @@ def load_run(folder: str | Path) -> SavedRun:
         schedule = Schedule(
             workload=workload,
             system=system,
-            start=integers(jobs, "start"),
-            end=integers(jobs, "end"),
-            outcome=_members(JobOutcome, jobs.column("outcome")),
-            ranking_estimate=integers(jobs, "predicted_priority"),
-            runtime_estimate=integers(jobs, "predicted"),
-            runtime_bound=integers(jobs, "predicted_bound"),
+            start=jobs.integers("start"),
+            end=jobs.integers("end"),
+            outcome=jobs.members("outcome", JobOutcome),
+            ranking_estimate=jobs.integers("predicted_priority"),
+            runtime_estimate=jobs.integers("predicted"),
+            runtime_bound=jobs.integers("predicted_bound"),
             segments=_segments(allocations, system),
-            rejected=_reasons(jobs),
+            rejected=jobs.reasons(),
             overrun=said["settings"].overrun,
             outages=_outages(folder),
         )
@@ -215,25 +218,58 @@ def _json(path: Path) -> dict[str, Any]:
     return content
 
 
-def _members(kind: type[IntEnum], column: pa.ChunkedArray) -> IntArray:
-    return np.array([kind[name.upper()] for name in column.to_pylist()], dtype=np.int64)
+class _Stored:
+    """A Parquet file whose columns are read one by one; large ones lie in files without a name."""
+
+    def __init__(self, path: Path) -> None:
+        with pq.ParquetFile(path) as file:
+            self.num_rows, self.names = file.metadata.num_rows, file.schema_arrow.names
+        self._path = path
+
+    def integers(self, name: str) -> IntArray:
+        """Return a column of whole numbers, ``MISSING`` where there is none."""
+        found: IntArray = put_away(integers(read_file(self._path, [name]), name))
+        return found
+
+    def members(self, name: str, kind: type[IntEnum]) -> IntArray:
+        """Return a column of members of an enumeration, written by their names in lower case."""
+        found = np.empty(self.num_rows, dtype=np.int64)
+        for first, texts in self._texts(name):
+            codes = np.array([kind[text.upper()] for text in texts.dictionary.to_pylist()])
+            found[first : first + len(texts)] = codes[plain(texts.indices.cast(pa.int64()))]
+        away: IntArray = put_away(found)
+        return away
+
+    def reasons(self) -> dict[int, str]:
+        """Return why jobs were rejected, by row."""
+        return {
+            first + row: texts[row].as_py()
+            for first, texts in self._texts("reason")
+            for row in np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False)).tolist()
+        }
+
+    def _texts(self, name: str) -> Iterator[tuple[int, pa.DictionaryArray]]:
+        """Yield a column of texts in pieces, with the row of the first."""
+        first = 0
+        table = read_file(self._path, [name], read_dictionary=[name])
+        for chunk in table.column(name).chunks:
+            yield first, chunk
+            first += len(chunk)
 
 
-def _reasons(jobs: pa.Table) -> dict[int, str]:
-    reasons = jobs.column("reason").cast(pa.string()).to_pylist()
-    return {row: reason for row, reason in enumerate(reasons) if reason is not None}
-
-
-def _segments(table: pa.Table, system: System) -> Segments:
-    amounts = [integers(table, f"amount.{resource}") for resource in system.resources]
+def _segments(table: _Stored, system: System) -> Segments:
+    amount = shared(table.num_rows, len(system.resources))[0]
+    for kind, resource in enumerate(system.resources):
+        amount[:, kind] = table.integers(f"amount.{resource}")
+        let_go(amount, 0, table.num_rows)
     return Segments(
-        job=integers(table, "job"),
-        start=integers(table, "from"),
-        end=integers(table, "to"),
-        node=integers(table, "node"),
-        count=integers(table, "count"),
-        units=integers(table, "units"),
-        amount=np.stack(amounts, axis=1),
+        job=table.integers("job"),
+        start=table.integers("from"),
+        end=table.integers("to"),
+        node=table.integers("node"),
+        count=table.integers("count"),
+        units=table.integers("units"),
+        amount=amount,
         leaving=_leaving(table),
     )
 
@@ -244,6 +280,7 @@ def _check_ranges(schedule: Schedule) -> None:
     num_jobs, num_nodes = len(schedule.workload), schedule.system.num_nodes
     for times in (schedule.start, schedule.end, segments.start, segments.end):
         check_within("a time", times[times != MISSING], 0, MAX_TIME)
+        schedule.let_go()
     outages = schedule.outages
     check_within("the length of an outage", outages.end - outages.start, 0, MAX_TIME)
     check_within("a job", segments.job, 0, num_jobs - 1)
@@ -252,11 +289,12 @@ def _check_ranges(schedule: Schedule) -> None:
     check_within("a last node", segments.node + segments.count - 1, 0, num_nodes - 1)
 
 
-def _leaving(table: pa.Table) -> IntArray:
+def _leaving(table: _Stored) -> IntArray:
     """Return why jobs left their nodes; the column is missing if all left at their end."""
-    if "leaving" not in table.column_names:
-        return np.zeros(table.num_rows, dtype=np.int64)
-    return _members(Leaving, table.column("leaving"))
+    if "leaving" not in table.names:
+        none: IntArray = constant(int(Leaving.END), (table.num_rows,))
+        return none
+    return table.members("leaving", Leaving)
 
 
 def contradictions(run: SavedRun) -> list[str]:
@@ -270,17 +308,15 @@ def contradictions(run: SavedRun) -> list[str]:
     schedule = run.schedule
     found: list[str] = []
     for name, columns in (
-        ("workload.parquet", columns_of(schedule.workload)),
-        ("jobs.parquet", job_columns(schedule)),
+        ("workload.parquet", tables_of(schedule.workload)),
+        ("jobs.parquet", jobs_in_parts(schedule)),
         ("allocations.parquet", allocation_columns(schedule)),
         ("queue.parquet", queue_columns(schedule)),
-        (OUTAGES, outage_columns(schedule)),
+        (OUTAGES, iter([outage_columns(schedule)])),
     ):
         if name != OUTAGES or (run.folder / name).exists():
             found.extend(_differences(run.folder / name, columns))
-    segments = schedule.segments
-    order = np.lexsort((segments.node, segments.job, segments.start))
-    if (np.diff(order) < 0).any():
+    if not _in_order(schedule.segments):
         found.append("allocations.parquet: rows are out of order")
     summary = summarize(schedule)
     found.extend(_unlike("metrics.json", run.numbers, summary))
@@ -310,12 +346,48 @@ def _unlike(file: str, here: Mapping[str, Any], expected: Mapping[str, Any]) -> 
             yield f"{file}: {name} does not follow from the schedule"
 
 
-def _differences(path: Path, columns: Mapping[str, Any]) -> Iterator[str]:
-    table = _read(path, read_file)
-    for name in columns.keys() | set(table.column_names):
-        if name not in table.column_names:
-            yield f"{path.name}: column {name} is missing"
-        elif name not in columns or table.column_names.count(name) > 1:
-            yield f"{path.name}: column {name} does not belong there"
-        elif not table.column(name).combine_chunks().equals(columns[name]):
-            yield f"{path.name}: column {name} does not follow from the schedule"
+def _in_order(segments: Segments) -> bool:
+    """Tell whether rows are by (start, job, node)."""
+    unlike = np.zeros(max(len(segments) - 1, 0), dtype=np.bool_)
+    for column in (segments.start, segments.job, segments.node):
+        if (~unlike & (column[1:] < column[:-1])).any():
+            return False
+        unlike |= column[1:] != column[:-1]
+    return True
+
+
+def _differences(path: Path, tables: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield which columns of a file are not those expected, looked at some rows at a time."""
+    expected = next(tables)
+    schema = _read(path, pq.read_schema)
+    wrong = {}
+    for name in expected.keys() | set(schema.names):
+        if name not in schema.names:
+            wrong[name] = "is missing"
+        elif name not in expected or schema.names.count(name) > 1:
+            wrong[name] = "does not belong there"
+    both = [name for name in schema.names if name not in wrong]
+    rows = _Rows(arrow.read_pieces(path, both), schema.empty_table().select(both))
+    for columns in chain([expected], tables):
+        here = _read(path, partial(rows.take, len(columns[both[0]])))
+        for name in both:
+            column = here.column(name).combine_chunks()
+            if name not in wrong and not column.equals(columns[name]):
+                wrong[name] = "does not follow from the schedule"
+    if _read(path, partial(rows.take, 1)).num_rows:
+        wrong = dict.fromkeys(both, "does not follow from the schedule") | wrong
+    yield from (f"{path.name}: column {name} {what}" for name, what in wrong.items())
+
+
+class _Rows:
+    """The rows of a Parquet file, taken in order."""
+
+    def __init__(self, pieces: Iterator[pa.Table], rest: pa.Table) -> None:
+        self._pieces, self._rest = pieces, rest
+
+    def take(self, num: int, _: Path) -> pa.Table:
+        """Return the next rows, fewer where the file ends."""
+        while self._rest.num_rows < num and (piece := next(self._pieces, None)) is not None:
+            self._rest = pa.concat_tables([self._rest, piece])
+        taken, self._rest = self._rest[:num], self._rest[num:]
+        return taken

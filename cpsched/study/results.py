@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cpsched.base.arrow import UNREADABLE, check_within, integers, plain, read_file
+from cpsched.base.arrow import UNREADABLE, check_within, integers, plain, read_pieces
 from cpsched.base.spec import called
 from cpsched.base.types import MAX_TIME
 from cpsched.errors import RunError
@@ -21,13 +21,13 @@ from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.predictions import knows_runtimes
 from cpsched.study.folder import MARK, faults, find_runs
 from cpsched.study.measures import AREA, MEASURED, figures_of, figures_of_group, waits_of_size
-from cpsched.study.paired import Sums, day_of
+from cpsched.study.paired import DAY, Sums
 from cpsched.study.store import DESCRIPTION, FORMAT
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.writer import FORMAT as RUN_FORMAT
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from cpsched.base.types import IntArray
     from cpsched.study.measures import Figure
@@ -337,12 +337,28 @@ def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
 
 def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Sums]:
     """Return each measure of the jobs that ended, added up by day, for each group of jobs."""
-    table = read_file(run / "jobs.parquet", ["outcome", *_TIMES], read_dictionary=["outcome"])
-    columns = [_integers(table, name) for name in _TIMES]
-    for name, column in zip(_TIMES, columns, strict=True):
-        check_within(name, column, -1, MAX_TIME)
-    day, num_days = day_of(columns[0])
-    done = _ended(table)
+    found: dict[tuple[str, str], Sums] = {}
+    first = None
+    for table in read_pieces(
+        run / "jobs.parquet", ["outcome", *_TIMES], read_dictionary=["outcome"]
+    ):
+        columns = [_integers(table, name) for name in _TIMES]
+        for name, column in zip(_TIMES, columns, strict=True):
+            check_within(name, column, -1, MAX_TIME)
+        if first is None:
+            first = int(columns[0].min(initial=MAX_TIME))
+        check_within("submit", columns[0], first, MAX_TIME)
+        for key, sums in _of_days(columns, _ended(table), first, steady):
+            found[key] = found[key] + sums if key in found else sums
+    return found
+
+
+def _of_days(
+    columns: Sequence[IntArray], done: IntArray, first: int, steady: Sequence[int] | None
+) -> Iterator[tuple[tuple[str, str], Sums]]:
+    """Yield the same of some jobs; days begin with the first submit."""
+    day = (columns[0] - first) // DAY
+    num_days = int(day.max(initial=-1)) + 1
     submit, start, end, runtime, width = (column[done] for column in columns)
     wait, response = job_metrics.wait(submit, start), job_metrics.turnaround(submit, end)
     values = {
@@ -355,13 +371,10 @@ def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Sums
     groups |= {item.name.lower(): length == item for item in job_metrics.JobClass}
     if steady is not None:
         groups[job_metrics.STEADY] = (submit >= steady[0]) & (submit < steady[1])
-    found = {
-        (key, group): Sums.of(day[done][rows], value[rows], num_days)
-        for key, value in values.items()
-        for group, rows in groups.items()
-    }
-    found[AREA, "all"] = Sums.of(day[done], response, num_days, weight=width * runtime)
-    return found
+    for key, value in values.items():
+        for group, rows in groups.items():
+            yield (key, group), Sums.of(day[done][rows], value[rows], num_days)
+    yield (AREA, "all"), Sums.of(day[done], response, num_days, weight=width * runtime)
 
 
 def _ended(table: pa.Table) -> IntArray:

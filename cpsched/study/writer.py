@@ -6,14 +6,11 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
 from cpsched import traces
 from cpsched.base import arrow
 from cpsched.metrics.columns import (
     allocation_columns,
-    job_columns,
+    jobs_in_parts,
     outage_columns,
     queue_columns,
 )
@@ -67,11 +64,11 @@ def save_run(
     with appearing(Path(folder), overwrite=overwrite) as target:
         traces.write(schedule.workload, target / "workload.parquet", format="table")
         _write_json(target / "system.json", schedule.system.to_dict())
-        _write_table(target / "jobs.parquet", job_columns(schedule))
-        _write_table(target / "allocations.parquet", allocation_columns(schedule))
-        _write_table(target / "queue.parquet", queue_columns(schedule))
+        arrow.write_file(target / "jobs.parquet", jobs_in_parts(schedule))
+        arrow.write_file(target / "allocations.parquet", allocation_columns(schedule))
+        arrow.write_file(target / "queue.parquet", queue_columns(schedule))
         if len(schedule.outages):
-            _write_table(target / OUTAGES, outage_columns(schedule))
+            arrow.write_file(target / OUTAGES, [outage_columns(schedule)])
         _write_json(target / "metrics.json", summary)
         _write_json(target / "timing.json", dict(run.timing))
         for write in formats:
@@ -108,11 +105,6 @@ def description(
         "provenance": dict(run.provenance),
         "not_a_forecast": not_a_forecast(run.provenance, schedule.workload),
     }
-
-
-def _write_table(path: Path, columns: Mapping[str, Any]) -> None:
-    table = pa.Table.from_arrays(list(columns.values()), names=list(columns))
-    pq.write_table(table, path, compression="zstd", use_dictionary=arrow.repeating(table))
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:

@@ -70,14 +70,13 @@ class TableFormat:
         """
         from cpsched.traces.table_files import write_csv, write_parquet
         from cpsched.traces.table_metadata import metadata_of
-        from cpsched.traces.table_own import columns_of
+        from cpsched.traces.table_own import tables_of
 
+        write = write_parquet if path.suffix.lower() == ".parquet" else write_csv
         try:
-            columns = columns_of(workload)
+            write(tables_of(workload), metadata_of(workload), path)
         except ValueError as error:
             raise TraceError(str(error), file=path) from error
-        write = write_parquet if path.suffix.lower() == ".parquet" else write_csv
-        write(columns, metadata_of(workload), path)
 
 
 TABLE = TableFormat()

@@ -31,8 +31,10 @@ from cpsched.traces.table_cells import Table
 from cpsched.traces.text import Place, chunks, opened, written
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
+
+    Columns = Mapping[str, pa.Array]
 
 #: First bytes of every Parquet file.
 PARQUET_MAGIC = b"PAR1"
@@ -138,18 +140,10 @@ def _with_dictionary(file: pq.ParquetFile) -> set[str]:
     return found
 
 
-def write_parquet(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], path: Path) -> None:
-    """Write columns and metadata as Parquet."""
-    table = pa.Table.from_arrays(list(columns.values()), names=list(columns))
-    table = table.replace_schema_metadata({"cpsched": json.dumps(metadata)})
+def write_parquet(tables: Iterable[Columns], metadata: Mapping[str, Any], path: Path) -> None:
+    """Write columns, some rows after others, and metadata as Parquet."""
     with written(path) as file:
-        pq.write_table(
-            table,
-            file,
-            compression="zstd",
-            use_dictionary=arrow.repeating(table),
-            write_page_checksum=True,
-        )
+        arrow.write_file(file, tables, {"cpsched": json.dumps(metadata)}, write_page_checksum=True)
 
 
 def read_csv(path: Path, *, skip_bad_lines: bool = False) -> Table:
@@ -202,19 +196,19 @@ def read_csv(path: Path, *, skip_bad_lines: bool = False) -> Table:
     return Table(path, columns, table.num_rows, line_of, metadata, comments, bad)
 
 
-def write_csv(columns: Mapping[str, pa.Array], metadata: Mapping[str, Any], path: Path) -> None:
+def write_csv(tables: Iterable[Columns], metadata: Mapping[str, Any], path: Path) -> None:
     """Write columns and metadata as CSV, gzip where the name ends in ``.gz``."""
-    names = list(columns)
-    num_rows = len(columns[names[0]])
     with written(path) as file:
         for key, value in metadata.items():
             # Only a comma inside a text is followed so, and a spreadsheet would begin a cell there.
             text = re.sub(r",(?= *[=+\-@])", r"\\u002c", json.dumps(value))
             file.write(f"# {key}: {text}\n".encode())
-        file.write(_csv_text([[name] for name in names]).encode())
-        for start in range(0, num_rows, _ROWS_AT_ONCE):
-            lists = [_plain(columns[name].slice(start, _ROWS_AT_ONCE)) for name in names]
-            file.write(_csv_text(lists).encode())
+        for number, columns in enumerate(tables):
+            if not number:
+                file.write(_csv_text([[name] for name in columns]).encode())
+            for start in range(0, len(columns["job_id"]), _ROWS_AT_ONCE):
+                lists = [_plain(column.slice(start, _ROWS_AT_ONCE)) for column in columns.values()]
+                file.write(_csv_text(lists).encode())
 
 
 class _Source:

@@ -29,7 +29,6 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -39,6 +38,7 @@ from cpsched.base import arrow
 from cpsched.base.types import MAX_AMOUNT, MISSING, UNBOUNDED
 from cpsched.errors import TraceError
 from cpsched.model.arrays import constant, is_constant, put_away
+from cpsched.model.distinct import any_repeated, has_nul
 from cpsched.model.workload import (
     AMOUNTS,
     COLUMNS,
@@ -53,7 +53,7 @@ from cpsched.traces.table_cells import Cells, check_columns
 from cpsched.traces.table_metadata import read_metadata
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
@@ -113,9 +113,9 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
     )
 
 
-def columns_of(workload: Workload) -> dict[str, pa.Array]:
+def tables_of(workload: Workload) -> Iterator[dict[str, pa.Array]]:
     """
-    Return a workload as columns of a table.
+    Return a workload as columns of a table, some rows at a time.
 
     Columns in which no job asks for anything special are left out: reading gives them back.
 
@@ -124,28 +124,41 @@ def columns_of(workload: Workload) -> dict[str, pa.Array]:
     TraceError
         If two jobs have the same id, an id is empty, or a string is not text (a NUL in it).
     """
-    ids = workload.job_id.tolist()
-    if len(set(ids)) < len(ids) or "" in ids:
+    ids = workload.job_id
+    if any_repeated(ids) or (ids == "").any():
         raise TraceError("a table needs a unique job_id for every job")
     strings = (text for name in LABEL_COLUMNS for text in getattr(workload, name).values)
-    if "\0" in "".join(chain(ids, strings)):
+    if has_nul(ids) or "\0" in "".join(strings):
         raise TraceError("a table cannot hold a string with a NUL character")
-    columns = {
-        "job_id": arrow.strings(ids),
-        "submit": arrow.numbers(workload.submit),
-        "runtime": arrow.numbers(workload.runtime),
-        "requested_time": _array("requested_time", workload.requested_time, ids),
-        "units": arrow.numbers(workload.units),
-    }
-    for kind in AMOUNTS:
-        for position, resource in enumerate(workload.resources):
-            amounts = getattr(workload, kind)[:, position]
-            if kind == "request" or amounts.any():
-                columns[f"{kind}.{resource}"] = arrow.numbers(amounts)
-    for name in COLUMNS:
-        if name not in columns and name not in AMOUNTS and not workload.is_neutral(name):
-            columns[name] = _array(name, getattr(workload, name), ids)
-    return columns
+    amounts = [
+        (kind, position)
+        for kind in AMOUNTS
+        for position in range(len(workload.resources))
+        if kind == "request" or getattr(workload, kind)[:, position].any()
+    ]
+    first = ("submit", "runtime", "requested_time", "units")
+    others = (name for name in COLUMNS if name not in (*first, *AMOUNTS, "job_id"))
+    names = [*first, *(name for name in others if not workload.is_neutral(name))]
+    workload.let_go()
+    return _tables(workload, names, amounts)
+
+
+def _tables(
+    workload: Workload, names: Sequence[str], amounts: Sequence[tuple[str, int]]
+) -> Iterator[dict[str, pa.Array]]:
+    num, ids = len(workload), workload.job_id
+    for start in range(0, max(num, 1), arrow.ROWS):
+        part = workload.between(start, start + arrow.ROWS)
+        columns = {"job_id": arrow.strings(part.job_id.tolist())}
+        for name in names[:4]:
+            columns[name] = _array(name, getattr(part, name), ids)
+        for kind, position in amounts:
+            resource = workload.resources[position]
+            columns[f"{kind}.{resource}"] = arrow.numbers(getattr(part, kind)[:, position])
+        for name in names[4:]:
+            columns[name] = _array(name, getattr(part, name), ids)
+        yield columns
+        workload.let_go(start, min(start + arrow.ROWS, num))
 
 
 def _check_columns(table: Table) -> None:
@@ -227,12 +240,12 @@ def _positions(cells: Cells, checks: RowChecks, ids: AnyArray) -> IntArray:
     return positions
 
 
-def _array(name: str, value: Any, ids: Sequence[str]) -> pa.Array:
+def _array(name: str, value: Any, ids: AnyArray) -> pa.Array:
     """Return a workload's column as a column of a table."""
     if isinstance(value, Labels):
         return arrow.coded(value.codes, value.values)
     if name == "dependency":
-        return arrow.strings([ids[row] if row >= 0 else None for row in value])
+        return arrow.strings([str(ids[row]) if row >= 0 else None for row in value])
     column = COLUMNS[name]
     if column.choices is not None:
         words = {int(choice): choice.name.lower() for choice in column.choices}

@@ -80,20 +80,20 @@ def _check(checked: Checked, which: IntArray, start: IntArray, end: IntArray) ->
     """Check some segments, given when each is there."""
     segments, system = checked.segments, checked.system
     cells = Cells.of(segments.node[which], segments.count[which], system.capacity)
-    # Ends first: half-open intervals give back before others take. The sort keeps that order.
-    times = np.concatenate([end, start])
-    event = np.argsort(times, kind="stable")
-    segment = event % max(len(which), 1)
-    sign = np.where(event < len(which), -1, 1)
     found: list[tuple[int, int, int, int, int]] = []
     for low, high in _blocks(cells):
+        own = np.flatnonzero((cells.first < high) & (cells.beyond > low))
+        # Ends first: half-open intervals give back before others take. The sort keeps that order.
+        times = np.concatenate([end[own], start[own]])
+        event = np.argsort(times, kind="stable")
+        segment, sign = own[event % len(own)], np.where(event < len(own), -1, 1)
         cell, at = _expand(cells, segment, low, high)
         for kind in range(len(system.resources)):
-            amounts = segments.amount[which, kind]
+            amounts = segments.amount[which[segment], kind]
             if not amounts.any():
                 continue
             # Every segment gives back what it took, so each cell starts from 0 again.
-            taken = np.cumsum((sign * amounts[segment])[at])
+            taken = np.cumsum((sign * amounts)[at])
             over = taken > system.capacity[cells.node[cell], kind]
             rises = np.flatnonzero(over & ~np.concatenate([[False], over[:-1]]))
             found.extend(
@@ -137,13 +137,11 @@ def _blocks(cells: Cells) -> Iterator[tuple[int, int]]:
 
 def _expand(cells: Cells, segment: IntArray, low: int, high: int) -> tuple[IntArray, IntArray]:
     """Return every (cell, event) of cells ``[low, high)``, by cell, then in the order of events."""
-    first, beyond = cells.first[segment], cells.beyond[segment]
-    touched = np.flatnonzero((first < high) & (beyond > low))
-    first = np.maximum(first[touched], low)
-    length = np.minimum(beyond[touched], high) - first
+    first = np.maximum(cells.first[segment], low)
+    length = np.minimum(cells.beyond[segment], high) - first
     ends = np.cumsum(length)
     offset = np.repeat(first - low - (ends - length), length)
     cell = offset + np.arange(len(offset))
     # The smallest type: NumPy sorts 16-bit keys by counting.
     order = np.argsort(cell.astype(np.min_scalar_type(high - low)), kind="stable")
-    return cell[order] + low, np.repeat(touched, length)[order]
+    return cell[order] + low, np.repeat(np.arange(len(segment)), length)[order]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from copy import copy
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -10,12 +11,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.base.words import brief
+from cpsched.metrics.window import horizon
 from cpsched.verification.findings import Rule, Violation
 from cpsched.verification.phases import Phases
 from cpsched.verification.restarts import Restarts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from cpsched.base.types import AnyArray, IntArray
     from cpsched.model.schedule import Schedule
@@ -40,12 +42,31 @@ class Checked:
         predictor: str | None,
         limit: int,
     ) -> None:
-        self._job_id, self._limit = schedule.workload.job_id, limit
+        self._limit = limit
         self._count: Counter[Rule] = Counter()
         self._kept: defaultdict[Rule, list[Violation]] = defaultdict(list)
         self.schedule, self.workload = schedule, schedule.workload
         self.segments, self.system = schedule.segments, schedule.system
         self.recorded, self.complete, self.predictor = recorded, complete, predictor
+
+    def parts(self) -> Iterator[Checked]:
+        """Yield some jobs at a time, whose violations are added here; asked for once."""
+        horizon, met = self.horizon, self.dependency_met
+        for first, part in self.schedule.parts():
+            one = copy(self)
+            one.schedule, one.workload, one.segments = part, part.workload, part.segments
+            one.horizon, one.dependency_met = horizon, met[first : first + len(part.workload)]
+            yield one
+
+    @cached_property
+    def horizon(self) -> int:
+        """The last second of which the whole schedule says anything."""
+        return horizon(self.schedule)
+
+    @cached_property
+    def dependency_met(self) -> IntArray:
+        """When what each job waits for had come about, as of the schedule."""
+        return self.schedule.dependency_met()
 
     @cached_property
     def phases(self) -> Phases:
@@ -78,7 +99,7 @@ class Checked:
         kept = self._kept[rule]
         for position in positions[: self._limit - len(kept)].tolist():
             row = position if rows is None else int(rows[position])
-            job_id = str(self._job_id[row])
+            job_id = str(self.workload.job_id[row])
             kept.append(Violation(rule, job_id, f"job {brief(job_id)} {say(position)}", 0))
 
     def add_once(self, rule: Rule, message: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.base.types import MISSING, DependencyType
-from cpsched.metrics.window import ended, horizon
+from cpsched.metrics.window import ended
 from cpsched.model.schedule import JobOutcome
 from cpsched.verification.findings import Rule
 
@@ -95,7 +95,7 @@ def check_cancel(checked: Checked) -> None:
     schedule, complete = checked.schedule, checked.complete
     cancel, end = schedule.workload.cancel, schedule.end
     due = (cancel != MISSING) & (schedule.outcome != JobOutcome.REJECTED)
-    late = np.where(end == MISSING, complete | (horizon(schedule) > cancel), end > cancel)
+    late = np.where(end == MISSING, complete | (checked.horizon > cancel), end > cancel)
 
     def say(row: int) -> str:
         what = "has not ended" if end[row] == MISSING else f"ends at {end[row]}"
@@ -110,7 +110,7 @@ def check_dependency(checked: Checked) -> None:
     workload, start = schedule.workload, schedule.start
     rows = np.flatnonzero((start != MISSING) & (workload.dependency >= 0))
     needed = workload.dependency[rows]
-    end, met = schedule.end[needed], schedule.dependency_met()[rows]
+    end, met = schedule.end[needed], checked.dependency_met[rows]
     counts = schedule.outcome[needed] != JobOutcome.REJECTED
 
     def say(position: int) -> str:
@@ -142,7 +142,7 @@ def check_runtime(checked: Checked) -> None:
     right = restarts.right
     ran = schedule.end - schedule.start
     running = (schedule.outcome == JobOutcome.NOT_ENDED) & (schedule.start != MISSING)
-    so_far = horizon(schedule) - schedule.start
+    so_far = checked.horizon - schedule.start
 
     def say(row: int) -> str:
         seconds = so_far[row] if running[row] else ran[row]

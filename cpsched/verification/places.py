@@ -8,7 +8,6 @@ import numpy as np
 
 from cpsched.base.types import MISSING, JobType
 from cpsched.mapping.classes import classify
-from cpsched.metrics.window import horizon
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.verification.findings import Rule
 from cpsched.verification.phases import holding, inside, may_restart, node_name
@@ -36,7 +35,7 @@ def check_cover(checked: Checked) -> None:
     phases = phases.some(~restarts.cut)
     job = phases.job
     start, end = schedule.start[job], schedule.end[job]
-    end = np.where(schedule.outcome[job] == JobOutcome.NOT_ENDED, horizon(schedule), end)
+    end = np.where(schedule.outcome[job] == JobOutcome.NOT_ENDED, checked.horizon, end)
     again = np.zeros(len(job), dtype=np.bool_)
     again[1:] = job[1:] == job[:-1]
     last = np.append(~again[1:], True)[: len(job)]

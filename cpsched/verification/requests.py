@@ -12,7 +12,6 @@ from cpsched.verification.phases import inside, node_name
 
 if TYPE_CHECKING:
     from cpsched.base.types import BoolArray, IntArray
-    from cpsched.model.schedule import Schedule
     from cpsched.verification.checked import Checked
 
 #: Amounts beyond this are wrong whatever they are: their products do not fit in 64 bits.
@@ -87,7 +86,7 @@ def check_locality(checked: Checked) -> None:
     workload, segments, job = schedule.workload, schedule.segments, phases.job
     topology = schedule.system.topology
     end = np.append(phases.first[1:], len(phases.order))
-    limit = np.where(_outwaited(schedule), 0, workload.max_switches)
+    limit = np.where(_outwaited(checked), 0, workload.max_switches)
     good = inside(schedule)
 
     def misfit(at: int, **asked: int) -> str:
@@ -109,13 +108,13 @@ def check_locality(checked: Checked) -> None:
         checked.add(rule, wrong, said.__getitem__, job)
 
 
-def _outwaited(schedule: Schedule) -> BoolArray:
+def _outwaited(checked: Checked) -> BoolArray:
     """Tell which jobs have waited as long as their limit of switches counts, shape ``(J,)``."""
-    workload = schedule.workload
+    workload = checked.workload
     eligible = np.maximum(workload.submit, workload.begin)
-    eligible = np.maximum(eligible, schedule.dependency_met())
+    eligible = np.maximum(eligible, checked.dependency_met)
     waits: BoolArray = (workload.switch_wait != MISSING) & (
-        schedule.start >= eligible + workload.switch_wait
+        checked.schedule.start >= eligible + workload.switch_wait
     )
     return waits
 

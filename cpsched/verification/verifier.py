@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 __all__ = ["Rule", "Violation", "verify"]
 
-#: All but those of shapes, without which nothing else can be checked.
-_CHECKS = (
+#: Of the whole schedule; those of shapes come before, without them nothing else can be checked.
+_OF_ALL = (jobs.check_rejected, jobs.check_dependency, check_capacity)
+#: Of each job by itself.
+_OF_JOBS = (
     jobs.check_outcome,
-    jobs.check_rejected,
     jobs.check_not_early,
     jobs.check_cancel,
-    jobs.check_dependency,
     jobs.check_runtime,
     jobs.check_timeout,
     interrupted.check_restarts,
@@ -41,7 +41,6 @@ _CHECKS = (
     requests.check_locality,
     requests.check_amount,
     interrupted.check_outages,
-    check_capacity,
     check_predictions,
 )
 _JOB_COLUMNS = ("start", "end", "outcome", "ranking_estimate", "runtime_estimate", "runtime_bound")
@@ -94,8 +93,12 @@ def verify(
     )
     _check_shapes(checked)
     if not checked:
-        for check in _CHECKS:
+        for part in checked.parts():
+            for check in _OF_JOBS:
+                check(part)
+        for check in _OF_ALL:
             check(checked)
+            schedule.let_go()
     return checked.violations()
 
 

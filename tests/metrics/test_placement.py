@@ -103,7 +103,7 @@ def test_neighbouring_runs_of_other_units_are_one_block():
 def test_shares_and_switches():
     """Three jobs in a leaf run 10 s each, one under the root 70 s: a share of 50 / 190."""
     schedule = lying(tree(8, 2, 4), [0], [2, 3], [4, 5], [1, 6], seconds=[10, 10, 10, 70])
-    found = placement(schedule, places(schedule))
+    found = placement(schedule)
     assert found["contiguous"] == {"jobs": 0.75, "node_time": 50 / 190}
     assert found["lowest_common_switch"] == {
         "jobs": 4, "mean": 0.5, "std": pytest.approx(3**0.5 / 2), "median": 0.0,
@@ -114,9 +114,9 @@ def test_shares_and_switches():
 def test_without_time_or_switches_there_are_no_shares():
     """Nothing to divide by, and a plain line has no switches to be common."""
     schedule = lying(tree(4, 2), [0], [1, 2], seconds=[0, 0])
-    assert placement(schedule, places(schedule))["contiguous"] == {"jobs": 1, "node_time": None}
+    assert placement(schedule)["contiguous"] == {"jobs": 1, "node_time": None}
     schedule = lying(machine((1,), (1,)), [0, 1])
-    assert placement(schedule, places(schedule))["lowest_common_switch"] is None
+    assert placement(schedule)["lowest_common_switch"] is None
 
 
 @given(
@@ -149,11 +149,11 @@ def test_only_jobs_that_ended_count():
         outcome=np.array([JobOutcome.NOT_ENDED, JobOutcome.COMPLETED]),
         end=np.array([MISSING, 10]),
     )
-    found = placement(cut, places(cut))
+    found = placement(cut)
     assert found["nodes"]["jobs"] == 1
     assert found["fragmentation"]["max"] == 1
     none = replace(cut, outcome=np.full(2, JobOutcome.NOT_ENDED, dtype=np.int64))
-    assert placement(none, places(none)) is None
+    assert placement(none) is None
 
 
 def test_counted_pools_have_no_places():
@@ -183,7 +183,7 @@ def test_measures_of_many_sets_are_those_of_each(where, topology):
     """Distance pair by pair, groups and compactness one set at a time."""
     system = replace(machine(*[(1,)] * 64), topology=topology)
     sets = [np.array(sorted(nodes)) for nodes in where]
-    found = placement(schedule := lying(system, *where), places(schedule))
+    found = placement(lying(system, *where))
     apart = []
     for nodes in sets:
         one, other = np.triu_indices(len(nodes), 1)
@@ -206,7 +206,7 @@ def test_shares_are_of_jobs_and_of_node_time():
     schedule = run(workload, tree(4, 2), "fifo").schedule
     node = schedule.segments.node.copy()
     assert node.tolist() == [0, 2]
-    found = placement(schedule, places(schedule))
+    found = placement(schedule)
     assert found["compact"] == {"jobs": 1, "node_time": 1}
     one = np.ones(4, dtype=np.int64)
     schedule = replace(
@@ -214,10 +214,10 @@ def test_shares_are_of_jobs_and_of_node_time():
         segments=Segments(job=np.array([0, 0, 1, 1]), start=0 * one, end=np.array([10, 10, 30, 30]),
                           node=np.array([0, 1, 3, 2]) , count=one, units=one, amount=one[:, None], leaving=0 * one),
     )  # fmt: skip
-    assert placement(schedule, places(schedule))["compact"]["jobs"] == 1
+    assert placement(schedule)["compact"]["jobs"] == 1
     schedule.segments.node[:] = [0, 3, 1, 2]
     schedule = replace(schedule, workload=schedule.workload)
-    found = placement(schedule, places(schedule))
+    found = placement(schedule)
     assert found["contiguous"] == {"jobs": 0.5, "node_time": 0.75}
     assert found["compact"] == {"jobs": 0, "node_time": 0}
     assert found["groups_touched"]["mean"] == 2
@@ -241,7 +241,7 @@ def test_shares_are_of_jobs_and_of_node_time():
 def test_jobs_in_segments_are_compact_where_their_segments_are(segment, nodes, compact):
     system = tree(20, 5)
     schedule = lying(system, nodes, segment=[segment])
-    found = placement(schedule, places(schedule))
+    found = placement(schedule)
     assert found["compact"]["jobs"] == compact
     sets = NodeSets.of(np.array(nodes))
     assert system.topology.compact(sets, segment).tolist() == [compact]
