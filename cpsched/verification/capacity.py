@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from cpsched.model.arrays import put_away
 from cpsched.verification.findings import Rule
 from cpsched.verification.phases import inside
 
@@ -52,7 +53,9 @@ class Cells:
         edge[1:-1] |= (capacity[1:] != capacity[:-1]).any(axis=1)
         cell_of = np.cumsum(edge) - 1
         return cls(
-            node=np.flatnonzero(edge[:-1]), first=cell_of[node], beyond=cell_of[node + count]
+            node=np.flatnonzero(edge[:-1]),
+            first=put_away(cell_of[node]),
+            beyond=put_away(cell_of[node + count]),
         )
 
 
@@ -62,7 +65,8 @@ def check_capacity(checked: Checked) -> None:
     segments, capacity = schedule.segments, schedule.system.capacity
     sound = inside(schedule) & (segments.amount >= 0).all(axis=1)
     lasting = np.flatnonzero(sound & (segments.start < segments.end))
-    _check(checked, lasting, segments.start[lasting], segments.end[lasting])
+    times = (put_away(column[lasting]) for column in (segments.start, segments.end))
+    _check(checked, lasting, *times)
     # A job of runtime 0 needs room too, but shares it with no other: each gets its own second.
     empty = np.flatnonzero(sound & (segments.start == segments.end))
     fits = _fits_alone(segments, empty, capacity)

@@ -1,0 +1,138 @@
+"""A schedule in parts, in files: written, measured, read and checked as the whole is."""
+
+import json
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from tiny import jobs, machine, run
+
+from cpsched.base import arrow
+from cpsched.metrics import steps, summary
+from cpsched.metrics.columns import queue_columns
+from cpsched.metrics.summary import summarize
+from cpsched.model import arrays, schedule
+from cpsched.study import load_run, save_run
+from cpsched.study.reader import contradictions, wrong_inputs
+from cpsched.verification import verify
+
+TABLES = ("workload", "jobs", "allocations", "queue", "outages")
+
+
+@pytest.fixture
+def small_parts(monkeypatch):
+    """Return what makes parts of seven jobs and rows, and files of a page."""
+
+    def use():
+        for module in (schedule, steps, summary):
+            monkeypatch.setattr(module, "PART", 7)
+        monkeypatch.setattr(steps, "_PIECE", 3)
+        monkeypatch.setattr(arrow, "ROWS", 7)
+        monkeypatch.setattr(arrays, "_IN_FILE", 256)
+
+    return use
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Jobs on several nodes that are killed, rejected, wait for others, and lose a node."""
+    down = tmp_path_factory.mktemp("down") / "down.csv"
+    down.write_text("node,from,to,known\nn1,30,90,30\nn0,400,500,200\n")
+    rng = np.random.default_rng(3)
+    num = 90
+    rows = zip(
+        np.sort(rng.integers(0, 900, num)).tolist(),
+        rng.integers(1, 7, num).tolist(),
+        rng.integers(0, 120, num).tolist(),
+        rng.integers(1, 120, num).tolist(),
+        strict=True,
+    )
+    workload = jobs(
+        *rows,
+        user=[f"u{number}" for number in rng.integers(0, 9, num)],
+        nodes_max=np.where(np.arange(num) % 11, 100, 1),
+        dependency=np.where(np.arange(num) % 8 == 7, np.arange(num) - 5, -1),
+        recorded_start=np.arange(num) * 12,
+        restartable=np.arange(num) % 3 == 0,
+    )
+    return run(workload, machine([2], [2], [2], [2]), "easy", outages=f"table:file={down}")
+
+
+def test_parts_are_the_whole(finished, small_parts):
+    whole = finished.schedule
+    small_parts()
+    parts = list(whole.parts())
+    assert len(parts) == 13
+    for name in ("start", "end", "outcome", "runtime_bound"):
+        together = np.concatenate([getattr(part, name) for _, part in parts])
+        assert (together == getattr(whole, name)).all()
+    assert {first + row for first, part in parts for row in part.rejected} == set(whole.rejected)
+    held = sorted(
+        (first + job, start, node)
+        for first, part in parts
+        for job, start, node in zip(
+            part.segments.job.tolist(),
+            part.segments.start.tolist(),
+            part.segments.node.tolist(),
+            strict=True,
+        )
+    )
+    segments = whole.segments
+    columns = (segments.job.tolist(), segments.start.tolist(), segments.node.tolist())
+    assert held == sorted(zip(*columns, strict=True))
+
+
+def test_measures_of_parts_are_those_of_the_whole(finished, small_parts):
+    expected = json.dumps(summarize(finished.schedule))
+    small_parts()
+    assert json.dumps(summarize(finished.schedule)) == expected
+
+
+def test_a_run_in_parts_is_the_same_run(finished, small_parts, tmp_path):
+    """Its files hold the same, in more row groups; it is read, and every file agrees."""
+    save_run(finished, tmp_path / "whole")
+    small_parts()
+    save_run(finished, tmp_path / "parts")
+    for name in TABLES:
+        whole, parts = (
+            pq.read_table(tmp_path / of / f"{name}.parquet") for of in ("whole", "parts")
+        )
+        assert parts.equals(whole)
+    assert pq.ParquetFile(tmp_path / "parts" / "queue.parquet").num_row_groups > 10
+    read = load_run(tmp_path / "parts")
+    assert (read.schedule.outcome == finished.schedule.outcome).all()
+    assert read.schedule.rejected == finished.schedule.rejected
+    assert not wrong_inputs(read)
+    assert contradictions(read) == []
+    longer = replace(read, folder=tmp_path / "whole")
+    assert contradictions(longer) == []
+
+
+def test_what_is_wrong_is_found_in_any_part(finished, small_parts):
+    """Ten jobs in several parts end late, one has another's node."""
+    start = finished.schedule.start
+    broken = np.where(
+        np.arange(len(start)) % 9 == 4, finished.schedule.end + 1, finished.schedule.end
+    )
+    wrong = replace(finished.schedule, end=broken)
+    expected = {(str(one.rule), one.job_id, one.message) for one in verify(wrong, limit=100)}
+    assert len(expected) > 10
+    small_parts()
+    assert {
+        (str(one.rule), one.job_id, one.message) for one in verify(wrong, limit=100)
+    } == expected
+    assert verify(finished.schedule) == []
+
+
+def test_rows_of_the_queue_are_where_something_changes(finished, small_parts):
+    """Between two pieces, too."""
+    small_parts()
+    rows = [
+        tuple(column.to_pylist()[at] for name, column in piece.items() if name != "time")
+        for piece in queue_columns(finished.schedule)
+        for at in range(len(piece["time"]))
+    ]
+    assert all(one != next_ for one, next_ in pairwise(rows))
+    assert rows[-1] == (0, 0, 0)
