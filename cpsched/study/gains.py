@@ -18,6 +18,7 @@ from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.groups import kinds_of
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.window import finished
+from cpsched.model.arrays import put_away
 from cpsched.study.comparisons import verdict, with_baselines
 from cpsched.study.paired import Sums, day_of, over_days
 from cpsched.study.reader import load_run
@@ -26,7 +27,7 @@ from cpsched.study.sources import second_of
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.base.types import BoolArray, FloatArray, IntArray, StrArray
     from cpsched.study.results import RunResult
     from cpsched.study.study import Baseline
 
@@ -40,7 +41,7 @@ _MOST = 50
 class _Jobs:
     """The jobs of a run that ran to an end, n of them."""
 
-    job_id: list[str]
+    job_id: StrArray
     submit: IntArray
     wait: IntArray
     slowdown: FloatArray
@@ -87,13 +88,19 @@ def _read(run: RunResult, start: int | str | None) -> _Jobs:
     submit = workload.submit[rows]
     wait = job_metrics.wait(submit, schedule.start[rows])
     response = job_metrics.turnaround(submit, schedule.end[rows])
-    return _Jobs(
-        workload.job_id[rows].tolist(),
-        submit,
-        wait,
-        job_metrics.bounded_slowdown(response, own.runtime[rows]),
-        kinds_of(schedule, rows, own.runtime[rows]),
+    runtime = own.runtime[rows]
+    found = _Jobs(
+        put_away(workload.job_id[rows]),
+        put_away(submit),
+        put_away(wait),
+        put_away(job_metrics.bounded_slowdown(response, runtime)),
+        {
+            kind: (put_away(codes), values)
+            for kind, (codes, values) in kinds_of(schedule, rows, runtime).items()
+        },
     )
+    schedule.let_go()
+    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,8 +116,11 @@ class _Pair:
 
     @classmethod
     def of(cls, ours: _Jobs, theirs: _Jobs) -> _Pair:
-        place = {job_id: at for at, job_id in enumerate(theirs.job_id)}
-        found = np.array([place.get(job_id, -1) for job_id in ours.job_id], dtype=np.int64)
+        if np.array_equal(ours.job_id, theirs.job_id):
+            same = np.arange(len(ours.job_id))
+            return cls(ours, theirs, same, same, *day_of(ours.submit))
+        place = {job_id: at for at, job_id in enumerate(theirs.job_id.tolist())}
+        found = np.array([place.get(job_id, -1) for job_id in ours.job_id.tolist()], dtype=np.int64)
         at = np.flatnonzero(found >= 0)
         return cls(ours, theirs, at, found[at], *day_of(ours.submit[at]))
 
