@@ -199,10 +199,9 @@ def where_next(
 
 def _write_page(folder: Path, html: Path) -> None:
     """Write the study's report to a file."""
-    from cpsched.api.studies import make_report
-    from cpsched.api.tools import replacing
+    from cpsched.api.tools import registry, replacing
 
-    page = make_report(folder).page
+    page = registry.load("reports", "html")(folder).page
     try:
         with replacing(html.absolute()) as partial:
             partial.write_bytes(page.read_bytes())

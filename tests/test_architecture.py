@@ -11,6 +11,7 @@ def test_no_modules_import_each_other_in_a_circle():
         "cpsched",
         "first_look",
         "gym_environment",
+        "html_report",
         "start_forecasts",
         "predictors",
         "accasim_adapter",

@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 OUTER = (
     *("accasim_adapter", "across_logs", "arena", "batsim_adapter", "cpsched_papers"),
-    *("decision_sheet", "first_look", "gym_environment", "job_arrays"),
+    *("decision_sheet", "first_look", "gym_environment", "html_report", "job_arrays"),
     *("log_changes", "pbs_logs"),
     *("predictors", "run_plots", "slurm_adapter", "start_forecasts"),
 )
@@ -73,11 +73,13 @@ def test_nothing_of_the_other_packages_is_there(alone):
     assert "No such command 'train'" in alone("train").stderr
 
 
-def test_a_log_is_simulated_compared_and_reported(alone):
-    """With estimates of the core, and the page without a word about what is missing."""
+def test_a_log_is_simulated_and_compared(alone):
+    """With estimates of the core, and without a page or a word about what is missing."""
     asked = ("-d", "easy", "-d", "cph", "-p", "actual", "--out", "study")
     finished = alone("compare", LOG, *MACHINE, *PART, *asked)
-    assert "report.html" in done(finished)
+    said = done(finished)
+    assert "Tables: study/tables\n" in said
+    assert "Report" not in said
     assert finished.stderr == ""
 
 

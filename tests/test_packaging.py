@@ -18,6 +18,7 @@ OURS = {
     "decision_sheet",
     "first_look",
     "gym_environment",
+    "html_report",
     "job_arrays",
     "log_changes",
     "pbs_logs",

@@ -3,31 +3,33 @@
 from __future__ import annotations
 
 from cpsched.figures import style
-from cpsched.report.make import make_report
+from cpsched.show import write_tables
 from cpsched.show.decisions import count_table
 from cpsched.show.findings import NOTICEABLE, Against, Change, Claim, lost
 from cpsched.show.leading import Leading, LeadingRows, Measured, leading
-from cpsched.show.overviews import Overview
+from cpsched.show.overviews import Overview, overview
+from cpsched.show.readable import Titled, most_changed, readable
 from cpsched.show.record import misfit, reproduced
-from cpsched.show.sentences import findings
+from cpsched.show.sentences import QUALITY, Finding, findings
 from cpsched.show.table_files import latex
-from cpsched.study import carry_out, load_run, make_tables, save_run
+from cpsched.study import SavedRun, carry_out, load_run, make_tables, save_run
+from cpsched.study.allocators import unequal
 from cpsched.study.campaign import Display
 from cpsched.study.changes import Change as ChangeOfLog
 from cpsched.study.comparisons import HIGHER, LOWER, UNCLEAR, UNKNOWN, Difference
 from cpsched.study.executor import Backend
-from cpsched.study.folder import check_target
+from cpsched.study.folder import check_target, slug
 from cpsched.study.gains import NOTICED
 from cpsched.study.log_study import study_of_log as log_study
-from cpsched.study.paired import Estimate, ratio
+from cpsched.study.paired import Estimate, difference, ratio
 from cpsched.study.policies import PolicyFiles
 from cpsched.study.record import FEWEST
-from cpsched.study.results import RunResult
+from cpsched.study.results import Results, RunResult, place_of
 from cpsched.study.sources import Generated, prepare, second_of
-from cpsched.study.store import Store
-from cpsched.study.study import Choice, Study, alike, as_label
+from cpsched.study.store import DESCRIPTION, Store
+from cpsched.study.study import AXES, Choice, Study, alike, as_label, near
 from cpsched.study.study_file import choice, parse_study
-from cpsched.study.tables import Tables
+from cpsched.study.tables import Tables, grouped
 from cpsched.study.task import Task, tasks_of
 from cpsched.study.worker import Done
 from cpsched.verification import verify

@@ -99,6 +99,7 @@ GROUPS = {
     "formats": "output format",
     "commands": "command",
     "observers": "observer",
+    "reports": "report of runs",
     "report_sections": "section of the report",
     "plots": "plot",
     "overviews": "overview of several logs",

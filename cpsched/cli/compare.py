@@ -113,24 +113,31 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--seeds 5")
 
 
 def _report(out: Path) -> Path | None:
-    """Write the report; None where the drawing libraries are not installed."""
+    """Write the report; None where no package makes one, or a drawing library is not installed."""
     from importlib.util import find_spec
 
+    from cpsched.base import registry
+
+    if registry.entry("reports", "html") is None:
+        return None
     if any(find_spec(library) is None for library in ("matplotlib", "bokeh")):
         return None
-    from cpsched.report.make import make_report
-
+    make_report = registry.load("reports", "html")
     with steps() as progress:
-        return make_report(out, progress=progress).page
+        page: Path = make_report(out, progress=progress).page
+    return page
 
 
 def _show(outcome: Outcome, tables: Tables, page: Path | None, repeat: str, shown: Shown) -> None:
+    from cpsched.base import registry
+
     done = outcome.runs - outcome.kept - len(outcome.failed)
     parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.kept:,} already done"]
     echo(", ".join([*parts, f"{len(outcome.failed):,} failed"]))
     show_results(tables, repeat, stats=shown.stats)
     echo(f"\nTables: {shown.out / 'tables'}")
-    echo(f"Report: {page or f'cpsched report {shlex.quote(str(shown.out))} makes one'}")
+    if page or registry.entry("reports", "html") is not None:
+        echo(f"Report: {page or f'cpsched report {shlex.quote(str(shown.out))} makes one'}")
 
 
 def _is_log(study: str) -> bool:

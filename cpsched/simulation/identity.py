@@ -23,7 +23,7 @@ from cpsched.errors import ConfigError
 from cpsched.simulation.settings import RULES, Settings
 
 #: Parts of cpsched that only read runs: no run depends on them.
-_READERS = {"answer", "api", "checks", "cli", "figures", "report", "show", "verification"}
+_READERS = {"answer", "api", "checks", "cli", "figures", "show", "verification"}
 
 
 def identity(jobs: Any, system: str, dispatcher: Any, predictor: Any, settings: Settings) -> str:

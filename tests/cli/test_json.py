@@ -91,14 +91,11 @@ def test_each_command_says_what_to_add_for_repetitions(answer, cpsched):
     assert "repeat with cpsched compare --seeds 5 to see." in out
 
 
-def test_verify_and_report_name_what_they_are_of(answer):
+def test_verify_names_what_it_is_of(answer):
     answer("simulate", *ON, "-d", "fifo", "-o", "out")
     found = answer("verify", "out")
     assert (found["schema"], found["wrong"]) == ("cpsched.verify/1", 0)
     assert [(run["jobs"], run["findings"]) for run in found["runs"]] == [(3, [])]
-    found = answer("report", "out")
-    assert (found["schema"], found["runs"]) == ("cpsched.report/1", 1)
-    assert found["report"] == "out/report.html"
 
 
 def test_lists_and_logs(answer):

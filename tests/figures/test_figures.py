@@ -22,10 +22,7 @@ from cpsched.metrics.steps import StepFunction
 from cpsched.metrics.window import Window
 from cpsched.model.schedule import Segments
 from cpsched.model.topology import Topology
-from cpsched.report.places import base_runs
-from cpsched.report.schedule_data import drawn
 from cpsched.study.paired import Estimate
-from cpsched.study.study import Baseline
 
 pytestmark = pytest.mark.slow
 
@@ -119,27 +116,6 @@ def test_the_busiest_day():
     schedule = run(jobs(*rows, epoch=JAN_2014 + 6 * 3600), machine((4,)), "fifo").schedule
     assert busiest(schedule) == (18 * 3600, 42 * 3600)
     assert busiest(run(jobs((0, 1, 60)), machine((4,)), "fifo").schedule) == (0, 60)
-
-
-def test_few_rectangles_are_the_largest_and_the_busiest():
-    """Within the budget; what is not drawn is in the shade."""
-    rows = [(10 * job, 1, 100 * (1 + job % 5)) for job in range(200)]
-    schedule = run(jobs(*rows), machine(*[(2,)] * 5), "fifo").schedule
-    whole = drawn(schedule, Window(0, 500), 10_000)
-    assert [whole[key] for key in ("jobs", "of", "share", "focus")] == [200, 200, 1, None]
-    part = drawn(schedule, Window(0, 500), 20)
-    assert part["jobs"] <= 20
-    assert part["of"] == 200
-    assert part["focus"] is not None
-    assert part["focus"].end < 500
-    assert part["jobs"] / 200 < part["share"] < 1
-
-
-def test_jobs_that_took_no_time_ran_too():
-    """There is nothing to see of them, and that is said."""
-    schedule = run(jobs((0, 1, 60), (0, 1, 0, 60), (5, 1, 0, 60)), machine((4,)), "fifo").schedule
-    whole = drawn(schedule, None, 100)
-    assert [whole[key] for key in ("jobs", "of", "instant")] == [3, 3, 2]
 
 
 @pytest.mark.parametrize(
@@ -323,20 +299,6 @@ def test_thin_rectangles_have_no_edges():
         widths.append(float(drawn_jobs.get_linewidth()[0]))
     assert widths[0] > 0
     assert widths[1] == 0
-
-
-def test_the_baseline_may_name_one_part_only():
-    """Then the run of each other part is compared with its own."""
-
-    labels = {"workload": "a", "system": "b", "dispatcher": "EASY", "predictor": "W"}
-    run = SimpleNamespace(who=("EASY", "W"), labels=labels)
-
-    def of(**base):
-        return run.who in base_runs(SimpleNamespace(baseline=Baseline(**base), runs=(run,)))
-
-    assert of(dispatcher="EASY")
-    assert of(predictor="W")
-    assert not of(dispatcher="EASY", predictor="R")
 
 
 def test_labels_with_dollars_are_text(runs_folder_with_labels):

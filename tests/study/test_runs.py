@@ -15,9 +15,8 @@ from tiny import jobs, machine, run
 
 from cpsched.errors import RunError
 from cpsched.model.schedule import Schedule
-from cpsched.report.reproduce import model_note
 from cpsched.study import load_run, save_run
-from cpsched.study.folder import appearing, find_runs
+from cpsched.study.folder import appearing, find_runs, slug
 from cpsched.study.reader import contradictions
 from predictors.check_tools import sample
 from predictors.replay import starts_of
@@ -351,19 +350,14 @@ def test_a_run_knows_the_model_it_was_predicted_with(tmp_path):
     assert about["provenance"]["model_sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
     assert about["provenance"]["trained_jobs"] == "250"
     assert about["provenance"]["trained_to"] == str(int(fitted.workload.submit[-1]))
-    note = model_note(about)
-    assert note.startswith("# model ")
-    assert about["provenance"]["model_sha256"] in note
-    assert '"250" jobs of "sample"' in note
     save_run(run(fitted, fitted.system, "easy"), tmp_path / "plain")
-    plain = load_run(tmp_path / "plain").about
-    assert plain["provenance"] == {}
-    assert model_note(plain) is None
+    assert load_run(tmp_path / "plain").about["provenance"] == {}
 
 
-def test_a_hostile_model_stays_in_its_comment():
-    """A line end in a path or title does not end the comment."""
-    said = {"model": "m\nrm -rf x", "model_sha256": "ab", "trained_on": "t\r\nrm x"}
-    note = model_note({"provenance": said})
-    assert note.isprintable()
-    assert note.startswith("# ")
+def test_different_texts_have_different_names():
+    """Readable where nothing is lost, else with a hash."""
+    assert slug("log on four slowdown") == "log-on-four-slowdown"
+    assert slug("easy:backfill=sjf").startswith("easy-backfill-sjf-")
+    assert len({slug(text) for text in ("a.b", "a-b", "a_b", "a" * 200, "a" * 201)}) == 5
+    assert "/" not in slug("../../x")
+    assert "." not in slug("../../x")

@@ -6,25 +6,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.figures.bars import Change
-from cpsched.figures.pictures import of_changes, of_tradeoff
-from cpsched.figures.tradeoff import Point
-from cpsched.metrics.leading import LEADING
-from cpsched.show.leading import leading
-from cpsched.show.readable import most_changed
-from cpsched.show.sentences import QUALITY
-from cpsched.study.paired import Estimate, difference
-from cpsched.study.tables import grouped
+from cpsched.api.figures import Change, Point, of_changes, of_tradeoff
+from cpsched.api.simulation import LEADING
+from cpsched.api.studies import QUALITY, Estimate, difference, grouped, leading, most_changed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cpsched.figures.looks import Who
-    from cpsched.figures.pictures import Picture
-    from cpsched.metrics.leading import Figure
-    from cpsched.report.places import Place
-    from cpsched.show.leading import LeadingRows
-    from cpsched.study.tables import Tables
+    from cpsched.api.figures import Picture, Who
+    from cpsched.api.simulation import Figure
+    from cpsched.api.studies import LeadingRows, Tables
+    from html_report.places import Place
 
 Row = dict[str, Any]
 _TAIL = "wait_p99.9_s"

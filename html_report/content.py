@@ -8,21 +8,16 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base import registry
-from cpsched.base.words import counted
-from cpsched.report import plot, reproduce
-from cpsched.report.page import colour_name, html_table, island, packed
-from cpsched.show.overviews import overview
-from cpsched.show.readable import Titled, readable
-from cpsched.study.store import DESCRIPTION
-from cpsched.study.study import near
+from cpsched.api.studies import DESCRIPTION, Titled, near, overview, readable
+from cpsched.api.tools import counted, registry
+from html_report import plot, reproduce
+from html_report.page import colour_name, html_table, island, packed
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from cpsched.report.section import Section
-    from cpsched.study.results import RunResult
-    from cpsched.study.tables import Tables
+    from cpsched.api.studies import RunResult, Tables
+    from html_report.section import Section
 
 
 _HERE = Path(__file__).resolve().parent

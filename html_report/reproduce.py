@@ -7,8 +7,8 @@ import shlex
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from cpsched.simulation.simulate import Settings
-from cpsched.study.study import AXES, near
+from cpsched.api.simulation import Settings
+from cpsched.api.studies import AXES, near
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

@@ -48,7 +48,7 @@ def page(runs_folder, tmp_path_factory):
     """The report of them."""
     pytest.importorskip("bokeh")
     pytest.importorskip("matplotlib")
-    from cpsched.report.make import make_report
+    from html_report.make import make_report
 
     return make_report(runs_folder, out=tmp_path_factory.mktemp("out")).page
 
@@ -66,7 +66,7 @@ def ten_runs(tmp_path_factory):
     """The report of ten runs of a thousand jobs, with all that a page has."""
     pytest.importorskip("bokeh")
     pytest.importorskip("matplotlib")
-    from cpsched.report.make import make_report
+    from html_report.make import make_report
 
     rng = np.random.default_rng(1)
     rows = [

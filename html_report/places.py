@@ -5,16 +5,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING
 
-from cpsched.figures.looks import looks
-from cpsched.show.sentences import QUALITY
-from cpsched.study.results import place_of
-from cpsched.study.tables import grouped
+from cpsched.api.figures import looks
+from cpsched.api.studies import QUALITY, grouped, place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Mapping, Sequence
 
-    from cpsched.figures.looks import Look, Who
-    from cpsched.study.results import Results, RunResult
+    from cpsched.api.figures import Look, Who
+    from cpsched.api.studies import Results, RunResult
 
 #: Schedules shown of a workload on a system, and of all together, at most.
 _HERE, _ALL = 6, 12

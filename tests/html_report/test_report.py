@@ -16,12 +16,12 @@ from tiny import FOUR_CORES, jobs, machine, run
 
 from cpsched.base.tables import Column, Table
 from cpsched.errors import ConfigError, RunError
-from cpsched.report.make import make_report
-from cpsched.report.page import html_table, island
-from cpsched.report.reproduce import simulate_line, study_text
 from cpsched.show.readable import Titled
 from cpsched.study import carry_out, load_run, load_study, save_run
 from cpsched.study.study_file import parse_study
+from html_report.make import make_report
+from html_report.page import html_table, island
+from html_report.reproduce import simulate_line, study_text
 
 pytestmark = pytest.mark.slow
 

@@ -11,22 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING
-from cpsched.figures.data import means
-from cpsched.figures.lanes import Rows, pieces, place
-from cpsched.metrics.columns import job_places
-from cpsched.metrics.nominal import nominal
-from cpsched.metrics.steps import waiting
-from cpsched.metrics.window import busy_window
-from cpsched.model.schedule import JobOutcome
-from cpsched.model.workload import Labels
-from cpsched.report.page import packed
+from cpsched.api.figures import Rows, means, pieces, place
+from cpsched.api.logs import Labels
+from cpsched.api.model import MISSING
+from cpsched.api.simulation import JobOutcome, busy_window, job_places, nominal, waiting
+from html_report.page import packed
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
-    from cpsched.figures.lanes import Rectangles
-    from cpsched.metrics.window import Window
-    from cpsched.model.schedule import Schedule
+    from cpsched.api.figures import Rectangles
+    from cpsched.api.model import BoolArray, FloatArray, IntArray
+    from cpsched.api.simulation import Schedule, Window
 
 #: Points of the line of the queue, and of the shade of the jobs not drawn, at most.
 _POINTS, _ACROSS, _DOWN = 800, 1200, 64

@@ -7,9 +7,12 @@ from typing import Annotated, Literal
 
 import typer
 
-from cpsched.cli.options import AsJson
-from cpsched.cli.output import counted, echo, escaped, print_json
-from cpsched.cli.progress import steps
+from cpsched.api.commands import STUDY, AsJson, counted, echo, escaped, print_json, steps
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("report", rich_help_panel=STUDY)(command)
 
 
 def command(
@@ -34,7 +37,7 @@ def command(
     as_json: AsJson = False,
 ) -> None:
     """Make tables, figures and a report (one HTML file) of finished runs."""
-    from cpsched.report.make import make_report
+    from html_report.make import make_report
 
     with steps() as progress:
         report = make_report(folder, out=out, form=form, baseline=baseline, progress=progress)

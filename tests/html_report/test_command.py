@@ -44,6 +44,14 @@ def test_a_run_is_reported(run, cpsched):
 
 
 @pytest.mark.usefixtures("_libraries")
+def test_its_places_are_data_if_asked_for(run, cpsched):
+    code, out, _ = cpsched("report", "run", "--json")
+    found = json.loads(out)
+    assert (code, found["schema"], found["runs"]) == (0, "cpsched.report/1", 1)
+    assert found["report"] == "run/report.html"
+
+
+@pytest.mark.usefixtures("_libraries")
 def test_elsewhere_and_in_another_format(run, cpsched):
     """The run's folder is left alone."""
     before = sorted(path.name for path in run.iterdir())

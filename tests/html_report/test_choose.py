@@ -1,13 +1,13 @@
-"""Which schedules a report shows, and what files are called."""
+"""Which schedules a report shows."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 
-from cpsched.report.places import places
-from cpsched.study.folder import slug
 from cpsched.study.results import RunResult
 from cpsched.study.study import Baseline
+from html_report.places import base_runs, places
 
 
 @dataclass(frozen=True)
@@ -56,10 +56,15 @@ def test_the_run_that_is_spoken_of_is_shown_beside_its_baseline():
     assert [(run.dispatcher, run.predictor) for run in place.charted] == [("a", "Y"), ("c", "Y")]
 
 
-def test_different_texts_have_different_names():
-    """Readable where nothing is lost, else with a hash."""
-    assert slug("log on four slowdown") == "log-on-four-slowdown"
-    assert slug("easy:backfill=sjf").startswith("easy-backfill-sjf-")
-    assert len({slug(text) for text in ("a.b", "a-b", "a_b", "a" * 200, "a" * 201)}) == 5
-    assert "/" not in slug("../../x")
-    assert "." not in slug("../../x")
+def test_the_baseline_may_name_one_part_only():
+    """Then the run of each other part is compared with its own."""
+
+    labels = {"workload": "a", "system": "b", "dispatcher": "EASY", "predictor": "W"}
+    run = SimpleNamespace(who=("EASY", "W"), labels=labels)
+
+    def of(**base):
+        return run.who in base_runs(SimpleNamespace(baseline=Baseline(**base), runs=(run,)))
+
+    assert of(dispatcher="EASY")
+    assert of(predictor="W")
+    assert not of(dispatcher="EASY", predictor="R")

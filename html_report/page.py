@@ -10,17 +10,27 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.words import visible
-from cpsched.errors import ConfigError
-from cpsched.figures.nodes import EDGE, EMPTY
-from cpsched.figures.style import BAD, BEHIND, COLOURS, FAINT, GOOD, INK, PAPER, SOFT
+from cpsched.api.errors import ConfigError
+from cpsched.api.figures import (
+    BAD,
+    BEHIND,
+    COLOURS,
+    EDGE,
+    EMPTY,
+    FAINT,
+    GOOD,
+    INK,
+    PAPER,
+    SOFT,
+)
+from cpsched.api.tools import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.tables import Column
-    from cpsched.figures.pictures import FigureFile
-    from cpsched.show.readable import Titled
+    from cpsched.api.figures import FigureFile
+    from cpsched.api.studies import Titled
+    from cpsched.api.tools import Column
 
 _HERE = Path(__file__).resolve().parent
 #: Characters that end a script or a string in it, whatever surrounds them.

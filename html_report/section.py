@@ -6,32 +6,24 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.arrow import UNREADABLE
-from cpsched.base.words import amount, counted
-from cpsched.errors import RunError
-from cpsched.figures.data import DAY, busiest, read
-from cpsched.figures.pictures import of_jobs, of_schedule
-from cpsched.metrics.workload import describe
-from cpsched.report import charts, reproduce
-from cpsched.report.page import inline
-from cpsched.report.places import importance
-from cpsched.report.schedule_data import drawn
-from cpsched.show.record import reproduced
-from cpsched.study import load_run
-from cpsched.study.allocators import unequal
-from cpsched.study.folder import slug
+from cpsched.api.arrays import arrow
+from cpsched.api.errors import RunError
+from cpsched.api.figures import DAY, busiest, of_jobs, of_schedule, run_data
+from cpsched.api.simulation import describe_workload
+from cpsched.api.studies import load_run, reproduced, slug, unequal
+from cpsched.api.tools import amount, counted
+from html_report import charts, reproduce
+from html_report.page import inline
+from html_report.places import importance
+from html_report.schedule_data import drawn
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from pathlib import Path
 
-    from cpsched.figures.data import RunData
-    from cpsched.figures.looks import Who
-    from cpsched.figures.pictures import FigureFile, Picture
-    from cpsched.report.places import Place
-    from cpsched.show.sentences import Finding
-    from cpsched.study import SavedRun, Tables
-    from cpsched.study.results import Results
+    from cpsched.api.figures import FigureFile, Picture, RunData, Who
+    from cpsched.api.studies import Finding, Results, SavedRun, Tables
+    from html_report.places import Place
 
 
 #: The charts of jobs and machine that are not folded.
@@ -111,7 +103,7 @@ def make_section(
                 day, week = (busiest(run.schedule, days * DAY) for days in (1, 7))
             lines = (reproduce.model_note(run.about), reproduce.simulate_line(run.about))
             commands[result.folder] = [line for line in lines if line]
-            data[result.folder] = read(run, look)
+            data[result.folder] = run_data(run, look)
             if day is None or result not in place.shown:
                 continue
             shown = drawn(run.schedule, week, budget)
@@ -146,7 +138,7 @@ def make_section(
             (run.dispatcher, run.dispatcher_spec, run.allocator) for run in place.runs
         ),
         "machine": _machine(first),
-        "log": describe(first.schedule.workload),
+        "log": describe_workload(first.schedule.workload),
         "left_out": _left_out(first.summary["counts"], place, tables.results),
         "commands": [line for run in place.runs for line in commands[run.folder]],
     }
@@ -165,7 +157,7 @@ def _reading(run: Path) -> Iterator[None]:
         yield
     except RunError:
         raise
-    except UNREADABLE as error:
+    except arrow.UNREADABLE as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         hint = "cpsched verify says whether its files contradict each other"
         raise RunError(f"{run} cannot be drawn ({reason:.200}); {hint}") from error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import ConfigError
+from cpsched.api.errors import ConfigError
 
 if TYPE_CHECKING:
     from bokeh.plotting import figure as Figure  # noqa: N812

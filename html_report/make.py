@@ -7,17 +7,15 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.base.atomic_files import subfolder, write_all
-from cpsched.errors import ConfigError, RunError
-from cpsched.figures.style import FORMATS, styled
-from cpsched.report import plot
-from cpsched.report.content import content
-from cpsched.report.page import render
-from cpsched.report.places import places
-from cpsched.report.section import make_section
-from cpsched.show import write_tables
-from cpsched.show.sentences import findings
-from cpsched.study import make_tables
+from cpsched.api.errors import ConfigError, RunError
+from cpsched.api.figures import FORMATS, styled
+from cpsched.api.studies import findings, make_tables, write_tables
+from cpsched.api.tools import subfolder, write_all
+from html_report import plot
+from html_report.content import content
+from html_report.page import render
+from html_report.places import places
+from html_report.section import make_section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
