@@ -121,10 +121,9 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
     workload = schedule.workload
     boxes = boxes.sorted_by_job()
     chosen, index = np.unique(boxes.job, return_inverse=True)
-    # As jobs.parquet has it: the nodes each job had first.
-    where = job_places(schedule)[1].take(chosen).to_pylist()
-    if schedule.system.num_nodes == 1:
-        where = ["one pool"] * len(chosen)
+    where = ["one pool"] * len(chosen)
+    if schedule.system.num_nodes > 1:
+        where = _first_nodes(schedule, chosen)
     outcomes = {item.value: item.name.lower().replace("_", " ") for item in JobOutcome}
     texts = {
         **{
@@ -156,6 +155,15 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
             "high": [round(value, 3) for value in boxes.high.tolist()],
         },
     }
+
+
+def _first_nodes(schedule: Schedule, chosen: IntArray) -> list[str]:
+    """Return the nodes that some jobs, in order, had first: as jobs.parquet has them."""
+    found: list[str] = []
+    for first, part in schedule.parts():
+        here = chosen[(chosen >= first) & (chosen < first + len(part.workload))] - first
+        found += job_places(part)[1].take(here).to_pylist() if len(here) else []
+    return found
 
 
 def _coded(texts: list[str]) -> dict[str, Any]:
