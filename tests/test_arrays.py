@@ -12,7 +12,7 @@ from cpsched.mapping import fit
 from cpsched.model import arrays
 from cpsched.model.arrays import constant, is_constant, let_go, move, put_away, rows_of, shared
 from cpsched.model.workload import COLUMNS
-from cpsched.simulation import arrivals
+from cpsched.simulation import arrivals, checkpoint
 from cpsched.simulation.observers import Observer
 from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
@@ -86,6 +86,24 @@ def test_a_simulation_in_files_is_the_same(monkeypatch, dispatcher, observers):
     monkeypatch.setattr(arrivals, "_BLOCK", 7)
     again = result(simulator(fit(workload, systems.load("eurora")), dispatcher, *observers))
     assert again == usual
+
+
+@pytest.mark.parametrize("observers", [(), (Watching(),)])
+def test_a_state_in_files_is_the_same(monkeypatch, tmp_path, observers):
+    """Saved half-way, read in another simulator: the same end, and no array of it is shared."""
+    fitted = fit(EURORA.generate(EuroraOptions(jobs=1500, seed=3)), systems.load("eurora"))
+    whole = simulator(fitted, "easy", *observers)
+    whole.run()
+    monkeypatch.setattr(arrays, "_IN_FILE", 4096)
+    cut = simulator(fitted, "easy", *observers)
+    cut.run(until=int(fitted.workload.submit[700]))
+    state = cut.state()
+    cut.run()
+    checkpoint.write(tmp_path / "state.npz", "me", state)
+    again = simulator(fitted, "easy", *observers)
+    again.restore(checkpoint.read(tmp_path / "state.npz", "me"))
+    again.run()
+    assert result(again) == result(whole)
 
 
 def test_a_table_in_files_reads_the_same(tmp_path, in_files):

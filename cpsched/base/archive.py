@@ -13,12 +13,17 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
     from pathlib import Path
+
+    from cpsched.base.types import AnyArray
 
 
 def read_arrays(
-    path: Path, limit: int | None = None, only: Collection[str] | None = None
+    path: Path,
+    limit: int | None = None,
+    only: Collection[str] | None = None,
+    keep: Callable[[AnyArray], Any] = lambda array: array,
 ) -> dict[str, Any]:
     """
     Return the arrays of an archive by name.
@@ -30,6 +35,8 @@ def read_arrays(
         are not compressed.
     only
         Names of the arrays to read; all where None.
+    keep
+        What is kept of each array, before the next is read.
 
     Raises
     ------
@@ -48,7 +55,8 @@ def read_arrays(
             opened.seek(0)
             # np.load leaves a file open if it cannot read it.
             with np.load(opened, allow_pickle=False) as file:
-                return {name: file[name] for name in (file.files if only is None else only)}
+                names = file.files if only is None else only
+                return {name: keep(file[name]) for name in names}
         except OSError:
             raise
         except Exception as error:

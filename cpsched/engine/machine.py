@@ -16,7 +16,7 @@ from cpsched.errors import ConfigError, DispatchError
 from cpsched.kernels import event_loop, ledger
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
-from cpsched.model.arrays import immutable, shared
+from cpsched.model.arrays import copied, immutable, move, shared
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable, RunningTable
 from cpsched.model.speedup import parts_per_second
@@ -400,12 +400,12 @@ class Machine:
         held = [self.allocation(row) for row in self._running[: self.num_running].tolist()]
         kinds = len(store.resources)
         known = {
-            name: values[: store.size].copy()
+            name: copied(values[: store.size])
             for name, values in (("quantiles", store.quantiles), ("ends_within", store.ends_within))
             if values is not None
         }
         return {
-            "columns": store.columns[: store.size, c.RANKING_ESTIMATE :].copy(),
+            "columns": copied(store.columns[: store.size, c.RANKING_ESTIMATE :]),
             "distribution": known,
             "reordered": store.reordered,
             "node_count": np.array([len(one.node) for one in held], dtype=np.int64),
@@ -423,15 +423,16 @@ class Machine:
         store = self.store
         columns = saved["columns"]
         known = saved.get("distribution", {})
-        states, ends = (
-            columns[:, column - c.RANKING_ESTIMATE].copy() for column in (c.STATE, c.EXPECTED_END)
-        )
+        states, ends = np.empty((2, len(columns)), dtype=np.int64)
+        move(columns[:, c.STATE - c.RANKING_ESTIMATE], states)
+        move(columns[:, c.EXPECTED_END - c.RANKING_ESTIMATE], ends)
         running = np.flatnonzero(states == c.RUNNING)
         running = running[np.argsort(ends[running], kind="stable")]
         target = store.writable[: store.size]
-        target[:, c.RANKING_ESTIMATE : c.ALLOC_FIRST] = columns[
-            :, : c.ALLOC_FIRST - c.RANKING_ESTIMATE
-        ]
+        move(
+            columns[:, : c.ALLOC_FIRST - c.RANKING_ESTIMATE],
+            target[:, c.RANKING_ESTIMATE : c.ALLOC_FIRST],
+        )
         store.set_distribution(slice(store.size), known.get("quantiles"), known.get("ends_within"))
         target[running, c.STATE] = c.WAITING
         last = np.cumsum(saved["node_count"])

@@ -84,12 +84,18 @@ def move(rows: AnyArray, target: AnyArray) -> None:
 
 def put_away(array: AnyArray) -> Any:
     """Return the array, or where it is large, a copy of it in a file, out of memory."""
-    if array.nbytes < _IN_FILE or is_constant(array):
+    if array.nbytes < _IN_FILE or not array.ndim or is_constant(array):
         return array
     memory = _file(array.nbytes)
     copy = np.frombuffer(memory, dtype=array.dtype).reshape(array.shape)
     move(array, copy)
     return copy
+
+
+def copied(array: AnyArray) -> Any:
+    """Return a copy; a large one lies in a file, out of memory."""
+    copy = put_away(array)
+    return array.copy() if copy is array else copy
 
 
 def plain(column: Any) -> Sequence[int]:

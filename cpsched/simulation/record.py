@@ -12,7 +12,7 @@ import numpy as np
 from cpsched.base.types import MISSING
 from cpsched.cp import cpsat
 from cpsched.kernels import ledger
-from cpsched.model.arrays import let_go, move, shared
+from cpsched.model.arrays import copied, let_go, move, shared
 from cpsched.model.decision import Start
 from cpsched.model.schedule import Leaving, Segments
 from cpsched.simulation.observers import Observer
@@ -82,12 +82,14 @@ class AllocationRecorder(Observer):
     def state(self) -> dict[str, Any]:
         """Return what was recorded so far."""
         left = np.array(self._left, dtype=np.int64).reshape(-1, 4)
-        return {"rows": self._rows[: self._used].copy(), "left": left}
+        return {"rows": copied(self._rows[: self._used]), "left": left}
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
-        self._rows = np.array(state["rows"])
-        self._used = len(self._rows)
+        rows = state["rows"]
+        self._used = len(rows)
+        self._rows = shared(*rows.shape)[0]
+        move(rows, self._rows)
         self._left = [(a, b, k, d) for a, b, k, d in state["left"].tolist()]
 
     def segments(self, workload_row: IntArray, end_time: IntArray, horizon: int) -> Segments:
@@ -178,9 +180,9 @@ class DecisionRecorder(Observer):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
-        self._seconds = array("d", state["seconds"].tolist())
-        self._solver = array("d", state["solver"].tolist())
-        self._around = array("d", state["around"].tolist())
+        self._seconds, self._solver, self._around = (
+            array("d", state[name].tobytes()) for name in ("seconds", "solver", "around")
+        )
         self._starts = int(state["starts"])
         self._stats = Counter(json.loads(state["stats"]))
 

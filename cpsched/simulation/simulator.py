@@ -21,7 +21,7 @@ from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
 from cpsched.errors import ConfigError, DispatchError, one_of
 from cpsched.model import columns as c
-from cpsched.model.arrays import let_go, plain, shared
+from cpsched.model.arrays import copied, let_go, move, plain, shared
 from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.schedule import JobOutcome, Leaving, Outages
 from cpsched.model.seeds import stream_seed
@@ -660,9 +660,9 @@ class Simulator:
             "next_submit": self._next_submit,
             "counter": self._counter,
             "tick": -1 if self._tick is None else self._tick,
-            "start_time": self.start_time.copy(),
-            "end_time": self.end_time.copy(),
-            "outcome": self.outcome.copy(),
+            "start_time": copied(self.start_time),
+            "end_time": copied(self.end_time),
+            "outcome": copied(self.outcome),
             "events": np.array(self._heap, dtype=np.int64).reshape(-1, 4),
             "work": self.work.state(),
             "dependents": np.array(
@@ -683,11 +683,14 @@ class Simulator:
         self._counter = int(saved["counter"])
         self._tick = None if saved["tick"] < 0 else int(saved["tick"])
         for name in ("start_time", "end_time", "outcome"):
-            getattr(self, name)[:] = saved[name]
-        submitted = self._next_submit
+            move(saved[name], getattr(self, name))
+        submitted, store = self._next_submit, self.machine.store
+        for first in range(0, submitted, _BETWEEN):
+            end = min(first + _BETWEEN, submitted)
+            self.arrivals.enter(store, first, end)
+            let_go(store.columns, first, end)
+            self.arrivals.let_go(first, end)
         if submitted:
-            store = self.machine.store
-            self.arrivals.enter(store, 0, submitted)
             self.machine.set_classes(self.arrivals.eligible(store))
         self.cluster.restore(saved["cluster"])
         self._heap = [(int(a), int(b), int(k), int(d)) for a, b, k, d in saved["events"].tolist()]
@@ -697,6 +700,8 @@ class Simulator:
         self.dependents.clear()
         for job, row in saved["dependents"].tolist():
             self.dependents[job].append(row)
-        self._num_held = int((self.machine.store.columns[:submitted, c.STATE] == c.HELD).sum())
+        states = np.empty(submitted, dtype=np.int64)
+        move(store.columns[:submitted, c.STATE], states)
+        self._num_held = int((states == c.HELD).sum())
         for position, observer_state in saved.get("observers", {}).items():
             self.observers[int(position)].restore(observer_state)  # type: ignore[attr-defined]
