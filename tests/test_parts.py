@@ -5,6 +5,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from tiny import jobs, machine, run
@@ -108,6 +109,16 @@ def test_a_run_in_parts_is_the_same_run(finished, small_parts, tmp_path):
     assert contradictions(read) == []
     longer = replace(read, folder=tmp_path / "whole")
     assert contradictions(longer) == []
+
+
+def test_a_file_of_other_columns_is_a_contradiction(finished, tmp_path):
+    """Not one of its columns belongs there."""
+    save_run(finished, tmp_path / "run")
+    read = load_run(tmp_path / "run")
+    pq.write_table(pa.table({"other": [1, 2]}), tmp_path / "run" / "queue.parquet")
+    found = contradictions(read)
+    assert "queue.parquet: column other does not belong there" in found
+    assert "queue.parquet: column time is missing" in found
 
 
 def test_what_is_wrong_is_found_in_any_part(finished, small_parts):

@@ -188,8 +188,8 @@ class StepFunction:
         load = Load(Counted.of(start, weight), Counted.of(end, weight))
         times = distinct(*(side.times for side in load))
         values = load.at(times)
-        changes = np.flatnonzero(np.diff(values, prepend=0))
-        return cls(times[changes], values[changes])
+        there = np.flatnonzero(np.diff(values, prepend=0))
+        return cls(times[there], values[there])
 
     def at(self, times: AnyArray) -> IntArray:
         """Return the values at some seconds, the shape of ``times``."""

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from cpsched.model.workload import Workload
 
 
-#: Jobs of a part of a schedule, and rows that are written to a file at once.
+#: Jobs of a part of a schedule, and segments that are looked at together.
 PART = 1 << 20
 _OF_JOBS = (
     *("start", "end", "outcome"),

@@ -368,13 +368,13 @@ def _differences(path: Path, tables: Iterator[Mapping[str, Any]]) -> Iterator[st
             wrong[name] = "does not belong there"
     both = [name for name in schema.names if name not in wrong]
     rows = _Rows(arrow.read_pieces(path, both), schema.empty_table().select(both))
-    for columns in chain([expected], tables):
+    for columns in chain([expected], tables) if both else ():
         here = _read(path, partial(rows.take, len(columns[both[0]])))
         for name in both:
             column = here.column(name).combine_chunks()
             if name not in wrong and not column.equals(columns[name]):
                 wrong[name] = "does not follow from the schedule"
-    if _read(path, partial(rows.take, 1)).num_rows:
+    if both and _read(path, partial(rows.take, 1)).num_rows:
         wrong = dict.fromkeys(both, "does not follow from the schedule") | wrong
     yield from (f"{path.name}: column {name} {what}" for name, what in wrong.items())
 
