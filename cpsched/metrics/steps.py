@@ -212,10 +212,6 @@ class StepFunction:
         edges = np.concatenate([[start], self.times[first:beyond], [end]])
         return self.at(edges[:-1]), np.diff(edges)
 
-    def integral(self, start: int, end: int) -> int:
-        """Return the sum of the values at every second of ``[start, end)``, exactly."""
-        return exact_dot(*self.within(start, end))
-
     def means(self, edges: AnyArray) -> FloatArray:
         """
         Return the mean over each ``[edges[b], edges[b + 1])``, shape ``(B,)``.

@@ -62,7 +62,7 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="interval 1 ends at 3, before its start at 4"):
         StepFunction.over(np.array([0, 4]), np.array([1, 3]))
     with pytest.raises(ValueError, match=r"\[5, 5\) has no second in it"):
-        StepFunction.over(np.array([0]), np.array([1])).integral(5, 5)
+        StepFunction.over(np.array([0]), np.array([1])).within(5, 5)
     for q in (-0.1, 1.1):
         with pytest.raises(ValueError, match="must be within"):
             Distribution(np.array([0]), np.array([1])).quantile(q)
@@ -77,7 +77,7 @@ def test_steps_are_every_second(rows, first, length):
     last = first + length
     seconds = every_second(rows, first, last)
     assert steps.at(np.arange(first, last)).tolist() == seconds.tolist()
-    assert steps.integral(first, last) == seconds.sum()
+    assert exact_dot(*steps.within(first, last)) == seconds.sum()
     found = steps.distribution(first, last)
     assert np.repeat(found.levels, found.seconds).tolist() == sorted(seconds.tolist())
     assert found.mean() == pytest.approx(seconds.mean())
@@ -94,7 +94,7 @@ def test_waiting_jobs_by_hand(schedule):
     expected = [0, 1, 3, 4, 3, 3, 3, 3, 3, 2, 1, 1, 0, 0, 0]
     queue = waiting(schedule)
     assert queue.at(np.arange(15)).tolist() == expected
-    assert queue.integral(0, 15) == 2 + 2 + 7 + 7 + 9
+    assert exact_dot(*queue.within(0, 15)) == 2 + 2 + 7 + 7 + 9
 
 
 def test_waiting_without_those_held_by_hand(schedule):
@@ -148,7 +148,7 @@ def test_integral_of_the_queue_is_the_sum_of_waits(workload, system):
     ran = schedule.start != MISSING
     waits = int((schedule.start - workload.submit)[ran].sum())
     last = int(max(horizon(schedule), 0)) + 1
-    assert waiting(schedule).integral(0, last) == waits
+    assert exact_dot(*waiting(schedule).within(0, last)) == waits
 
 
 @given(st.lists(st.lists(st.integers(0, 20)), min_size=1, max_size=4))
