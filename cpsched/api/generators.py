@@ -14,3 +14,4 @@ from cpsched.generators.contract import (
     stratified,
     streams,
 )
+from cpsched.model.arrays import let_go, shared
