@@ -7,6 +7,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -159,10 +160,16 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
 
 def _first_nodes(schedule: Schedule, chosen: IntArray) -> list[str]:
     """Return the nodes that some jobs, in order, had first: as jobs.parquet has them."""
-    found: list[str] = []
-    for first, part in schedule.parts():
-        here = chosen[(chosen >= first) & (chosen < first + len(part.workload))] - first
-        found += job_places(part)[1].take(here).to_pylist() if len(here) else []
+    segments = schedule.segments
+    rows = np.flatnonzero(np.isin(segments.job, chosen))
+    own = segments.take(rows)
+    few = replace(
+        schedule,
+        workload=schedule.workload.take(chosen),
+        start=schedule.start[chosen],
+        segments=replace(own, job=np.searchsorted(chosen, own.job)),
+    )
+    found: list[str] = job_places(few)[1].to_pylist()
     return found
 
 

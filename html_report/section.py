@@ -104,14 +104,14 @@ def make_section(
             lines = (reproduce.model_note(run.about), reproduce.simulate_line(run.about))
             commands[result.folder] = [line for line in lines if line]
             data[result.folder] = run_data(run, look)
-            if day is None or result not in place.shown:
-                continue
-            shown = drawn(run.schedule, week, budget)
-            if shown is not None:
-                own = {"place": place.name, "name": look.label, "color": look.colour, "day": day}
-                schedules.append({**own, **shown})
-            if result in place.charted:
-                gantts.append(of_schedule(look.name, run.schedule, day).file(place.name, forms))
+            if day is not None and result in place.shown:
+                shown = drawn(run.schedule, week, budget)
+                if shown is not None:
+                    own = {"place": place.name, "name": look.label, "color": look.colour}
+                    schedules.append({**own, "day": day, **shown})
+                if result in place.charted:
+                    gantts.append(of_schedule(look.name, run.schedule, day).file(place.name, forms))
+            run.schedule.let_go()
     assert first is not None
     tell(f"drawing {place.name}")
     about = _about(place, tables.results, finding)

@@ -11,11 +11,12 @@ import pytest
 from tiny import jobs, machine, run
 
 from cpsched.base import arrow
+from cpsched.figures.data import read
 from cpsched.metrics import steps, summary
 from cpsched.metrics.columns import queue_columns
 from cpsched.metrics.summary import summarize
 from cpsched.model import arrays, schedule
-from cpsched.study import load_run, save_run
+from cpsched.study import gains, load_run, make_tables, save_run
 from cpsched.study.reader import contradictions, wrong_inputs
 from cpsched.verification import verify
 
@@ -147,3 +148,33 @@ def test_rows_of_the_queue_are_where_something_changes(finished, small_parts):
     ]
     assert all(one != next_ for one, next_ in pairwise(rows))
     assert rows[-1] == (0, 0, 0)
+
+
+def test_gains_and_figures_are_the_same(finished, small_parts, tmp_path, monkeypatch):
+    """Of two runs that ended other jobs, and of two that ended the same."""
+    other = run(finished.schedule.workload, finished.schedule.system, "fifo")
+    later = finished.schedule.workload.take(np.arange(5, 90))
+    base = run(later, finished.schedule.system, "easy:backfill=sjf")
+    for name, one in (("a", finished), ("b", other), ("c", base)):
+        save_run(one, tmp_path / name)
+
+    def told():
+        tables = make_tables(tmp_path, "fifo")
+        ours = [one for one in tables.results.runs if one.dispatcher != "fifo"]
+        gains = [tables.gains_about(one.place, one.who) for one in ours]
+        figures = [read(load_run(one.path), look=None) for one in ours]
+        return gains, [
+            (*one.wait.values, *one.slowdown.values, *one.by_size.wait, *one.by_size.number)
+            for one in figures
+        ]
+
+    whole = told()
+    assert [len(rows) > 10 for rows in whole[0]] == [True, True]
+    assert len({rows[0]["jobs"] for rows in whole[0]}) == 2
+    small_parts()
+    monkeypatch.setattr(gains, "PART", 7)
+    parts = told()
+    for one, same in zip(whole[0], parts[0], strict=True):
+        for row, other in zip(one, same, strict=True):
+            assert row == pytest.approx(other)
+    assert parts[1] == whole[1]

@@ -11,6 +11,7 @@ from cpsched.metrics import jobs
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import used, waiting
 from cpsched.metrics.window import Window, busy_window, finished
+from cpsched.model.arrays import let_go, shared
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,19 +127,31 @@ class RunData:
 def read(run: Run, look: Look) -> RunData:
     """Return what the figures show of a run."""
     schedule = run.schedule
-    window, done = busy_window(schedule), finished(schedule)
-    submit, start, end = (
-        values[done] for values in (schedule.workload.submit, schedule.start, schedule.end)
-    )
-    wait, response = jobs.wait(submit, start), jobs.turnaround(submit, end)
-    runtime, width = (values[done] for values in nominal(schedule))
-    queue = waiting(schedule)
+    window = busy_window(schedule)
+    over_time = means(waiting(schedule), window) if window else None
+    use = _use(run, window)
+    schedule.let_go()
+    number = int(finished(schedule).sum())
+    wait, width, slowdown = (shared(number)[0] for _ in range(3))
+    slowdown = slowdown.view(np.float64)
+    first = 0
+    for _, part in schedule.parts():
+        done = np.flatnonzero(finished(part))
+        here = slice(first, first + len(done))
+        submit = part.workload.submit[done]
+        runtime, width[here] = (values[done] for values in nominal(part))
+        wait[here] = jobs.wait(submit, part.start[done])
+        response = jobs.turnaround(submit, part.end[done])
+        slowdown[here] = jobs.bounded_slowdown(response, runtime)
+        for column in (wait, width, slowdown):
+            let_go(column, here.start, here.stop)
+        first = here.stop
     return RunData(
         look=look,
         wait=Curve.of(wait),
-        slowdown=Curve.of(jobs.bounded_slowdown(response, runtime)),
-        queue_over_time=means(queue, window) if window else None,
-        use=_use(run, window),
+        slowdown=Curve.of(slowdown),
+        queue_over_time=over_time,
+        use=use,
         by_size=by_size(width, wait),
         epoch=schedule.workload.epoch,
     )

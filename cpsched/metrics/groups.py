@@ -33,6 +33,8 @@ SIZES = {
 
 #: Codes of jobs, and what they mean, by kind of group.
 Kinds = dict[str, tuple["IntArray", tuple[str, ...]]]
+#: The kinds of :func:`by_form`.
+FORMS = ("length", "size", "GPU")
 #: Columns of a log by which jobs are grouped, and what that is called.
 _LABELS = {
     "queue": "queue",
@@ -50,7 +52,8 @@ def labels(workload: Workload) -> dict[str, Labels]:
     Partitions are left out where they are the queues: a job may ask for several and has one.
     """
     found = {kind: getattr(workload, column) for column, kind in _LABELS.items()}
-    if found["partition"].decode() == found["queue"].decode():
+    queue, partition = found["queue"], found["partition"]
+    if partition.values == queue.values and np.array_equal(partition.codes, queue.codes):
         del found["partition"]
     return found
 
@@ -65,12 +68,20 @@ def asks_for_gpus(workload: Workload) -> BoolArray:
 
 def kinds_of(schedule: Schedule, rows: IntArray, runtime: IntArray) -> Kinds:
     """Return the groups of some rows, whose runtimes in seconds say which are short or long."""
-    workload = schedule.workload
+    by_label = labels(schedule.workload).items()
     return {
-        **{kind: (own.codes[rows], own.values) for kind, own in labels(workload).items()},
+        **{kind: (own.codes[rows], own.values) for kind, own in by_label},
+        **by_form(schedule, rows, runtime),
+    }
+
+
+def by_form(schedule: Schedule, rows: IntArray, runtime: IntArray) -> Kinds:
+    """Return the groups of the same rows by what jobs are, whatever the log calls them."""
+    gpus = asks_for_gpus(schedule.workload)
+    return {
         "length": (job_class(runtime), tuple(one.name.lower() for one in JobClass)),
         "size": (job_size(schedule)[rows], tuple(SIZES)),
-        "GPU": (asks_for_gpus(workload).astype(np.int64)[rows], ("no", "yes")),
+        "GPU": (gpus.astype(np.int64)[rows], ("no", "yes")),
     }
 
 

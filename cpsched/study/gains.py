@@ -10,24 +10,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, partial, reduce
 from operator import add
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from cpsched.metrics import jobs as job_metrics
-from cpsched.metrics.groups import kinds_of
+from cpsched.metrics.groups import FORMS, by_form, labels
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.window import finished
-from cpsched.model.arrays import put_away
+from cpsched.model.arrays import let_go, shared
+from cpsched.model.schedule import PART
 from cpsched.study.comparisons import verdict, with_baselines
-from cpsched.study.paired import Sums, day_of, over_days
+from cpsched.study.paired import DAY, Sums, over_days
 from cpsched.study.reader import load_run
 from cpsched.study.sources import second_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from cpsched.base.types import BoolArray, FloatArray, IntArray, StrArray
+    from cpsched.base.types import FloatArray, IntArray, StrArray
     from cpsched.study.results import RunResult
     from cpsched.study.study import Baseline
 
@@ -39,13 +40,27 @@ _MOST = 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Jobs:
-    """The jobs of a run that ran to an end, n of them."""
+    """
+    The jobs of a run that ran to an end, n of them; large columns lie in files.
+
+    ``rows`` are theirs in the log, whose ids ``job_id`` has.
+    """
 
     job_id: StrArray
+    rows: IntArray
     submit: IntArray
     wait: IntArray
     slowdown: FloatArray
     codes: dict[str, tuple[IntArray, tuple[str, ...]]]
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def let_go(self, first: int, end: int) -> None:
+        """Take jobs ``[first, end)`` out of memory."""
+        codes = (own for own, _ in self.codes.values())
+        for column in (self.rows, self.submit, self.wait, self.slowdown, *codes):
+            let_go(column, first, end)
 
 
 def gains(
@@ -83,122 +98,221 @@ def _read(run: RunResult, start: int | str | None) -> _Jobs:
     workload = schedule.workload
     counted = finished(schedule)
     since = second_of(workload, "measure_from", start)
-    rows = np.flatnonzero(counted if since is None else counted & (workload.submit >= since))
-    own = nominal(schedule)
-    submit = workload.submit[rows]
-    wait = job_metrics.wait(submit, schedule.start[rows])
-    response = job_metrics.turnaround(submit, schedule.end[rows])
-    runtime = own.runtime[rows]
-    found = _Jobs(
-        put_away(workload.job_id[rows]),
-        put_away(submit),
-        put_away(wait),
-        put_away(job_metrics.bounded_slowdown(response, runtime)),
-        {
-            kind: (put_away(codes), values)
-            for kind, (codes, values) in kinds_of(schedule, rows, runtime).items()
-        },
+    if since is not None:
+        counted &= workload.submit >= since
+    number = int(counted.sum())
+    by_label = labels(workload)
+    forms: dict[str, tuple[str, ...]] = {}
+    columns = {name: shared(number)[0] for name in ("rows", "submit", "wait", *by_label, *FORMS)}
+    slowdown = shared(number)[0].view(np.float64)
+    done = 0
+    for first, part in schedule.parts():
+        own = np.flatnonzero(counted[first : first + len(part.workload)])
+        here = slice(done, done + len(own))
+        submit = part.workload.submit[own]
+        runtime = nominal(part).runtime[own]
+        columns["rows"][here], columns["submit"][here] = own + first, submit
+        columns["wait"][here] = job_metrics.wait(submit, part.start[own])
+        response = job_metrics.turnaround(submit, part.end[own])
+        slowdown[here] = job_metrics.bounded_slowdown(response, runtime)
+        for kind, label in by_label.items():
+            columns[kind][here] = label.codes[first + own]
+        for kind, (codes, forms[kind]) in by_form(part, own, runtime).items():
+            columns[kind][here] = codes
+        for column in (slowdown, *columns.values()):
+            let_go(column, here.start, here.stop)
+        done = here.stop
+    values = {**{kind: label.values for kind, label in by_label.items()}, **forms}
+    return _Jobs(
+        job_id=workload.job_id,
+        rows=columns["rows"],
+        submit=columns["submit"],
+        wait=columns["wait"],
+        slowdown=slowdown,
+        codes={kind: (columns[kind], named) for kind, named in values.items()},
     )
-    schedule.let_go()
-    return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Pair:
-    """Jobs that ran in both runs: their waits in each, and their day."""
+    """Jobs that ran in both runs, ``number`` of them; None: they are all jobs of both, in order."""
 
     ours: _Jobs
     theirs: _Jobs
-    at: IntArray
-    base_at: IntArray
-    day: IntArray
+    number: int
+    first_submit: int
     num_days: int
+    at: IntArray | None = None
+    base_at: IntArray | None = None
 
     @classmethod
     def of(cls, ours: _Jobs, theirs: _Jobs) -> _Pair:
-        if np.array_equal(ours.job_id, theirs.job_id):
-            same = np.arange(len(ours.job_id))
-            return cls(ours, theirs, same, same, *day_of(ours.submit))
-        place = {job_id: at for at, job_id in enumerate(theirs.job_id.tolist())}
-        found = np.array([place.get(job_id, -1) for job_id in ours.job_id.tolist()], dtype=np.int64)
-        at = np.flatnonzero(found >= 0)
-        return cls(ours, theirs, at, found[at], *day_of(ours.submit[at]))
+        at = base_at = None
+        if not _are_same(ours, theirs):
+            ids = theirs.job_id[theirs.rows].tolist()
+            place = {job_id: at for at, job_id in enumerate(ids)}
+            ids = ours.job_id[ours.rows].tolist()
+            found = np.array([place.get(job_id, -1) for job_id in ids], dtype=np.int64)
+            at = np.flatnonzero(found >= 0)
+            base_at = found[at]
+        submit = ours.submit if at is None else ours.submit[at]
+        first, last = (int(submit[0]), int(submit[-1])) if len(submit) else (0, -1)
+        return cls(ours, theirs, len(submit), first, 1 + (last - first) // DAY, at, base_at)
+
+    def pieces(self) -> Iterator[tuple[IntArray | slice, IntArray | slice, IntArray]]:
+        """Yield some jobs at a time: theirs in both runs, and the days of their submits."""
+        for first in range(0, self.number, PART):
+            at: IntArray | slice
+            base_at: IntArray | slice
+            at = base_at = slice(first, min(first + PART, self.number))
+            if self.at is not None and self.base_at is not None:
+                at, base_at = self.at[at], self.base_at[base_at]
+            yield at, base_at, (self.ours.submit[at] - self.first_submit) // DAY
+            self.ours.let_go(first, first + PART)
+            self.theirs.let_go(first, first + PART)
+
+
+def _are_same(ours: _Jobs, theirs: _Jobs) -> bool:
+    """Whether two runs ended the same jobs, in the same order."""
+    if len(ours) != len(theirs):
+        return False
+    for first in range(0, len(ours), PART):
+        own, base = (one.job_id[one.rows[first : first + PART]] for one in (ours, theirs))
+        if not np.array_equal(own, base):
+            return False
+    return True
 
 
 def _rows(both: Sequence[tuple[_Jobs, ...]]) -> Iterator[dict[str, Any]]:
     joined = [_Pair.of(*pair) for pair in both]
     if not joined:
         return
-    everybody = [np.ones(len(pair.at), dtype=np.bool_) for pair in joined]
-    yield from _row(joined, "all", "all", everybody)
     # Sizes are shares of a machine: of the baseline's.
-    for kind in joined[0].theirs.codes:
-        for name in _names(joined, kind):
-            masks = [_is(pair, kind, name) for pair in joined]
-            yield from _row(joined, kind, name, masks)
+    names = {"all": ["all"], **_names(joined)}
+    tallies = [_tallies(pair, names) for pair in joined]
+    for kind, groups in names.items():
+        for group, name in enumerate(groups):
+            yield from _row(kind, name, [of[kind].of(group) for of in tallies])
 
 
-def _names(joined: Sequence[_Pair], kind: str) -> list[str]:
-    """Return the groups of a kind, the one with most jobs first; none where there is one alone."""
-    counts: dict[str, int] = {}
+def _names(joined: Sequence[_Pair]) -> dict[str, list[str]]:
+    """Return the groups of each kind, that with most jobs first; none where there is one alone."""
+    found: dict[str, list[str]] = {}
+    counts: dict[str, dict[str, int]] = {kind: {} for kind in joined[0].theirs.codes}
     for pair in joined:
-        codes, values = pair.theirs.codes[kind]
-        number = np.bincount(codes[pair.base_at] + 1, minlength=len(values) + 1)
-        for name, num in zip(values, number[1:].tolist(), strict=True):
-            if num:
-                counts[name] = counts.get(name, 0) + num
-    if len(counts) < 2:
-        return []
-    if kind in ("length", "size", "GPU"):
-        return list(counts)
-    return sorted(counts, key=lambda name: -counts[name])[:_MOST]
-
-
-def _is(pair: _Pair, kind: str, name: str) -> BoolArray:
-    codes, values = pair.theirs.codes[kind]
-    wanted = values.index(name) if name in values else -2
-    found: BoolArray = codes[pair.base_at] == wanted
+        number = {
+            kind: np.zeros(len(pair.theirs.codes[kind][1]) + 1, dtype=np.int64) for kind in counts
+        }
+        for _, base_at, _ in pair.pieces():
+            for kind, counted in number.items():
+                codes = pair.theirs.codes[kind][0][base_at]
+                counted += np.bincount(codes + 1, minlength=len(counted))
+        for kind, own in counts.items():
+            for name, num in zip(
+                pair.theirs.codes[kind][1], number[kind][1:].tolist(), strict=True
+            ):
+                if num:
+                    own[name] = own.get(name, 0) + num
+    for kind, own in counts.items():
+        names = list(own) if kind in FORMS else sorted(own, key=lambda name: -own[name])[:_MOST]
+        found[kind] = names if len(own) > 1 else []
     return found
 
 
-def _row(
-    joined: Sequence[_Pair], kind: str, name: str, masks: Sequence[BoolArray]
-) -> Iterator[dict[str, Any]]:
-    """Yield the changes of a group of jobs; nothing if it is empty."""
-    number = sum(int(mask.sum()) for mask in masks)
+class _Tally:
+    """Sums over the jobs of some groups, G of them, by the day of the submit."""
+
+    def __init__(self, num_groups: int, num_days: int) -> None:
+        by_day = num_groups, num_days
+        self._number, self._ours, self._theirs = (np.zeros(by_day) for _ in range(3))
+        self._slowdown, self._most = np.zeros((num_groups, 2)), np.zeros((num_groups, 2))
+        self._changed = np.zeros((num_groups, 2), dtype=np.int64)
+
+    def add(self, group: IntArray, day: IntArray, pair: _Pair, at: Any, base_at: Any) -> None:
+        """Add some jobs, -1: of no group."""
+        num_groups, num_days = self._number.shape
+        inside = np.flatnonzero(group >= 0)
+        own, cell = group[inside], group[inside] * num_days + day[inside]
+        wait, base = pair.ours.wait[at][inside], pair.theirs.wait[base_at][inside]
+
+        def summed(place: IntArray, size: int, weights: Any = None) -> Any:
+            return np.bincount(place, weights=weights, minlength=size)
+
+        for into, weights in ((self._number, None), (self._ours, wait), (self._theirs, base)):
+            into += summed(cell, into.size, weights).reshape(into.shape)
+        slowdowns = pair.ours.slowdown[at], pair.theirs.slowdown[base_at]
+        for side, (slowdown, waits) in enumerate(zip(slowdowns, (wait, base), strict=True)):
+            self._slowdown[:, side] += summed(own, num_groups, slowdown[inside])
+            np.maximum.at(self._most[:, side], own, waits)
+        for side, noticed in enumerate((wait <= base - NOTICED, wait >= base + NOTICED)):
+            self._changed[:, side] += summed(own[noticed], num_groups)
+
+    def of(self, group: int) -> _Sums:
+        """Return the sums of a group."""
+        number = self._number[group]
+        return _Sums(
+            Sums(self._ours[group], number),
+            Sums(self._theirs[group], number),
+            self._slowdown[group],
+            self._most[group],
+            self._changed[group],
+        )
+
+
+class _Sums(NamedTuple):
+    """Of a group of jobs, with ours and the baseline's by turns: waits, slowdowns, changes."""
+
+    ours: Sums
+    theirs: Sums
+    slowdown: FloatArray
+    most: FloatArray
+    changed: IntArray
+
+
+def _tallies(pair: _Pair, names: Mapping[str, Sequence[str]]) -> dict[str, _Tally]:
+    """Return the sums over the groups of each kind."""
+    found = {kind: _Tally(len(groups), pair.num_days) for kind, groups in names.items()}
+    group_of: dict[str, IntArray] = {}
+    for kind, groups in names.items():
+        if kind != "all":
+            # The last is that of jobs that have no label, whose code is -1.
+            numbers = {name: number for number, name in enumerate(groups)}
+            values = pair.theirs.codes[kind][1]
+            group_of[kind] = np.array([*(numbers.get(name, -1) for name in values), -1])
+    for at, base_at, day in pair.pieces():
+        found["all"].add(np.zeros(len(day), dtype=np.int64), day, pair, at, base_at)
+        for kind, group in group_of.items():
+            if names[kind]:
+                codes = pair.theirs.codes[kind][0][base_at]
+                found[kind].add(group[codes], day, pair, at, base_at)
+    return found
+
+
+def _row(kind: str, name: str, sums: Sequence[_Sums]) -> Iterator[dict[str, Any]]:
+    """Yield the changes of a group of jobs over repetitions; nothing if it is empty."""
+    total, base_total = (reduce(add, some) for some in list(zip(*sums, strict=True))[:2])
+    number = round(float(total.weight.sum()))
     if not number:
         return
-    ours, theirs = ([], [])  # type: tuple[list[Sums], list[Sums]]
-    slowdowns = np.zeros(2)
-    shorter = longer = 0
-    most = np.zeros(2)
-    for pair, mask in zip(joined, masks, strict=True):
-        at, base_at, day = pair.at[mask], pair.base_at[mask], pair.day[mask]
-        wait, base = pair.ours.wait[at], pair.theirs.wait[base_at]
-        ours.append(Sums.of(day, wait, pair.num_days))
-        theirs.append(Sums.of(day, base, pair.num_days))
-        slowdowns += pair.ours.slowdown[at].sum(), pair.theirs.slowdown[base_at].sum()
-        most += wait.max(initial=0), base.max(initial=0)
-        shorter += int((wait <= base - NOTICED).sum())
-        longer += int((wait >= base + NOTICED).sum())
-    total, base_total = reduce(add, ours), reduce(add, theirs)
+    slowdowns, most, changed = (sum(some) for some in list(zip(*sums, strict=True))[2:])
+    shorter, longer = changed.tolist()
     estimate = over_days(total, base_total)[0]
-    mean, base_mean = (float(sums.total.sum()) / number for sums in (total, base_total))
+    mean, base_mean = (float(one.total.sum()) / number for one in (total, base_total))
     yield {
         "kind": kind,
         "group": name,
-        "jobs": number // len(joined),
+        "jobs": number // len(sums),
         "wait_mean_s": mean,
         "base_wait_mean_s": base_mean,
         "difference": mean - base_mean,
         "difference_low": None if estimate is None else estimate.low,
         "difference_high": None if estimate is None else estimate.high,
-        "wait_max_s": round(most[0] / len(joined)),
-        "base_wait_max_s": round(most[1] / len(joined)),
+        "wait_max_s": round(most[0] / len(sums)),
+        "base_wait_max_s": round(most[1] / len(sums)),
         "bounded_slowdown_mean": float(slowdowns[0]) / number,
         "base_bounded_slowdown_mean": float(slowdowns[1]) / number,
         "shorter": shorter / number,
         "longer": longer / number,
-        "hours": (mean - base_mean) * number / len(joined) / 3600,
+        "hours": (mean - base_mean) * number / len(sums) / 3600,
         "verdict": verdict(mean, base_mean, {"daily_difference": estimate}),
     }

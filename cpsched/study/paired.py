@@ -129,14 +129,6 @@ class Sums:
         return Sums(np.pad(self.total, more), np.pad(self.weight, more))
 
 
-def day_of(submit: IntArray) -> tuple[IntArray, int]:
-    """Return the day of each submit, counted from the first one, and how many days there are."""
-    if not len(submit):
-        return submit, 0
-    day = (submit - submit.min()) // DAY
-    return day, int(day.max()) + 1
-
-
 def over_days(values: Sums, base: Sums) -> tuple[Estimate | None, Estimate | None]:
     """
     Return the difference and the ratio of two means, with their intervals over the days of a log.

@@ -8,7 +8,7 @@ from scipy.stats import t
 from tiny import jobs
 
 from cpsched.base.types import MISSING
-from cpsched.study.paired import DAY, Estimate, Sums, day_of, difference, over_days, ratio
+from cpsched.study.paired import Estimate, Sums, difference, over_days, ratio
 from cpsched.study.sources import jittered
 
 
@@ -57,14 +57,6 @@ def test_jitter_delays_by_whole_seconds_and_keeps_submit_order():
     gone = later.cancel != MISSING
     assert gone.sum() == np.count_nonzero(log.cancel != MISSING) > 100
     assert set((later.cancel - later.submit)[gone].tolist()) == {7}
-
-
-def test_days_are_counted_from_the_first_submit():
-    """A day is [0, 86400) after it."""
-    day, number = day_of(np.array([100, 100 + DAY - 1, 100 + DAY, 100 + 3 * DAY]))
-    assert day.tolist() == [0, 0, 1, 3]
-    assert number == 4
-    assert day_of(np.array([], dtype=np.int64))[1] == 0
 
 
 def _sums(values):
