@@ -4,16 +4,18 @@ The windows of the logs of ``cpsched bench``, by a rule that looks at no schedul
     python benchmarks/bench_windows.py LOG[:SYSTEM] ... [--jobs 2000]
 
 Of the windows of so many consecutive jobs that begin at a multiple of half as many, after the first
-fifth of the log (of one with fewer than 20,000 jobs, from its first), and span six hours or more,
-the one whose load is nearest to 0.95 by its logarithm: cores times runtime, over cores of the
-machine times the seconds between its first and its last submit. What is before it may be learnt
-from. Prints the entry of the set: rows among the log's jobs, SHA-256 of the unpacked log.
+fifth of the log (of one with fewer than 20,000 jobs, after half a window), and span six hours or
+more, the one that is crowded for nearest to half of the time: up to its last submit, its jobs
+would hold more cores than the machine has if each started when it is submitted. Where nothing is
+crowded, nobody waits, and all dispatchers are alike. What is before the window may be learnt from.
+Prints the entry of the set: rows among the log's jobs, SHA-256 of the unpacked log.
 """
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,10 +24,13 @@ from cpsched.mapping import fit
 from cpsched.systems import load
 from cpsched.traces import read
 
+if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
+
 LARGE = 20000
 SHORTEST = 6 * 3600
-#: Nearly all of the machine is asked for, so that the order of jobs matters.
-LOAD = 0.95
+#: Share of the time.
+CROWDED = 0.5
 
 
 def main() -> None:
@@ -45,18 +50,27 @@ def show(log: Path, system: str, jobs: int) -> None:
     submit = jobs_of.submit
     core = list(jobs_of.resources).index("core")
     cores = jobs_of.units * jobs_of.request[:, core]
-    area = cores * np.minimum(jobs_of.runtime, jobs_of.requested_time)
-    total = np.concatenate([[0], np.cumsum(area)])
-    first = -(-len(submit) // 5) if len(submit) >= LARGE else 0
+    runtime = np.minimum(jobs_of.runtime, jobs_of.requested_time)
+    first = -(-len(submit) // 5) if len(submit) >= LARGE else jobs // 2
     starts = np.arange(-(-first // (jobs // 2)) * (jobs // 2), len(submit) - jobs, jobs // 2)
-    span = np.maximum(submit[starts + jobs - 1] - submit[starts], 1)
-    long_enough = span >= SHORTEST
-    load_of = (total[starts + jobs] - total[starts]) / span / machine.capacity[:, core].sum()
-    best = int(np.where(long_enough, np.abs(np.log(load_of / LOAD)), np.inf).argmin())
-    at = int(starts[best])
-    print(f'\n[[logs]]\nname = "{log.name.split("-")[0]}"\nfile = "{log.name.removesuffix(".gz")}"')
+    windows = [slice(at, at + jobs) for at in starts]
+    long = [one for one in windows if submit[one.stop - 1] - submit[one.start] >= SHORTEST]
+    total = machine.capacity[:, core].sum()
+    crowded = np.array([over(submit[one], runtime[one], cores[one], total) for one in long])
+    best = int(np.abs(crowded - CROWDED).argmin())
+    name, window = log.name.removesuffix(".gz"), long[best]
+    print(f'\n[[logs]]\nname = "{name.split("-")[0]}"\nfile = "{name}"')
     print(f'sha256 = "{content_sha256(log)}"\nsystem = "{system}"')
-    print(f"rows = [{at}, {at + jobs}]  # load {load_of[best]:.2f} over {span[best]:,} s")
+    print(f"rows = [{window.start}, {window.stop}]  # crowded for {crowded[best]:.0%} of the time")
+
+
+def over(submit: IntArray, runtime: IntArray, cores: IntArray, total: int) -> float:
+    """Return the share of the time at which jobs, started at once, hold more than all cores."""
+    ends = np.minimum(submit + runtime, submit[-1])
+    moment = np.concatenate([submit, ends])
+    order = np.argsort(moment, kind="stable")
+    held = np.concatenate([cores, -cores])[order].cumsum()[:-1]
+    return float(np.diff(moment[order])[held > total].sum() / (submit[-1] - submit[0]))
 
 
 if __name__ == "__main__":
