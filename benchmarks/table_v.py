@@ -55,6 +55,7 @@ processors = "pool"
 """
 OURS = (
     *("fifo", "easy", "easy:backfill=sjf", "conservative", "easy-slowdown", "easy-urgency"),
+    'easy:reserve=requested,priority="urgency:patience=86400"',
     'easy:reserve=requested,priority="urgency:patience=172800"',
     *("prb:priority=urgency", "rollout", "plan", "cph"),
 )
