@@ -108,13 +108,16 @@ class Record(NamedTuple):
     """
     What the simulator keeps: ends to come and what is written down.
 
-    ``events`` is a heap (:mod:`cpsched.kernels.events`) with room for all jobs; ``start`` and
-    ``end`` are by job, ``runs`` as ``record_runs`` has them, ``seconds`` by decision.
+    ``events`` is a heap (:mod:`cpsched.kernels.events`) with room for all jobs; ``start``, ``end``
+    and ``outcome`` are by job, ``ends`` the outcomes of jobs that end in time and of those that are
+    killed, ``runs`` as ``record_runs`` has them, ``seconds`` by decision.
     """
 
     events: IntArray
     start: IntArray
     end: IntArray
+    outcome: IntArray
+    ends: tuple[int, int]
     runs: IntArray
     seconds: FloatArray
 
@@ -135,7 +138,7 @@ def _clock(spare):
 
 
 @leaf
-def _end_jobs(count, tables, lists, record):
+def _end_jobs(count, log, tables, lists, record):
     """End the jobs that end now."""
     now, events = count.now, record.events
     while count.num_events > 0 and events[0, SECOND] == now:
@@ -147,6 +150,7 @@ def _end_jobs(count, tables, lists, record):
         )  # fmt: skip
         count.num_running -= 1
         record.end[row] = now
+        record.outcome[row] = record.ends[int(log.runtime[row] > log.requested[row])]
 
 
 @leaf
@@ -175,7 +179,7 @@ def _to_decision(count, limit, until, log, tables, lists, memory, record):
             if second > count.now and count.decisions >= limit:
                 return PAUSED
             count.now = second
-            _end_jobs(count, tables, lists, record)
+            _end_jobs(count, log, tables, lists, record)
             _admit_jobs(count, log, tables.cols, lists.queue)
             count.is_due = 1
         if count.queue_end > count.queue_first:

@@ -17,6 +17,7 @@ from cpsched.dispatch.backfilling import Conservative, Easy
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import DispatchError
 from cpsched.kernels import event_loop
+from cpsched.model.schedule import JobOutcome
 
 if TYPE_CHECKING:
     from cpsched.base.types import FloatArray, IntArray
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 _SECONDS = 0.1
 _FIRST_DECISIONS = 1024
 _BUILT_IN = (Fifo, Easy, Conservative)
+_ENDS = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)
 
 
 def rule_of(dispatcher: Dispatcher) -> np.int64 | np.int8 | None:
@@ -50,7 +52,7 @@ class CompiledLoop:
         The jobs.
     cluster
         Its dispatcher has a rule, see :func:`rule_of`; runtime estimates are requested times.
-    start_time, end_time
+    start_time, end_time, outcome
         By handle; written to.
     allocations, decisions
         Recorders of starts and decisions.
@@ -67,13 +69,14 @@ class CompiledLoop:
         cluster: Cluster,
         start_time: IntArray,
         end_time: IntArray,
+        outcome: IntArray,
         allocations: AllocationRecorder,
         decisions: DecisionRecorder,
     ) -> None:
         self._rule = rule_of(cluster.dispatcher)
         self._arrivals = arrivals
         self._cluster = cluster
-        self._times = (start_time, end_time)
+        self._written = (start_time, end_time, outcome)
         self._allocations = allocations
         self._decisions = decisions
         self._columns: tuple[IntArray, IntArray, IntArray] = (
@@ -143,7 +146,7 @@ class CompiledLoop:
         allocator.memory.prepare(view)
         memory = allocator.memory
         record = event_loop.Record(
-            self._events, *self._times, self._allocations.lend(counters), seconds
+            self._events, *self._written, _ENDS, self._allocations.lend(counters), seconds
         )
         found: tuple[int, IntArray, FloatArray] = event_loop.event_loop(
             allocator.order_for(view),

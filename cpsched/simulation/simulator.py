@@ -346,6 +346,7 @@ class Simulator:
             self.cluster,
             self.start_time,
             self.end_time,
+            self.outcome,
             recorders[AllocationRecorder],
             recorders[DecisionRecorder],
         )
@@ -370,11 +371,8 @@ class Simulator:
         self._counter = int(counters["counter"])
         self._heap = [(time, _END, count, row) for time, count, row in ends.tolist()]
         self.cluster.skip_to(self.now)
-        arrivals, rows = self.arrivals, slice(self._oldest, self._next_submit)
-        killed = arrivals.runtime[rows] > arrivals.requested_time[rows]
-        ended = (self.end_time[rows] != MISSING) & (self.outcome[rows] == JobOutcome.NOT_ENDED)
-        self.outcome[rows][ended] = np.where(killed[ended], _TIMEOUT, _COMPLETED)
-        self.work.will_time_out = set(ends[killed[ends[:, 2] - rows.start], 2].tolist())
+        killed = self.arrivals.runtime[ends[:, 2]] > self.arrivals.requested_time[ends[:, 2]]
+        self.work.will_time_out = set(ends[killed, 2].tolist())
         self._let_go()
 
     def _let_go(self) -> None:

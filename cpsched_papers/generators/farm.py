@@ -51,6 +51,8 @@ _BURST, _BURSTS = 6.0, 1.2
 #: Runtimes within a campaign: deviations of the logarithm.
 _ALIKE, _APART = 0.04, 0.5
 _SHORTEST = 2
+#: MB; people ask for round amounts.
+_STEP = 250
 #: How far the expected work may be from the load.
 _TOLERANCE = 0.01
 
@@ -201,7 +203,7 @@ def _campaigns(rng: np.random.Generator, options: FarmOptions) -> _Campaigns:
         begin=begin,
         days=np.minimum(log_normal(rng, _of_kinds(kind, "days"), 1.0, count), 30.0),
         cores=cores,
-        memory=1024 * (least + np.floor(rng.random(count) * (most - least + 1))).astype(np.int64),
+        memory=1024 * _STEP * rng.integers(least // _STEP, most // _STEP + 1),
         median=median,
         spread=spread,
         requested=np.where(rng.random(count) < known.DO_NOT_SAY, limit, np.minimum(wanted, limit)),
