@@ -1,0 +1,183 @@
+"""
+How cost and memory grow: with jobs, with nodes, and with jobs that wait at once.
+
+    python benchmarks/growth.py [--most-jobs N] [--folder DIR] [--axes jobs,nodes,queue]
+
+Every figure is of a process of its own: its CPU seconds and the most memory that it had resident.
+
+- jobs: the generator ``farm`` on ``farm-312``, 10^4 jobs and more: generate, simulate (``fifo``
+  and ``easy``, with ``--out``), verify and report (of both runs).
+- nodes: 20,000 jobs of ``farm`` on 10^2 nodes of 128 cores and more.
+- queue: 10 jobs of one core and more, submitted in one second to a node of 8 cores.
+
+Writes growth.csv and growth.svg into benchmarks/results, and prints for each line the exponent of a
+power law fitted to what is above the cost of the smallest size, from 10,000 jobs, 1,000 nodes and
+1,000 waiting jobs on. Without ``--most-jobs 44000000`` it ends with a million jobs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.api.figures import save, styled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+RESULTS = Path(__file__).resolve().parent / "results"
+JOBS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 4_000_000, 14_000_000, 44_000_000)
+NODES = (100, 1000, 10_000, 100_000, 1_000_000)
+QUEUE = (10, 100, 1000, 10_000, 100_000)
+MACHINE = """\
+name = "nodes-{count}"
+title = "{count} nodes"
+source = "this benchmark"
+resources = ["core", "mem"]
+default_expected_wait = 3600
+[[nodes]]
+group = "node"
+count = {count}
+core = {cores}
+mem = "512 GB"
+[log]
+processors = "packed"
+"""
+
+
+class Point(NamedTuple):
+    """One process: what grew and how large, what it did, CPU seconds, MB."""
+
+    axis: str
+    size: int
+    what: str
+    cpu_s: float
+    memory_mb: float
+
+
+def measured(axis: str, size: int, what: str, *arguments: object) -> Point:
+    """Run a command of cpsched and return what it took."""
+    command = [sys.executable, "-m", "cpsched", *map(str, arguments)]
+    with tempfile.TemporaryFile() as said:
+        process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
+        _, status, usage = os.wait4(process.pid, 0)
+        said.seek(0)
+        if status:
+            raise SystemExit(f"{' '.join(command)}: {said.read().decode()}")
+    spent = round(usage.ru_utime + usage.ru_stime, 2)
+    point = Point(axis, size, what, spent, round(usage.ru_maxrss / 1024, 1))
+    print(*point, sep="  ", flush=True)
+    return point
+
+
+def by_jobs(folder: Path, most: int) -> Iterator[Point]:
+    """Yield the steps of a study of one farm after the other."""
+    for size in (one for one in JOBS if one <= most):
+        log, out = folder / f"farm-{size}.parquet", folder / f"runs-{size}"
+        generate = ("workload", "generate", "farm", "--jobs", size, "-o", log, "--overwrite")
+        yield measured("jobs", size, "generate", *generate)
+        for name in ("fifo", "easy"):
+            where = ("--system", "farm-312", "-d", name, "--out", out / name, "--overwrite")
+            yield measured("jobs", size, name, "simulate", log, *where)
+        run = next((out / "easy" / "runs").iterdir())
+        yield measured("jobs", size, "verify", "verify", run)
+        yield measured("jobs", size, "report", "report", out, "--out", folder / "report")
+
+
+def by_nodes(folder: Path) -> Iterator[Point]:
+    """Yield simulations of the same jobs on larger and larger machines."""
+    log = folder / "nodes.parquet"
+    generate = ("workload", "generate", "farm", "--jobs", 20_000, "-o", log, "--overwrite")
+    measured("nodes", 0, "generate", *generate)
+    for size in NODES:
+        machine = folder / f"nodes-{size}.toml"
+        machine.write_text(MACHINE.format(count=size, cores=128))
+        for name in ("fifo", "easy"):
+            yield measured("nodes", size, name, "simulate", log, "--system", machine, "-d", name)
+
+
+def by_queue(folder: Path) -> Iterator[Point]:
+    """Yield simulations of more and more jobs that are submitted in one second."""
+    machine = folder / "queue.toml"
+    machine.write_text(MACHINE.format(count=1, cores=8))
+    for size in QUEUE:
+        log = folder / f"queue-{size}.swf"
+        runtime = np.random.default_rng(1).integers(1, 7200, size)
+        lines = (
+            f"{row + 1} 0 -1 {seconds} 1 -1 -1 1 {2 * seconds} -1 1 {row % 50} 1 1 1 1 -1 -1\n"
+            for row, seconds in enumerate(runtime.tolist())
+        )
+        log.write_text("".join(lines))
+        for name in ("fifo", "easy", "easy-urgency"):
+            yield measured("queue", size, name, "simulate", log, "--system", machine, "-d", name)
+
+
+def exponents(points: list[Point]) -> Iterator[str]:
+    """Yield a line for each curve: the exponents of CPU and memory above those of the smallest."""
+    curves: dict[tuple[str, str], list[Point]] = {}
+    for one in points:
+        curves.setdefault((one.axis, one.what), []).append(one)
+    for (axis, what), some in curves.items():
+        least, *rest = sorted(some, key=lambda one: one.size)
+        rest = [one for one in rest if one.size >= (10_000 if axis == "jobs" else 1000)]
+        said = []
+        for figure in ("cpu_s", "memory_mb"):
+            pairs = [(one.size, getattr(one, figure) - getattr(least, figure)) for one in rest]
+            pairs = [(size, more) for size, more in pairs if more > 0]
+            slope = np.polyfit(*np.log(np.array(pairs).T), 1)[0] if len(pairs) > 2 else np.nan
+            said.append(f"{slope:5.2f}")
+        yield f"{axis:>6}  {what:<13} CPU {said[0]}  memory {said[1]}"
+
+
+def drawing(points: list[Point]) -> bytes:
+    """Return CPU above and memory below, one column an axis."""
+    with styled("growth"):
+        from matplotlib.figure import Figure
+
+        axes_of = list(dict.fromkeys(one.axis for one in points))
+        figure = Figure(figsize=(3.4 * len(axes_of), 5.2), layout="constrained")
+        for column, axis in enumerate(axes_of):
+            for row, (figure_of, unit) in enumerate((("cpu_s", "CPU s"), ("memory_mb", "MB"))):
+                plot = figure.add_subplot(2, len(axes_of), 1 + column + row * len(axes_of))
+                for what in dict.fromkeys(one.what for one in points if one.axis == axis):
+                    own = [one for one in points if (one.axis, one.what) == (axis, what)]
+                    values = [getattr(one, figure_of) for one in own]
+                    plot.loglog([one.size for one in own], values, marker=".", label=what)
+                plot.set(xlabel=axis, ylabel=unit)
+                plot.legend(frameon=False)
+        return save(figure, "svg")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
+    parser.add_argument("--most-jobs", type=int, default=1_000_000)
+    parser.add_argument("--folder", type=Path, help="for logs and runs; a temporary one")
+    parser.add_argument("--axes", default="jobs,nodes,queue")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = given.folder or Path(temporary)
+        folder.mkdir(parents=True, exist_ok=True)
+        every = {
+            "jobs": lambda: by_jobs(folder, given.most_jobs),
+            "nodes": lambda: by_nodes(folder),
+            "queue": lambda: by_queue(folder),
+        }
+        points = [point for axis in given.axes.split(",") for point in every[axis]()]
+    with (RESULTS / "data" / "growth.csv").open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file, lineterminator="\n")
+        writer.writerow(Point._fields)
+        writer.writerows(points)
+    (RESULTS / "growth.svg").write_bytes(drawing(points))
+    print(*exponents(points), sep="\n")
+
+
+if __name__ == "__main__":
+    main()
