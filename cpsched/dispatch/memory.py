@@ -13,6 +13,7 @@ import numpy as np
 from cpsched.kernels import pass_state
 from cpsched.kernels.rooms import packed_places
 from cpsched.kernels.runs import packed_bits
+from cpsched.model.columns import SHAPE_REQUEST
 
 if TYPE_CHECKING:
     from cpsched.base.types import AnyArray, BoolArray, IntArray
@@ -116,6 +117,8 @@ class Memory:
             apart = self._apart | _differs(masks.T)
             self._bits[pass_state.APART] = packed_bits(apart)
             self._bits[pass_state.RUNS] = packed_bits(apart | _differs(self._work))
+        asked = store.shapes[:, SHAPE_REQUEST]
+        self.main[pass_state.LEAST] = asked.min(initial=asked.max(initial=0))
         self._store, self._reordered = store, store.reordered
         self._columns, self._shapes, self._eligible = store.columns, store.shapes, masks
 

@@ -33,6 +33,7 @@ from cpsched.kernels.pass_state import (
     begin_pass,
     class_at,
     enough_in_all,
+    is_full,
     machine_of,
     may_fit,
     state_of,
@@ -40,10 +41,26 @@ from cpsched.kernels.pass_state import (
     within_counts,
 )
 from cpsched.kernels.placing import choose, choose_preferring
-from cpsched.kernels.profile import SEGMENTS, copy_row, groups_of, split_groups, take_off
+from cpsched.kernels.profile import (
+    GROUPS,
+    SEGMENTS,
+    copy_row,
+    group_from,
+    groups_of,
+    split_groups,
+    take_off,
+)
 from cpsched.kernels.rooms import FITS, MANY, request_of, room_on, shortage
 from cpsched.kernels.start_log import note_start, packed
-from cpsched.model.columns import EXPECTED_END, SHAPE
+from cpsched.model.columns import (
+    ALLOC_COUNT,
+    ALLOC_FIRST,
+    EXPECTED_END,
+    SHAPE,
+    SHAPE_CLASS,
+    SHAPE_EXCLUSIVE,
+    SHAPE_REQUEST,
+)
 
 #: How the queue behind the first job that does not fit is backfilled: around a reservation that
 #: takes busy capacity first, as backfilled jobs take reserved capacity; or without such a
@@ -58,6 +75,10 @@ _SEGMENTS = np.int64(2)
 _FIRST_ENDS = 16
 
 
+#: Of so many shapes that fit nowhere it is remembered that they do not, less one.
+_WITHOUT = 9
+
+
 @inner
 def _excess(rule, level, high, low, groups, num_kinds):
     """Return how much more is free in one row of levels than in another, 0 where none counts."""
@@ -67,6 +88,81 @@ def _excess(rule, level, high, low, groups, num_kinds):
             for r in range(num_kinds):
                 more[g, r] = max(level[high, g, r] - level[low, g, r], 0)
     return more
+
+
+@leaf
+def _count(machine, level, groups, request, counted, g):
+    """
+    Count anew what of a job fits on a group's nodes; return how much more that is.
+
+    Of a job of one node, less than all of it is nothing.
+    """
+    room = room_on(
+        level, g, groups.first[g], machine.capacity, machine.eligible, machine.shapes,
+        request.shape, request.units,
+    )  # fmt: skip
+    if request.nodes_max == 1 and room < request.units:
+        room = 0
+    more = (room - counted[g]) * groups.size[g]
+    counted[g] = room
+    return more
+
+
+@leaf
+def _count_all(machine, level, groups, request, counted):
+    """Count so for all groups; return how many units fit on all nodes together."""
+    counted[:] = 0
+    total = 0
+    for g in groups.line:
+        total += _count(machine, level, groups, request, counted, g)
+    return total
+
+
+@leaf
+def _count_ended(
+    machine, level, groups, request, counted, ended, cols, arena_node, places, num_groups
+):
+    """Do so for those groups only on which jobs have ended; return how many more units fit."""
+    more = 0
+    for job in ended:
+        first = cols[job, ALLOC_FIRST]
+        for k in range(first, first + cols[job, ALLOC_COUNT]):
+            g = group_from(groups.first, num_groups, places, arena_node[k])
+            if g >= 0:
+                more += _count(machine, level, groups, request, counted, g)
+    return more
+
+
+@leaf
+def _end_until_enough(
+    machine, state, request, ends, second, until, k, profile, places, groups, counted, total
+):
+    """
+    End jobs from after a second on until so many units fit as a job has, and one second at least.
+
+    ``k`` running jobs have ended, and ``total`` units are ``counted`` by group, -1 for none yet.
+    Returns the second, ``until`` or later where it is too late, with the new ``k`` and ``total``.
+    """
+    level, sums = profile.levels[THEN], profile.room[THEN]
+    summed = state.head[SUMMED] != 0
+    seen = k
+    while True:
+        second = next_end(ends, second, k)
+        if second >= until:
+            return second, k, total
+        k = end_jobs(ends, second, k, profile, places, THEN)
+        if summed and not enough_in_all(sums, machine.shapes, request.shape, request.units):
+            continue
+        if total < 0 or len(ends.log) > 0:
+            total = _count_all(machine, level, groups, request, counted)
+        else:
+            total += _count_ended(
+                machine, level, groups, request, counted, ends.running[seen:k], state.cols,
+                ends.arena_node, places, profile.num[GROUPS],
+            )  # fmt: skip
+        seen = k
+        if total >= request.units:
+            return second, k, total
 
 
 @inner
@@ -79,17 +175,16 @@ def _first_place(rule, machine, state, request, ends, until):
     profile.num[SEGMENTS] = 2
     groups, level = groups_of(profile), profile.levels[THEN]
     rooms = np.empty(len(groups.first), dtype=np.int64)
-    sums = profile.room[THEN]
-    summed = state.head[SUMMED] != 0
+    counted = np.zeros(len(groups.first), dtype=np.int64)
     second = ends.now
     k = 0
+    total = -1
     while True:
-        second = next_end(ends, second, k)
+        second, k, total = _end_until_enough(
+            machine, state, request, ends, second, until, k, profile, places, groups, counted, total
+        )
         if second >= until:
             return FAR, np.empty((0, 3), dtype=np.int64), profile
-        k = end_jobs(ends, second, k, profile, places, THEN)
-        if summed and not enough_in_all(sums, machine.shapes, request.shape, request.units):
-            continue
         if shortage(machine, level, groups, request, rooms) == FITS:
             gained = _excess(rule, profile.levels, THEN, NOW, groups, num_kinds)
             pieces = choose_preferring(machine, level, gained, groups, request)
@@ -123,14 +218,48 @@ def _nodes_of(row, first, pieces):
     return log[2:used:2].copy()
 
 
-@inner
-def _free_throughout(level, groups, num_kinds):
-    """Return what is free now and beside the reservation too."""
-    least = np.empty((len(groups.first), num_kinds), dtype=np.int64)
+@leaf
+def _note_least(level, groups, least, extremes):
+    """
+    Note what is free now and beside the reservation too.
+
+    Fills ``extremes`` with what all nodes together have of each kind, and the most on one node.
+    """
+    extremes[:, :] = 0
     for g in groups.line:
-        for r in range(num_kinds):
+        for r in range(least.shape[1]):
             least[g, r] = min(level[NOW, g, r], level[THEN, g, r])
-    return least
+            extremes[0, r] += least[g, r] * groups.size[g]
+            extremes[1, r] = max(extremes[1, r], least[g, r])
+
+
+@leaf
+def _is_too_much(state, request, extremes):
+    """Say whether the units of a job cannot fit on nodes of which only the extremes are known."""
+    if state.head[SUMMED] == 0:
+        return False
+    if not enough_in_all(extremes[0], state.shapes, request.shape, request.units):
+        return True
+    nodes = min(request.nodes_max, request.units)
+    for r in range(extremes.shape[1]):
+        need = state.shapes[request.shape, SHAPE_REQUEST + r]
+        if need > 0 and nodes * (extremes[1, r] // need) < request.units:
+            return True
+    return False
+
+
+@leaf
+def _asks_for_more(shapes, num_kinds, shape, other):
+    """Say whether a unit of a shape fits nowhere where a unit of another does not."""
+    if shapes[shape, SHAPE_CLASS] != shapes[other, SHAPE_CLASS]:
+        return False
+    if shapes[other, SHAPE_EXCLUSIVE] != 0 and shapes[shape, SHAPE_EXCLUSIVE] == 0:
+        return False
+    for k in range(SHAPE_REQUEST, SHAPE_REQUEST + num_kinds):
+        on_node = shapes[shape, k + num_kinds] < shapes[other, k + num_kinds]
+        if on_node or shapes[shape, k] < shapes[other, k]:
+            return False
+    return True
 
 
 @leaf
@@ -159,33 +288,42 @@ def _may_fit_beside(state, row, shape, units):
     return table[shape, BESIDE] >= units and within_counts(state, row, slot)
 
 
-@inner
-def _choose_beside(machine, state, row, request, profile, used):
+@leaf
+def _has_room_beside(machine, state, row, request, groups, least, extremes, used, without):
     """
-    Place a job on capacity that is free throughout; the room is computed again after another start.
+    Say whether a job may fit on what is free throughout; that is found again after another start.
+
+    ``without`` has, behind their number, some shapes of which no unit fits.
     """
     table, shape = state.job_classes, request.shape
-    nothing = np.empty((0, 3), dtype=np.int64)
-    known = table[shape, BESIDE_PASS] == state.head[PASS] and table[shape, BESIDE_LOG] == used
-    if known and not _may_fit_beside(state, row, shape, request.units):
-        return nothing
-    groups = groups_of(profile)
-    level = _free_throughout(profile.levels, groups, machine.capacity.shape[1])
-    if not known:
-        _find_beside(machine, state, level, groups, shape)
+    if table[shape, BESIDE_PASS] != state.head[PASS] or table[shape, BESIDE_LOG] != used:
+        if _is_too_much(state, request, extremes):
+            return False
+        for i in range(1, without[0] + 1):
+            if _asks_for_more(state.shapes, least.shape[1], shape, without[i]):
+                return False
+        _find_beside(machine, state, least, groups, shape)
         table[shape, BESIDE_PASS] = state.head[PASS]
         table[shape, BESIDE_LOG] = used
-        if not _may_fit_beside(state, row, shape, request.units):
-            return nothing
-    return choose(machine, level, groups, request)
+        if table[shape, BESIDE] == 0 and without[0] + 1 < len(without):
+            without[0] += 1
+            without[without[0]] = shape
+    return _may_fit_beside(state, row, shape, request.units)
 
 
-@inner
-def _backfill(rule, machine, now, shadow, state, profile, rows, class_of, log, used):
-    """Start jobs that do not delay the reservation; return the log and its length."""
+@leaf
+def _next_to_try(
+    machine, now, shadow, state, rows, at, class_of, groups, least, extremes, used, without
+):
+    """
+    Return where in the queue, from a place on, a job is that may be started, and if until shadow.
+    """
     table = state.job_classes
     this_pass = state.head[PASS]
-    for row in rows:
+    if is_full(state):
+        return len(rows), False
+    for i in range(at, len(rows)):
+        row = rows[i]
         number = class_of[row]
         if number < 0:
             continue
@@ -199,27 +337,56 @@ def _backfill(rule, machine, now, shadow, state, profile, rows, class_of, log, u
         fits = not 0 <= table[shape, ROOM] < units
         if not short and table[shape, BESIDE_PASS] == this_pass:
             fits = fits and table[shape, BESIDE] >= units
-        if not fits or not may_fit(state, row):
-            table[number, CLASS_DEAD] = this_pass
-            continue
+        if fits and may_fit(state, row):
+            request = request_of(state.cols, row)
+            if short or _has_room_beside(
+                machine, state, row, request, groups, least, extremes, used, without
+            ):
+                return i, short
+        table[number, CLASS_DEAD] = this_pass
+    return len(rows), False
+
+
+@inner
+def _backfill(rule, machine, now, shadow, state, profile, rows, class_of, log, used):
+    """Start jobs that do not delay the reservation; return the log and its length."""
+    num_kinds = machine.capacity.shape[1]
+    least = np.empty((0, num_kinds), dtype=np.int64)
+    extremes = np.empty((2, num_kinds), dtype=np.int64)
+    without = np.empty(_WITHOUT, dtype=np.int64)
+    noted = NONE
+    at = 0
+    while True:
+        groups = groups_of(profile)
+        if noted != used:
+            if len(least) < len(groups.first):
+                least = np.empty((len(groups.first), num_kinds), dtype=np.int64)
+            _note_least(profile.levels, groups, least, extremes)
+            without[0] = 0
+            noted = used
+        at, short = _next_to_try(
+            machine, now, shadow, state, rows, at, class_of, groups, least, extremes, used, without
+        )
+        if at == len(rows):
+            return log, used
+        row = rows[at]
         request = request_of(state.cols, row)
         if short:
-            groups = groups_of(profile)
-            reserved = _excess(rule, profile.levels, NOW, THEN, groups, machine.capacity.shape[1])
+            reserved = _excess(rule, profile.levels, NOW, THEN, groups, num_kinds)
             pieces = choose_preferring(machine, profile.levels[NOW], reserved, groups, request)
         else:
-            pieces = _choose_beside(machine, state, row, request, profile, used)
+            pieces = choose(machine, least, groups, request)
+        at += 1
         if len(pieces) == 0:
-            table[number, CLASS_DEAD] = this_pass
+            state.job_classes[class_at(state, class_of, row), CLASS_DEAD] = state.head[PASS]
             continue
         profile = split_groups(profile, pieces)
-        take_off(profile, NOW, pieces, shape, machine.shapes, machine.capacity)
+        take_off(profile, NOW, pieces, request.shape, machine.shapes, machine.capacity)
         if not short:
-            take_off(profile, THEN, pieces, shape, machine.shapes, machine.capacity)
+            take_off(profile, THEN, pieces, request.shape, machine.shapes, machine.capacity)
         log, end = note_start(log, used, row, profile.first, pieces)
         take(state, row, log, used + 2, end)
         used = end
-    return log, used
 
 
 @leaf

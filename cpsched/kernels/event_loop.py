@@ -16,6 +16,7 @@ import numpy as np
 from numba import types
 
 from cpsched.kernels import easy, ledger, list_pass
+from cpsched.kernels.arrays import move
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.events import SECOND, next_second, pop, push
 from cpsched.kernels.inner import inner, leaf, used_where
@@ -124,7 +125,6 @@ class Record(NamedTuple):
 
 _claim = leaf(ledger.claim.py_func)  # type: ignore[attr-defined]
 _release = leaf(ledger.release.py_func)  # type: ignore[attr-defined]
-_keep_waiting = leaf(ledger.keep_waiting.py_func)  # type: ignore[attr-defined]
 _record_runs = leaf(ledger.record_runs.py_func)  # type: ignore[attr-defined]
 _easy_pass = inner(easy.easy_pass.py_func)  # type: ignore[attr-defined]
 _list_pass = inner(list_pass.list_pass.py_func)  # type: ignore[attr-defined]
@@ -197,6 +197,21 @@ def _twice(seconds):
 
 
 @leaf
+def _leave(queue, first, end, started):
+    """Take jobs that start, in the order of the queue, out of it; return its new end."""
+    kept = at = first
+    for row in started:
+        low = at
+        while queue[at] != row:
+            at += 1
+        move(queue, low, kept, at - low)
+        kept += at - low
+        at += 1
+    move(queue, at, kept, end - at)
+    return kept + end - at
+
+
+@leaf
 def _carry_out(count, packed, amount_of, log, tables, lists, record):
     """Start what a pass says (``packed``); return -1, or why it cannot be done."""
     num, total = packed[0], packed[1]
@@ -233,8 +248,7 @@ def _carry_out(count, packed, amount_of, log, tables, lists, record):
     if num == 1 and queue[count.queue_first] == packed[HEADER]:
         count.queue_first += 1
     elif num > 0:
-        waiting = queue[count.queue_first : count.queue_end]
-        count.queue_end = count.queue_first + _keep_waiting(waiting, tables.cols)
+        count.queue_end = _leave(queue, count.queue_first, count.queue_end, packed[HEADER:bounds])
     return -1
 
 

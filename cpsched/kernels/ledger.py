@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from cpsched.kernels.arrays import move
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import leaf
 from cpsched.kernels.rooms import amount_on
@@ -113,8 +114,7 @@ def _place_by_end(cols, running, count, row, end):
 @leaf
 def _enter(cols, running, count, row, end):
     at = _place_by_end(cols, running, count, row, end)
-    for i in range(count, at, -1):
-        running[i] = running[i - 1]
+    move(running, at, at + 1, count - at)
     running[at] = row
     cols[row, EXPECTED_END] = end
 
@@ -128,8 +128,7 @@ def expect_end(cols, running, count, row, end):
 @leaf
 def _take_out(cols, running, count, row):
     at = _place_by_end(cols, running, count, row, cols[row, EXPECTED_END])
-    for i in range(at, count - 1):
-        running[i] = running[i + 1]
+    move(running, at + 1, at, count - at - 1)
 
 
 @kernel

@@ -6,7 +6,7 @@ it is a cache, and without it the result is the same, but slower. Three arrays h
 array handed to a kernel costs time:
 
 ``memory``
-    The head (``PASS`` to ``SUMMED``), then numbers by kind, tables of nodes and kinds, runs of
+    The head (``PASS`` to ``LEAST``), then numbers by kind, tables of nodes and kinds, runs of
     nodes, and nodes counted by room; see :func:`state_of`.
 ``job_classes``
     A row for each *class* of jobs and one for each *shape*, side by side. A shape is a distinct
@@ -49,10 +49,11 @@ from cpsched.model.columns import (
     UNITS,
 )
 
-# The head: passes so far, shapes whose room is kept up, classes known, whether there were more, and
-# whether the sums over all nodes are within 64 bits.
-PASS, TRACKED, CLASSES, FULL, SUMMED = range(5)
-HEADER = 5
+# The head: passes so far, shapes whose room is kept up, classes known, whether there were more,
+# whether the sums over all nodes are within 64 bits, and the least that a unit of any shape needs
+# of the first kind.
+PASS, TRACKED, CLASSES, FULL, SUMMED, LEAST = range(6)
+HEADER = 6
 
 # Columns of ``job_classes``. Of a class: its seven columns of the job store, the pass in which it
 # was found not to fit, how many more of it are worth looking at and in which pass they were
@@ -422,6 +423,12 @@ def enough_in_all(sums, shapes, shape, units):
         if need > 0 and sums[r] // need < units:
             return False
     return True
+
+
+@leaf
+def is_full(state):
+    """Say whether too little is free in all for any job."""
+    return state.head[SUMMED] != 0 and state.head[HEADER] < state.head[LEAST]
 
 
 @leaf

@@ -36,6 +36,7 @@ from cpsched.simulation.work import Work
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
@@ -200,7 +201,9 @@ class Simulator:
         #: No job before this one waits or runs.
         self._oldest = 0
         #: Events to come: second, phase, counter, job.
-        self._heap: list[tuple[int, int, int, int]] = []
+        self._events: list[tuple[int, int, int, int]] = []
+        #: The same as long as the compiled loop goes on: rows of (second, counter, row), all ends.
+        self._ends: IntArray | None = None
         self._counter = 0
         #: The second of the dispatch grid at which the dispatcher is asked next, or None.
         self._tick: int | None = None
@@ -215,7 +218,10 @@ class Simulator:
 
     def next_time(self) -> int | None:
         """Return the next second at which something happens, or None when all is done."""
-        time = self._heap[0][0] if self._heap else None
+        if self._ends is not None:
+            time = self._ends.item(0, 0) if len(self._ends) else None
+        else:
+            time = self._events[0][0] if self._events else None
         if self._next_submit < self._num_jobs:
             submit = self.arrivals.submit[self._next_submit]
             time = submit if time is None or submit < time else time
@@ -355,7 +361,7 @@ class Simulator:
     def _ends_only(self) -> bool:
         """Whether nothing else than ends and submits will happen."""
         return (
-            all(event[1] == _END for event in self._heap)
+            (self._ends is not None or all(event[1] == _END for event in self._events))
             and self.cluster.next_wake is None
             and not self.machine.down
             and self._down.next_change is None
@@ -365,15 +371,24 @@ class Simulator:
         counters = loop.counters
         counters["now"], counters["next_submit"] = self.now, self._next_submit
         counters["counter"] = self._counter
-        ends = np.array(self._heap, dtype=np.int64).reshape(-1, 4)[:, [0, 2, 3]]
-        ends = loop.advance(ends, _FOREVER if until is None else until)
+        if self._ends is None:
+            events = np.array(self._events, dtype=np.int64).reshape(-1, 4)
+            self._ends = events[:, [0, 2, 3]]
+        self._ends = loop.advance(self._ends, _FOREVER if until is None else until)
         self.now, self._next_submit = int(counters["now"]), int(counters["next_submit"])
         self._counter = int(counters["counter"])
-        self._heap = [(time, _END, count, row) for time, count, row in ends.tolist()]
         self.cluster.skip_to(self.now)
-        killed = self.arrivals.runtime[ends[:, 2]] > self.arrivals.requested_time[ends[:, 2]]
-        self.work.will_time_out = set(ends[killed, 2].tolist())
         self._let_go()
+
+    @property
+    def _heap(self) -> list[tuple[int, int, int, int]]:
+        """Events to come, taken back from the compiled loop."""
+        if self._ends is not None:
+            ends, self._ends = self._ends, None
+            self._events = [(time, _END, count, row) for time, count, row in ends.tolist()]
+            killed = self.arrivals.runtime[ends[:, 2]] > self.arrivals.requested_time[ends[:, 2]]
+            self.work.will_time_out = set(ends[killed, 2].tolist())
+        return self._events
 
     def _let_go(self) -> None:
         """Take out of memory what is only of jobs that have ended."""
@@ -691,8 +706,9 @@ class Simulator:
         if submitted:
             self.machine.set_classes(self.arrivals.eligible(store))
         self.cluster.restore(saved["cluster"])
-        self._heap = [(int(a), int(b), int(k), int(d)) for a, b, k, d in saved["events"].tolist()]
-        heapq.heapify(self._heap)
+        self._ends = None
+        self._events = [(int(a), int(b), int(k), int(d)) for a, b, k, d in saved["events"].tolist()]
+        heapq.heapify(self._events)
         self.work.restore(saved["work"])
         self._down.skip_to(self.now)
         self.dependents.clear()
