@@ -9,7 +9,7 @@ a new kind of resource in every job, would cost as much in every row.
 from __future__ import annotations
 
 #: Jobs (or rows) of one log.
-MAX_ROWS = 10_000_000
+MAX_ROWS = 100_000_000
 #: Characters of a job id.
 MAX_ID = 128
 #: Kinds of resources of one log.
