@@ -51,59 +51,81 @@ def merged(
     Raises
     ------
     RunError
-        If a run is not of its machine's jobs, or differs from the others in its settings.
+        If a run is not of its machine's jobs, differs from the others in its settings, or
+        rejects other jobs than all machines together.
     """
     rows_of = _Rows(codes, len(machines.names))
     # Where a log only counts processors, each node group has become one node.
     spans = Machines.of(fitted.system).spans
-    columns = {name: shared(len(codes)) for name in _OF_JOBS}
-    segments = _Segments(_number(folders), len(fitted.system.resources))
-    decisions: Counter[str] = Counter()
-    timing: Counter[str] = Counter()
-    reasons = dict(fitted.rejected)
-    rejected: set[int] = set()
-    first: SavedRun | None = None
+    found = _Found(fitted, _number(folders))
     for at, folder in folders:
-        run, rows = load_run(folder), rows_of[at]
-        first = first or run
-        _check(run, first, fitted, rows)
-        for name, (values, _) in columns.items():
+        found.add(load_run(folder), rows_of[at], spans[at][0])
+    dispatcher, predictor, settings = found.policy
+    return Run(
+        dispatcher=str(Spec("per-machine", (("dispatcher", dispatcher),))),
+        predictor=predictor,
+        settings=settings,
+        schedule=found.schedule(),
+        decisions=dict(found.decisions),
+        predictions=dict(found.predictions),
+        timing=_summed(found.timing),
+    )
+
+
+class _Found:
+    """
+    What was found in the runs of some machines.
+
+    Attributes
+    ----------
+    policy
+        Dispatcher, predictor and settings of all of them.
+    decisions, predictions, timing
+        Their sums.
+    """
+
+    def __init__(self, fitted: Fitted, segments: int) -> None:
+        self.policy: Any = None
+        self.decisions: Counter[str] = Counter()
+        self.predictions: Counter[str] = Counter()
+        self.timing: Counter[str] = Counter()
+        self._fitted = fitted
+        self._columns = {name: shared(len(fitted.workload)) for name in _OF_JOBS}
+        self._segments = _Segments(segments, len(fitted.system.resources))
+        self._rejected: set[int] = set()
+
+    def add(self, run: SavedRun, rows: IntArray, node: int) -> None:
+        """Add the run of a machine: the rows of its jobs, and its first node."""
+        ids = run.schedule.workload.job_id
+        if len(ids) != len(rows) or (ids != self._fitted.workload.job_id[rows]).any():
+            raise RunError(f"{run.folder} is not of the jobs of its machine; remove it")
+        policy = run.dispatcher, run.predictor, run.settings
+        if self.policy not in (None, policy):
+            raise RunError(f"{run.folder} has other settings than other machines; remove it")
+        self.policy = policy
+        for name, (values, _) in self._columns.items():
             values[rows] = getattr(run.schedule, name)
             let_go(values, 0, len(values))
-        segments.add(run.schedule.segments, rows, spans[at][0])
-        decisions.update(run.decisions)
-        timing.update(run.timing)
-        rejected |= set(rows[list(run.schedule.rejected)].tolist())
-    if first is None or rejected != reasons.keys():
-        raise RunError("the machines reject other jobs than all of them together")
-    of_jobs: dict[str, Any] = {name: shown for name, (_, shown) in columns.items()}
-    schedule = Schedule(
-        workload=fitted.workload,
-        system=fitted.system,
-        segments=segments.in_order(),
-        rejected=reasons,
-        overrun=first.schedule.overrun,
-        **of_jobs,
-    )
-    return Run(
-        dispatcher=str(Spec("per-machine", (("dispatcher", first.dispatcher),))),
-        predictor=first.predictor,
-        settings=first.settings,
-        schedule=schedule,
-        decisions=dict(decisions),
-        predictions=dict(first.predictions),
-        timing=_summed(timing),
-    )
+        self._segments.add(run.schedule.segments, rows, node)
+        self._rejected |= set(rows[list(run.schedule.rejected)].tolist())
+        self.decisions.update(run.decisions)
+        self.predictions.update(run.predictions)
+        self.timing.update(run.timing)
 
-
-def _check(run: SavedRun, first: SavedRun, fitted: Fitted, rows: IntArray) -> None:
-    """Refuse a run of other jobs, or under other settings."""
-    ids = run.schedule.workload.job_id
-    if len(ids) != len(rows) or (ids != fitted.workload.job_id[rows]).any():
-        raise RunError(f"{run.folder} is not of the jobs of its machine; remove it")
-    same = ("dispatcher", "predictor", "settings")
-    if any(getattr(run, name) != getattr(first, name) for name in same):
-        raise RunError(f"{run.folder} has other settings than {first.folder}; remove it")
+    def schedule(self) -> Schedule:
+        """Return the schedule of all machines, with the reasons that hold for all together."""
+        reasons = dict(self._fitted.rejected)
+        if self._rejected != reasons.keys():
+            raise RunError("the machines reject other jobs than all of them together")
+        of_jobs: dict[str, Any] = {name: shown for name, (_, shown) in self._columns.items()}
+        return Schedule(
+            workload=self._fitted.workload,
+            system=self._fitted.system,
+            segments=self._segments.in_order(),
+            rejected=reasons,
+            overrun=self.policy[2].overrun,
+            **of_jobs,
+        )
 
 
 def _summed(timing: Counter[str]) -> dict[str, float]:

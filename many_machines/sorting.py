@@ -99,13 +99,16 @@ def _numbers(column: Labels, workload: Workload, machines: Machines) -> IntArray
 
 def _line_of(log: Path, job: str) -> int | None:
     """Return the first line whose field for ids is a job's; None where there is none."""
-    place, wanted = 0, job.encode()
+    place, wanted = None, job.encode()
     with suppress(TraceError):
         for number, raw in lines(log):
+            if raw.startswith((b"#", b";")):
+                continue
             fields = [field.strip(b' "') for field in _BETWEEN.split(raw.strip())]
-            if number and any(name in fields for name in _ID):
-                place = next(fields.index(name) for name in _ID if name in fields)
-            elif len(fields) > place and fields[place] == wanted:
+            if place is None:
+                # Of a header; a log without one begins its lines with the id.
+                place = next((fields.index(name) for name in _ID if name in fields), 0)
+            if len(fields) > place and fields[place] == wanted:
                 return number
     return None
 

@@ -29,7 +29,7 @@ WORDS = {
     "guides/forecasts": "forecast, when will my job start, start time, eta",
     "guides/explain": "why, waiting, stuck, pending",
     "guides/choosing": "backfill, backfilling, recommendation, which dispatcher, best dispatcher",
-    "guides/studies": "reproducible, seeds, jitter, confidence interval, parallel, dask, shard, federation",
+    "guides/studies": "reproducible, seeds, jitter, confidence interval, parallel, dask, shards",
     "guides/predictors": "prediction, machine learning, scikit-learn, walltime prediction",
     "guides/monitoring": "prometheus, grafana, xdmod, open ondemand, dashboard",
     "guides/reinforcement-learning": "gym, gymnasium, ppo, torch, neural network, agent",
