@@ -84,10 +84,12 @@ def command(
     machines = machines_from(system, by, workload)
     codes = machine_of_jobs(workload, machines, log.workload)
     check_apart(workload, codes, machines)
-    # Before the runs, for it says what is wrong with the log.
+    # Before anything is written, for it says what is wrong with the log.
     fitted = fit(workload, machines.whole)
     folder = out.with_name(out.name + _APART)
     study, numbers = study_of(workload, codes, machines, folder, (policy, predictor))
+    # What the fitted one shares with it stays.
+    del workload
     folders = carried_out(study, folder, jobs, on)
     parts = list(zip(numbers, folders, strict=True))
     with working("Putting the machines together"):
@@ -98,7 +100,7 @@ def command(
         print_json("machines", {"run": str(out), "machines": made_of["machines"], **summary})
         return
     count = counted(len(parts), "machine")
-    echo(f"{counted(len(workload), 'job')} of {count}: {out}")
+    echo(f"{counted(len(codes), 'job')} of {count}: {out}")
     echo(f"Each machine by itself: {folder}")
 
 

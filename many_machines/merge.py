@@ -106,6 +106,7 @@ class _Found:
         for name, (values, _) in self._columns.items():
             values[rows] = getattr(run.schedule, name)
             let_go(values, 0, len(values))
+        self._fitted.workload.let_go()
         self._segments.add(run.schedule.segments, rows, node)
         self._rejected |= set(rows[list(run.schedule.rejected)].tolist())
         self.decisions.update(run.decisions)
