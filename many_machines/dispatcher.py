@@ -8,7 +8,14 @@ import numpy as np
 
 from cpsched.api.dispatchers import Dispatcher, frozen
 from cpsched.api.errors import ConfigError
-from cpsched.api.model import Decision, JobTable, RunningTable, Start, View
+from cpsched.api.model import (
+    SUBMIT_COLUMNS,
+    Decision,
+    JobTable,
+    RunningTable,
+    Start,
+    View,
+)
 from cpsched.api.tools import build
 from many_machines.separate import machines_of
 
@@ -127,6 +134,8 @@ class PerMachine(Dispatcher):
         machines = machines_of(system)
         self._machine = {name: at for at, one in enumerate(machines) for name in one.queues}
         self._schedulers = [_Scheduler(self._made()) for _ in machines]
+        #: A job store, its number of queues, and the machine of each: a cache.
+        self._codes: tuple[object, int, IntArray] = (None, 0, _NO_ROWS)
         if self.allocator is not None:
             self.allocator.reset(system)
         for one in self._schedulers:
@@ -156,37 +165,57 @@ class PerMachine(Dispatcher):
         return Decision(actions, again_at=min(wakes, default=None), stats=stats)
 
     def _views(self, view: View) -> list[tuple[int, View]]:
-        """Return what each machine's dispatcher is shown, with the number of the machine."""
+        """
+        Return what each machine's dispatcher is shown, with the number of the machine.
+
+        Without those on whose machines no job waits, unless they act then, too.
+        """
         if len(self._schedulers) == 1:
             return [(0, view)]
-        waits, runs = (self._machines(table) for table in (view.waiting, view.running))
+        waiting, running = (self._by_machine(table) for table in (view.waiting, view.running))
+        held = view.now, view.system, view.free, view.node_up, view.eligible
+        store, arena = view.waiting.store, view.running.arena
+        numbers = range(len(self._schedulers)) if self.acts_when_idle else sorted(waiting)
         found = []
-        for at in range(len(self._schedulers)):
-            waiting = JobTable(view.waiting.store, frozen(view.waiting.rows[waits == at]))
-            rows = frozen(view.running.rows[runs == at])
-            running = RunningTable(view.running.store, rows, view.running.arena)
-            held = view.now, view.system, view.free, view.node_up, view.eligible
-            found.append((at, View(*held, waiting, running)))
+        for at in numbers:
+            waits, runs = (frozen(rows.get(at, _NO_ROWS)) for rows in (waiting, running))
+            own = JobTable(store, waits), RunningTable(view.running.store, runs, arena)
+            found.append((at, View(*held, *own)))
         return found
 
-    def _machines(self, jobs: JobTable) -> IntArray:
-        """Return the number of each job's machine, shape ``(n,)``."""
-        queues: list[str | None] = jobs.strings("queue")
-        known = {text: self._machine_of(text) for text in dict.fromkeys(queues)}
-        return np.array([known[text] for text in queues], dtype=np.int64)
-
-    def _machine_of(self, queue: str | None) -> int:
-        """Return the number of the machine that a job's queues are of."""
-        machines = {self._machine.get(name) for name in (queue or "").split(",")}
-        if len(machines) > 1 or None in machines:
+    def _by_machine(self, jobs: JobTable) -> dict[int, IntArray]:
+        """Return the rows of the job store of each machine's jobs, in table order."""
+        of_code = self._machine_of_codes(jobs)
+        codes = jobs.column(SUBMIT_COLUMNS["queue"])
+        machine = of_code[codes]
+        wrong = np.flatnonzero(machine < 0)
+        if len(wrong):
+            queue = jobs.take(wrong[:1]).strings("queue")[0]
             what = f"in {queue}, which are of several machines" if queue else "in no queue"
             raise ConfigError(f"per-machine cannot place a job that is {what}")
-        return int(next(iter(machines)) or 0)
+        order = np.argsort(machine, kind="stable")
+        there, begins = np.unique(machine[order], return_index=True)
+        parts = np.split(jobs.rows[order], begins[1:])
+        return dict(zip(there.tolist(), parts, strict=False))
+
+    def _machine_of_codes(self, jobs: JobTable) -> IntArray:
+        """Return the number of the machine of each code of queues, -1 where there is none."""
+        labels = jobs.store.labels["queue"]
+        store, number, known = self._codes
+        if store is not jobs.store or number != len(labels):
+            known = np.array([*map(self._machine_of, labels), self._machine_of(None)])
+            self._codes = jobs.store, len(labels), known
+        return known
+
+    def _machine_of(self, queue: str | None) -> int:
+        """Return the number of the machine that a job's queues are of; -1 if it is not one."""
+        machines = {self._machine.get(name, -1) for name in (queue or "").split(",")}
+        return machines.pop() if len(machines) == 1 else -1
 
     def never_starts(self, view: View) -> IntArray:
         """Return the jobs that no dispatcher will ever start."""
         rows = [self._schedulers[at].inner.never_starts(own) for at, own in self._views(view)]
-        return np.concatenate(rows)
+        return np.concatenate([_NO_ROWS, *rows])
 
     def state(self) -> Mapping[str, Any]:
         """Return what the dispatchers remember."""
