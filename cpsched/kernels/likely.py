@@ -60,50 +60,65 @@ def _unlike(facts, j, past, i):
 
 
 @leaf
-def _keep(far, past, i, estimate, scale, distance, runtime, j, found):
-    """
-    Put a job that has ended among the nearest, sorted by distance; return how many there are then.
-
-    ``estimate`` is the logarithm of the estimate of the job asked about.
-    """
+def _keep(far, place, distance, nearest, found):
+    """Put a job that has ended among the nearest, sorted by distance; return how many are there."""
     if found == NEAR and far >= distance[NEAR - 1]:
         return found
     k = min(found, NEAR - 1)
     while k > 0 and distance[k - 1] > far:
         distance[k] = distance[k - 1]
-        runtime[j, k] = runtime[j, k - 1]
+        nearest[k] = nearest[k - 1]
         k -= 1
     distance[k] = far
-    apart = estimate - past[i, ESTIMATE_OF_PAST]
-    runtime[j, k] = past[i, RUNTIME] * math.exp(scale * apart)
+    nearest[k] = place
     return min(found + 1, NEAR)
 
 
 @leaf
-def _neighbours(facts, j, past, num_past, own, num_own, scale, distance, runtime, weight):
-    """Write what a job's sample has of other jobs, weights adding up to 1; return how many."""
+def _find_nearest(facts, j, past, num_past, own, num_own, distance, nearest):
+    """
+    Find the jobs nearest to one among its user's ``own`` and all; return how many there are.
+
+    Their places in ``own``, or -1 less those in ``past``.
+    """
     user = np.int64(facts[j, USER])
-    estimate = facts[j, ESTIMATE]
     found = 0
     if user >= 0:
         for rank in range(min(num_own[user], OWN)):
+            # No later one is nearer.
+            if found == NEAR and _OWN_RANK[rank] >= distance[NEAR - 1]:
+                break
             i = user * OWN + (num_own[user] - 1 - rank) % OWN
             far = _unlike(facts, j, own, i) + _OWN_RANK[rank]
-            found = _keep(far, own, i, estimate, scale, distance, runtime, j, found)
+            found = _keep(far, i, distance, nearest, found)
     for rank in range(min(num_past, ALL)):
+        if found == NEAR and _STRANGER + _ALL_RANK[rank] >= distance[NEAR - 1]:
+            break
         i = (num_past - 1 - rank) % ALL
         # The user's own have been looked at.
         if user < 0 or past[i, USER_OF_PAST] != user:
             far = _STRANGER + _unlike(facts, j, past, i) + _ALL_RANK[rank]
-            found = _keep(far, past, i, estimate, scale, distance, runtime, j, found)
+            found = _keep(far, -1 - i, distance, nearest, found)
+    return found
+
+
+@leaf
+def _neighbours(facts, j, past, num_past, own, num_own, scale, distance, nearest, runtime, weight):
+    """Write what a job's sample has of other jobs, weights adding up to 1; return how many."""
+    found = _find_nearest(facts, j, past, num_past, own, num_own, distance, nearest)
+    estimate = facts[j, ESTIMATE]
     total = 0.0
     for k in range(found):
+        i = nearest[k]
+        ran = own[i, RUNTIME] if i >= 0 else past[-1 - i, RUNTIME]
+        said = own[i, ESTIMATE_OF_PAST] if i >= 0 else past[-1 - i, ESTIMATE_OF_PAST]
+        seconds = ran * math.exp(scale * (estimate - said))
+        # Whole seconds, as runtimes are.
+        runtime[j, k] = np.round(min(max(seconds, 1.0), facts[j, LIMIT]))
         weight[j, k] = math.exp(distance[0] - distance[k])
         total += weight[j, k]
     for k in range(found):
         weight[j, k] /= total
-        # Whole seconds, as runtimes are.
-        runtime[j, k] = np.round(min(max(runtime[j, k], 1.0), facts[j, LIMIT]))
     return found
 
 
@@ -170,7 +185,7 @@ def likely_runtimes(facts, past, num_past, own, num_own, scale):
     runtime = np.ones((num, SAMPLES))
     weight = np.zeros((num, SAMPLES))
     size = np.ones(num, dtype=np.int64)
-    distance = np.empty(NEAR)
+    distance, nearest = np.empty(NEAR), np.empty(NEAR, dtype=np.int64)
     for j in range(num):
         alike = j > 0
         for k in range(facts.shape[1]):
@@ -184,7 +199,7 @@ def likely_runtimes(facts, past, num_past, own, num_own, scale):
                 runtime[j, k], weight[j, k] = runtime[j - 1, k], weight[j - 1, k]
             continue
         found = _neighbours(
-            facts, j, past, num_past, own, num_own, scale, distance, runtime, weight
+            facts, j, past, num_past, own, num_own, scale, distance, nearest, runtime, weight
         )
         found = _said(facts, j, found, runtime, weight)
         if found == 0:
