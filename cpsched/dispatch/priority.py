@@ -16,6 +16,7 @@ import numpy as np
 from cpsched.base.spec import build
 from cpsched.base.types import UNBOUNDED
 from cpsched.errors import ConfigError, check_range
+from cpsched.model.distinct import distinct_rows
 from cpsched.model.jobtable import JobTable
 
 #: Of the share of the machine in urgency: with the whole of it wide jobs wait too long.
@@ -81,7 +82,7 @@ class Priority(ABC):
             )
         self.system = system
         self._capacity = np.maximum(system.total, 1)
-        self._nodes: IntArray = np.unique(system.capacity, axis=0).copy()
+        self._nodes: IntArray = distinct_rows(system.capacity)[0]
         self._store: JobStore | None = None
         self._forget()
 

@@ -9,7 +9,7 @@ import numpy as np
 from cpsched.base.types import Split
 from cpsched.mapping.locality import Locality, asks_for_locality
 from cpsched.model.arrays import rows_of
-from cpsched.model.distinct import distinct
+from cpsched.model.distinct import distinct, distinct_rows
 from cpsched.model.node_sets import unit_capacity
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def infeasible(
     fits = np.ones(len(shapes), dtype=np.bool_)
     reasons: dict[int, str] = {}
     for index in np.unique(class_of).tolist():
-        kinds, counts = np.unique(system.capacity[eligible[index]], axis=0, return_counts=True)
+        kinds, counts = distinct_rows(system.capacity[eligible[index]])
         own = class_of == index
         loose = np.flatnonzero(own & ~shapes.contiguous)
         fits[loose] = _fits_kinds(shapes, loose, kinds, counts)
@@ -104,7 +104,7 @@ def most_units(
     shapes, class_of, shape_of_row = _shapes_of(workload, eligible_class, rows, columns)
     most = np.zeros(len(shapes), dtype=np.int64)
     for index in np.unique(class_of).tolist():
-        kinds, counts = np.unique(system.capacity[eligible[index]], axis=0, return_counts=True)
+        kinds, counts = distinct_rows(system.capacity[eligible[index]])
         own = np.flatnonzero(class_of == index)
         step = max(1, _CHUNK // max(1, kinds.size))
         for start in range(0, len(own), step):

@@ -10,7 +10,7 @@ import numpy as np
 from cpsched.base.types import UNBOUNDED
 from cpsched.errors import ConfigError
 from cpsched.model.arrays import constant, is_constant, put_away
-from cpsched.model.distinct import distinct
+from cpsched.model.distinct import distinct, distinct_rows
 from cpsched.model.node_sets import unit_capacity
 from cpsched.model.system import MemoryMapping, ProcessorMapping
 from cpsched.model.topology import Topology
@@ -142,7 +142,7 @@ def _pack(draft: Draft) -> None:
     """Bound the nodes of jobs: as few as can hold their units."""
     workload, system, classes = draft.workload, draft.system, draft.classes
     code, first = distinct([classes.of_job, *workload.request.T], workload.num_jobs)
-    kinds = [np.unique(system.capacity[mask], axis=0) for mask in classes.nodes]
+    kinds = [distinct_rows(system.capacity[mask])[0] for mask in classes.nodes]
     most = np.zeros(len(first), dtype=np.int64)
     least = np.zeros(len(first), dtype=np.int64)
     nothing = np.zeros_like(workload.request[:1])

@@ -52,6 +52,20 @@ def distinct(columns: Iterable[AnyArray], num_rows: int) -> tuple[IntArray, IntA
     return code.astype(np.int64), first.astype(np.int64)
 
 
+def distinct_rows(table: IntArray) -> tuple[IntArray, IntArray]:
+    """
+    Return the different rows of a table, sorted, and how often each occurs.
+
+    Neighbours that are equal, as most nodes of a machine are, are compared once.
+    """
+    begins = np.flatnonzero((table[1:] != table[:-1]).any(axis=1)) + 1
+    begins = np.append(0, begins) if len(table) else begins
+    rows, kind = np.unique(table[begins], axis=0, return_inverse=True)
+    counts = np.zeros(len(rows), dtype=np.int64)
+    np.add.at(counts, kind.ravel(), np.diff(begins, append=len(table)))
+    return rows, counts
+
+
 def any_repeated(texts: StrArray) -> bool:
     """Tell whether a text occurs twice; of many, only a number for each is held."""
     number = np.zeros(len(texts), dtype=np.uint64)
