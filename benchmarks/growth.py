@@ -1,24 +1,28 @@
 """
-How cost and memory grow: with jobs, with nodes, and with jobs that wait at once.
+How cost and memory grow: with jobs, nodes, jobs that wait at once, kinds of resources and users.
 
-    python benchmarks/growth.py [--most-jobs N] [--folder DIR] [--axes jobs,nodes,queue]
+    python benchmarks/growth.py [--most-jobs N] [--folder DIR] [--axes jobs,nodes,...]
 
 Every figure is of a process of its own: its CPU seconds and the most memory that it had resident.
+What compiles kernels is run once before.
 
 - jobs: the generator ``farm`` on ``farm-312``, 10^4 jobs and more: generate, simulate (``fifo``
   and ``easy``, with ``--out``), verify and report (of both runs).
 - nodes: 20,000 jobs of ``farm`` on 10^2 nodes of 128 cores and more.
 - queue: 10 jobs of one core and more, submitted in one second to a node of 8 cores.
+- resources: 20,000 jobs that ask for one kind and more on 100 nodes.
+- users: 50,000 jobs of 10 users and more, under what keeps a history of users.
 
 Writes growth.csv and growth.svg into benchmarks/results, and prints for each line the exponent of a
-power law fitted to what is above the cost of the smallest size, from 10,000 jobs, 1,000 nodes and
-1,000 waiting jobs on. Without ``--most-jobs 44000000`` it ends with a million jobs.
+power law fitted to what is above the cost of the smallest size, from 10,000 jobs, 1,000 nodes,
+waiting jobs and users and 4 kinds on. Without ``--most-jobs 44000000`` it ends with a million jobs.
 """
 
 from __future__ import annotations
 
 import argparse
 import csv
+import json
 import os
 import subprocess
 import sys
@@ -37,6 +41,10 @@ RESULTS = Path(__file__).resolve().parent / "results"
 JOBS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 4_000_000, 14_000_000, 44_000_000)
 NODES = (100, 1000, 10_000, 100_000, 1_000_000)
 QUEUE = (10, 100, 1000, 10_000, 100_000)
+RESOURCES = (1, 2, 4, 8, 16, 32)
+USERS = (10, 100, 1000, 10_000, 50_000)
+#: The least size that counts for an exponent.
+FITTED_FROM = {"jobs": 10_000, "nodes": 1000, "queue": 1000, "resources": 4, "users": 1000}
 MACHINE = """\
 name = "nodes-{count}"
 title = "{count} nodes"
@@ -53,6 +61,10 @@ processors = "packed"
 """
 
 
+#: What has been run already, so that its kernels are compiled.
+WARM: set[tuple[str, str]] = set()
+
+
 class Point(NamedTuple):
     """One process: what grew and how large, what it did, CPU seconds, MB."""
 
@@ -66,6 +78,9 @@ class Point(NamedTuple):
 def measured(axis: str, size: int, what: str, *arguments: object) -> Point:
     """Run a command of cpsched and return what it took."""
     command = [sys.executable, "-m", "cpsched", *map(str, arguments)]
+    if (axis, what) not in WARM:
+        WARM.add((axis, what))
+        subprocess.run(command, capture_output=True, check=False)
     with tempfile.TemporaryFile() as said:
         process = subprocess.Popen(command, stdout=said, stderr=subprocess.STDOUT)
         _, status, usage = os.wait4(process.pid, 0)
@@ -110,14 +125,60 @@ def by_queue(folder: Path) -> Iterator[Point]:
     machine.write_text(MACHINE.format(count=1, cores=8))
     for size in QUEUE:
         log = folder / f"queue-{size}.swf"
-        runtime = np.random.default_rng(1).integers(1, 7200, size)
-        lines = (
-            f"{row + 1} 0 -1 {seconds} 1 -1 -1 1 {2 * seconds} -1 1 {row % 50} 1 1 1 1 -1 -1\n"
-            for row, seconds in enumerate(runtime.tolist())
-        )
-        log.write_text("".join(lines))
+        write_swf(log, size, 0, 50)
         for name in ("fifo", "easy", "easy-urgency"):
-            yield measured("queue", size, name, "simulate", log, "--system", machine, "-d", name)
+            if name != "easy-urgency" or size < QUEUE[-1]:
+                where = ("--system", machine, "-d", name)
+                yield measured("queue", size, name, "simulate", log, *where)
+
+
+def write_swf(log: Path, jobs: int, apart: int, users: int) -> None:
+    """Write a log of jobs of one core, some seconds apart, of users by turns."""
+    runtime = np.random.default_rng(1).integers(1, 7200, jobs)
+    lines = (
+        f"{row + 1} {apart * row} -1 {seconds} 1 -1 -1 1 {2 * seconds} -1 1 {row % users} 1 1 1 1"
+        " -1 -1\n"
+        for row, seconds in enumerate(runtime.tolist())
+    )
+    log.write_text("".join(lines))
+
+
+def by_resources(folder: Path) -> Iterator[Point]:
+    """Yield simulations of jobs that ask for more and more kinds of resources."""
+    for size in RESOURCES:
+        kinds = ["core", *(f"kind{number}" for number in range(1, size))]
+        machine, log = folder / f"resources-{size}.toml", folder / f"resources-{size}.csv"
+        have = "\n".join(f"{kind} = 64" for kind in kinds)
+        machine.write_text(
+            f'name = "kinds-{size}"\ntitle = "{size} kinds"\nsource = "this benchmark"\n'
+            f'resources = {json.dumps(kinds)}\n[[nodes]]\ngroup = "node"\ncount = 100\n{have}\n'
+        )
+        rng = np.random.default_rng(1)
+        runtime = rng.integers(60, 7200, 20_000)
+        asked = rng.integers(1, 17, (20_000, size))
+        head = ",".join(f"request.{kind}" for kind in kinds)
+        with log.open("w", encoding="utf-8") as file:
+            file.write(f"job_id,submit,runtime,requested_time,units,{head}\n")
+            for row, seconds in enumerate(runtime.tolist()):
+                units = ",".join(map(str, asked[row].tolist()))
+                file.write(f"{row + 1},{10 * row},{seconds},{2 * seconds},1,{units}\n")
+        for name in ("fifo", "easy"):
+            where = ("--system", machine, "-d", name)
+            yield measured("resources", size, name, "simulate", log, *where)
+
+
+def by_users(folder: Path) -> Iterator[Point]:
+    """Yield simulations of as many jobs of more and more users."""
+    machine = folder / "users.toml"
+    machine.write_text(MACHINE.format(count=50, cores=16))
+    for size in USERS:
+        log = folder / f"users-{size}.swf"
+        write_swf(log, 50_000, 5, size)
+        for name, more in (
+            ("easy, user-history", ("-d", "easy", "-p", "user-history")),
+            ("easy-urgency", ("-d", "easy-urgency")),
+        ):
+            yield measured("users", size, name, "simulate", log, "--system", machine, *more)
 
 
 def exponents(points: list[Point]) -> Iterator[str]:
@@ -127,14 +188,14 @@ def exponents(points: list[Point]) -> Iterator[str]:
         curves.setdefault((one.axis, one.what), []).append(one)
     for (axis, what), some in curves.items():
         least, *rest = sorted(some, key=lambda one: one.size)
-        rest = [one for one in rest if one.size >= (10_000 if axis == "jobs" else 1000)]
+        rest = [one for one in rest if one.size >= FITTED_FROM[axis]]
         said = []
         for figure in ("cpu_s", "memory_mb"):
             pairs = [(one.size, getattr(one, figure) - getattr(least, figure)) for one in rest]
             pairs = [(size, more) for size, more in pairs if more > 0]
             slope = np.polyfit(*np.log(np.array(pairs).T), 1)[0] if len(pairs) > 2 else np.nan
             said.append(f"{slope:5.2f}")
-        yield f"{axis:>6}  {what:<13} CPU {said[0]}  memory {said[1]}"
+        yield f"{axis:>9}  {what:<18} CPU {said[0]}  memory {said[1]}"
 
 
 def drawing(points: list[Point]) -> bytes:
@@ -160,7 +221,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[1])
     parser.add_argument("--most-jobs", type=int, default=1_000_000)
     parser.add_argument("--folder", type=Path, help="for logs and runs; a temporary one")
-    parser.add_argument("--axes", default="jobs,nodes,queue")
+    parser.add_argument("--axes", default=",".join(FITTED_FROM))
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary:
         folder = given.folder or Path(temporary)
@@ -169,6 +230,8 @@ def main() -> None:
             "jobs": lambda: by_jobs(folder, given.most_jobs),
             "nodes": lambda: by_nodes(folder),
             "queue": lambda: by_queue(folder),
+            "resources": lambda: by_resources(folder),
+            "users": lambda: by_users(folder),
         }
         points = [point for axis in given.axes.split(",") for point in every[axis]()]
     with (RESULTS / "data" / "growth.csv").open("w", newline="", encoding="utf-8") as file:
