@@ -102,9 +102,12 @@ def by_jobs(folder: Path, most: int) -> Iterator[Point]:
         for name in ("fifo", "easy"):
             where = ("--system", "farm-312", "-d", name, "--out", out / name, "--overwrite")
             yield measured("jobs", size, name, "simulate", log, *where)
-        run = next((out / "easy" / "runs").iterdir())
-        yield measured("jobs", size, "verify", "verify", run)
-        yield measured("jobs", size, "report", "report", out, "--out", folder / "report")
+        both = out / "both"
+        both.mkdir()
+        for name in ("fifo", "easy"):
+            next((out / name / "runs").iterdir()).rename(both / name)
+        yield measured("jobs", size, "verify", "verify", both / "easy")
+        yield measured("jobs", size, "report", "report", both, "--out", folder / "report")
 
 
 def by_nodes(folder: Path) -> Iterator[Point]:
