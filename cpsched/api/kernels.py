@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
-from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled
+from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled, sort_by
 from cpsched.kernels.compiling import kernel
-from cpsched.kernels.events import SECOND, next_second, pop, push
+from cpsched.kernels.event_loop import (
+    IDLE,
+    PAUSED,
+    Holds,
+    carry_out,
+    clock,
+    end_job,
+    enter_job,
+    keep_waiting,
+    take_off_nodes,
+    twice,
+)
+from cpsched.kernels.events import PHASE_BITS, SECOND, forget, next_second, phase_of, pop, push
 from cpsched.kernels.filling import fill_greedily, fill_with_lookahead, split_evenly, use_a_run
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.parts import (
@@ -51,5 +63,5 @@ from cpsched.kernels.start_bounds import (
     remember,
     seen_start,
 )
-from cpsched.kernels.start_log import begin_entry, note_start, packed
+from cpsched.kernels.start_log import HEADER, amounts_in, begin_entry, note_start, packed
 from cpsched.kernels.windows import find_window, least_in

@@ -117,6 +117,10 @@ class Dispatcher(RemembersArguments, ABC):
     def decide(self, view: View) -> Decision:
         """Answer one view."""
 
+    def event_loop(self) -> Any:
+        """Return a compiled event loop that decides the same; None: there is none."""
+        return None
+
     def state(self) -> Mapping[str, Any]:
         """Return what is remembered between decisions, as arrays and scalars."""
         return {}

@@ -446,10 +446,20 @@ class Cluster:
         """Whether runtime estimates are requested times, and the predictor learns of nothing."""
         return not (self._predicts or self._sees_starts or self._learns)
 
-    def skip_to(self, now: int) -> None:
-        """Continue from a machine in which everything up to this second has happened."""
+    def skip_to(self, now: int, wakes: Sequence[int] = ()) -> None:
+        """
+        Continue from a machine in which everything up to this second has happened.
+
+        ``wakes`` are the seconds at which the dispatcher is to be asked then, see :attr:`wakes`.
+        """
         self._tick(now)
         self._news = False
+        self._wakes = sorted(wakes)
+
+    @property
+    def wakes(self) -> Sequence[int]:
+        """The seconds at which the dispatcher has asked to be asked."""
+        return self._wakes
 
     # --- what follows ----------------------------------------------------------------------------
 

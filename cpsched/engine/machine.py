@@ -365,12 +365,14 @@ class Machine:
             A record of :data:`cpsched.kernels.event_loop.COUNTERS`.
         """
         self.store.reserve(num_jobs)
-        if len(self._queue) < self._queue_end + num_jobs - self.store.size:
+        coming = num_jobs - self.store.size + int(counters["num_held"])
+        if len(self._queue) < self._queue_end + coming:
             self._set_queue(self._queue[self._queue_first : self._queue_end], num_jobs)
         self._room_to_run(num_jobs)
         counters["queue_first"], counters["queue_end"] = self._queue_first, self._queue_end
         counters["num_running"] = self.num_running
         counters["arena_used"], counters["arena_held"] = self.arena.used, self._held
+        counters["reordered"] = self.store.reordered
         store = self.store
         return (
             event_loop.Tables(
@@ -387,6 +389,7 @@ class Machine:
         )
         self.num_running = int(counters["num_running"])
         self.arena.used, self._held = int(counters["arena_used"]), int(counters["arena_held"])
+        self.store.reordered = int(counters["reordered"])
 
     def make_room(self, num_nodes: int) -> None:
         """Make room for allocations of a number of nodes."""

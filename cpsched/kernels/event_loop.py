@@ -56,6 +56,10 @@ COUNTERS = np.dtype(
             "decisions",
             "starts",
             "refused",  # the row of the job
+            # Of loops that hold and cancel jobs: how many are held, came back from that, and wakes.
+            "num_held",
+            "reordered",
+            "num_wakes",
         )
     ]
 )
@@ -75,6 +79,26 @@ class Log(NamedTuple):
     runtime: IntArray
     requested: IntArray
     rows: IntArray
+
+
+class Holds(NamedTuple):
+    """
+    When jobs may begin, and when they are cancelled, by job; ``MISSING`` for never.
+
+    ``failed`` says which of them end without success. The jobs that depend on job i are
+    ``dependents[first[i]:first[i + 1]]``. ``outcomes`` are those of jobs that have not ended, have
+    completed, are cancelled and killed. ``wakes`` are the seconds at which to ask the dispatcher.
+    """
+
+    begin: IntArray
+    cancel: IntArray
+    dependency: IntArray
+    kind: IntArray
+    failed: BoolArray
+    dependents: IntArray
+    first: IntArray
+    outcomes: tuple[int, int, int, int]
+    wakes: IntArray
 
 
 class Tables(NamedTuple):
@@ -125,32 +149,52 @@ class Record(NamedTuple):
 
 _claim = leaf(ledger.claim.py_func)  # type: ignore[attr-defined]
 _release = leaf(ledger.release.py_func)  # type: ignore[attr-defined]
+keep_waiting = leaf(ledger.keep_waiting.py_func)  # type: ignore[attr-defined]
 _record_runs = leaf(ledger.record_runs.py_func)  # type: ignore[attr-defined]
 _easy_pass = inner(easy.easy_pass.py_func)  # type: ignore[attr-defined]
 _list_pass = inner(list_pass.list_pass.py_func)  # type: ignore[attr-defined]
 
 
 @leaf
-def _clock(spare):
+def clock(spare):
     """Return seconds of a clock; ``spare`` takes what the C library writes."""
     _gettime(_CLOCK, spare.ctypes.data)
     return spare[0] + 1e-9 * spare[1]
 
 
 @leaf
+def take_off_nodes(count, tables, lists, row):
+    """Release what a job holds that ends."""
+    count.arena_held -= _release(
+        tables.cols, row, tables.free, lists.arena_node, lists.arena_amount, lists.running,
+        count.num_running,
+    )  # fmt: skip
+    count.num_running -= 1
+
+
+@leaf
+def end_job(count, log, tables, lists, record, row):
+    """End a job whose end has come."""
+    take_off_nodes(count, tables, lists, row)
+    record.end[row] = count.now
+    record.outcome[row] = record.ends[int(log.runtime[row] > log.requested[row])]
+
+
+@leaf
 def _end_jobs(count, log, tables, lists, record):
     """End the jobs that end now."""
-    now, events = count.now, record.events
-    while count.num_events > 0 and events[0, SECOND] == now:
-        row = pop(events, count.num_events)
+    while count.num_events > 0 and record.events[0, SECOND] == count.now:
+        row = pop(record.events, count.num_events)
         count.num_events -= 1
-        count.arena_held -= _release(
-            tables.cols, row, tables.free, lists.arena_node, lists.arena_amount, lists.running,
-            count.num_running,
-        )  # fmt: skip
-        count.num_running -= 1
-        record.end[row] = now
-        record.outcome[row] = record.ends[int(log.runtime[row] > log.requested[row])]
+        end_job(count, log, tables, lists, record, row)
+
+
+@leaf
+def enter_job(count, log, cols, row):
+    """Put a job into the store."""
+    for k in range(NUM_SUBMIT):
+        cols[row, k] = log.rows[row - count.rows_first, k]
+    cols[row, STATE] = WAITING
 
 
 @leaf
@@ -158,9 +202,7 @@ def _admit_jobs(count, log, cols, queue):
     """Put the jobs that are submitted now into the store and the queue."""
     row = count.next_submit
     while row < len(log.submit) and log.submit[row] == count.now:
-        for k in range(NUM_SUBMIT):
-            cols[row, k] = log.rows[row - count.rows_first, k]
-        cols[row, STATE] = WAITING
+        enter_job(count, log, cols, row)
         queue[count.queue_end] = row
         count.queue_end += 1
         row += 1
@@ -188,7 +230,7 @@ def _to_decision(count, limit, until, log, tables, lists, memory, record):
 
 
 @inner
-def _twice(seconds):
+def twice(seconds):
     """Return notes in an array twice as large."""
     grown = np.empty(2 * len(seconds))
     for i in range(len(seconds)):
@@ -212,8 +254,12 @@ def _leave(queue, first, end, started):
 
 
 @leaf
-def _carry_out(count, packed, amount_of, log, tables, lists, record):
-    """Start what a pass says (``packed``); return -1, or why it cannot be done."""
+def carry_out(count, packed, amount_of, log, tables, lists, record, in_order):
+    """
+    Start what a pass says (``packed``); return -1, or why it cannot be done.
+
+    ``in_order`` says that starts are in the order of the queue.
+    """
     num, total = packed[0], packed[1]
     queue = lists.queue
     if max(count.arena_used + total - len(lists.arena_node),
@@ -248,7 +294,13 @@ def _carry_out(count, packed, amount_of, log, tables, lists, record):
     if num == 1 and queue[count.queue_first] == packed[HEADER]:
         count.queue_first += 1
     elif num > 0:
-        count.queue_end = _leave(queue, count.queue_first, count.queue_end, packed[HEADER:bounds])
+        if in_order:
+            count.queue_end = _leave(
+                queue, count.queue_first, count.queue_end, packed[HEADER:bounds]
+            )
+        else:
+            waiting = queue[count.queue_first : count.queue_end]
+            count.queue_end = count.queue_first + keep_waiting(waiting, tables.cols)
     return -1
 
 
@@ -306,15 +358,15 @@ def event_loop(policy, rule, counters, limit, until, log, tables, lists, memory,
             why = _to_decision(count, limit, until, log, tables, lists, memory, record)
             if why >= 0:
                 return why, packed, seconds
-            before = _clock(spare)
+            before = clock(spare)
             packed = _pass(rule, policy, count, tables, lists, memory)
             if count.decisions == len(seconds):
-                seconds = _twice(seconds)
-            seconds[count.decisions] = _clock(spare) - before
+                seconds = twice(seconds)
+            seconds[count.decisions] = clock(spare) - before
             count.decisions += 1
         if packed[0] > 0:
             amounts = amounts_in(packed, num_kinds)
-            why = _carry_out(count, packed, amounts, log, tables, lists, record)
+            why = carry_out(count, packed, amounts, log, tables, lists, record, True)
             if why >= 0:
                 return why, packed, seconds
         packed = packed[:0]

@@ -2,7 +2,7 @@
 What is to come in a simulation, of a whole log and of a scenario: ends, and jobs that arrive.
 
 Ends are a heap of (second, counter, row): the first stands in row 0, and of equal seconds that with
-the lower counter.
+the lower counter. Where more than ends is to come, the counter has the phase in front.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from cpsched.kernels.inner import leaf
 
 # Columns of the heap.
 SECOND, _COUNTER, _ROW = range(3)
+#: A phase stands in front of so many bits of a counter; that of ends is 0.
+PHASE_BITS = 56
 
 
 @leaf
@@ -64,3 +66,23 @@ def pop(events, size):
         _swap(events, at, child)
         at = child
     return row
+
+
+@leaf
+def forget(events, size, row):
+    """Take the end of a row out of the heap."""
+    at = 0
+    while events[at, _ROW] != row or events[at, _COUNTER] >> PHASE_BITS != 0:
+        at += 1
+    # As if it were the next of all.
+    events[at, SECOND] = -FAR
+    while at > 0:
+        _swap(events, at, (at - 1) // 2)
+        at = (at - 1) // 2
+    pop(events, size)
+
+
+@leaf
+def phase_of(events):
+    """Return the phase of the next event."""
+    return events[0, _COUNTER] >> PHASE_BITS

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from copy import copy
+from functools import cached_property
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MISSING, JobType
+from cpsched.base.types import MISSING, JobType, Status
 from cpsched.model import columns as c
 from cpsched.model.arrays import constant, let_go, plain, put_away, rows_of
 from cpsched.model.distinct import by_appearance
@@ -25,6 +26,8 @@ _COLUMNS = (
     *("checkpoint", "restart_cost", "restartable", "job_type", "units", "serial", "resize_cost"),
     *("evolve_after", "evolve_to"),
 )
+#: How jobs end, by the log, that another one is not to follow.
+UNSUCCESSFUL = frozenset(Status) - {Status.COMPLETED, Status.UNKNOWN}
 #: Jobs that are packed at once.
 _BLOCK = 1 << 14
 
@@ -156,6 +159,7 @@ class Arrivals:
         num = len(self)
         rows = np.concatenate([np.arange(num), like])
         both = copy(self)
+        vars(both).pop("dependents", None)
         for name in (*_COLUMNS, "workload_row"):
             setattr(both, name, rows_of(getattr(self, name), rows))
         submits = np.concatenate([self.submit, submit])
@@ -177,6 +181,18 @@ class Arrivals:
     def job_id(self, handle: int) -> str:
         """Return what the log calls a job."""
         return str(self.workload.job_id[self.workload_row[handle]])
+
+    @property
+    def failed(self) -> BoolArray:
+        """Which jobs end, by the log, as others that depend on their success do not accept."""
+        return np.isin(self.status, [*UNSUCCESSFUL])
+
+    @cached_property
+    def dependents(self) -> tuple[IntArray, IntArray]:
+        """Jobs by the one they depend on, and where those of each begin and the last end."""
+        found = np.argsort(self.dependency, kind="stable")
+        bounds = np.searchsorted(self.dependency, np.arange(len(self) + 1), sorter=found)
+        return found, bounds
 
     @property
     def num_classes(self) -> int:

@@ -26,11 +26,16 @@ if TYPE_CHECKING:
     from cpsched.simulation.arrivals import Arrivals
     from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 
+#: Seconds at which the dispatcher is to be asked; with more of them the loop is not for it.
+MOST_WAKES = 1024
+#: Events to come at once, for each job: its end, its cancellation, and that it is looked at again.
+_EVENTS = 6
 #: A call of the loop takes about this many seconds, so that its overhead is negligible.
 _SECONDS = 0.1
 _FIRST_DECISIONS = 1024
 _BUILT_IN = (Fifo, Easy, Conservative)
 _ENDS = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)
+_OUTCOMES = int(JobOutcome.NOT_ENDED), _ENDS[0], int(JobOutcome.CANCELLED), int(JobOutcome.KILLED)
 
 
 def rule_of(dispatcher: Dispatcher) -> np.int64 | np.int8 | None:
@@ -51,7 +56,8 @@ class CompiledLoop:
     arrivals
         The jobs.
     cluster
-        Its dispatcher has a rule, see :func:`rule_of`; runtime estimates are requested times.
+        Its dispatcher has a rule, see :func:`rule_of`, or a loop of its own; runtime estimates are
+        requested times.
     start_time, end_time, outcome
         By handle; written to.
     allocations, decisions
@@ -74,6 +80,8 @@ class CompiledLoop:
         decisions: DecisionRecorder,
     ) -> None:
         self._rule = rule_of(cluster.dispatcher)
+        #: The loop of the dispatcher's own, or None.
+        self.own = cluster.dispatcher.event_loop()
         self._arrivals = arrivals
         self._cluster = cluster
         self._written = (start_time, end_time, outcome)
@@ -84,7 +92,10 @@ class CompiledLoop:
             np.ascontiguousarray(arrivals.runtime),
             np.ascontiguousarray(arrivals.requested_time),
         )
-        self._events = np.zeros((len(arrivals), 3), dtype=np.int64)
+        many = len(arrivals) if self.own is None else _EVENTS * len(arrivals)
+        self._events = np.zeros((many, 3), dtype=np.int64)
+        self._wakes = np.zeros(MOST_WAKES, dtype=np.int64)
+        self._holds = None if self.own is None else self._holds_of(arrivals)
         self._limit = _FIRST_DECISIONS
         self._counters = np.zeros(1, dtype=event_loop.COUNTERS)
         self.counters = self._counters[0]
@@ -112,6 +123,8 @@ class CompiledLoop:
         counters["rows_first"] = block.first
         log = event_loop.Log(*self._columns, block.rows)
         self._events[: len(events)] = events
+        wakes = self._cluster.wakes
+        self._wakes[: len(wakes)], counters["num_wakes"] = wakes, len(wakes)
         counters["num_events"] = len(events)
         counters["decisions"] = counters["starts"] = 0
         if self._arrivals.bring(machine.store, len(self._arrivals)):
@@ -133,38 +146,47 @@ class CompiledLoop:
             )
         self._decisions.add(seconds[: counters["decisions"]], int(counters["starts"]))
         self._limit = int(min(max(self._limit * _SECONDS / max(spent, 1e-3), 1), 2**20))
+        self._cluster.skip_to(int(counters["now"]), self._wakes[: counters["num_wakes"]].tolist())
         return self._events[: counters["num_events"]]
 
     def _go_on(
         self, log: event_loop.Log, until: int, packed: IntArray, seconds: FloatArray
     ) -> tuple[int, IntArray, FloatArray]:
-        cluster, machine, counters = self._cluster, self._cluster.machine, self.counters
-        allocator = cluster.dispatcher.allocator
-        assert allocator is not None
+        machine, counters = self._cluster.machine, self.counters
         tables, lists = machine.lend(counters, len(self._arrivals))
         view = machine.view(int(counters["now"]))
-        allocator.memory.prepare(view)
-        memory = allocator.memory
         record = event_loop.Record(
             self._events, *self._written, _ENDS, self._allocations.lend(counters), seconds
         )
-        found: tuple[int, IntArray, FloatArray] = event_loop.event_loop(
-            allocator.order_for(view),
-            self._rule,
-            self._counters,
-            self._limit,
-            until,
-            log,
-            tables,
-            lists,
-            event_loop.Memory(memory.class_of, memory.main, memory.job_classes),
-            record,
-            packed,
-        )
+        given = self._counters, self._limit, until, log, tables, lists
+        found: tuple[int, IntArray, FloatArray]
+        if self.own is None:
+            allocator = self._cluster.dispatcher.allocator
+            assert allocator is not None
+            memory = allocator.memory
+            memory.prepare(view)
+            remembered = event_loop.Memory(memory.class_of, memory.main, memory.job_classes)
+            found = event_loop.event_loop(
+                allocator.order_for(view), self._rule, *given, remembered, record, packed
+            )
+        else:
+            found = self.own.go_on(view, *given, self._holds, record, packed)
         machine.store.size = int(counters["next_submit"])
         machine.take_back(counters)
         self._allocations.take_back(counters)
         return found
+
+    def _holds_of(self, arrivals: Arrivals) -> event_loop.Holds:
+        """Return why jobs may not start yet, and when they are cancelled."""
+        return event_loop.Holds(
+            *(np.ascontiguousarray(arrivals.begin), np.ascontiguousarray(arrivals.cancel)),
+            np.ascontiguousarray(arrivals.dependency),
+            np.ascontiguousarray(arrivals.dependency_type, dtype=np.int64),
+            arrivals.failed,
+            *arrivals.dependents,
+            _OUTCOMES,
+            self._wakes,
+        )
 
     def _make_room(self, num_nodes: int) -> None:
         """Make room for starts on a number of nodes."""

@@ -195,7 +195,6 @@ class Present:
         start = np.maximum(columns[:, c.START], columns[:, c.SUBMIT])
         end = np.where(began, start + runtime, cluster.now)
         became = np.where(began, int(JobOutcome.COMPLETED), int(JobOutcome.CANCELLED))
-        releases, dependents = _held(states, jobs, cluster.now)
         saved: dict[str, Any] = {
             "now": cluster.now,
             "next_submit": num,
@@ -203,8 +202,7 @@ class Present:
             "start_time": np.where(began, start, MISSING),
             "end_time": np.where(ended, end, MISSING),
             "outcome": np.where(ended, became, int(JobOutcome.NOT_ENDED)),
-            "events": releases,
-            "dependents": dependents,
+            "events": _releases(states, jobs, cluster.now),
             "cluster": cluster.state(),
         }
         # The dispatcher may not have been called yet.
@@ -360,20 +358,15 @@ def _memory(saved: dict[str, Any]) -> dict[str, Any]:
     return {**saved, "cluster": {**cluster, "predictor": {}}}
 
 
-def _held(states: IntArray, jobs: Fitted, now: int) -> tuple[IntArray, IntArray]:
-    """Return the events that release held jobs, and pairs of a job and one that waits for it."""
-    releases, dependents = [], []
+def _releases(states: IntArray, jobs: Fitted, now: int) -> IntArray:
+    """Return the events that release held jobs, but for those that wait for others."""
+    releases = []
     begin, dependency = jobs.workload.begin, jobs.workload.dependency
     for row in np.flatnonzero(states == c.HELD).tolist():
         needed = int(dependency[row])
-        if needed >= 0 and states[needed] != c.ENDED:
-            dependents.append((needed, row))
-        else:
+        if needed < 0 or states[needed] == c.ENDED:
             releases.append((max(int(begin[row]), now + 1), _RELEASE, 0, row))
-    return (
-        np.array(releases, dtype=np.int64).reshape(-1, 4),
-        np.array(dependents, dtype=np.int64).reshape(-1, 2),
-    )
+    return np.array(releases, dtype=np.int64).reshape(-1, 4)
 
 
 def _shorter(machine: Mapping[str, Any], row: int, before: int, limit: int) -> dict[str, Any]:

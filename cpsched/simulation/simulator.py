@@ -8,7 +8,6 @@ and again at that instant until no event is left there (a job of runtime 0 ends 
 from __future__ import annotations
 
 import heapq
-from collections import defaultdict
 from enum import IntEnum, StrEnum
 from time import perf_counter
 from typing import TYPE_CHECKING, Any, cast
@@ -20,13 +19,14 @@ from cpsched.base.types import MISSING, DependencyType, Status
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
 from cpsched.errors import ConfigError, DispatchError, one_of
+from cpsched.kernels.events import PHASE_BITS
 from cpsched.model import columns as c
 from cpsched.model.arrays import copied, let_go, move, plain, shared
 from cpsched.model.decision import Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.schedule import JobOutcome, Leaving, Outages
 from cpsched.model.seeds import stream_seed
-from cpsched.simulation.arrivals import Arrivals
-from cpsched.simulation.compiled import CompiledLoop, rule_of
+from cpsched.simulation.arrivals import UNSUCCESSFUL, Arrivals
+from cpsched.simulation.compiled import MOST_WAKES, CompiledLoop, rule_of
 from cpsched.simulation.observers import HOOKS, Observer, hooks
 from cpsched.simulation.outages import DownNodes
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
@@ -68,6 +68,8 @@ _END, _NODE, _CANCEL, _SUBMIT, _RELEASE, _ASK = (int(phase) for phase in Phase)
 #: The phase in which a job is cancelled that arrives in the same second.
 _AFTER_SUBMIT = _RELEASE + 1
 
+#: The part of a compiled loop's counter that is no phase.
+_COUNT = (1 << PHASE_BITS) - 1
 #: Instants between updates of the progress display.
 _INSTANTS = 16
 #: Jobs that arrive between looks at what can be let go.
@@ -80,8 +82,6 @@ _TIMED_OUT, _CANCELLED = int(Status.TIMEOUT), int(Status.CANCELLED)
 _AFTEROK, _AFTERNOTOK, _AFTER = (
     int(kind) for kind in (DependencyType.AFTEROK, DependencyType.AFTERNOTOK, DependencyType.AFTER)
 )
-#: How jobs end, by the log, that another one is not to follow.
-_UNSUCCESSFUL = frozenset(Status) - {Status.COMPLETED, Status.UNKNOWN}
 _COMPLETED, _TIMEOUT = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)
 
 
@@ -193,8 +193,6 @@ class Simulator:
         self._has_holds = bool(
             (self.arrivals.begin != MISSING).any() or (self.arrivals.dependency >= 0).any()
         )
-        #: Held jobs by the job they wait for.
-        self.dependents: defaultdict[int, list[int]] = defaultdict(list)
         self._evolves = bool(self.arrivals.evolve_to.any())
         self._num_held = 0
         self._next_submit = 0
@@ -202,8 +200,8 @@ class Simulator:
         self._oldest = 0
         #: Events to come: second, phase, counter, job.
         self._events: list[tuple[int, int, int, int]] = []
-        #: The same as long as the compiled loop goes on: rows of (second, counter, row), all ends.
-        self._ends: IntArray | None = None
+        #: The same as long as the compiled loop goes on, as :mod:`cpsched.kernels.events` has them.
+        self._lent: IntArray | None = None
         self._counter = 0
         #: The second of the dispatch grid at which the dispatcher is asked next, or None.
         self._tick: int | None = None
@@ -218,8 +216,8 @@ class Simulator:
 
     def next_time(self) -> int | None:
         """Return the next second at which something happens, or None when all is done."""
-        if self._ends is not None:
-            time = self._ends.item(0, 0) if len(self._ends) else None
+        if self._lent is not None:
+            time = self._lent.item(0, 0) if len(self._lent) else None
         else:
             time = self._events[0][0] if self._events else None
         if self._next_submit < self._num_jobs:
@@ -274,7 +272,7 @@ class Simulator:
             return self._give_up()
         if until is not None and time >= until:
             return False
-        if self._compiled is None or not self._ends_only:
+        if self._compiled is None or not self._is_for(self._compiled):
             self._instant(time)
             self._instants += 1
             if self._hooks["on_progress"] and self._instants % _INSTANTS == 0:
@@ -332,14 +330,15 @@ class Simulator:
             for hook in told
             if (observer := getattr(hook, "__self__", None)) is not None
         }
+        own = self.dispatcher.event_loop() is not None
+        free = not (self._has_holds or self._has_cancels)
         plain = (
-            rule_of(self.dispatcher) is not None
-            and self.cluster.only_requested
+            (rule_of(self.dispatcher) is not None and free) or (own and not self._evolves)
+        ) and (
+            self.cluster.only_requested
             and type(self.runtime_model) is Recorded
             and self._kills
             and self.interval is None
-            and not self._has_holds
-            and not self._has_cancels
             and not self.arrivals.relaxes
             and not self._hooks["on_instant"]
             and len(told) == 2
@@ -357,35 +356,38 @@ class Simulator:
             recorders[DecisionRecorder],
         )
 
-    @property
-    def _ends_only(self) -> bool:
-        """Whether nothing else than ends and submits will happen."""
-        return (
-            (self._ends is not None or all(event[1] == _END for event in self._events))
-            and self.cluster.next_wake is None
-            and not self.machine.down
-            and self._down.next_change is None
-        )
+    def _is_for(self, loop: CompiledLoop) -> bool:
+        """Whether nothing else will happen than what the compiled loop does."""
+        if self.machine.down or self._down.next_change is not None:
+            return False
+        if loop.own is not None:
+            return len(self.cluster.wakes) < MOST_WAKES and bool(loop.own.is_ready())
+        ends_only = self._lent is not None or all(event[1] == _END for event in self._events)
+        return ends_only and self.cluster.next_wake is None
 
     def _advance_compiled(self, loop: CompiledLoop, until: int | None) -> None:
         counters = loop.counters
         counters["now"], counters["next_submit"] = self.now, self._next_submit
-        counters["counter"] = self._counter
-        if self._ends is None:
+        counters["counter"], counters["num_held"] = self._counter, self._num_held
+        if self._lent is None:
             events = np.array(self._events, dtype=np.int64).reshape(-1, 4)
-            self._ends = events[:, [0, 2, 3]]
-        self._ends = loop.advance(self._ends, _FOREVER if until is None else until)
+            events[:, 2] += events[:, 1] << PHASE_BITS
+            self._lent = events[:, [0, 2, 3]]
+        self._lent = loop.advance(self._lent, _FOREVER if until is None else until)
         self.now, self._next_submit = int(counters["now"]), int(counters["next_submit"])
-        self._counter = int(counters["counter"])
-        self.cluster.skip_to(self.now)
+        self._counter, self._num_held = int(counters["counter"]), int(counters["num_held"])
         self._let_go()
 
     @property
     def _heap(self) -> list[tuple[int, int, int, int]]:
         """Events to come, taken back from the compiled loop."""
-        if self._ends is not None:
-            ends, self._ends = self._ends, None
-            self._events = [(time, _END, count, row) for time, count, row in ends.tolist()]
+        if self._lent is not None:
+            lent, self._lent = self._lent, None
+            self._events = [
+                (time, count >> PHASE_BITS, count & _COUNT, row)
+                for time, count, row in lent.tolist()
+            ]
+            ends = lent[lent[:, 1] >> PHASE_BITS == _END]
             killed = self.arrivals.runtime[ends[:, 2]] > self.arrivals.requested_time[ends[:, 2]]
             self.work.will_time_out = set(ends[killed, 2].tolist())
         return self._events
@@ -432,13 +434,11 @@ class Simulator:
         """Say whether a job may not start yet, and see to it that it is released then."""
         needed = self._dependency[row]
         fulfilled = needed < 0 or self._fulfilled(needed, self._dependency_type[row])
-        if fulfilled is None:
-            self.dependents[needed].append(row)
-        elif not fulfilled:
+        if fulfilled is False:
             self._push(self.now, _AFTER_SUBMIT, row)
-        elif self._begin[row] > self.now:
+        elif fulfilled and self._begin[row] > self.now:
             self._push(self._begin[row], _RELEASE, row)
-        else:
+        elif fulfilled:
             return False
         self._num_held += 1
         return True
@@ -449,14 +449,16 @@ class Simulator:
         if outcome == JobOutcome.NOT_ENDED:
             return True if kind == _AFTER and self.start_time[needed] != MISSING else None
         if kind in (_AFTEROK, _AFTERNOTOK):
-            failed = outcome != _COMPLETED or self._status[needed] in _UNSUCCESSFUL
+            failed = outcome != _COMPLETED or self._status[needed] in UNSUCCESSFUL
             return failed == (kind == _AFTERNOTOK)
         return True
 
     def _release_dependents(self, row: int) -> None:
-        """Check again the jobs that depend on a job."""
-        for dependent in self.dependents.pop(row, ()):
-            self._push(self.now, _RELEASE, dependent)
+        """Check again the held jobs that depend on a job."""
+        jobs, bounds = self.arrivals.dependents
+        for dependent in jobs[bounds[row] : bounds[row + 1]].tolist():
+            if self.machine.is_in(dependent, c.HELD):
+                self._push(self.now, _RELEASE, dependent)
 
     def _release(self, row: int) -> None:
         """Let a held job into the queue, unless it is held for another reason too."""
@@ -651,7 +653,9 @@ class Simulator:
         left = self.machine.num_waiting + self._num_held
         if left and not hopeless:
             waiting = self.machine.view(self.now).waiting
-            row = int(waiting.handle[0]) if len(waiting) else min(self.dependents)
+            states = self.machine.store.columns[: self._next_submit, c.STATE]
+            needed = self.arrivals.dependency[: self._next_submit][states == c.HELD]
+            row = int(waiting.handle[0]) if len(waiting) else int(needed.min())
             raise DispatchError(
                 f"{self.dispatcher.name} leaves {left} job{'s' if left > 1 else ''} waiting forever"
                 f" (the first is job {self.arrivals.job_id(row)}):"
@@ -678,10 +682,6 @@ class Simulator:
             "outcome": copied(self.outcome),
             "events": np.array(self._heap, dtype=np.int64).reshape(-1, 4),
             "work": self.work.state(),
-            "dependents": np.array(
-                [(job, row) for job, rows in self.dependents.items() for row in rows],
-                dtype=np.int64,
-            ).reshape(-1, 2),
             "cluster": self.cluster.state(),
             "observers": {
                 str(position): dict(observer.state())
@@ -706,14 +706,11 @@ class Simulator:
         if submitted:
             self.machine.set_classes(self.arrivals.eligible(store))
         self.cluster.restore(saved["cluster"])
-        self._ends = None
+        self._lent = None
         self._events = [(int(a), int(b), int(k), int(d)) for a, b, k, d in saved["events"].tolist()]
         heapq.heapify(self._events)
         self.work.restore(saved["work"])
         self._down.skip_to(self.now)
-        self.dependents.clear()
-        for job, row in saved["dependents"].tolist():
-            self.dependents[job].append(row)
         states = np.empty(submitted, dtype=np.int64)
         move(store.columns[:submitted, c.STATE], states)
         self._num_held = int((states == c.HELD).sum())

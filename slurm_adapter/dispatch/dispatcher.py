@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.api.dispatchers import Preemption
 from cpsched.api.errors import ConfigError, check_choice, check_least
 from slurm_adapter.dispatch import policy_file
+from slurm_adapter.dispatch.loop import Loop
 from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.dispatch.passes import Passes
 from slurm_adapter.dispatch.policy import Policy
@@ -89,6 +90,12 @@ class Slurm(Preemption):
     def decide(self, view: View) -> Decision:
         """Run the passes that are due, and let jobs of high standing preempt others."""
         return super().decide(view) if self._preempts else self.passes.decide(view)
+
+    def event_loop(self) -> Loop | None:
+        """Return the compiled loop, where nothing of the policy needs Python while jobs run."""
+        classic = "NO_FAIR_TREE" in self.policy["PriorityFlags"]
+        own = type(self) is Slurm and not self._preempts and not classic
+        return Loop(self.passes) if own else None
 
     def shown(self, view: View) -> View:
         """Return the view without the room that is kept for jobs."""

@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from slurm_adapter.kernels import usage as kernels
+from slurm_adapter.kernels.desk import Tree
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -17,8 +20,6 @@ if TYPE_CHECKING:
 
 #: Raw shares of an association with ``Fairshare=parent``.
 PARENT = -1
-#: The level factor of an account with ``Fairshare=parent``: its children are its parent's.
-_NO_LEVEL = float(2**32 - 2)
 
 
 class ShareTree:
@@ -50,7 +51,6 @@ class ShareTree:
             depth[at] = depth[above] + 1
             if self.inherits[above] and above:
                 self.share_parent[at] = self.share_parent[above]
-        self._by_depth = [np.flatnonzero(depth == level) for level in range(1, depth.max() + 1)]
         own = np.where(self.inherits, 0, self.shares)[1:].astype(np.float64)
         level = np.bincount(self.share_parent[1:], weights=own, minlength=num)
         #: Shares of an association's siblings and itself.
@@ -63,13 +63,13 @@ class ShareTree:
             keeps = self.inherits[at] or not self.level_shares[at]
             here = 1.0 if keeps else self.level_share[at]
             self.norm_share[at] = here * self.norm_share[self.parent[at]]
-        self._prepare_ranking()
+        self._prepare(depth)
 
     def __len__(self) -> int:
         return len(self.parent)
 
-    def _prepare_ranking(self) -> None:
-        """Note what ranking users needs that does not depend on usage."""
+    def _prepare(self, depth: IntArray) -> None:
+        """Note what kernels need that does not depend on usage."""
         num = len(self)
         level = np.zeros(num, dtype=np.int64)
         for at in range(1, num):
@@ -77,22 +77,22 @@ class ShareTree:
         self._levels = [np.flatnonzero(level == one) for one in range(1, level.max() + 1)]
         #: Where siblings stand that tie: users before accounts, then in their own order.
         place = np.lexsort((np.arange(num), ~self.is_user))
-        self._tied_order: IntArray = place[place > 0]
-        # Small numbers are sorted in linear time.
-        kind = np.int16 if num < np.iinfo(np.int16).max else np.int64
-        self._sibling_group = self.share_parent[self._tied_order].astype(kind)
         #: Users at or under each association.
-        self._users_under: IntArray = self.is_user.astype(np.int64)
+        under: IntArray = self.is_user.astype(np.int64)
         for at in range(num - 1, 0, -1):
-            self._users_under[self.share_parent[at]] += self._users_under[at]
+            under[self.share_parent[at]] += under[at]
+        deepest = np.lexsort((np.arange(num), -depth))[:-1]
+        new_depth = np.diff(depth[deepest], prepend=-1) != 0
+        below = np.concatenate([*self._levels[1:], np.zeros(0, dtype=np.int64)])
+        self.arrays = Tree(
+            *(self.parent, self.share_parent, self.level_share, self.inherits, self.is_user),
+            *(under, place[place > 0], deepest, new_depth, below),
+        )
 
     def summed_up(self, amounts: FloatArray) -> FloatArray:
         """Return amounts with those of all associations below added, shape ``(A,)``."""
-        total = amounts.copy()
-        for positions in reversed(self._by_depth):
-            up = self.parent[positions]
-            total += np.bincount(up, weights=total[positions], minlength=len(total))
-        return total
+        found: FloatArray = kernels.summed_up(self.arrays, amounts)
+        return found
 
     # --- Fair Tree --------------------------------------------------------------------------------
 
@@ -100,15 +100,8 @@ class ShareTree:
         """
         Return level fair share: the share among siblings over the part of their parent's usage.
         """
-        above = np.zeros(len(self))
-        above[1:] = usage[self.share_parent[1:]]
-        part = np.zeros(len(self))
-        np.divide(usage, above, part, where=above > 0)
-        factor = np.where(self.level_share > 0, np.inf, 0.0)
-        np.divide(self.level_share, part, factor, where=(part > 0) & (self.level_share > 0))
-        factor[self.inherits] = np.where(self.is_user[self.inherits], np.inf, _NO_LEVEL)
-        factor[0] = _NO_LEVEL
-        return factor
+        found: FloatArray = kernels.level_factors(self.arrays, usage)
+        return found
 
     def fair_tree(self, usage: FloatArray) -> FloatArray:
         """
@@ -120,34 +113,8 @@ class ShareTree:
         first user of an account that ties with the sibling before: the page says that tied
         accounts are merged, Slurm (22.05) visits one after the other.
         """
-        num = len(self)
-        factor = self.level_fair_share(usage)
-        # By group of siblings, then factor, then as they tie.
-        by_factor = np.argsort(-factor[self._tied_order], kind="stable")
-        groups = self._sibling_group[by_factor]
-        by_group = np.argsort(groups, kind="stable")
-        order, group = self._tied_order[by_factor[by_group]], groups[by_group]
-        first = np.ones(num - 1, dtype=np.bool_)
-        first[1:] = group[1:] != group[:-1]
-        under = self._users_under[order]
-        before = np.cumsum(under) - under
-        # Users before each one under the same parent; then before it in all.
-        place = np.zeros(num, dtype=np.int64)
-        place[order] = before - np.maximum.accumulate(np.where(first, before, 0))
-        tied: BoolArray = np.zeros(num, dtype=np.bool_)
-        tied[order[1:]] = ~first[1:] & (factor[order[1:]] == factor[order[:-1]])
-        leads: BoolArray = np.zeros(num, dtype=np.bool_)
-        leads[order[first]] = True
-        for positions in self._levels[1:]:
-            above = self.share_parent[positions]
-            place[positions] += place[above]
-            tied[positions] |= leads[positions] & tied[above]
-        users = np.flatnonzero(self.is_user)
-        walk = users[np.argsort(place[users], kind="stable")]
-        rank = np.arange(len(walk), 0, -1)
-        leader = np.maximum.accumulate(np.where(tied[walk], 0, np.arange(len(walk))))
-        found = np.zeros(num)
-        found[walk] = rank[leader] / max(len(walk), 1)
+        found = np.zeros(len(self))
+        kernels.rank_users(self.arrays, usage, found)
         return found
 
     # --- classic ----------------------------------------------------------------------------------

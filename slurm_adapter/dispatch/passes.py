@@ -14,18 +14,21 @@ import numpy as np
 from cpsched.api.dispatchers import Dispatcher, WaitReason, decision_of, with_plan
 from cpsched.api.errors import ConfigError
 from cpsched.api.kernels import FAR
-from cpsched.api.model import NOTHING, immutable
 from cpsched.api.model import columns as c
-from slurm_adapter.dispatch.machine import make_nodes, run_passes
-from slurm_adapter.dispatch.queue import SortedQueue
+from cpsched.api.model import immutable
+from slurm_adapter.dispatch.machine import make_nodes
 from slurm_adapter.dispatch.records import Records
-from slurm_adapter.dispatch.timing import Timing
-from slurm_adapter.dispatch.usage import Usage
+from slurm_adapter.dispatch.settings import settings_of
+from slurm_adapter.kernels import decide as kernels
+from slurm_adapter.kernels import jobs
 from slurm_adapter.kernels import passes as slurm
 from slurm_adapter.kernels import records as r
+from slurm_adapter.kernels.decide import BY_PYTHON, OTHER_JOBS, SEEN_TO
+from slurm_adapter.kernels.jobs import UNKNOWN_KIND
+from slurm_adapter.kernels.records import Held
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cpsched.api.model import AnyArray, BoolArray, Decision, IntArray, JobStore, System, View
     from slurm_adapter.dispatch.policy import Policy
@@ -56,11 +59,8 @@ class Passes(Dispatcher):
     def __init__(self, policy: Policy, *, tree: bool, lag: int) -> None:
         self.policy, self.tree = policy, tree
         self._lag = lag
-        multifactor = policy["PriorityType"] == "priority/multifactor"
-        self._shares = multifactor and policy["PriorityWeightFairshare"] > 0
-        self._changes = self._shares or (multifactor and policy["PriorityWeightAge"] > 0)
         # Usage goes by when jobs end, whether others wait or not.
-        self.acts_when_idle = self._shares
+        self.acts_when_idle = bool(settings_of(policy)["shares"][0])
         self._epoch = 0
         self._saved: Mapping[str, Any] | None = None
 
@@ -86,23 +86,17 @@ class Passes(Dispatcher):
                 where=f"system {system.name}",
             )
         policy = self.policy
-        self._records = Records(system, policy, self._epoch)
-        self._change = self._records.reservations.next_change(-1)
-        self._queue = SortedQueue(self._records)
-        #: Records of the jobs that run, in any order.
-        self._running: IntArray = _NOTHING
-        accounts = self._records.accounts
-        self._usage = Usage(accounts.tree, policy, accounts.usage(), self._epoch)
-        self._timing = Timing(policy, lag=self._lag)
+        self._records = records = Records(system, policy, self._epoch)
+        self._book = records.book
+        records.settings["lag"] = self._lag
+        change = records.reservations.next_change(-1)
+        self._book["change"] = FAR if change is None else change
         self._numbers = self._settings()
         self._eligible: BoolArray | None = None
-        self._known = 0
-        self._reordered = 0
-        #: How many jobs are in the queue.
-        self._waiting = 0
-        #: How often jobs were queued again, and when those that were may start.
+        #: The job store at the last decision.
+        self._store: JobStore | None = None
+        #: How often jobs were queued again.
         self._attempts: dict[int, int] = {}
-        self._rests: list[int] = []
         #: Records, by row, of jobs for which others have to leave their nodes.
         self._claimed: dict[int, int] = {}
         #: Records that started in the last decision.
@@ -133,75 +127,77 @@ class Passes(Dispatcher):
 
     def decide(self, view: View) -> Decision:
         """Run the passes that are due."""
-        now, timing = view.now, self._timing
-        self._started = _NOTHING
-        if now >= self._usage.next_at:
-            self._calculate(now)
-        arrived = self._take_up(view)
-        if self._change is not None and self._change <= now:
-            self._change = self._records.reservations.next_change(now)
-            timing.ended(now)
-        rested = [until for until in self._rests if until <= now]
-        if rested:
-            self._rests = [until for until in self._rests if until > now]
-        if not len(self._queue):
-            return NOTHING
-        timing.note(now, arrived=bool(arrived or rested))
-        depth, backfill = timing.due(now, len(self._queue))
-        if depth or backfill:
-            decision = self._run(view, self._queue.order, depth, backfill=backfill)
-        else:
-            decision = NOTHING
-        return decision._replace(again_at=self._next_at(now))
+        if self._saved is not None:
+            self._rebuild(view, self._saved)
+        self._look_around(view)
+        store, running, why, other = view.waiting.store, view.running, -1, BY_PYTHON
+        held = Held(view.free, running.rows, running.arena.node, running.arena.amount)
+        while why != 0:
+            why, packed, looked_at, self._started = kernels.decide(
+                *(*self.parts(view), store.columns, held, store.size, view.waiting.rows),
+                *(other, store.reordered, view.now),
+            )
+            if why == OTHER_JOBS:
+                other = SEEN_TO
+                self._compare(view)
+            elif why != 0:
+                self.help(why, view)
+        decision = decision_of(view, packed)
+        if len(looked_at):
+            table = self._records.table
+            rows, planned = table[looked_at, r.ROW], table[looked_at, r.PLANNED]
+            decision = with_plan(view, decision, rows, planned)
+        again_at = self._book["again_at"].item()
+        return decision._replace(again_at=again_at) if again_at < FAR else decision
 
-    def _next_at(self, now: int) -> int | None:
-        """Return when something is to do for the jobs that wait, whatever happens."""
-        if not len(self._queue):
-            return None
-        due = [self._timing.next_due(now), self._change, *self._rests]
-        if self._changes:
-            due.append(self._usage.next_at)
-        return min((at for at in due if at is not None), default=None)
-
-    def _calculate(self, now: int) -> None:
-        """Bring usage and priorities up to the last time at which they are computed."""
-        at = self._usage.advance(now)
-        if self._changes and self._queue.prioritise(at, self._usage.fair_share):
-            self._timing.changed()
-
-    def _run(self, view: View, order: IntArray, depth: int, *, backfill: bool) -> Decision:
-        """Run passes over some records; the main one over ``depth`` jobs, 0: there is none."""
-        records, now = self._records, view.now
+    def parts(self, view: View) -> tuple[Any, ...]:
+        """Return what kernels take first: what is known, rules, limits and nodes."""
+        records = self._records
         shapes, eligible = records.shapes(view)
-        numbers = self._numbers
-        numbers[r.NOW], numbers[r.MAIN], numbers[r.BACKFILL] = now, depth > 0, backfill
-        numbers[r.DEPTH] = depth
-        numbers[r.NUM_USERS] = len(view.waiting.store.labels["user"])
-        limits = records.limits.limits(records.amounts)
+        self._numbers[r.NUM_USERS] = len(view.waiting.store.labels["user"])
         if self._nodes.shapes is not shapes or self._nodes.eligible is not eligible:
             self._nodes = self._nodes._replace(shapes=shapes, eligible=eligible)
-        packed, looked_at, started = run_passes(
-            view, (order, records.table), self._rules_for(eligible), limits, self._nodes
-        )
-        decision = decision_of(view, packed)
-        self._started = started
-        if len(started):
-            self._note_starts(started, now)
-        if not len(looked_at):
-            return decision
-        rows, planned = records.table[looked_at, r.ROW], records.table[looked_at, r.PLANNED]
-        return with_plan(view, decision, rows, planned)
+        limits = records.limits.limits(records.jobs.amounts)
+        return records.desk(), self._rules_for(eligible), limits, self._nodes
 
-    def _note_starts(self, started: IntArray, now: int) -> None:
-        """Remove starting jobs from the queue."""
-        records, table, billing = self._records, self._records.table, self._records.billing
-        self._running = np.concatenate([self._running, started])
-        for record in started.tolist():
-            several = table.item(record, r.SEVERAL)
-            row = table.item(record, r.ROW)
-            self._queue.remove(records.of_row[row] if several else (record,))
-            self._waiting -= 1
-            self._usage.started(table.item(record, r.ASSOCIATION), billing.item(record), now)
+    def help(self, why: int, view: View) -> None:
+        """Do what a kernel cannot: learn of a kind of jobs, or make room."""
+        if why == UNKNOWN_KIND:
+            self._records.learn(view.waiting.store, int(self._book["unknown"][0]))
+        else:
+            self._records.make_room(len(view.waiting.store.columns))
+
+    # --- for the compiled loop --------------------------------------------------------------------
+
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether all is known of the jobs that wait and run, so that a loop may go on from it."""
+        same = self._store is None or self._store.reordered == self._book["reordered"][0]
+        return same and self._saved is None and not self._claimed
+
+    def hand_over(self, view: View) -> None:
+        """Prepare for a loop that goes on from here."""
+        if view.waiting.store is not self._store:
+            self._records.forget_kinds()
+        if self._last_eligible is None:
+            self._book["news"] = 1
+        self._store, self._last_eligible = view.waiting.store, view.eligible
+        self._book["is_own"], self._started = 1, _NOTHING
+
+    def _look_around(self, view: View) -> None:
+        """Find out what has changed besides jobs, and compute classic factors where it is time."""
+        records, now, store = self._records, view.now, view.waiting.store
+        if store is not self._store or store.reordered != self._book["reordered"][0]:
+            # The numbers of shapes may mean others; queued jobs are looked at again then.
+            records.forget_kinds(shapes=store.reordered != self._book["reordered"][0])
+            self._store = store
+        if view.eligible is not self._last_eligible:
+            self._last_eligible = view.eligible
+            self._book["news"] = 1
+        if records.usage.judges_here and now >= self._book["next_charge"][0]:
+            at = records.usage.advance(now)
+            if records.settings["changes"][0] and jobs.reprioritise(records.desk(), at):
+                self._book["news"] = 1
 
     def _rules_for(self, eligible: BoolArray) -> r.Rules:
         """Return the rules of a pass; where groups of nodes begin whatever is free is kept."""
@@ -216,118 +212,91 @@ class Passes(Dispatcher):
 
     # --- what has happened ------------------------------------------------------------------------
 
-    def _take_up(self, view: View) -> list[int]:
-        """Bring queue and running jobs up to date; return the records of jobs that arrived."""
-        if self._saved is not None:
-            self._rebuild(view, self._saved)
-        store, now = view.waiting.store, view.now
-        if len(view.running) != len(self._running):
-            self._note_ends(store.columns, now)
-        arrived: list[int] = []
-        for row in range(self._known, store.size):
-            if store.columns.item(row, c.STATE) == c.WAITING:
-                arrived += self._enqueue(store, row, now)
-        self._known = store.size
-        same = len(view.waiting) == self._waiting and len(view.running) == len(self._running)
-        if not same or store.reordered != self._reordered:
-            arrived += self._compare(view)
-            # Planned outages, and limits of switches that pass, give jobs other shapes.
-            self._records.look_again(store.columns, self._queue.order)
-            self._reordered = store.reordered
-        if view.eligible is not self._last_eligible:
-            self._last_eligible = view.eligible
-            self._timing.changed()
-        return arrived
-
-    def _enqueue(self, store: JobStore, row: int, now: int) -> range:
-        """Put a job into the queue, in each of its partitions."""
+    def _take(self, store: JobStore, row: int, do: Callable[..., int], now: int) -> range:
+        """Make a job's records, or put it into the queue as well; return their numbers."""
         records = self._records
-        numbers = records.add(store, row, now)
-        if store.columns.item(row, c.ATTEMPTS) > self._attempts.get(row, 0):
-            self._attempts[row] = store.columns.item(row, c.ATTEMPTS)
-            self._rest(numbers, now + _REST)
-        for record in numbers:
-            records.prioritise_arrival(record, now, self._usage.fair_share)
-            self._queue.insert(record)
-        self._waiting += 1
-        return numbers
+        while (why := do(records.desk(), store.columns, row, now)) != 0:
+            if why == UNKNOWN_KIND:
+                records.learn(store, row)
+            else:
+                records.make_room(len(store.columns))
+        return records.of_row(row)
+
+    def _enqueue(self, store: JobStore, row: int, now: int) -> None:
+        """Put a job that comes back into the queue, in each of its partitions."""
+        tries = store.columns.item(row, c.ATTEMPTS)
+        if tries > self._attempts.get(row, 0):
+            self._attempts[row] = tries
+            self._rest(self._take(store, row, jobs.add_job, now), now + _REST)
+        self._take(store, row, jobs.take_in, now)
 
     def priorities(self, store: JobStore, rows: Sequence[int], now: int) -> IntArray:
-        """Return the priorities of jobs that arrive now; 0 for those that no partition takes."""
-        if now >= self._usage.next_at:
-            self._calculate(now)
+        """Return the priorities of jobs that arrive now."""
         records, found = self._records, []
+        if now >= self._book["next_charge"][0]:
+            records.usage.advance(now)
         for row in rows:
-            numbers = records.add(store, row, now)
-            for record in numbers[:1]:
-                records.prioritise_arrival(record, now, self._usage.fair_share)
-            found.append(records.table.item(numbers.start, r.PRIORITY) if numbers else 0)
+            first = self._take(store, row, jobs.add_job, now).start
+            jobs.rank(records.desk(), first, now)
+            found.append(records.table.item(first, r.PRIORITY))
         return np.array(found, dtype=np.int64)
 
     def _rest(self, numbers: range, until: int) -> None:
         """Let a job that was queued again start no earlier than at some second."""
         records = self._records
         records.table[numbers.start : numbers.stop, [r.BEGINS, r.SINCE]] = until
-        self._rests.append(until)
+        rests = records.lists.rests[: self._book["num_rests"][0]]
+        records.lists = records.lists._replace(rests=np.append(rests, until))
+        self._book["num_rests"] += 1
 
-    def _note_ends(self, columns: IntArray, now: int) -> None:
-        """Let jobs that do not run any more count no more."""
-        running, records = self._running, self._records
-        rows = records.table[running, r.ROW]
-        places = np.flatnonzero(columns[rows, c.STATE] != c.RUNNING)
-        if not len(places):
-            return
-        ended, starts = running[places], columns[rows[places], c.START].tolist()
-        for at in places[::-1].tolist():
-            running[at] = running[-1]
-            running = running[:-1]
-        self._running = running
-        self._count(ended, -1)
-        for record, start in zip(ended.tolist(), starts, strict=True):
-            association = records.table.item(record, r.ASSOCIATION)
-            self._usage.ended(association, records.billing.item(record), start, now)
-        self._timing.ended(now)
-
-    def _compare(self, view: View) -> list[int]:
+    def _compare(self, view: View) -> None:
         """Find out which jobs left the queue, came back to it or were started by others."""
-        records, columns, now = self._records, view.waiting.store.columns, view.now
+        records, store, columns = self._records, view.waiting.store, view.waiting.store.columns
         waiting = view.waiting.rows
-        queued = np.unique(records.table[self._queue.order, r.ROW])
+        queued = np.unique(records.table[records.order, r.ROW])
         for row in [row for row in self._claimed if columns.item(row, c.STATE) != c.WAITING]:
             self._count([self._claimed.pop(row)], -1)
         for row in np.intersect1d(list(self._claimed), waiting).tolist():
             self._count([self._claimed.pop(row)], -1)
         for row in np.setdiff1d(queued, waiting).tolist():
-            self._queue.remove(records.of_row[row])
-            self._waiting -= 1
+            jobs.drop(records.desk(), records.of_row(row)[0])
             if columns.item(row, c.STATE) == c.WAITING:
                 # Others make room for it: it counts in its limits already.
-                self._claimed[row] = records.of_row[row][0]
+                self._claimed[row] = records.of_row(row)[0]
                 self._count([self._claimed[row]], 1)
-        unknown = np.setdiff1d(view.running.rows, records.table[self._running, r.ROW])
+        unknown = np.setdiff1d(view.running.rows, records.table[records.running, r.ROW])
         for row in unknown.tolist():
             start = columns.item(row, c.START)
-            record = records.add(view.waiting.store, row, start)[0]
-            self._running = np.append(self._running, record)
-            self._count([record], 1)
+            record = self._take(store, row, jobs.add_job, start)[0]
+            self._run_on(record)
             association = records.table.item(record, r.ASSOCIATION)
-            self._usage.started(association, records.billing.item(record), start)
-        arrived: list[int] = []
+            records.usage.started(association, records.jobs.billing.item(record), start)
         for row in np.setdiff1d(waiting, queued).tolist():
-            arrived += self._enqueue(view.waiting.store, row, now)
-        return arrived
+            self._enqueue(store, row, view.now)
+        # Planned outages, and limits of switches that pass, give jobs other shapes.
+        records.look_again(columns, records.order)
 
-    def _count(self, jobs: Sequence[int] | IntArray, sign: int) -> None:
+    def _run_on(self, record: int) -> None:
+        """Count a record among those that run."""
+        self._records.make_room(0)
+        self._records.lists.running[self._book["num_running"][0]] = record
+        self._book["num_running"] += 1
+        self._count([record], 1)
+
+    def _count(self, counted: Sequence[int], sign: int) -> None:
         """Count jobs in their limits, or stop counting them."""
         records = self._records
         if records.limits.reasons:
-            own, limits = np.array(jobs, dtype=np.int64), records.limits.limits(records.amounts)
+            own, limits = (
+                np.array(counted, dtype=np.int64),
+                records.limits.limits(records.jobs.amounts),
+            )
             slurm.count(records.table, own, limits, sign)
 
     def qos_of(self, rows: IntArray) -> IntArray:
         """Return the positions of jobs' QOS in the policy, -1 for jobs without."""
         records = self._records
-        known = (records.of_row.get(row) for row in rows.tolist())
+        known = (records.of_row(row) for row in rows.tolist())
         return np.array(
             [records.table.item(one.start, r.QOS) if one else -1 for one in known], dtype=np.int64
         )
@@ -337,7 +306,7 @@ class Passes(Dispatcher):
     def ranking(self, view: View) -> IntArray:
         """Return the queue in Slurm's order, as of the last decision."""
         records = self._records
-        known = np.concatenate([self._queue.order, self._started])
+        known = np.concatenate([records.order, self._started])
         known = known[np.lexsort((known, records.table[known, r.KEY]))]
         waiting = view.waiting.rows
         rows = records.table[known, r.ROW]
@@ -372,16 +341,18 @@ class Passes(Dispatcher):
         """Return the limit that holds a job, as ``squeue`` names it, whose it is and its use."""
         over, records = self._holding(row), self._records
         told = (
-            records.limits.told(over, int(records.table[one, r.TEMPLATE]), records.amounts[one])
-            for one in (records.of_row[row] if over >= 0 else ())
+            records.limits.told(
+                over, int(records.table[one, r.TEMPLATE]), records.jobs.amounts[one]
+            )
+            for one in (records.of_row(row) if over >= 0 else ())
         )
         return next(filter(None, told), "")
 
     def _holding(self, row: int) -> int:
         """Return a counter of the limits that holds a job now, -1 if none does."""
         records = self._records
-        own = records.of_row.get(row, range(0))
-        limits = records.limits.limits(records.amounts)
+        own = records.of_row(row)
+        limits = records.limits.limits(records.jobs.amounts)
         return int(slurm.holding(records.table, own.start, own.stop, limits))
 
     def never_starts(self, view: View) -> IntArray:
@@ -390,7 +361,7 @@ class Passes(Dispatcher):
         found = [
             row
             for row in view.waiting.rows.tolist()
-            if all(records.never_fits(one, view.now) for one in records.of_row[row])
+            if all(records.never_fits(one, view.now) for one in records.of_row(row))
         ]
         return np.array(found, dtype=np.int64)
 
@@ -402,29 +373,24 @@ class Passes(Dispatcher):
             return self._saved
         records = self._records
         claimed = np.array(list(self._claimed.values()), dtype=np.int64)
-        live = np.concatenate([self._queue.order, self._running, claimed])
+        live = np.concatenate([records.order, records.running, claimed])
         return {
             "records": records.table[live],
-            "waiting": len(self._queue),
+            "waiting": len(records.order),
             "claimed": len(claimed),
             "attempts": np.array(list(self._attempts.items()), dtype=np.int64).reshape(-1, 2),
-            "rests": np.array(self._rests, dtype=np.int64),
-            "change": -1 if self._change is None else self._change,
-            "known": self._known,
-            "reordered": self._reordered,
-            "usage": self._usage.state(),
-            "timing": self._timing.state(),
+            "rests": records.lists.rests[: self._book["num_rests"][0]].copy(),
+            "usage": records.usage.state(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
-        self._usage.restore(state["usage"])
-        self._timing.restore(state["timing"])
-        self._known = int(state["known"])
+        records = self._records
+        records.usage.restore(state["usage"])
+        for name in ("num_records", "num_queued", "num_waiting", "num_running"):
+            self._book[name] = 0
         self._attempts = dict(state["attempts"].tolist())
-        self._rests = state["rests"].tolist()
-        self._change = int(state["change"]) if state["change"] >= 0 else None
-        self._reordered = int(state["reordered"])
+        records.lists = records.lists._replace(rests=np.array(state["rests"], dtype=np.int64))
         # Jobs are looked up when there is a view of them.
         self._saved = state
 
@@ -433,18 +399,18 @@ class Passes(Dispatcher):
         self._saved = None
         self._last_eligible = view.eligible
         # Whatever it is: jobs may have other shapes in this view.
-        self._reordered = -1
+        self._book["reordered"] = -1
         records, store = self._records, view.waiting.store
         kept = [r.SINCE, r.PRIORITY, r.PLANNED, r.BEGINS, r.KEY]
         for place, known in enumerate(saved["records"]):
             row = int(known[r.ROW])
-            numbers = records.add(store, row, int(known[r.SINCE]))
+            numbers = self._take(store, row, jobs.add_job, int(known[r.SINCE]))
             at = records.table[numbers.start : numbers.stop, r.PARTITION].tolist()
             record = numbers[at.index(known[r.PARTITION])]
             records.table[record, kept] = known[kept]
             if place < int(saved["waiting"]):
-                self._queue.insert(record)
+                records.make_room(0)
+                jobs.put(records.desk(), record)
             else:
-                self._running = np.append(self._running, record)
-        self._count(self._running, 1)
-        self._waiting = len(np.unique(records.table[self._queue.order, r.ROW]))
+                self._run_on(record)
+        self._book["num_waiting"] = len(np.unique(records.table[records.order, r.ROW]))

@@ -6,7 +6,7 @@ The columns of records are those of :mod:`slurm_adapter.kernels.records`.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -14,11 +14,15 @@ from cpsched.api.kernels import FAR
 from cpsched.api.model import JobTable, immutable
 from cpsched.api.model import columns as c
 from slurm_adapter.dispatch.accounts import Accounts
-from slurm_adapter.dispatch.limits import Job, LimitBook, Rows, Who, limited_tres
+from slurm_adapter.dispatch.limits import Job, LimitBook, Who, limited_tres
 from slurm_adapter.dispatch.partitions import Partitions, Reservations
-from slurm_adapter.dispatch.priority import MOST, Multifactor, normalized
+from slurm_adapter.dispatch.priority import Multifactor, normalized
+from slurm_adapter.dispatch.settings import grown
 from slurm_adapter.dispatch.tres import Tres
+from slurm_adapter.dispatch.usage import Usage
+from slurm_adapter.kernels import jobs as kernels
 from slurm_adapter.kernels import records as r
+from slurm_adapter.kernels.desk import Desk, Jobs, Kinds, Lists
 
 if TYPE_CHECKING:
     from cpsched.api.model import BoolArray, FloatArray, IntArray, JobStore, System, View
@@ -43,12 +47,10 @@ class Records:
     ----------
     table
         int64, shape ``(M, NUM_COLUMNS)`` and more rows than are in use.
-    amounts
-        What jobs count in limits: 1, and the TRES of :attr:`tres`.
-    billing
-        What a second of a job costs, with the usage factor of its QOS.
-    of_row
-        The records of each row of the job store that has any.
+    jobs
+        These; what jobs count in limits (1, and the TRES of :attr:`tres`); their weighted factors
+        that do not change; what a second costs, with the usage factor of the QOS; and the first
+        record of each row of the job store.
     """
 
     def __init__(self, system: System, policy: Policy, epoch: int = 0) -> None:
@@ -69,10 +71,31 @@ class Records:
         self._preempted = {name for one in policy.qos.values() if by_qos for name in one.preempt}
         self._flags = policy["PriorityFlags"]
         self.multifactor = self._multifactor(system)
-        self._basic = policy["PriorityType"] == "priority/basic"
-        self._table, self._billing = Rows(r.NUM_COLUMNS), Rows(kind=np.float64)
-        self._amounts, self._weighted = Rows(1 + len(self.kinds)), Rows(5, kind=np.float64)
-        self.of_row: dict[int, range] = {}
+        self.usage = Usage(self.accounts.tree, policy, self.accounts.usage(), epoch)
+        self.book, self.settings = self.usage.book, self.usage.settings
+        self.settings["minds_time"] |= self.limits.on_jobs
+        self.settings["limits"] = bool(self.limits.reasons)
+        none = np.zeros(0, dtype=np.int64)
+        self.jobs = Jobs(
+            table=np.zeros((1, r.NUM_COLUMNS), dtype=np.int64),
+            amounts=np.zeros((1, 1 + len(self.kinds)), dtype=np.int64),
+            weighted=np.zeros((1, 5)),
+            billing=np.zeros(1),
+            first=none,
+        )
+        self.lists = Lists(none, none, none, none)
+        #: Kinds of jobs that have come.
+        self.known = Kinds(
+            keys=np.zeros((1, kernels.NUM_SAME), dtype=np.int64),
+            slots=np.full(1, -1, dtype=np.int64),
+            first=np.zeros(1, dtype=np.int64),
+            table=self.jobs.table.copy(),
+            amounts=self.jobs.amounts.copy(),
+            weighted=self.jobs.weighted.copy(),
+            billing=self.jobs.billing.copy(),
+            sought=np.zeros(kernels.NUM_SAME, dtype=np.int64),
+        )
+        self._num_kinds = 0
         self._who: dict[tuple[int, ...], Who] = {}
         self._sizes: dict[tuple[bytes, int, int, int], tuple[int, ...]] = {}
         self._factors: dict[tuple[object, ...], tuple[float, ...]] = {}
@@ -82,17 +105,29 @@ class Records:
     @property
     def table(self) -> IntArray:
         """The columns of all records."""
-        return self._table.array
+        return self.jobs.table
 
     @property
-    def amounts(self) -> IntArray:
-        """What all records count."""
-        return self._amounts.array
+    def num_records(self) -> int:
+        """M."""
+        return int(self.book["num_records"][0])
 
     @property
-    def billing(self) -> FloatArray:
-        """What a second of all records costs."""
-        return self._billing.array
+    def order(self) -> IntArray:
+        """The queue as Slurm sorts it, as records; see :class:`~.kernels.desk.Lists`."""
+        return self.lists.order[: self.book["num_queued"][0]]
+
+    @property
+    def running(self) -> IntArray:
+        """Records of the jobs that run, in any order."""
+        return self.lists.running[: self.book["num_running"][0]]
+
+    def desk(self) -> Desk:
+        """Return all that is known, for kernels."""
+        return Desk(
+            *(self.book, self.settings, self.jobs, self.known, self.lists),
+            *(self.accounts.tree.arrays, self.usage.charges),
+        )
 
     def _multifactor(self, system: System) -> Multifactor:
         policy, parts = self.policy, self.partitions
@@ -131,10 +166,35 @@ class Records:
 
     # --- arrivals ---------------------------------------------------------------------------------
 
-    def add(self, store: JobStore, row: int, now: int) -> range:
-        """Make the records of a job that may start from now on; return their numbers."""
-        if row in self.of_row:
-            return self.of_row[row]
+    def of_row(self, row: int) -> range:
+        """Return the records of a row of the job store, none if it has not been looked at."""
+        first = int(self.jobs.first[row]) if row < len(self.jobs.first) else -1
+        end, table = first + 1, self.table
+        while first >= 0 and end < self.num_records and table[end, r.ROW] == row:
+            end += 1
+        return range(first, end) if first >= 0 else range(0)
+
+    def make_room(self, num_rows: int) -> None:
+        """Make room for another job of a store of so many rows."""
+        most, jobs, lists = len(self.partitions), self.jobs, self.lists
+        book = self.book[0]
+        records, queued = int(book["num_records"]) + most, int(book["num_queued"]) + most
+        first = grown(jobs.first, num_rows)
+        first[len(jobs.first) :] = -1
+        self.usage.make_room(queued)
+        self.jobs = Jobs(
+            table=grown(jobs.table, records),
+            amounts=grown(jobs.amounts, records),
+            weighted=grown(jobs.weighted, records),
+            billing=grown(jobs.billing, records),
+            first=first,
+        )
+        order, keys = grown(lists.order, queued), grown(lists.keys, queued)
+        running = grown(lists.running, int(book["num_running"]) + queued)
+        self.lists = Lists(order, keys, running, lists.rests)
+
+    def learn(self, store: JobStore, row: int) -> None:
+        """Find out what is the same of all jobs like one."""
         values = store.columns[row].tolist()
         who = self._find_who(store, values)
         # The number of a shape may later belong to another.
@@ -144,16 +204,44 @@ class Records:
         if amounts is None:
             jobs = JobTable(store, immutable(np.array([row], dtype=np.int64)))
             amounts = self._sizes[size] = tuple(self.tres.amounts(jobs)[0].tolist())
-        first = self._table.size
-        self.of_row[row] = found = range(first, first + len(who.partitions))
-        since = values[c.SUBMIT] if "ACCRUE_ALWAYS" in self._flags else now
+        kernels.is_known(self.known, self.settings, store.columns, row)
+        kind, entry = self._num_kinds, int(self.known.first[self._num_kinds])
+        end = entry + len(who.partitions)
+        self._make_room_for_kinds(kind + 2, end)
+        kinds = self.known
+        kinds.keys[kind], kinds.first[kind + 1] = kinds.sought, end
         for partition in who.partitions:
-            self._add(row, values, who, partition, amounts, since)
-        return found
+            self._add(entry, values, who, partition, amounts)
+            entry += 1
+        kernels.note_kinds(kinds, kind, kind + 1)
+        self._num_kinds += 1
+
+    def _make_room_for_kinds(self, num: int, num_entries: int) -> None:
+        old = self.known
+        keys, first = grown(old.keys, num), grown(old.first, num)
+        self.known = old._replace(
+            keys=keys,
+            first=first,
+            table=grown(old.table, num_entries),
+            amounts=grown(old.amounts, num_entries),
+            weighted=grown(old.weighted, num_entries),
+            billing=grown(old.billing, num_entries),
+        )
+        if 2 * num > len(old.slots):
+            slots = np.full(4 * len(old.slots), -1, dtype=np.int64)
+            self.known = self.known._replace(slots=slots)
+            kernels.note_kinds(self.known, 0, self._num_kinds)
+
+    def forget_kinds(self, *, shapes: bool = False) -> None:
+        """Forget what jobs have in common, where the numbers of their shapes may mean others."""
+        if shapes:
+            self._shapes.forget()
+        self._num_kinds = 0
+        self.known.slots[:] = -1
 
     def look_again(self, columns: IntArray, records: IntArray) -> None:
         """Read the current shapes of jobs."""
-        self._shapes.forget()
+        self.forget_kinds(shapes=True)
         table = self.table
         table[records, r.ASKS] = columns[table[records, r.ROW], c.SHAPE]
         own = (table[records, r.SEVERAL] > 0) | (table[records, r.RESERVATION] >= 0)
@@ -170,17 +258,12 @@ class Records:
         if self.table.item(record, r.UNTIL) <= now:
             return True
         template = self.table.item(record, r.TEMPLATE)
-        return self.limits.never_fits(template, self.amounts[record].tolist())
+        return self.limits.never_fits(template, self.jobs.amounts[record].tolist())
 
     def _add(
-        self,
-        row: int,
-        values: list[int],
-        who: Who,
-        partition: int,
-        amounts: tuple[int, ...],
-        since: int,
+        self, entry: int, values: list[int], who: Who, partition: int, amounts: tuple[int, ...]
     ) -> None:
+        """Write down what is the same of all jobs like one in a partition."""
         billing = self._bill(partition, amounts)
         counted = (1, *amounts, int(billing))
         limit, minutes = values[c.ARRAY_LIMIT], -(-values[c.REQUESTED_TIME] // 60)
@@ -193,18 +276,18 @@ class Records:
         safe = who.qos not in self._preempted
         standing = (((safe << 1) + (own >= 0)) << 17) + int(self.partitions.tier[partition])
         row_of_table = (
-            row, partition, self._shapes.asked(values[c.SHAPE], partition if several else -1, own),
-            template, several, values[c.ARRAY], who.user, who.association, own, until,
-            since + self.policy["bf_min_age_reserve"], 0, -1, -1,
-            since, amounts[self.kinds.index("cpu")], values[c.NODES_MIN],
+            -1, partition, self._shapes.asked(values[c.SHAPE], partition if several else -1, own),
+            template, several, -1, who.user, who.association, own, until,
+            0, 0, -1, -1,
+            0, amounts[self.kinds.index("cpu")], values[c.NODES_MIN],
             minutes if self.multifactor.small_relative_to_time else 0,
             self._qos.get(who.qos, -1), values[c.NICE], standing, 0,
         )  # fmt: skip
-        self._table.append(row_of_table)
-        self._amounts.append(counted)
-        self._weighted.append(self._fixed(row_of_table, counted))
+        kinds = self.known
+        kinds.table[entry], kinds.amounts[entry] = row_of_table, counted
+        kinds.weighted[entry] = self._fixed(row_of_table, counted)
         qos = self.policy.qos.get(who.qos)
-        self._billing.append(billing * (qos.usage_factor if qos is not None else 1.0))
+        kinds.billing[entry] = billing * (qos.usage_factor if qos is not None else 1.0)
 
     def _fixed(self, row: tuple[int, ...], counted: tuple[int, ...]) -> tuple[float, ...]:
         """Return a job's weighted factors that do not change, in the order of :meth:`_sum`."""
@@ -247,54 +330,15 @@ class Records:
             self._who[key] = found
         return found
 
-    # --- priorities -------------------------------------------------------------------------------
-
-    def prioritise_arrival(self, record: int, now: int, fair_share: FloatArray) -> None:
-        """Work out the priority of one record; quickly where its age counts from now on."""
-        item = self.table.item
-        if self._basic or item(record, r.SINCE) != now:
-            self.prioritise(np.array([record], dtype=np.int64), now, fair_share)
-            return
-        own = item(record, r.ASSOCIATION)
-        share = fair_share.item(own) if own >= 0 else 0.0
-        total = self._sum(0.0, share, self._weighted.array[record].tolist())
-        priority = int(min(max(total, 1.0), MOST))
-        self.table[record, r.PRIORITY] = priority
-        self.table[record, r.KEY] = -((item(record, r.STANDING) << 32) + priority)
-
-    def prioritise(self, records: IntArray, now: int, fair_share: FloatArray) -> None:
-        """Work out the priorities of some records, and the keys by which they are sorted."""
-        table = self.table
-        if self._basic:
-            priority = _FIRST - table[records, r.ROW] - table[records, r.NICE]
-        else:
-            own = table[records, r.ASSOCIATION]
-            share = np.where(own >= 0, fair_share[own], 0.0)
-            age = self.multifactor.age_of(table[records, r.SINCE], now)
-            total = self._sum(age, share, self._weighted.array[records].T)
-            priority = np.clip(total, 1.0, MOST).astype(np.int64)
-        if "INCR_ONLY" in self._flags:
-            priority = np.maximum(priority, table[records, r.PRIORITY])
-        table[records, r.PRIORITY] = priority
-        table[records, r.KEY] = -((table[records, r.STANDING] << 32) + priority)
-
-    def _sum(self, age: Any, share: Any, fixed: Any) -> Any:
-        """Add up factors in Slurm's order: sums of the same numbers are cut off at the same."""
-        association, job_size, partition, qos, rest = fixed
-        total = age + association + self.multifactor.fair_share * share
-        return total + job_size + partition + qos + rest
+    # --- shapes -----------------------------------------------------------------------------------
 
     def shapes(self, view: View) -> tuple[IntArray, BoolArray]:
         """Return the shapes that records ask for, and the nodes of each class of them."""
         base, shift = self._shapes.make_room(len(view.waiting.store.shapes))
         if shift:
-            asked = self.table[: self._table.size, r.ASKS]
-            asked[asked >= base] += shift
+            for table in (self.table[: self.num_records], self.known.table):
+                table[table[:, r.ASKS] >= base, r.ASKS] += shift
         return self._shapes.of(view)
-
-
-#: The priority of the first job under priority/basic, as Slurm has it.
-_FIRST = 4294901759
 
 
 class Shapes:

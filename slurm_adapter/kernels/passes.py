@@ -39,7 +39,7 @@ _SPARE_SEGMENTS = np.int64(34)
 
 
 @inner
-def _group_starts(cols, machine, rules, held):
+def group_starts(cols, machine, rules, held):
     """
     Return where groups begin, as runs: at nodes that differ from the one before them.
 
@@ -103,7 +103,7 @@ def _coarse(ends, numbers):
 
 
 @inner
-def _passes(order, given, begins, held):
+def run_due(order, given, begins, held):
     """Run the main pass and the backfill pass, as far as they are due."""
     records, rules = given.records, given.rules
     numbers = rules.numbers
@@ -163,8 +163,8 @@ def slurm_pass(order, records, rules, limits, cols, nodes, held):
     machine = machine_at(FIRST_FIT, shapes, eligible, capacity, worth, places)
     placer = machine_at(nodes.policy, shapes, eligible, capacity, worth, places)
     given = Given(records, rules, limits, cols, machine, weighted(placer, nodes.weights))
-    begins = _group_starts(cols, machine, rules, held)
-    log, used, jobs, started = _passes(order, given, begins, held)
+    begins = group_starts(cols, machine, rules, held)
+    log, used, jobs, started = run_due(order, given, begins, held)
     nothing = np.empty(0, dtype=np.int64)
     return packed(log, used, cols, shapes, capacity, NONE, ZERO, nothing), jobs, started
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.api.kernels import Request, leaf, packed_bits
+from cpsched.api.kernels import FAR, Request, leaf, packed_bits
 from cpsched.api.model import NODES_MAX, NODES_MIN, RUNTIME_ESTIMATE, UNITS
 
 if TYPE_CHECKING:
@@ -167,6 +167,18 @@ class Given(NamedTuple):
     cols: IntArray
     machine: Any
     placer: Any
+
+
+@leaf
+def next_change(begins, ends, after):
+    """Return the first second after one at which a reservation begins or ends, else ``FAR``."""
+    found = FAR
+    for v in range(len(begins)):
+        if begins[v] > after:
+            found = min(found, begins[v])
+        if ends[v] > after:
+            found = min(found, ends[v])
+    return found
 
 
 @leaf

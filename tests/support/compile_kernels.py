@@ -14,7 +14,7 @@ RULES = ("easy", "conservative", "fifo", "prb", "easy:priority=urgency", "cp-2")
 PARTS = {
     "together": RULES,
     "apart": (*RULES, "rollout", "cph-2", "plan"),
-    "slurm": ("slurm-backfill",),
+    "slurm": ("slurm-backfill", "slurm"),
 }
 
 
@@ -24,6 +24,8 @@ def main(part):
     workload, four = jobs(*rows, contiguous=[part == "together"] * 4), machine((4,))
     for dispatcher in PARTS[part]:
         run(workload, four, dispatcher, "jobs-alike" if part == "slurm" else "requested")
+    if part == "slurm":
+        run(workload, four, "slurm")
     if part != "slurm":
         why_in_log(fit(workload, four), job="3", time=4)
     if part == "apart":
