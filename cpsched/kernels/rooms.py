@@ -29,6 +29,8 @@ FITS = -1
 
 #: A job that asks for nothing fits this often on a node; sums over 2^16 nodes stay in 64 bits.
 MANY = np.int64(2**46)
+#: So many times an amount is less than 2^63.
+_FEW = 2**10
 
 
 class Machine(NamedTuple):
@@ -157,8 +159,8 @@ def room_on(level, g, node, capacity, eligible, shapes, shape, most):
         need = shapes[shape, SHAPE_REQUEST + r]
         if need == 1:
             room = min(room, left)
-        # Dividing is slow, and most kinds are plenty.
-        elif need > 1 and (most == MANY or need * room > left):
+        # Dividing is slow, and most kinds are plenty; the product must not overflow.
+        elif need > 1 and (room >= _FEW or need * room > left):
             room = min(room, left // need)
         if room == 0:
             return 0

@@ -92,7 +92,11 @@ def _pool_until(machine, request, at, known, end, profile, most):
 
 @leaf
 def least_in(profile, at, known, num_groups, low):
-    """Fill ``low`` with the least of the levels from segment ``at`` to before ``known``."""
+    """
+    Fill ``low`` with the least of the levels from segment ``at`` to before ``known``.
+
+    Says whether that may be less than the first of them.
+    """
     rows, levels = profile.rows, profile.levels
     falls, fallen = profile.falls, profile.fallen
     num_kinds = levels.shape[2]
@@ -100,13 +104,16 @@ def least_in(profile, at, known, num_groups, low):
     for g in range(num_groups):
         for r in range(num_kinds):
             low[g, r] = levels[row, g, r]
+    falls_once = False
     for s in range(at + 1, known):
         row = rows[s]
         if falls[row]:
+            falls_once = True
             for g in range(num_groups):
                 if fallen[row, g]:
                     for r in range(num_kinds):
                         low[g, r] = min(low[g, r], levels[row, g, r])
+    return falls_once
 
 
 @leaf
@@ -211,16 +218,16 @@ def find_window(machine, request, begin, until, profile, most, low, chooses):
             at = known + 1
             continue
         row = rows[at]
-        short = FITS
-        if sure <= at:
+        is_sure = sure > at
+        if not is_sure:
             # Often the first segment is what is too little.
             short = shortage(machine, levels[row], groups, request, rooms)
             if short != FITS:
                 most[row] = min(most[row], short)
                 at = _next_enough(machine, request, at, until, profile, groups, most, rooms)
                 continue
-        least_in(profile, at, known, num_groups, low)
-        if shortage(machine, low, groups, request, rooms) != FITS:
+        falls_once = least_in(profile, at, known, num_groups, low)
+        if (falls_once or is_sure) and shortage(machine, low, groups, request, rooms) != FITS:
             if at + 1 == until:
                 break
             sure = known

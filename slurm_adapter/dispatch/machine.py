@@ -38,6 +38,12 @@ def make_nodes(system: System, *, tree: bool, weights: IntArray) -> Nodes:
     )
 
 
+def always_apart(nodes: Nodes) -> tuple[IntArray, ...]:
+    """Return of each node what those of a group have the same of, whatever jobs there are."""
+    levels = nodes.places[1:].reshape(nodes.places[0], len(nodes.capacity))[:1]
+    return nodes.capacity, *levels
+
+
 def run_passes(
     view: View, queue: tuple[IntArray, IntArray], rules: Rules, limits: Limits, nodes: Nodes
 ) -> tuple[AnyArray, IntArray, IntArray]:

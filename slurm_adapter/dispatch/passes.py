@@ -16,7 +16,7 @@ from cpsched.api.errors import ConfigError
 from cpsched.api.kernels import FAR
 from cpsched.api.model import columns as c
 from cpsched.api.model import immutable
-from slurm_adapter.dispatch.machine import make_nodes
+from slurm_adapter.dispatch.machine import always_apart, make_nodes
 from slurm_adapter.dispatch.records import Records
 from slurm_adapter.dispatch.settings import settings_of
 from slurm_adapter.kernels import decide as kernels
@@ -115,6 +115,7 @@ class Passes(Dispatcher):
         numbers[r.WINDOW] = policy["bf_window"] * 60
         numbers[r.RESOLUTION] = policy["bf_resolution"]
         numbers[r.CLOSE], numbers[r.GAP], numbers[r.TIGHT] = 1, 1, 1
+        numbers[r.STARTS_ALONE] = 0
         numbers[r.LEAST_PRIORITY] = policy["bf_min_prio_reserve"]
         numbers[r.LIMITS_STOP] = policy["assoc_limit_stop"]
         numbers[r.NUM_PARTITIONS] = len(self._records.partitions)
@@ -130,6 +131,7 @@ class Passes(Dispatcher):
         if self._saved is not None:
             self._rebuild(view, self._saved)
         self._look_around(view)
+        self._numbers[r.STARTS_ALONE] = 0
         store, running, why, other = view.waiting.store, view.running, -1, BY_PYTHON
         held = Held(view.free, running.rows, running.arena.node, running.arena.amount)
         while why != 0:
@@ -183,6 +185,8 @@ class Passes(Dispatcher):
             self._book["news"] = 1
         self._store, self._last_eligible = view.waiting.store, view.eligible
         self._book["is_own"], self._started = 1, _NOTHING
+        # Nobody is told of plans.
+        self._numbers[r.STARTS_ALONE] = 1
 
     def _look_around(self, view: View) -> None:
         """Find out what has changed besides jobs, and compute classic factors where it is time."""
@@ -204,7 +208,8 @@ class Passes(Dispatcher):
         there, nodes = self._records.reservations, self._records.partitions.nodes
         if eligible is not self._eligible:
             weights = [self._nodes.weights] if len(self._nodes.weights) else []
-            begins = r.group_begins(eligible.T, nodes.T, there.nodes.T, *weights)
+            alike = always_apart(self._nodes)
+            begins = r.group_begins(eligible.T, nodes.T, there.nodes.T, *alike, *weights)
             kept = there.start, there.end, there.nodes
             self._rules = r.Rules(self._numbers, begins, nodes, *kept)
             self._eligible = eligible

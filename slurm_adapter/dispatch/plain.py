@@ -26,7 +26,7 @@ from cpsched.api.errors import ConfigError, check_choice, check_least
 from cpsched.api.kernels import FAR
 from cpsched.api.model import columns as c
 from cpsched.api.model import immutable
-from slurm_adapter.dispatch.machine import make_nodes, run_passes
+from slurm_adapter.dispatch.machine import always_apart, make_nodes, run_passes
 from slurm_adapter.kernels import records as r
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ _NO_LIMITS = r.Limits(
 )
 #: Numbers of a pass that this one does without.
 _UNUSED = [
-    *(r.GAP, r.LIMITS_STOP, r.ENDS_WITHIN, r.ENDS_MORE, r.TIGHT),
+    *(r.GAP, r.LIMITS_STOP, r.ENDS_WITHIN, r.ENDS_MORE, r.TIGHT, r.STARTS_ALONE),
     *(r.NUM_USERS, r.NUM_ASSOCIATIONS, r.NUM_RESERVATIONS),
 ]
 
@@ -144,7 +144,8 @@ class SlurmBackfill(LearningDispatcher):
         changing = view.now, backfill, queues.max(initial=-1) + 1
         self._rules.numbers[[r.NOW, r.BACKFILL, r.NUM_PARTITIONS]] = changing
         if view.eligible is not self._eligible:
-            self._rules = self._rules._replace(begins=r.group_begins(view.eligible.T))
+            begins = r.group_begins(view.eligible.T, *always_apart(self._nodes))
+            self._rules = self._rules._replace(begins=begins)
             self._eligible = view.eligible
         nodes = self._nodes._replace(shapes=store.shapes, eligible=view.eligible)
         queue = np.arange(len(rows)), records

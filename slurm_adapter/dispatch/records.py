@@ -290,12 +290,16 @@ class Records:
         kinds.billing[entry] = billing * (qos.usage_factor if qos is not None else 1.0)
 
     def _fixed(self, row: tuple[int, ...], counted: tuple[int, ...]) -> tuple[float, ...]:
-        """Return a job's weighted factors that do not change, in the order of :meth:`_sum`."""
-        key = (row[r.PARTITION], row[r.ASSOCIATION], *row[r.CPUS : r.STANDING], counted)
+        """Return the weighted factors of a job that do not change, in the order of their sum."""
+        rules = self.multifactor
+        # Without their weights, whose it is and what it takes make no difference.
+        own = row[r.ASSOCIATION] if rules.association_weight else -1
+        taken = counted if len(rules.tres_weight) else ()
+        key = (row[r.PARTITION], own, *row[r.CPUS : r.STANDING], taken)
         found = self._factors.get(key)
         if found is None:
             job, tres = np.array([row], dtype=np.int64), np.array([counted[1:]], dtype=np.int64)
-            one = self.multifactor.factors(job, tres, 0, np.zeros(len(self.accounts.tree)))
+            one = rules.factors(job, tres, 0, np.zeros(len(self.accounts.tree)))
             rest = one.tres.sum(axis=1) - one.nice
             parts = (one.association, one.job_size, one.partition, one.qos, rest)
             found = self._factors[key] = tuple(part.item() for part in parts)

@@ -8,6 +8,7 @@ import numpy as np
 
 from cpsched.api.kernels import (
     FAR,
+    FITS,
     GROUPS,
     MANY,
     NONE,
@@ -29,10 +30,17 @@ from cpsched.api.kernels import (
     remember,
     room_on,
     seen_start,
+    shortage,
     split_groups,
     with_segments,
 )
-from cpsched.api.model import RUNTIME_ESTIMATE, SHAPE_REQUEST, UNITS
+from cpsched.api.model import (
+    NODES_MAX,
+    NODES_MIN,
+    RUNTIME_ESTIMATE,
+    SHAPE_REQUEST,
+    UNITS,
+)
 from slurm_adapter.kernels import records as r
 from slurm_adapter.kernels.nodes import choose_as_slurm
 from slurm_adapter.kernels.placed import append, has_started
@@ -115,8 +123,39 @@ def that_fit(jobs, given, profile):
 
 
 @leaf
+def _may_start_now(given, profile, groups, request, failed, low, rooms):
+    """
+    Say whether a job may still start now; note in ``failed`` what units and duration are too much.
+
+    Whether all units fit together; where nobody asks for plans, also whether within the bounds.
+    """
+    machine, shape, units = given.machine, request.shape, request.units
+    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
+    times, count = profile.times, profile.num[SEGMENTS]
+    known = 1
+    while known < count and times[known] < times[0] + request.duration:
+        known += 1
+    least_in(profile, 0, known, len(groups.line), low)
+    if given.rules.numbers[r.STARTS_ALONE]:
+        short = shortage(machine, low, groups, request, rooms)
+        if short in (FITS, FAR):
+            return short == FITS
+    else:
+        total = 0
+        for g in range(len(groups.line)):
+            if low[g, 0] >= shapes[shape, SHAPE_REQUEST]:
+                total += groups.size[g] * room_on(
+                    low, g, groups.first[g], capacity, eligible, shapes, shape, units
+                )
+                if total >= units:
+                    return True
+    failed[0], failed[1] = units, request.duration
+    return False
+
+
+@leaf
 def _last_that_may_start(
-    last, i, jobs, fits, tallies, asks, failed, given, profile, low
+    last, i, jobs, fits, tallies, asks, failed, given, profile, groups, low, rooms
 ):  # fmt: skip
     """
     Return the last place, from ``i`` to ``last``, of a job that may still start now; -1 if none.
@@ -124,37 +163,26 @@ def _last_that_may_start(
     A pass only takes nodes and counts up, so what may not start now may not later in it, either.
     """
     records, numbers, limits, cols = given.records, given.rules.numbers, given.limits, given.cols
-    machine = given.machine
-    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
-    first, size, num_groups = profile.first, profile.size, profile.num[GROUPS]
-    times, count = profile.times, profile.num[SEGMENTS]
     for k in range(last, i - 1, -1):
         if not fits[k]:
             continue
         record, d = jobs[k], asks.number[k]
-        row, shape = records[record, r.ROW], asks.shape[d]
-        units, duration = cols[row, UNITS], max(cols[row, RUNTIME_ESTIMATE], 1) + numbers[r.GAP]
+        row = records[record, r.ROW]
+        request = Request(
+            asks.shape[d], cols[row, UNITS],
+            max(cols[row, RUNTIME_ESTIMATE], 1) + numbers[r.GAP],
+            cols[row, NODES_MIN], cols[row, NODES_MAX],
+        )  # fmt: skip
         fits[k] = False
-        if units >= failed[d, 0] and duration >= failed[d, 1]:
+        if request.units >= failed[d, 0] and request.duration >= failed[d, 1]:
             continue
         if _too_many(tallies, numbers, records, record, 0):
             continue
         if over_limit(limits, records[record, r.TEMPLATE], record) >= 0:
             continue
-        known = 1
-        while known < count and times[known] < times[0] + duration:
-            known += 1
-        least_in(profile, 0, known, num_groups, low)
-        total = 0
-        for g in range(num_groups):
-            if low[g, 0] >= shapes[shape, SHAPE_REQUEST]:
-                total += size[g] * room_on(
-                    low, g, first[g], capacity, eligible, shapes, shape, units
-                )
-                if total >= units:
-                    fits[k] = True
-                    return k
-        failed[d, 0], failed[d, 1] = units, duration
+        fits[k] = _may_start_now(given, profile, groups, request, failed[d], low, rooms)
+        if fits[k]:
+            return k
     return -1
 
 
@@ -372,15 +400,20 @@ def backfill_pass(jobs, fits, given, profile, log, used):
     num_placed = ZERO
     keeps = len(rules.kept_from) > 0
     last = len(jobs) - 1
-    starts = of_array = taken = 0
+    starts = of_array = 0
+    taken = _TAKEN_BETWEEN if numbers[r.STARTS_ALONE] else 0
+    rooms = np.empty(0, dtype=np.int64)
     array = array_partition = -2
     rejected = False
     for i in range(len(jobs)):
         if taken == _TAKEN_BETWEEN:
             taken = 0
+            if len(rooms) < profile.num[GROUPS]:
+                rooms = np.empty(len(profile.line), dtype=np.int64)
             last = _last_that_may_start(
-                last, i, jobs, fits, tallies, asks, failed, given, profile, low
-            )
+                last, i, jobs, fits, tallies, asks, failed, given, profile, groups_of(profile),
+                low, rooms,
+            )  # fmt: skip
         if i > last or starts >= numbers[r.BACKFILL_STARTS]:
             break
         record = jobs[i]

@@ -150,7 +150,7 @@ def _run(desk, depth, backfill, rules, limits, nodes, cols, held, now):
     placer = weighted(placer, nodes.weights)
     given = Given(desk.jobs.table, rules, limits, cols, machine, placer)
     order = desk.lists.order[: desk.book[0].num_queued]
-    begins = group_starts(cols, machine, rules, held)
+    begins = group_starts(cols, rules, held)
     log, used, jobs, started = run_due(order, given, begins, held)
     nothing = np.empty(0, dtype=np.int64)
     return packed(log, used, cols, shapes, capacity, NONE, ZERO, nothing), jobs, started

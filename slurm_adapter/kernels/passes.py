@@ -39,7 +39,7 @@ _SPARE_SEGMENTS = np.int64(34)
 
 
 @inner
-def group_starts(cols, machine, rules, held):
+def group_starts(cols, rules, held):
     """
     Return where groups begin, as runs: at nodes that differ from the one before them.
 
@@ -49,9 +49,6 @@ def group_starts(cols, machine, rules, held):
     begins = np.zeros(words(num_nodes), dtype=np.int64)
     begin_at(begins, ZERO)
     begin_where_differs(begins, held.free.ravel(), num_kinds)
-    begin_where_differs(begins, machine.capacity.ravel(), num_kinds)
-    for group in machine.levels[:1]:
-        begin_where_differs(begins, group, ONE)
     mark_allocations(begins, num_nodes, cols, held.running, held.node, held.amount)
     return begins | rules.begins
 
@@ -163,7 +160,7 @@ def slurm_pass(order, records, rules, limits, cols, nodes, held):
     machine = machine_at(FIRST_FIT, shapes, eligible, capacity, worth, places)
     placer = machine_at(nodes.policy, shapes, eligible, capacity, worth, places)
     given = Given(records, rules, limits, cols, machine, weighted(placer, nodes.weights))
-    begins = group_starts(cols, machine, rules, held)
+    begins = group_starts(cols, rules, held)
     log, used, jobs, started = run_due(order, given, begins, held)
     nothing = np.empty(0, dtype=np.int64)
     return packed(log, used, cols, shapes, capacity, NONE, ZERO, nothing), jobs, started

@@ -57,7 +57,10 @@ NUM_PARTITIONS, NUM_USERS, NUM_ASSOCIATIONS, NUM_RESERVATIONS = range(20, 24)
 ENDS_WITHIN, ENDS_MORE = 24, 25
 #: Whether a job that fits on one node of a run gets the one with the least room that is enough.
 TIGHT = 26
-NUM_NUMBERS = 27
+#: Whether only starts matter: a pass ends as soon as it is certain that no more follow, and plans
+#: for fewer of the others.
+STARTS_ALONE = 27
+NUM_NUMBERS = 28
 
 
 class Rules(NamedTuple):
