@@ -63,7 +63,7 @@ class LearningDispatcher(Dispatcher):
         The order of each priority.
     """
 
-    rule: np.int64 | np.int8 | None = None
+    rule: np.int64 | np.int32 | np.int8 | None = None
     allocator: Allocator
 
     @property

@@ -175,7 +175,7 @@ class Ljf(Priority):
         return (-jobs.ranking_estimate,)
 
 
-class _WithDemand(Priority):
+class WithDemand(Priority):
     """A priority whose ties go to the job with the smaller demand (Remediani 2017, eq. 4.2)."""
 
     def demand(self, jobs: JobTable) -> FloatArray:
@@ -191,7 +191,7 @@ class _WithDemand(Priority):
         return demand
 
 
-class ExpectedWait(_WithDemand):
+class ExpectedWait(WithDemand):
     """``E * q / ewt``, higher first (Remediani 2017, eq. 4.1)."""
 
     name = "expected-wait"
@@ -217,7 +217,8 @@ class ExpectedWait(_WithDemand):
                 " expected_wait there or default_expected_wait",
                 where=f"system {system.name}",
             )
-        self._largest = max([wait for wait in waits.values() if wait] + [default or 0])
+        #: Of the system's expected waits.
+        self.largest = max([wait for wait in waits.values() if wait] + [default or 0])
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
         """
@@ -236,10 +237,10 @@ class ExpectedWait(_WithDemand):
                 where=f"system {self.system.name}",
             )
         waited = now - jobs.submit
-        return (-(self._largest * waited / expected), self.demand(jobs))
+        return (-(self.largest * waited / expected), self.demand(jobs))
 
 
-class Slowdown(_WithDemand):
+class Slowdown(WithDemand):
     """``(q + d) / d``, higher first; ``q`` where ``d`` is 0 (Remediani 2017, eq. 4.3)."""
 
     name = "slowdown"

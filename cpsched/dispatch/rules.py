@@ -9,16 +9,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from cpsched.dispatch import priority
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import candidates, frozen, start_in_order
-from cpsched.dispatch.priority import make_priority
+from cpsched.dispatch.priority import ExpectedWait, Slowdown, make_priority
 from cpsched.kernels import event_loop
 from cpsched.model.decision import NOTHING, Decision
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
     from cpsched.dispatch.priority import Priority
+    from cpsched.model.system import System
     from cpsched.model.view import View
 
 
@@ -103,6 +106,16 @@ class Prb(LearningDispatcher):
     def __init__(self, priority: str = "expected-wait", allocator: str = "first-fit") -> None:
         self.priority = make_priority(priority)
         super().__init__(self.priority, allocator=allocator)
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system, where each of the built-in priorities has a compiled rule."""
+        super().reset(system, seed)
+        self.rule = None
+        if type(self.priority) is Slowdown:
+            self.rule = event_loop.RANKED
+        elif type(self.priority) is ExpectedWait and system.default_expected_wait:
+            # Else a job may have none, which is an error once it is ranked.
+            self.rule = np.int32(self.priority.largest)
 
     def choose(self, view: View) -> Decision:
         """Start what fits; only jobs that fit on their own are worth ranking."""

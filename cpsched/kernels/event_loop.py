@@ -1,10 +1,10 @@
 """
 The simulator's event loop, compiled whole for dispatchers that are one pass over the queue.
 
-What :mod:`cpsched.simulation.simulator` does for any dispatcher, done for ``fifo``, ``easy`` and
-``conservative:depth=1`` with the same kernels and without Python in between: jobs end, jobs arrive,
-a pass says what starts, ``claim`` checks and takes it. It stops when arrays have to grow, and then
-continues.
+What :mod:`cpsched.simulation.simulator` does for any dispatcher, done for ``fifo``, ``prb``,
+``easy`` and ``conservative:depth=1`` with the same kernels and without Python in between: jobs end,
+jobs arrive, a pass says what starts, ``claim`` checks and takes it. It stops when arrays have to
+grow, and then continues.
 """
 
 from __future__ import annotations
@@ -15,14 +15,21 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import types
 
-from cpsched.kernels import easy, ledger, list_pass
-from cpsched.kernels.arrays import move
+from cpsched.kernels import easy, ledger, list_pass, pass_state
+from cpsched.kernels.arrays import move, sort_by
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.events import SECOND, next_second, pop, push
 from cpsched.kernels.inner import inner, leaf, used_where
 from cpsched.kernels.pass_state import FULL
 from cpsched.kernels.start_log import HEADER, amounts_in
-from cpsched.model.columns import NUM_SUBMIT, STATE, WAITING
+from cpsched.model.columns import (
+    EXPECTED_WAIT,
+    NUM_SUBMIT,
+    RANKING_ESTIMATE,
+    STATE,
+    SUBMIT,
+    WAITING,
+)
 
 if TYPE_CHECKING:
     from cpsched.base.types import BoolArray, FloatArray, IntArray
@@ -35,6 +42,11 @@ IDLE, PAUSED, CLASSES_FULL, NO_ROOM, REFUSED = range(5)
 #: The rule of a queue that waits behind the first job that does not fit, besides the two of
 #: :mod:`cpsched.kernels.easy`. Of a type of its own: a loop under it has no backfilling.
 FIFO = np.int8(0)
+
+#: Of a type of its own, too: jobs are ranked at every decision, and those that do not fit are
+#: skipped. This one ranks by slowdown, a larger number by expected waits, of which it is the
+#: largest. See :mod:`cpsched.dispatch.priority`.
+RANKED = np.int32(0)
 
 #: The scalars that change from call to call, as one record.
 COUNTERS = np.dtype(
@@ -72,13 +84,15 @@ class Log(NamedTuple):
     """
     The log's data on the jobs; int64, shape ``(A,)``.
 
-    ``rows`` is a part of them, as the store takes them.
+    ``rows`` is a part of them, as the store takes them; ``demand`` a float, which breaks ties of a
+    :data:`RANKED` queue, and empty for others.
     """
 
     submit: IntArray
     runtime: IntArray
     requested: IntArray
     rows: IntArray
+    demand: FloatArray
 
 
 class Holds(NamedTuple):
@@ -153,6 +167,7 @@ keep_waiting = leaf(ledger.keep_waiting.py_func)  # type: ignore[attr-defined]
 _record_runs = leaf(ledger.record_runs.py_func)  # type: ignore[attr-defined]
 _easy_pass = inner(easy.easy_pass.py_func)  # type: ignore[attr-defined]
 _list_pass = inner(list_pass.list_pass.py_func)  # type: ignore[attr-defined]
+_candidates = inner(pass_state.candidates.py_func)  # type: ignore[attr-defined]
 
 
 @leaf
@@ -239,27 +254,26 @@ def twice(seconds):
 
 
 @leaf
-def _leave(queue, first, end, started):
-    """Take jobs that start, in the order of the queue, out of it; return its new end."""
-    kept = at = first
-    for row in started:
-        low = at
-        while queue[at] != row:
-            at += 1
-        move(queue, low, kept, at - low)
-        kept += at - low
+def _leave(queue, first, end, started, cols):
+    """Take jobs that start out of the queue; return its new end."""
+    # One sweep for those that come in the order of the queue; what it says of a job is far apart.
+    kept = at = low = first
+    i = 0
+    while i < len(started) and at < end:
+        if queue[at] == started[i]:
+            move(queue, low, kept, at - low)
+            kept += at - low
+            low = at + 1
+            i += 1
         at += 1
-    move(queue, at, kept, end - at)
-    return kept + end - at
+    move(queue, low, kept, end - low)
+    end = kept + end - low
+    return end if i == len(started) else first + keep_waiting(queue[first:end], cols)
 
 
 @leaf
-def carry_out(count, packed, amount_of, log, tables, lists, record, in_order):
-    """
-    Start what a pass says (``packed``); return -1, or why it cannot be done.
-
-    ``in_order`` says that starts are in the order of the queue.
-    """
+def carry_out(count, packed, amount_of, log, tables, lists, record):
+    """Start what a pass says (``packed``); return -1, or why it cannot be done."""
     num, total = packed[0], packed[1]
     queue = lists.queue
     if max(count.arena_used + total - len(lists.arena_node),
@@ -294,17 +308,29 @@ def carry_out(count, packed, amount_of, log, tables, lists, record, in_order):
     if num == 1 and queue[count.queue_first] == packed[HEADER]:
         count.queue_first += 1
     elif num > 0:
-        if in_order:
-            count.queue_end = _leave(
-                queue, count.queue_first, count.queue_end, packed[HEADER:bounds]
-            )
-        else:
-            waiting = queue[count.queue_first : count.queue_end]
-            count.queue_end = count.queue_first + keep_waiting(waiting, tables.cols)
+        started = packed[HEADER:bounds]
+        count.queue_end = _leave(queue, count.queue_first, count.queue_end, started, tables.cols)
     return -1
 
 
-def _in_order(rule, policy, count, tables, lists, memory):  # noqa: ARG001
+@inner
+def _rank(largest, now, rows, cols, demand):
+    """Sort rows as :mod:`cpsched.dispatch.priority` does: by what is urgent, then by demand."""
+    key = demand[rows]
+    sort_by(key, rows, len(rows))
+    for i in range(len(rows)):
+        waited = now - cols[rows[i], SUBMIT]
+        runtime = cols[rows[i], RANKING_ESTIMATE]
+        if largest > 0:
+            key[i] = -(largest * waited / cols[rows[i], EXPECTED_WAIT])
+        elif runtime > 0:
+            key[i] = -((waited + runtime) / runtime)
+        else:
+            key[i] = -waited
+    sort_by(key, rows, len(rows))
+
+
+def _in_order(rule, policy, count, demand, tables, lists, memory):  # noqa: ARG001
     """Return what starts from the head of the queue on."""
     return _list_pass(
         policy, True, lists.queue[count.queue_first : count.queue_end], tables.cols, tables.shapes,
@@ -313,7 +339,27 @@ def _in_order(rule, policy, count, tables, lists, memory):  # noqa: ARG001
 
 
 @used_where(lambda rule: rule.bitwidth > 8, _in_order)
-def _pass(rule, policy, count, tables, lists, memory):
+def _from_list(rule, policy, count, demand, tables, lists, memory):
+    """Return what starts of all that waits, by rank."""
+    rows = _candidates(
+        True, lists.queue[count.queue_first : count.queue_end], memory.class_of, tables.cols,
+        tables.shapes, tables.eligible, memory.main, memory.job_classes, tables.free,
+    )  # fmt: skip
+    if len(rows) > 1:
+        _rank(np.int64(rule), count.now, rows, tables.cols, demand)
+    return _list_pass(
+        policy, False, rows, tables.cols, tables.shapes, tables.eligible, memory.main,
+        memory.job_classes, tables.free,
+    )  # fmt: skip
+
+
+def _one_list(rule, policy, count, demand, tables, lists, memory):
+    """Return what starts, nothing being planned."""
+    return _from_list(rule, policy, count, demand, tables, lists, memory)
+
+
+@used_where(lambda rule: rule.bitwidth > 32, _one_list)
+def _pass(rule, policy, count, demand, tables, lists, memory):  # noqa: ARG001
     """Return what starts now, as of :func:`cpsched.kernels.start_log.packed`."""
     rows = lists.queue[count.queue_first : count.queue_end]
     return _easy_pass(
@@ -326,7 +372,7 @@ def _pass(rule, policy, count, tables, lists, memory):
 @kernel
 def event_loop(policy, rule, counters, limit, until, log, tables, lists, memory, record, packed):
     """
-    Simulate under EASY or what is like it, queue and backfilling in the order of submission.
+    Simulate under EASY or what is like it in the order of submission, or under a list rule.
 
     Jobs run as in the log, are killed at their requested time, and none is held.
 
@@ -335,7 +381,7 @@ def event_loop(policy, rule, counters, limit, until, log, tables, lists, memory,
     policy
         The allocator's order of nodes.
     rule
-        :data:`FIFO`, or see :data:`cpsched.kernels.easy.EASY`.
+        :data:`FIFO`, :data:`RANKED`, or see :data:`cpsched.kernels.easy.EASY`.
     counters
         One record of :data:`COUNTERS`; changed.
     limit
@@ -359,14 +405,14 @@ def event_loop(policy, rule, counters, limit, until, log, tables, lists, memory,
             if why >= 0:
                 return why, packed, seconds
             before = clock(spare)
-            packed = _pass(rule, policy, count, tables, lists, memory)
+            packed = _pass(rule, policy, count, log.demand, tables, lists, memory)
             if count.decisions == len(seconds):
                 seconds = twice(seconds)
             seconds[count.decisions] = clock(spare) - before
             count.decisions += 1
         if packed[0] > 0:
             amounts = amounts_in(packed, num_kinds)
-            why = carry_out(count, packed, amounts, log, tables, lists, record, True)
+            why = carry_out(count, packed, amounts, log, tables, lists, record)
             if why >= 0:
                 return why, packed, seconds
         packed = packed[:0]

@@ -14,16 +14,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.dispatch.backfilling import Conservative, Easy
-from cpsched.dispatch.rules import Fifo
+from cpsched.dispatch.priority import WithDemand
+from cpsched.dispatch.rules import Fifo, Prb
 from cpsched.errors import DispatchError
 from cpsched.kernels import event_loop
+from cpsched.model.jobstore import JobStore
+from cpsched.model.jobtable import JobTable
 from cpsched.model.schedule import JobOutcome
 
 if TYPE_CHECKING:
     from cpsched.base.types import FloatArray, IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.engine.cluster import Cluster
-    from cpsched.simulation.arrivals import Arrivals
+    from cpsched.simulation.arrivals import Arrivals, Block
     from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 
 #: Seconds at which the dispatcher is to be asked; with more of them the loop is not for it.
@@ -33,16 +36,17 @@ _EVENTS = 6
 #: A call of the loop takes about this many seconds, so that its overhead is negligible.
 _SECONDS = 0.1
 _FIRST_DECISIONS = 1024
-_BUILT_IN = (Fifo, Easy, Conservative)
+_BUILT_IN = (Fifo, Prb, Easy, Conservative)
 _ENDS = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)
 _OUTCOMES = int(JobOutcome.NOT_ENDED), _ENDS[0], int(JobOutcome.CANCELLED), int(JobOutcome.KILLED)
 
 
-def rule_of(dispatcher: Dispatcher) -> np.int64 | np.int8 | None:
+def rule_of(dispatcher: Dispatcher) -> np.int64 | np.int32 | np.int8 | None:
     """Return the rule by which the compiled loop does what a dispatcher does, None for none."""
     # What derives from a built-in dispatcher may decide differently.
     if isinstance(dispatcher, _BUILT_IN) and type(dispatcher) in _BUILT_IN:
-        goes_on = dispatcher.in_queue_order and not dispatcher.allocator.looks_at_jobs
+        ranks = isinstance(dispatcher, Prb) or dispatcher.in_queue_order
+        goes_on = ranks and not dispatcher.allocator.looks_at_jobs
         return dispatcher.rule if goes_on else None
     return None
 
@@ -96,6 +100,10 @@ class CompiledLoop:
         self._events = np.zeros((many, 3), dtype=np.int64)
         self._wakes = np.zeros(MOST_WAKES, dtype=np.int64)
         self._holds = None if self.own is None else self._holds_of(arrivals)
+        priority = cluster.dispatcher.priority if isinstance(cluster.dispatcher, Prb) else None
+        self._ranks = priority if isinstance(priority, WithDemand) else None
+        self._demand = np.zeros(0 if self._ranks is None else len(arrivals))
+        self._known = 0
         self._limit = _FIRST_DECISIONS
         self._counters = np.zeros(1, dtype=event_loop.COUNTERS)
         self.counters = self._counters[0]
@@ -121,7 +129,7 @@ class CompiledLoop:
         if block.end < len(self._arrivals):
             until = min(until, self._arrivals.submit[block.end])
         counters["rows_first"] = block.first
-        log = event_loop.Log(*self._columns, block.rows)
+        log = event_loop.Log(*self._columns, block.rows, self._demand)
         self._events[: len(events)] = events
         wakes = self._cluster.wakes
         self._wakes[: len(wakes)], counters["num_wakes"] = wakes, len(wakes)
@@ -129,6 +137,7 @@ class CompiledLoop:
         counters["decisions"] = counters["starts"] = 0
         if self._arrivals.bring(machine.store, len(self._arrivals)):
             machine.set_classes(self._arrivals.eligible(machine.store))
+        self._note_demand(machine.store, block)
         seconds = np.empty(self._limit)
         packed = np.empty(0, dtype=np.int64)
         began = monotonic()
@@ -148,6 +157,20 @@ class CompiledLoop:
         self._limit = int(min(max(self._limit * _SECONDS / max(spent, 1e-3), 1), 2**20))
         self._cluster.skip_to(int(counters["now"]), self._wakes[: counters["num_wakes"]].tolist())
         return self._events[: counters["num_events"]]
+
+    def _note_demand(self, store: JobStore, block: Block) -> None:
+        """Work out the demand of jobs that wait, and of those that arrive next."""
+        if self._ranks is None or block.end <= self._known:
+            return
+        fresh = JobStore(store.resources, len(block.rows))
+        fresh.add_shapes(store.shapes)
+        fresh.append(block.rows)
+        if self._known < block.first:
+            before = JobTable(store, np.arange(self._known, block.first))
+            self._demand[self._known : block.first] = self._ranks.demand(before)
+        arriving = JobTable(fresh, np.arange(len(block.rows)))
+        self._demand[block.first : block.end] = self._ranks.demand(arriving)
+        self._known = block.end
 
     def _go_on(
         self, log: event_loop.Log, until: int, packed: IntArray, seconds: FloatArray

@@ -59,7 +59,7 @@ def slurm_loop(
             wake_at(count, holds.wakes, desk.book[0].again_at)
         if packed[0] > 0:
             amounts = amounts_in(packed, num_kinds)
-            why = carry_out(count, packed, amounts, log, tables, lists, record, False)
+            why = carry_out(count, packed, amounts, log, tables, lists, record)
             if why >= 0:
                 return why, packed, seconds
             started_now(count, packed, holds, tables, record)

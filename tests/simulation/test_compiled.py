@@ -9,9 +9,12 @@ from tiny import jobs, machine, machines, workloads
 
 from cpsched import systems
 from cpsched.dispatch.backfilling import Easy
-from cpsched.dispatch.rules import Fifo
+from cpsched.dispatch.rules import Fifo, Prb
+from cpsched.errors import ConfigError
 from cpsched.kernels import event_loop
+from cpsched.kernels.compiling import kernel
 from cpsched.mapping import fit
+from cpsched.model.system import Queue
 from cpsched.simulation import compiled
 from cpsched.simulation.observers import Observer
 from cpsched_papers.generators.eurora import EURORA, EuroraOptions
@@ -24,7 +27,15 @@ LOOPS = (
     "easy",
     "easy:allocator=consolidate",
     "conservative:depth=1",
+    "prb",
+    "prb:priority=slowdown,allocator=best-fit",
 )
+
+
+@kernel
+def left(queue, first, end, started):
+    """Call what cannot be called from Python."""
+    return event_loop._leave(queue, first, end, started)
 
 
 class Present(Observer):
@@ -119,6 +130,10 @@ class OwnEasy(Easy):
     """So may this."""
 
 
+class OwnPrb(Prb):
+    """And this."""
+
+
 @pytest.mark.parametrize(
     ("dispatcher", "options"),
     [
@@ -128,6 +143,9 @@ class OwnEasy(Easy):
         ("easy:backfill=sjf", {}),
         ("easy:priority=slowdown", {}),
         ("easy:reserve=bound", {}),
+        (OwnPrb(), {}),
+        ("prb:priority=sjf", {}),
+        ("prb", {"predictor": "user-history"}),
         ("easy", {"predictor": "user-history"}),
         ("easy", {"overrun": "extend"}),
         ("easy", {"dispatch_interval": 10}),
@@ -139,6 +157,37 @@ def test_what_it_does_not_do_is_left_to_python(dispatcher, options):
     fitted = fit(jobs((0, 1, 5), (0, 1, 5)), machine((1,)))
     assert simulator(fitted, "easy")._compiled is not None
     assert simulator(fitted, dispatcher, **options)._compiled is None
+
+
+def test_a_job_without_an_expected_wait_is_refused_when_it_is_ranked():
+    """Where a job may have none, the compiled loop does not begin."""
+    long = Queue("long", expected_wait=3600)
+    fitted = fit(
+        jobs((0, 1, 5), (1, 1, 5), (1, 1, 5), queue=["long", None, "long"]),
+        machine((1,), (1,), queues=(long,), expected_wait=None),
+    )
+    assert simulator(fitted, "prb:priority=slowdown")._compiled is not None
+    with pytest.raises(ConfigError, match="a job has no queue"):
+        simulator(fitted, "prb").run()
+
+
+def test_jobs_that_rank_take_over_from_python():
+    """The demand of jobs that came while Python stepped is known, too; ties go by it."""
+    rows = [(second // 3, 1 + second % 3, 4 + second % 5, 6 + second % 4) for second in range(90)]
+    fast, slow = both(fit(jobs(*rows), machine((2,), (2,))), "prb")
+    for _ in range(20):
+        fast.step()
+    fast.run()
+    slow.run()
+    assert result(fast) == result(slow)
+
+
+def test_starts_are_taken_out_of_the_queue_in_any_order():
+    """One sweep for those in the order of the queue, another for those before them."""
+    for started in ([7], [3, 5, 9], [9, 3, 7], [4, 3], [9, 8, 7, 6, 5, 4, 3]):
+        queue = np.array([0, 0, 3, 4, 5, 6, 7, 8, 9, 0])
+        end = left(queue, 2, 9, np.array(started))
+        assert queue[2:end].tolist() == [row for row in range(3, 10) if row not in started]
 
 
 def test_held_jobs_are_left_to_python():

@@ -9,7 +9,7 @@ from cpsched.mapping import fit
 from gym_environment.environment import BatchScheduling
 from start_forecasts.in_log import when_in_log
 
-RULES = ("easy", "conservative", "fifo", "prb", "easy:priority=urgency", "cp-2")
+RULES = ("easy", "conservative", "fifo", "prb", "prb:priority=sjf", "easy:priority=urgency", "cp-2")
 #: Of each process: what it simulates. What is compiled once for all machines is in one of them.
 PARTS = {
     "together": RULES,
