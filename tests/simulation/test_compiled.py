@@ -161,7 +161,7 @@ def test_what_it_does_not_do_is_left_to_python(dispatcher, options):
 
 def test_a_job_without_an_expected_wait_is_refused_when_it_is_ranked():
     """Where a job may have none, the compiled loop does not begin."""
-    long = Queue("long", expected_wait=3600)
+    long = Queue(name="long", expected_wait=3600)
     fitted = fit(
         jobs((0, 1, 5), (1, 1, 5), (1, 1, 5), queue=["long", None, "long"]),
         machine((1,), (1,), queues=(long,), expected_wait=None),
