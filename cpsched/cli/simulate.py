@@ -114,7 +114,8 @@ def command(
         _check_was_observed(observers, outcome)
         complain_about(outcome, kept=out is not None)
         if outcome.folders:
-            _print(make_tables(folder), tasks, fitted, out, as_json=as_json, stats=stats)
+            tables = make_tables(folder, workload=fitted.workload)
+            _print(tables, tasks, fitted, out, as_json=as_json, stats=stats)
     if outcome.kept and not as_json:
         echo(f"\nAlready done: {outcome.kept:,} of {outcome.runs:,}; --overwrite repeats them")
     if outcome.failed:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from enum import IntEnum
 
     from cpsched.base.types import IntArray
+    from cpsched.model.workload import Workload
 
 
 _T = TypeVar("_T")
@@ -82,9 +83,14 @@ class SavedRun(Run):
         return self.settings.runtime_model == "recorded"
 
 
-def load_run(folder: str | Path) -> SavedRun:
+def load_run(folder: str | Path, workload: Workload | None = None) -> SavedRun:
     """
     Read a run folder.
+
+    Parameters
+    ----------
+    workload
+        One at hand: if it is the run's own, by its digest, the jobs are not read once more.
 
     Raises
     ------
@@ -103,7 +109,10 @@ def load_run(folder: str | Path) -> SavedRun:
     said = _said(about, folder / MARK)
     for name, what in faults(folder):
         raise RunError(f"{folder / name} {what}; {_REMEDY}")
-    workload = _read(folder / "workload.parquet", lambda path: traces.read(path, format="table"))
+    if workload is None or workload.digest() != about.get("workload", {}).get("digest"):
+        workload = _read(
+            folder / "workload.parquet", lambda path: traces.read(path, format="table")
+        )
     system = _read(folder / "system.json", lambda path: System.from_dict(_json(path)))
     jobs = _read(folder / "jobs.parquet", _Stored)
     allocations = _read(folder / "allocations.parquet", _Stored)
@@ -245,6 +254,7 @@ class _Stored:
         return {
             first + row: texts[row].as_py()
             for first, texts in self._texts("reason")
+            if texts.null_count < len(texts)
             for row in np.flatnonzero(texts.is_valid().to_numpy(zero_copy_only=False)).tolist()
         }
 

@@ -12,30 +12,34 @@ from cpsched.study.sources import second_of
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from cpsched.model.workload import Workload
     from cpsched.study.results import Results, RunResult
 
 #: Groups of a kind with fewer jobs say nothing.
 FEWEST = 10
 
 
-def record(results: Results) -> list[dict[str, Any]]:
+def record(results: Results, workload: Workload | None = None) -> list[dict[str, Any]]:
     """
     Return a row for all jobs and for each group of them; none where a log records no starts.
 
     ``reproduced`` is what ``cpsched slurm fidelity`` says of their waits: ``closely``, ``roughly``
-    or ``not`` (:mod:`cpsched.metrics.fidelity`). Waits count from when a job could start.
+    or ``not`` (:mod:`cpsched.metrics.fidelity`). Waits count from when a job could start. A
+    ``workload`` that is at hand need not be read again.
     """
     base = results.baseline.dispatcher
     first: dict[str, RunResult] = {}
     for run in sorted(results.runs, key=lambda run: run.dispatcher != base):
         first.setdefault(run.place, run)
-    return [row for run in first.values() for row in _rows(run, results.measure_from)]
+    return [row for run in first.values() for row in _rows(run, results.measure_from, workload)]
 
 
-def _rows(run: RunResult, start: int | str | None) -> Iterator[dict[str, Any]]:
+def _rows(
+    run: RunResult, start: int | str | None, workload: Workload | None
+) -> Iterator[dict[str, Any]]:
     if run.record["recorded_wait_s"]["mean"] is None:
         return
-    schedule = load_run(run.path).schedule
+    schedule = load_run(run.path, workload).schedule
     submit = schedule.workload.submit
     since = second_of(schedule.workload, "measure_from", start)
     rows, recorded, simulated, lag = both_waits(

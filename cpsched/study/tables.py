@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.metrics.leading import Headline
+    from cpsched.model.workload import Workload
     from cpsched.study.results import RunKey, RunResult
 
 #: A cell; None where nothing was measured.
@@ -133,7 +134,11 @@ class Tables:
         return is_lower(runs[one], runs[other], figure)
 
 
-def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> Tables:
+def make_tables(
+    folder: str | Path,
+    baseline: str | Baseline | None = None,
+    workload: Workload | None = None,
+) -> Tables:
     """
     Return the tables of a study's folder, made from its run folders only.
 
@@ -142,6 +147,8 @@ def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> T
     baseline
         What runs are compared with instead of the study's own: the label of a dispatcher, or
         labels of more.
+    workload
+        One at hand, which need not be read again if a run is of it.
 
     Raises
     ------
@@ -163,7 +170,7 @@ def make_tables(folder: str | Path, baseline: str | Baseline | None = None) -> T
         sizes=Rows.of(_group_rows(repeated, "size", "sizes")),
         differences=Rows.of(comparisons(repeated, results.baseline), least=COLUMNS),
         gains=Rows.of(by_group),
-        record=Rows.of(record(results)),
+        record=Rows.of(record(results, workload)),
         timing=Rows.of(
             [{**_names(run), "seed": run.seed, **run.timing, **_solving(run)} for run in runs]
         ),
