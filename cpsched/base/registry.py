@@ -7,9 +7,10 @@ imported before it is asked for.
 
 from __future__ import annotations
 
+import sys
 import warnings
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.errors import ConfigError, UnknownNameError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
 
 def _classes(module: str, *names: str) -> dict[str, str]:
@@ -141,13 +142,23 @@ class Entry:
             ) from error
 
 
+@lru_cache(maxsize=1)
+def _registered(path: tuple[str, ...]) -> Mapping[str, Sequence[EntryPoint]]:  # noqa: ARG001
+    """Return what all distributions on a path register with us, by group: looking takes long."""
+    # Of another type from Python 3.12 on.
+    points: Any = entry_points()
+    ours = [group for group in points.groups if group.startswith("cpsched.")]
+    return {group: tuple(points.select(group=group)) for group in ours}
+
+
 @cache
 def entries(group: str) -> Mapping[str, Entry]:
     """Return everything registered in a group by name; built-ins win over plug-ins."""
     own = BUILT_IN.get(group, {})
     found = {name: Entry(name, target, "cpsched") for name, target in own.items()}
     found |= _aliases(found, ALIASES.get(group, {}), "cpsched")
-    points = entry_points(group=f"cpsched.{group}")
+    registered = _registered(tuple(sys.path))
+    points = registered.get(f"cpsched.{group}", ())
     # What this distribution registers itself wins, wherever it lies on the path.
     for point in sorted(points, key=lambda point: _owner(point) != "cpsched"):
         owner = _owner(point)
@@ -159,7 +170,7 @@ def entries(group: str) -> Mapping[str, Entry]:
             )
             continue
         found[point.name] = Entry(point.name, point.value, owner)
-    for point in entry_points(group="cpsched.aliases"):
+    for point in registered.get("cpsched.aliases", ()):
         owner = _owner(point)
         try:
             listed = Entry(point.name, point.value, owner).load().get(group, {})
