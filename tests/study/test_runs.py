@@ -55,6 +55,17 @@ def test_everything_is_read_back(simulated, tmp_path):
     assert isinstance(back, Schedule)
 
 
+def test_jobs_at_hand_are_not_read_again(simulated, tmp_path):
+    """If they are the run's own; others are not taken for them."""
+    save_run(simulated, tmp_path / "r")
+    at_hand = simulated.schedule.workload
+    back = load_run(tmp_path / "r", at_hand).schedule
+    assert back.workload is at_hand
+    assert back.rejected == simulated.schedule.rejected
+    back = load_run(tmp_path / "r", jobs((0, 3, 4))).schedule
+    assert back.workload.digest() == at_hand.digest()
+
+
 def test_jobs_table_holds_what_users_look_for(simulated, tmp_path):
     """A row a job, missing times are null, nodes are written as Slurm does."""
     save_run(simulated, tmp_path / "r")
