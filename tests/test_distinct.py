@@ -14,7 +14,8 @@ def test_distinct_rows_are_those_of_numpy(rows):
     table = np.repeat(rng.integers(0, 3, (rows, 2)), rng.integers(1, 4, rows), axis=0)
     found, counts = distinct_rows(table)
     if not rows:
-        assert found.shape == (0, 2) and counts.shape == (0,)
+        assert found.shape == (0, 2)
+        assert counts.shape == (0,)
         return
     expected, expected_counts = np.unique(table, axis=0, return_counts=True)
     assert found.tolist() == expected.tolist()
