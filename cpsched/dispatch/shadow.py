@@ -125,6 +125,9 @@ class Shadow:
             self._seen = source
             self._store = JobStore(source.resources, len(source.columns))
         shadow = self._store
+        # Of jobs that have arrived, also of those that are held and in no table.
+        fresh = slice(shadow.size, source.size)
+        shadow.writable[fresh] = source.columns[fresh]
         shadow.shapes, shadow.labels = source.shapes, source.labels
         shadow.size, shadow.reordered = source.size, source.reordered
         shadow.quantiles, shadow.ends_within = source.quantiles, source.ends_within

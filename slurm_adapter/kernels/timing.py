@@ -82,4 +82,17 @@ def next_at(desk, now):
     found = min(found, book.change)
     for i in range(book.num_rests):
         found = min(found, desk.lists.rests[i])
-    return min(found, book.next_charge) if desk.settings[0].changes != 0 else found
+    if desk.settings[0].changes == 0 or _changes_nothing(book, desk.settings[0], found):
+        return found
+    return min(found, book.next_charge)
+
+
+@leaf
+def _changes_nothing(book, settings, found):
+    """
+    Say whether another order of the queue would start nothing.
+
+    That is where nothing runs, a pass over all jobs has started none, and nothing else is to come:
+    otherwise a job that can never start would be waited for without end.
+    """
+    return book.num_running == 0 and found == FAR and settings.interval > 0

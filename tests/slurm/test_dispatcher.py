@@ -241,6 +241,21 @@ def test_a_job_above_what_one_may_have_never_starts():
     assert not verify(found.schedule)
 
 
+def test_a_job_that_never_starts_is_not_waited_for_while_shares_change():
+    limit = limited('MaxTRES = "cpu=2"', PriorityWeightFairshare=1000)
+    workload = jobs((0, 3, 10), (0, 2, 10), user=["ann"] * 2, qos=["q"] * 2)
+    found = run(workload, machine((4,)), limit)
+    assert found.schedule.outcome.tolist() == [JobOutcome.CANCELLED, JobOutcome.COMPLETED]
+
+
+def test_held_jobs_are_no_waiting_ones_where_outages_are_planned(tmp_path):
+    """Of the held one, which is in no table, nothing is known that names it."""
+    (tmp_path / "down.csv").write_text("node,from,to,known\nn1,50,60,0\n")
+    workload = jobs((0, 1, 100), (0, 1, 5), (1, 1, 5), dependency=[-1, -1, 0])
+    outages = f"table:file={tmp_path / 'down.csv'}"
+    assert starts(workload, machine((4,), (4,)), slurm(""), outages=outages) == [0, 0, 100]
+
+
 # --- reservations --------------------------------------------------------------------------------
 
 RESERVED = """
