@@ -249,11 +249,11 @@ def test_a_job_that_never_starts_is_not_waited_for_while_shares_change():
 
 
 def test_held_jobs_are_no_waiting_ones_where_outages_are_planned(tmp_path):
-    """Of the held one, which is in no table, nothing is known that names it."""
+    """The one that comes at 2 keeps off node 1; the held one is in no table then."""
     (tmp_path / "down.csv").write_text("node,from,to,known\nn1,50,60,0\n")
-    workload = jobs((0, 1, 100), (0, 1, 5), (1, 1, 5), dependency=[-1, -1, 0])
+    workload = jobs((0, 1, 100), (0, 1, 5), (1, 1, 5), (2, 1, 100), dependency=[-1, -1, 0, -1])
     outages = f"table:file={tmp_path / 'down.csv'}"
-    assert starts(workload, machine((4,), (4,)), slurm(""), outages=outages) == [0, 0, 100]
+    assert starts(workload, machine((4,), (4,)), slurm(""), outages=outages) == [0, 0, 100, 2]
 
 
 # --- reservations --------------------------------------------------------------------------------
