@@ -208,11 +208,3 @@ def decide_now(desk, rules, limits, nodes, cols, held, size, waiting, other, reo
 def decide(desk, rules, limits, nodes, cols, held, size, waiting, other, reordered, now):
     """Decide once, see :func:`decide_now`."""
     return decide_now(desk, rules, limits, nodes, cols, held, size, waiting, other, reordered, now)
-
-
-@kernel
-def note_news(desk, ended, now):
-    """Note that something has changed: a job has ended, or anything else."""
-    if ended:
-        note_end(desk, now)
-    desk.book[0].news = 1
