@@ -201,10 +201,19 @@ def exponents(points: list[Point]) -> Iterator[str]:
         yield f"{axis:>9}  {what:<18} CPU {said[0]}  memory {said[1]}"
 
 
+def in_words(size: float, _: int) -> str:
+    """Return a size as it is written at an axis: 100, 1k, 10M."""
+    for unit, one in (("M", 1e6), ("k", 1e3)):
+        if size >= one:
+            return f"{size / one:g}{unit}"
+    return f"{size:g}"
+
+
 def drawing(points: list[Point]) -> bytes:
     """Return CPU above and memory below, one column an axis."""
     with styled("growth"):
         from matplotlib.figure import Figure
+        from matplotlib.ticker import FuncFormatter, NullFormatter
 
         axes_of = list(dict.fromkeys(one.axis for one in points))
         figure = Figure(figsize=(3.4 * len(axes_of), 5.2), layout="constrained")
@@ -215,8 +224,16 @@ def drawing(points: list[Point]) -> bytes:
                     own = [one for one in points if (one.axis, one.what) == (axis, what)]
                     values = [getattr(one, figure_of) for one in own]
                     plot.loglog([one.size for one in own], values, marker=".", label=what)
+                low = min(one for line in plot.lines for one in line.get_ydata())
+                high = max(one for line in plot.lines for one in line.get_ydata())
+                # Whole decades, so that noise does not look like growth.
+                plot.set_ylim(10 ** np.floor(np.log10(low)), 10 ** np.ceil(np.log10(high)))
                 plot.set(xlabel=axis, ylabel=unit)
-                plot.legend(frameon=False)
+                for side in (plot.xaxis, plot.yaxis):
+                    side.set_major_formatter(FuncFormatter(in_words))
+                    side.set_minor_formatter(NullFormatter())
+                if row == 0:
+                    plot.legend(frameon=False, fontsize="small", loc="upper left")
         return save(figure, "svg")
 
 
