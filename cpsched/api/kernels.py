@@ -12,7 +12,7 @@ from cpsched.kernels.event_loop import (
     clock,
     end_job,
     enter_job,
-    keep_waiting,
+    keep_in_queue,
     take_off_nodes,
     twice,
 )

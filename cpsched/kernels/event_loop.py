@@ -163,7 +163,7 @@ class Record(NamedTuple):
 
 _claim = leaf(ledger.claim.py_func)  # type: ignore[attr-defined]
 _release = leaf(ledger.release.py_func)  # type: ignore[attr-defined]
-keep_waiting = leaf(ledger.keep_waiting.py_func)  # type: ignore[attr-defined]
+keep_in_queue = leaf(ledger.keep_waiting.py_func)  # type: ignore[attr-defined]
 _record_runs = leaf(ledger.record_runs.py_func)  # type: ignore[attr-defined]
 _easy_pass = inner(easy.easy_pass.py_func)  # type: ignore[attr-defined]
 _list_pass = inner(list_pass.list_pass.py_func)  # type: ignore[attr-defined]
@@ -268,7 +268,7 @@ def _leave(queue, first, end, started, cols):
         at += 1
     move(queue, low, kept, end - low)
     end = kept + end - low
-    return end if i == len(started) else first + keep_waiting(queue[first:end], cols)
+    return end if i == len(started) else first + keep_in_queue(queue[first:end], cols)
 
 
 @leaf

@@ -63,7 +63,8 @@ def distinct_rows(table: IntArray) -> tuple[IntArray, IntArray]:
     rows, kind = np.unique(table[begins], axis=0, return_inverse=True)
     counts = np.zeros(len(rows), dtype=np.int64)
     np.add.at(counts, kind.ravel(), np.diff(begins, append=len(table)))
-    return rows, counts
+    # Not a view of the records that NumPy compares.
+    return rows.copy(), counts
 
 
 def any_repeated(texts: StrArray) -> bool:

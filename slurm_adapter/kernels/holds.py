@@ -16,7 +16,7 @@ from cpsched.api.kernels import (
     end_job,
     enter_job,
     forget,
-    keep_waiting,
+    keep_in_queue,
     leaf,
     next_second,
     phase_of,
@@ -138,7 +138,7 @@ def _cancel(count, holds, tables, lists, record, row):
     cols[row, c.STATE] = c.ENDED
     if state == c.WAITING:
         waiting = lists.queue[count.queue_first : count.queue_end]
-        count.queue_end = count.queue_first + keep_waiting(waiting, cols)
+        count.queue_end = count.queue_first + keep_in_queue(waiting, cols)
     record.outcome[row], record.end[row] = outcome, count.now
     count.is_due = 1
     _release_dependents(count, holds, cols, record, row)

@@ -14,6 +14,7 @@ from cpsched.errors import ConfigError
 from cpsched.kernels import event_loop
 from cpsched.kernels.compiling import kernel
 from cpsched.mapping import fit
+from cpsched.model import columns as c
 from cpsched.model.system import Queue
 from cpsched.simulation import compiled
 from cpsched.simulation.observers import Observer
@@ -33,9 +34,9 @@ LOOPS = (
 
 
 @kernel
-def left(queue, first, end, started):
+def left(queue, first, end, started, cols):
     """Call what cannot be called from Python."""
-    return event_loop._leave(queue, first, end, started)
+    return event_loop._leave(queue, first, end, started, cols)
 
 
 class Present(Observer):
@@ -183,10 +184,12 @@ def test_jobs_that_rank_take_over_from_python():
 
 
 def test_starts_are_taken_out_of_the_queue_in_any_order():
-    """One sweep for those in the order of the queue, another for those before them."""
+    """One sweep for those in the order of the queue; for others their states are looked at."""
     for started in ([7], [3, 5, 9], [9, 3, 7], [4, 3], [9, 8, 7, 6, 5, 4, 3]):
         queue = np.array([0, 0, 3, 4, 5, 6, 7, 8, 9, 0])
-        end = left(queue, 2, 9, np.array(started))
+        cols = np.full((10, c.NUM_COLUMNS), c.WAITING)
+        cols[started, c.STATE] = c.RUNNING
+        end = left(queue, 2, 9, np.array(started), cols)
         assert queue[2:end].tolist() == [row for row in range(3, 10) if row not in started]
 
 
