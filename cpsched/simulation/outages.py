@@ -242,6 +242,15 @@ class DownNodes:
         down = (start <= now) & (now < end)
         return np.unique(node[down]).tolist(), np.unique(node[down & (start == now)]).tolist()
 
+    @property
+    def made(self) -> int:
+        """How many seconds at which nodes change are over."""
+        return self._at
+
+    def skip(self, made: int) -> None:
+        """Continue a simulation with so many of those seconds over."""
+        self._at = made
+
     def skip_to(self, now: int) -> None:
         """Continue a simulation at this second, with all earlier changes made."""
         self._at = int(np.searchsorted(self._changes, now, side="right"))

@@ -674,6 +674,8 @@ class Simulator:
         """
         return {
             "now": self.now,
+            # Before the first instant ``now`` does not say that its changes have been made.
+            "node_changes": self._down.made,
             "next_submit": self._next_submit,
             "counter": self._counter,
             "tick": -1 if self._tick is None else self._tick,
@@ -710,7 +712,10 @@ class Simulator:
         self._events = [(int(a), int(b), int(k), int(d)) for a, b, k, d in saved["events"].tolist()]
         heapq.heapify(self._events)
         self.work.restore(saved["work"])
-        self._down.skip_to(self.now)
+        if "node_changes" in saved:
+            self._down.skip(int(saved["node_changes"]))
+        else:
+            self._down.skip_to(self.now)
         states = np.empty(submitted, dtype=np.int64)
         move(store.columns[:submitted, c.STATE], states)
         self._num_held = int((states == c.HELD).sum())

@@ -141,3 +141,15 @@ def test_whatever_fails_no_job_is_lost(system, data, spec):
     second.run()
     assert second.start_time.tolist() == first.start_time.tolist()
     assert not (first.outcome == JobOutcome.NOT_ENDED).any()
+
+
+def test_a_state_saved_before_anything_has_happened_knows_no_outage():
+    """The node is down in the first second, which is also the time of a new simulator."""
+    fitted = fit(jobs((0, 1, 5)), machine((1,)))
+    first, second = (
+        Simulator(fitted, build("dispatchers", "fifo"), Requested(), outages=Given((0, 0, 3)))
+        for _ in range(2)
+    )
+    second.restore(first.state())
+    second.run()
+    assert second.start_time.tolist() == [3]
