@@ -112,9 +112,9 @@ class LogTooLargeError(TraceError):
     """A log that is beyond a limit as a whole; skipping bad lines does not help."""
 
 
-def too_many_rows(path: Path) -> TraceError:
-    """Return the error for a log with more jobs than fit in memory."""
-    return LogTooLargeError(f"holds more than {MAX_ROWS} jobs; cut it into parts", file=path)
+def too_many_rows(path: Path, most: int = MAX_ROWS) -> TraceError:
+    """Return the error for a log with more jobs than are read."""
+    return LogTooLargeError(f"holds more than {most} jobs; cut it into parts", file=path)
 
 
 def check_header(names: Sequence[str], place: Place) -> None:

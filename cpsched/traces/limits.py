@@ -8,8 +8,10 @@ a new kind of resource in every job, would cost as much in every row.
 
 from __future__ import annotations
 
-#: Jobs (or rows) of one log.
+#: Jobs (or rows) of one log. Equal rows take no room in Parquet: such a file may have so many, or
+#: one for each of its bytes if that is more.
 MAX_ROWS = 100_000_000
+SMALL_ROWS = 10_000_000
 #: Characters of a job id.
 MAX_ID = 128
 #: Kinds of resources of one log.

@@ -26,7 +26,7 @@ from cpsched.base.csv_cells import guarded, unguarded
 from cpsched.base.documents import read_json
 from cpsched.errors import TraceError
 from cpsched.traces.checks import check_header, too_many_rows
-from cpsched.traces.limits import MAX_COMMENTS, MAX_ROWS, MAX_UNPACKED
+from cpsched.traces.limits import MAX_COMMENTS, MAX_ROWS, MAX_UNPACKED, SMALL_ROWS
 from cpsched.traces.table_cells import Table
 from cpsched.traces.text import Place, chunks, opened, written
 
@@ -64,8 +64,9 @@ def read_parquet(path: Path) -> Table:
         with pq.ParquetFile(path) as file:
             about, schema = file.metadata, file.schema_arrow
             names = schema.names
-            if about.num_rows > MAX_ROWS:
-                raise too_many_rows(path)
+            most = min(max(SMALL_ROWS, path.stat().st_size), MAX_ROWS)
+            if about.num_rows > most:
+                raise too_many_rows(path, most)
             groups = (about.row_group(number) for number in range(about.num_row_groups))
             # A file may be small packed and too large unpacked.
             if sum(group.total_byte_size for group in groups) > MAX_UNPACKED:

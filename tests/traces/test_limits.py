@@ -12,7 +12,7 @@ import pytest
 from cpsched import traces
 from cpsched.errors import TraceError
 from cpsched.traces import checks, collect, swf_lines, table_files
-from cpsched.traces.limits import MAX_COMMENTS, MAX_ID, MAX_KINDS, MAX_ROWS
+from cpsched.traces.limits import MAX_COMMENTS, MAX_ID, MAX_KINDS, SMALL_ROWS
 
 HEADER = "job_id,submit,runtime,requested_time,cores"
 SWF = "{} 0 5 60 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1\n"
@@ -66,11 +66,11 @@ def test_parquet_of_too_many_rows_is_refused_before_it_is_read(tmp_path):
     schema = pa.schema([("job_id", pa.string()), ("submit", pa.int64())])
     with pq.ParquetWriter(path, schema, compression="zstd") as writer:
         one = pa.table({"job_id": pa.repeat("a", 10**7), "submit": pa.repeat(0, 10**7)})
-        for _ in range(MAX_ROWS // 10**7 + 1):
+        for _ in range(SMALL_ROWS // 10**7 + 1):
             writer.write_table(one)
     assert path.stat().st_size < 10**6
     begin = time.perf_counter()
-    with pytest.raises(TraceError, match=rf"a\.parquet: holds more than {MAX_ROWS} jobs; cut it"):
+    with pytest.raises(TraceError, match=rf"a\.parquet: holds more than {SMALL_ROWS} jobs; cut it"):
         traces.read(path)
     assert time.perf_counter() - begin < 5
 
