@@ -8,7 +8,7 @@ import numpy as np
 
 from cpsched.base.types import MAX_AMOUNT
 from cpsched.errors import TraceError
-from cpsched.traces.limits import MAX_COLUMNS, MAX_ROWS
+from cpsched.traces.limits import MAX_COLUMNS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +112,7 @@ class LogTooLargeError(TraceError):
     """A log that is beyond a limit as a whole; skipping bad lines does not help."""
 
 
-def too_many_rows(path: Path, most: int = MAX_ROWS) -> TraceError:
+def too_many_rows(path: Path, most: int) -> TraceError:
     """Return the error for a log with more jobs than are read."""
     return LogTooLargeError(f"holds more than {most} jobs; cut it into parts", file=path)
 

@@ -173,7 +173,7 @@ class Jobs:
         if len(job.job_id) > MAX_ID:
             raise place.error(f"must have at most {MAX_ID} characters", "job id", job.job_id)
         if len(self._ids) >= MAX_ROWS:
-            raise too_many_rows(self._path)
+            raise too_many_rows(self._path, MAX_ROWS)
         self._shape_of.append(self._shape(job, place))
         self._ids[job.job_id] = len(self._ids)
         for append, value in zip(self._appends, self._values(job), strict=True):

@@ -244,7 +244,7 @@ class Lines:
         self._lines.append(numbers)
         self._rows += len(table)
         if self._rows > MAX_ROWS:
-            raise too_many_rows(self._path)
+            raise too_many_rows(self._path, MAX_ROWS)
 
     def _comment(self, raw: bytes) -> bool:
         """Keep a comment; False if the (stripped) line is none and not blank either."""

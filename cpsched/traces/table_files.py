@@ -175,7 +175,7 @@ def read_csv(path: Path, *, skip_bad_lines: bool = False) -> Table:
             pieces.append(pa.table(cells, names))
             batch.clear()
         if len(numbers) > MAX_ROWS:
-            raise too_many_rows(path)
+            raise too_many_rows(path, MAX_ROWS)
 
     for line, record, problem in records:
         wrong = problem

@@ -11,7 +11,7 @@ import pytest
 
 from cpsched import traces
 from cpsched.errors import TraceError
-from cpsched.traces import checks, collect, swf_lines, table_files
+from cpsched.traces import collect, swf_lines, table_files
 from cpsched.traces.limits import MAX_COMMENTS, MAX_ID, MAX_KINDS, SMALL_ROWS
 
 HEADER = "job_id,submit,runtime,requested_time,cores"
@@ -123,7 +123,7 @@ def test_packed_comments_without_end_are_refused(tmp_path, name, comment, job):
 
 def test_more_jobs_than_fit_are_refused_though_bad_lines_are_skipped(log, monkeypatch):
     """A log cut off silently would be another log."""
-    for module in (checks, collect, swf_lines, table_files):
+    for module in (collect, swf_lines, table_files):
         monkeypatch.setattr(module, "MAX_ROWS", 3)
     jobs = range(1, 5)
     swf = "".join(SWF.format(number) for number in jobs)
