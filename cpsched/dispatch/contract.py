@@ -118,7 +118,13 @@ class Dispatcher(RemembersArguments, ABC):
         """Answer one view."""
 
     def event_loop(self) -> Any:
-        """Return a compiled event loop that decides the same; None: there is none."""
+        """
+        Return a compiled event loop that decides the same, None if there is none.
+
+        Its ``is_ready()`` says whether it can go on from the present, and its ``go_on`` takes the
+        view and what :func:`cpsched.kernels.event_loop.event_loop` takes, without what is only of
+        the built-in passes, and returns what that returns.
+        """
         return None
 
     def state(self) -> Mapping[str, Any]:

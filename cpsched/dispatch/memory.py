@@ -118,7 +118,7 @@ class Memory:
             self._bits[pass_state.APART] = packed_bits(apart)
             self._bits[pass_state.RUNS] = packed_bits(apart | _differs(self._work))
         asked = store.shapes[:, SHAPE_REQUEST]
-        self.main[pass_state.LEAST] = asked.min(initial=asked.max(initial=0))
+        self.main[pass_state.LEAST] = asked.min() if len(asked) else 0
         self._store, self._reordered = store, store.reordered
         self._columns, self._shapes, self._eligible = store.columns, store.shapes, masks
 

@@ -74,8 +74,7 @@ _SEGMENTS = np.int64(2)
 #: At first this many running jobs are considered, those that end first.
 _FIRST_ENDS = 16
 
-
-#: Of so many shapes that fit nowhere it is remembered that they do not, less one.
+#: A list of eight shapes of which no unit fits, behind their number.
 _WITHOUT = 9
 
 
@@ -138,7 +137,9 @@ def _end_until_enough(
     machine, state, request, ends, second, until, k, profile, places, groups, counted, total
 ):
     """
-    End jobs from after a second on until so many units fit as a job has, and one second at least.
+    Let running jobs end, second by second, until all nodes together hold the units of a job.
+
+    It begins after ``second``, and at least one more second is looked at.
 
     ``k`` running jobs have ended, and ``total`` units are ``counted`` by group, -1 for none yet.
     Returns the second, ``until`` or later where it is too late, with the new ``k`` and ``total``.
@@ -250,7 +251,7 @@ def _is_too_much(state, request, extremes):
 
 @leaf
 def _asks_for_more(shapes, num_kinds, shape, other):
-    """Say whether a unit of a shape fits nowhere where a unit of another does not."""
+    """Say whether a shape asks for no less than another: where that fits nowhere, it does not."""
     if shapes[shape, SHAPE_CLASS] != shapes[other, SHAPE_CLASS]:
         return False
     if shapes[other, SHAPE_EXCLUSIVE] != 0 and shapes[shape, SHAPE_EXCLUSIVE] == 0:
@@ -316,7 +317,9 @@ def _next_to_try(
     machine, now, shadow, state, rows, at, class_of, groups, least, extremes, used, without
 ):
     """
-    Return where in the queue, from a place on, a job is that may be started, and if until shadow.
+    Return the place of the next job of the queue, from ``at`` on, that may start; the end for none.
+
+    And whether it will have ended by the reservation's second, ``shadow``.
     """
     table = state.job_classes
     this_pass = state.head[PASS]

@@ -682,6 +682,7 @@ class Simulator:
             "start_time": copied(self.start_time),
             "end_time": copied(self.end_time),
             "outcome": copied(self.outcome),
+            # Before the state of work, which is brought up to date with it.
             "events": np.array(self._heap, dtype=np.int64).reshape(-1, 4),
             "work": self.work.state(),
             "cluster": self.cluster.state(),
