@@ -175,6 +175,20 @@ def test_a_priority_made_from_another_keeps_its_own_order():
     assert starts(jobs((0, 1, 5), (0, 1, 5), (0, 1, 5)), machine((1,)), dispatcher) == [10, 5, 0]
 
 
+def test_a_job_that_asks_for_less_is_tried_where_one_before_it_fits_nowhere():
+    """
+    Beside B's reservation of node 2 there are cores without memory and memory without cores.
+
+    C, who needs both, fits nowhere, though enough of each is free; D needs a core alone.
+    """
+    workload = jobs(
+        (0, 1, 10), (0, 2, 5), (0, 1, 100), (0, 1, 100),
+        resources=("core", "mem"), request=[[1, 1], [1, 1], [1, 1], [1, 0]],
+    )  # fmt: skip
+    system = machine((2, 0), (0, 2), (2, 2), resources=("core", "mem"))
+    assert starts(workload, system, "easy") == [0, 10, 15, 0]
+
+
 @given(workload=workloads(), system=machines())
 @settings(max_examples=80)
 @pytest.mark.parametrize("dispatcher", IN_ORDER)
