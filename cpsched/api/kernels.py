@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled, sort_by
+from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO, filled, sort_by, twice
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.event_loop import (
     IDLE,
@@ -14,7 +14,6 @@ from cpsched.kernels.event_loop import (
     enter_job,
     keep_in_queue,
     take_off_nodes,
-    twice,
 )
 from cpsched.kernels.events import PHASE_BITS, SECOND, forget, next_second, phase_of, pop, push
 from cpsched.kernels.filling import fill_greedily, fill_with_lookahead, split_evenly, use_a_run
@@ -64,4 +63,4 @@ from cpsched.kernels.start_bounds import (
     seen_start,
 )
 from cpsched.kernels.start_log import HEADER, amounts_in, begin_entry, note_start, packed
-from cpsched.kernels.windows import find_window, least_in
+from cpsched.kernels.windows import find_window, least_in, needs_room_alone, next_window

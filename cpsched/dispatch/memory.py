@@ -43,7 +43,7 @@ class Memory:
         The topology, see :func:`cpsched.kernels.rooms.packed_places`.
     worth
         What kinds and other jobs' requests are worth, see :class:`cpsched.kernels.rooms.Machine`.
-    main, job_classes, class_of
+    main, job_classes, class_of, next_of
         The arrays for the kernels, valid for the last view given to :meth:`prepare`.
     """
 
@@ -55,7 +55,8 @@ class Memory:
         )
         self.places: IntArray = self.main[place:]
         self.job_classes: IntArray = np.zeros((0, pass_state.CLASS_WIDTH), dtype=np.int64)
-        self.class_of: IntArray = np.zeros(0, dtype=np.int64)
+        self.class_of: AnyArray = np.zeros(0, dtype=np.int32)
+        self.next_of: AnyArray = self.class_of
         first = pass_state.first_table(num_kinds)
         self.worth: IntArray = self.main[pass_state.HEADER + num_kinds : first]
         self.worth[:num_kinds] = capacity.min(axis=0)
@@ -107,9 +108,8 @@ class Memory:
             # Enough that few decisions fill the table again, also for a deep queue.
             self._empty(max(len(store.shapes) + 1, 4 * len(view.waiting) if full else 0))
         if len(store.columns) > len(self.class_of):
-            grown = np.zeros(len(store.columns), dtype=np.int64)
-            grown[: len(self.class_of)] = self.class_of
-            self.class_of = grown
+            self.class_of = _grown(self.class_of, len(store.columns))
+            self.next_of = _grown(self.next_of, len(store.columns))
         known, masks = self._eligible, view.eligible
         if masks is not known and not np.array_equal(masks[: len(known)], known):
             self._forget_room()
@@ -128,6 +128,7 @@ class Memory:
         self.job_classes = np.zeros((size, pass_state.CLASS_WIDTH), dtype=np.int64)
         self.class_of[:] = 0
         self.main[pass_state.CLASSES] = self.main[pass_state.FULL] = 0
+        self.main[pass_state.LINED] = self.main[pass_state.LINKED] = 0
         self._forget_room()
 
     def _forget_room(self) -> None:
@@ -135,6 +136,13 @@ class Memory:
         self.job_classes[:, pass_state.ROOM] = -1
         self.main[pass_state.TRACKED] = 0
         self._slots[:] = 0
+
+
+def _grown(array: AnyArray, length: int) -> AnyArray:
+    """Return a longer array that begins with the entries of this one, and has zeros behind."""
+    grown = np.zeros(length, dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown
 
 
 def _differs(rows: AnyArray) -> BoolArray:

@@ -78,7 +78,7 @@ def easy_pass(
     memory.prepare(view)
     policy = allocator.order_for(view)
     packed: IntArray = easy.easy_pass(
-        policy, rule, view.now, rows, behind, memory.class_of,
+        policy, rule, view.now, rows, behind, memory.class_of, None,
         *_tables(view, allocator), *_running(view),
     )  # fmt: skip
     return packed

@@ -59,6 +59,15 @@ def sort_by(key, order, count):
 
 
 @inner
+def twice(array):
+    """Return an array twice as long that begins with the entries of this one."""
+    grown = np.empty(2 * len(array), dtype=array.dtype)
+    for i in range(len(array)):
+        grown[i] = array[i]
+    return grown
+
+
+@inner
 def filled(length, value):
     """Return an array of one value."""
     array = np.empty(length, dtype=np.int64)

@@ -12,9 +12,10 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.kernels.ahead import end_jobs, ends_of, next_end, profile_now
-from cpsched.kernels.arrays import FAR, NONE, ZERO
+from cpsched.kernels.arrays import FAR, NONE, ONE, ZERO
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.lines import next_in_line, worth_trying
 from cpsched.kernels.list_pass import start_now
 from cpsched.kernels.pass_state import (
     BESIDE,
@@ -351,8 +352,9 @@ def _next_to_try(
 
 
 @inner
-def _backfill(rule, machine, now, shadow, state, profile, rows, class_of, log, used):
+def _backfill(rule, machine, now, shadow, state, profile, rows, class_of, next_of, log, used):
     """Start jobs that do not delay the reservation; return the log and its length."""
+    line = rows if next_of is None else worth_trying(state, class_of, next_of, ONE)
     num_kinds = machine.capacity.shape[1]
     least = np.empty((0, num_kinds), dtype=np.int64)
     extremes = np.empty((2, num_kinds), dtype=np.int64)
@@ -368,21 +370,25 @@ def _backfill(rule, machine, now, shadow, state, profile, rows, class_of, log, u
             without[0] = 0
             noted = used
         at, short = _next_to_try(
-            machine, now, shadow, state, rows, at, class_of, groups, least, extremes, used, without
+            machine, now, shadow, state, line, at, class_of, groups, least, extremes, used, without
         )
-        if at == len(rows):
+        if at == len(line):
             return log, used
-        row = rows[at]
+        row = line[at]
         request = request_of(state.cols, row)
         if short:
             reserved = _excess(rule, profile.levels, NOW, THEN, groups, num_kinds)
             pieces = choose_preferring(machine, profile.levels[NOW], reserved, groups, request)
         else:
             pieces = choose(machine, least, groups, request)
-        at += 1
         if len(pieces) == 0:
             state.job_classes[class_at(state, class_of, row), CLASS_DEAD] = state.head[PASS]
+            at += 1
             continue
+        if next_of is None:
+            at += 1
+        else:
+            at = next_in_line(line, at, class_of, next_of, state.cols)
         profile = split_groups(profile, pieces)
         take_off(profile, NOW, pieces, request.shape, machine.shapes, machine.capacity)
         if not short:
@@ -409,8 +415,8 @@ def _skip_started(class_of, log, used):
 
 @kernel
 def easy_pass(
-    policy, rule, now, rows, backfill, class_of, cols, shapes, eligible, memory, job_classes, free,
-    running, arena_node, arena_amount,
+    policy, rule, now, rows, backfill, class_of, next_of, cols, shapes, eligible, memory,
+    job_classes, free, running, arena_node, arena_amount,
 ):  # fmt: skip
     """
     Start jobs from the head of the queue on, reserve for the first that does not fit, backfill.
@@ -426,6 +432,9 @@ def easy_pass(
         Rows of the job store in order of priority.
     backfill
         The same rows in the order in which they are tried behind the reservation.
+    next_of
+        The links of :mod:`cpsched.kernels.lines`, if these rows are all that waits and are tried in
+        their order; otherwise None.
     class_of, memory, job_classes
         See :mod:`cpsched.kernels.pass_state`.
     running
@@ -472,7 +481,7 @@ def easy_pass(
             _skip_started(class_of, log, heads)
             _skip(class_of, head)
             log, used = _backfill(
-                rule, machine, now, shadow, state, profile, backfill, class_of, log, used
+                rule, machine, now, shadow, state, profile, backfill, class_of, next_of, log, used
             )
             _skip_started(class_of, log, heads)
             _skip(class_of, head)

@@ -15,12 +15,13 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numba import types
 
-from cpsched.kernels import easy, ledger, list_pass, pass_state
-from cpsched.kernels.arrays import move, sort_by
+from cpsched.kernels import easy, ledger, list_pass
+from cpsched.kernels.arrays import FAR, move, sort_by, twice
 from cpsched.kernels.compiling import kernel
 from cpsched.kernels.events import SECOND, next_second, pop, push
 from cpsched.kernels.inner import inner, leaf, used_where
-from cpsched.kernels.pass_state import FULL
+from cpsched.kernels.lines import link, worth_trying
+from cpsched.kernels.pass_state import FULL, begin_pass, state_of
 from cpsched.kernels.start_log import HEADER, amounts_in
 from cpsched.model.columns import (
     EXPECTED_WAIT,
@@ -32,7 +33,7 @@ from cpsched.model.columns import (
 )
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
 
 #: Why the loop returns: nothing happens any more (or before ``until``); enough decisions for now;
 #: the classes of jobs that ``easy`` remembers need more room; what starts needs more room; a start
@@ -75,6 +76,9 @@ COUNTERS = np.dtype(
         )
     ]
 )
+
+#: So many jobs leave the queue one by one.
+_FEW = 16
 
 _gettime = types.ExternalFunction("clock_gettime", types.int32(types.int32, types.intp))
 _CLOCK = np.int32(time.CLOCK_MONOTONIC)
@@ -136,9 +140,10 @@ class Lists(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What passes remember, see :mod:`cpsched.kernels.pass_state`."""
+    """What passes remember, see :mod:`cpsched.kernels.pass_state` and ``lines``."""
 
-    class_of: IntArray
+    class_of: AnyArray
+    next_of: AnyArray
     main: IntArray
     job_classes: IntArray
 
@@ -167,7 +172,6 @@ keep_in_queue = leaf(ledger.keep_waiting.py_func)  # type: ignore[attr-defined]
 _record_runs = leaf(ledger.record_runs.py_func)  # type: ignore[attr-defined]
 _easy_pass = inner(easy.easy_pass.py_func)  # type: ignore[attr-defined]
 _list_pass = inner(list_pass.list_pass.py_func)  # type: ignore[attr-defined]
-_candidates = inner(pass_state.candidates.py_func)  # type: ignore[attr-defined]
 
 
 @leaf
@@ -225,7 +229,7 @@ def _admit_jobs(count, log, cols, queue):
 
 
 @leaf
-def _to_decision(count, limit, until, log, tables, lists, memory, record):
+def _to_decision(count, limit, until, log, tables, lists, record):
     """Go on to the next decision; return -1 there, or why the loop ends before it."""
     submit = log.submit
     while True:
@@ -240,17 +244,8 @@ def _to_decision(count, limit, until, log, tables, lists, memory, record):
             _admit_jobs(count, log, tables.cols, lists.queue)
             count.is_due = 1
         if count.queue_end > count.queue_first:
-            return CLASSES_FULL if memory.main[FULL] != 0 else -1
+            return -1
         count.is_due = 0
-
-
-@inner
-def twice(seconds):
-    """Return notes in an array twice as large."""
-    grown = np.empty(2 * len(seconds))
-    for i in range(len(seconds)):
-        grown[i] = seconds[i]
-    return grown
 
 
 @leaf
@@ -270,6 +265,24 @@ def _leave(queue, first, end, started, cols):
     move(queue, low, kept, end - low)
     end = kept + end - low
     return end if i == len(started) else first + keep_in_queue(queue[first:end], cols)
+
+
+@leaf
+def _leave_alone(count, queue, row):
+    """Take one job out of the queue, which is in order; the shorter part of it is moved."""
+    low, high = count.queue_first, count.queue_end
+    while high - low > 1:
+        middle = (low + high) // 2
+        if queue[middle] <= row:
+            low = middle
+        else:
+            high = middle
+    if low - count.queue_first < count.queue_end - low:
+        move(queue, count.queue_first, count.queue_first + 1, low - count.queue_first)
+        count.queue_first += 1
+    else:
+        count.queue_end -= 1
+        move(queue, low + 1, low, count.queue_end - low)
 
 
 @leaf
@@ -306,9 +319,10 @@ def carry_out(count, packed, amount_of, log, tables, lists, record):
             row, count.now, node, units, amount_of[low:high], record.runs, count.runs_used
         )
     count.starts += num
-    if num == 1 and queue[count.queue_first] == packed[HEADER]:
-        count.queue_first += 1
-    elif num > 0:
+    if num <= _FEW:
+        for i in range(num):
+            _leave_alone(count, queue, packed[HEADER + i])
+    else:
         started = packed[HEADER:bounds]
         count.queue_end = _leave(queue, count.queue_first, count.queue_end, started, tables.cols)
     return -1
@@ -331,6 +345,14 @@ def _rank(largest, now, rows, cols, demand):
     sort_by(key, rows, len(rows))
 
 
+@inner
+def _state_of(tables, memory):
+    """Return what a pass works on."""
+    return state_of(
+        memory.main, memory.job_classes, tables.free, tables.cols, tables.shapes, tables.eligible
+    )
+
+
 def _in_order(rule, policy, count, demand, tables, lists, memory):  # noqa: ARG001
     """Return what starts from the head of the queue on."""
     return _list_pass(
@@ -340,12 +362,11 @@ def _in_order(rule, policy, count, demand, tables, lists, memory):  # noqa: ARG0
 
 
 @used_where(lambda rule: rule.bitwidth > 8, _in_order)
-def _from_list(rule, policy, count, demand, tables, lists, memory):
+def _from_list(rule, policy, count, demand, tables, lists, memory):  # noqa: ARG001
     """Return what starts of all that waits, by rank."""
-    rows = _candidates(
-        True, lists.queue[count.queue_first : count.queue_end], memory.class_of, tables.cols,
-        tables.shapes, tables.eligible, memory.main, memory.job_classes, tables.free,
-    )  # fmt: skip
+    state = _state_of(tables, memory)
+    begin_pass(state, tables.free)
+    rows = worth_trying(state, memory.class_of, memory.next_of, FAR)
     if len(rows) > 1:
         _rank(np.int64(rule), count.now, rows, tables.cols, demand)
     return _list_pass(
@@ -364,10 +385,23 @@ def _pass(rule, policy, count, demand, tables, lists, memory):  # noqa: ARG001
     """Return what starts now, as of :func:`cpsched.kernels.start_log.packed`."""
     rows = lists.queue[count.queue_first : count.queue_end]
     return _easy_pass(
-        policy, rule, count.now, rows, rows, memory.class_of, tables.cols, tables.shapes,
-        tables.eligible, memory.main, memory.job_classes, tables.free,
+        policy, rule, count.now, rows, rows, memory.class_of, memory.next_of, tables.cols,
+        tables.shapes, tables.eligible, memory.main, memory.job_classes, tables.free,
         lists.running[: count.num_running], lists.arena_node, lists.arena_amount,
     )  # fmt: skip
+
+
+def _need_no_lines(rule, count, tables, lists, memory):  # noqa: ARG001
+    """Say that classes of jobs are of no interest."""
+    return True
+
+
+@used_where(lambda rule: rule.bitwidth > 8, _need_no_lines)
+def _are_in_line(rule, count, tables, lists, memory):  # noqa: ARG001
+    """Put what is new in the queue in line; return whether there is room for its classes."""
+    queue = lists.queue[count.queue_first : count.queue_end]
+    link(_state_of(tables, memory), memory.class_of, memory.next_of, queue)
+    return memory.main[FULL] == 0
 
 
 @kernel
@@ -402,9 +436,11 @@ def event_loop(policy, rule, counters, limit, until, log, tables, lists, memory,
     num_kinds = tables.free.shape[1]
     while True:
         if len(packed) == 0:
-            why = _to_decision(count, limit, until, log, tables, lists, memory, record)
+            why = _to_decision(count, limit, until, log, tables, lists, record)
             if why >= 0:
                 return why, packed, seconds
+            if not _are_in_line(rule, count, tables, lists, memory):
+                return CLASSES_FULL, packed, seconds
             before = clock(spare)
             packed = _pass(rule, policy, count, log.demand, tables, lists, memory)
             if count.decisions == len(seconds):

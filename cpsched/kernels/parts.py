@@ -140,6 +140,48 @@ def _lowest_switch(levels, groups, request, order, num, begin, units, nodes):
     return len(levels), 0
 
 
+@leaf
+def _order_in(machine, policy, groups, request, caps, order, count, scratch):
+    """Do so in a scratch array of eight rows, as wide as ``count``."""
+    levels, first = machine.levels, groups.first
+    segment = machine.shapes[request.shape, SHAPE_SEGMENT]
+    by_group = policy in (LOWEST_SWITCH, FEWEST_GROUPS) and len(levels) > 0
+    line, begin, end, units = scratch[0], scratch[1], scratch[2], scratch[3]
+    nodes, weight, used, taken = scratch[4], scratch[5], scratch[6], scratch[7]
+    for i in range(count):
+        line[i] = order[i]
+        used[i] = taken[i] = 0
+    num = find_parts(
+        levels, machine.weights, groups, caps, segment, by_group, line, count, begin, end, units,
+        nodes, weight,
+    )  # fmt: skip
+    if policy == LOWEST_SWITCH and by_group:
+        level, group = _lowest_switch(levels, groups, request, line, num, begin, units, nodes)
+        for p in range(num):
+            used[p] = group_of(levels, level, first[line[begin[p]]]) != group
+    left, owed = request.units, request.nodes_min
+    parts = ZERO
+    k = ZERO
+    while left > 0 or owed > 0:
+        p = best_part(num, units, nodes, weight, used, left, owed)
+        if p < 0:
+            break
+        used[p] = 1
+        parts += 1
+        left -= units[p]
+        owed -= nodes[p]
+        for i in range(begin[p], end[p]):
+            order[k] = line[i]
+            taken[i] = 1
+            k += 1
+    enough = k
+    for i in range(count):
+        if not taken[i]:
+            order[k] = line[i]
+            k += 1
+    return parts, enough
+
+
 def _no_parts(machine, policy, groups, request, caps, order, count):  # noqa: ARG001
     """Stand for :func:`order_by_parts` where no order goes by the topology."""
     return ZERO, ZERO
@@ -158,46 +200,10 @@ def order_by_parts(machine, policy, groups, request, caps, order, count):
     parts, enough
         How many parts have been needed, and how many groups of nodes they are.
     """
-    levels, first = machine.levels, groups.first
-    segment = machine.shapes[request.shape, SHAPE_SEGMENT]
-    by_group = policy in (LOWEST_SWITCH, FEWEST_GROUPS) and len(levels) > 0
-    line = order[:count].copy()
-    begin = np.empty(count, dtype=np.int64)
-    end = np.empty(count, dtype=np.int64)
-    units = np.empty(count, dtype=np.int64)
-    nodes = np.empty(count, dtype=np.int64)
-    weight = np.empty(count, dtype=np.int64)
-    num = find_parts(
-        levels, machine.weights, groups, caps, segment, by_group, line, count, begin, end, units,
-        nodes, weight,
-    )  # fmt: skip
-    used = np.zeros(num, dtype=np.bool_)
-    if policy == LOWEST_SWITCH and by_group:
-        level, group = _lowest_switch(levels, groups, request, line, num, begin, units, nodes)
-        for p in range(num):
-            used[p] = group_of(levels, level, first[line[begin[p]]]) != group
-    taken = np.zeros(count, dtype=np.bool_)
-    left, owed = request.units, request.nodes_min
-    parts = ZERO
-    k = ZERO
-    while left > 0 or owed > 0:
-        p = best_part(num, units, nodes, weight, used, left, owed)
-        if p < 0:
-            break
-        used[p] = True
-        parts += 1
-        left -= units[p]
-        owed -= nodes[p]
-        for i in range(begin[p], end[p]):
-            order[k] = line[i]
-            taken[i] = True
-            k += 1
-    enough = k
-    for i in range(count):
-        if not taken[i]:
-            order[k] = line[i]
-            k += 1
-    return parts, enough
+    # One array for all: each costs more than what is done with it on few groups.
+    return _order_in(
+        machine, policy, groups, request, caps, order, count, np.empty((8, count), dtype=np.int64)
+    )
 
 
 @inner

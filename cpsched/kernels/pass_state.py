@@ -6,7 +6,7 @@ it is a cache, and without it the result is the same, but slower. Three arrays h
 array handed to a kernel costs time:
 
 ``memory``
-    The head (``PASS`` to ``LEAST``), then numbers by kind, tables of nodes and kinds, runs of
+    The head (``PASS`` to ``LINKED``), then numbers by kind, tables of nodes and kinds, runs of
     nodes, and nodes counted by room; see :func:`state_of`.
 ``job_classes``
     A row for each *class* of jobs and one for each *shape*, side by side. A shape is a distinct
@@ -50,10 +50,10 @@ from cpsched.model.columns import (
 )
 
 # The head: passes so far, shapes whose room is kept up, classes known, whether there were more,
-# whether the sums over all nodes are within 64 bits, and the least that a unit of any shape needs
-# of the first kind.
-PASS, TRACKED, CLASSES, FULL, SUMMED, LEAST = range(6)
-HEADER = 6
+# whether the sums over all nodes are within 64 bits, the least that a unit of any shape needs of
+# the first kind, the number of classes in line, and the number of rows of the job store that are.
+PASS, TRACKED, CLASSES, FULL, SUMMED, LEAST, LINED, LINKED = range(8)
+HEADER = 8
 
 # Columns of ``job_classes``. Of a class: its seven columns of the job store, the pass in which it
 # was found not to fit, how many more of it are worth looking at and in which pass they were
@@ -66,7 +66,10 @@ CLASS_DEAD, CLASS_LEFT, CLASS_COUNTED, CLASS_INDEX = 7, 8, 9, 10
 # pass and with how long a log that was found. TRACK has nothing to do with its row: it is the list
 # of the shapes whose room is kept up.
 ROOM, ASKED, SLOT, BESIDE, BESIDE_PASS, BESIDE_LOG, TRACK = range(12, 19)
-CLASS_WIDTH = 19
+# Of a class in line, see :mod:`cpsched.kernels.lines`: its first and last job. LINE is the list of
+# them, as TRACK is.
+CLASS_FIRST, CLASS_LAST, LINE = 19, 20, 21
+CLASS_WIDTH = 22
 
 #: The number of shapes whose nodes are counted by room, and the largest counted room.
 SLOTS, MOST = 64, np.int64(129)

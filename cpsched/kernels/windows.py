@@ -158,7 +158,7 @@ def _next_enough(machine, request, at, until, profile, groups, most, rooms):
 
 
 @leaf
-def _needs_room_alone(machine, request):
+def needs_room_alone(machine, request):
     """Say whether a job can be placed wherever there is room for it within its bounds."""
     confined = is_run(machine, request) or is_confined(machine, request)
     return not (confined or is_even(machine, request))
@@ -168,7 +168,7 @@ def _needs_room_alone(machine, request):
 def _choose_fitting(machine, level, groups, request, rooms):
     """Place a job as ``choose`` does, for less where ``rooms`` is all that matters."""
     bounded = request.nodes_max < request.units
-    if machine.policy != FIRST_FIT or bounded or not _needs_room_alone(machine, request):
+    if machine.policy != FIRST_FIT or bounded or not needs_room_alone(machine, request):
         return choose(machine, level, groups, request)
     line = groups.line
     order = np.empty(len(line), dtype=np.int64)
@@ -179,6 +179,43 @@ def _choose_fitting(machine, level, groups, request, rooms):
             count += 1
     pieces = np.empty((4 * count + 4, 3), dtype=np.int64)
     return pieces[: fill_greedily(groups.size, request, rooms, order, count, pieces)]
+
+
+@leaf
+def next_window(
+    machine, request, at, known, sure, until, profile, groups, most, low, rooms
+):  # fmt: skip
+    """
+    Find the next segment from ``at`` on in which there is room for a job for its whole duration.
+
+    Segments in [at, known) have room in all; those in [at, sure) fit the job by themselves. Returns
+    the three anew, -1 first where there is none before ``until``.
+    """
+    rows, levels, times = profile.rows, profile.levels, profile.times
+    num_groups = len(groups.line)
+    while at < until:
+        end = times[at] + request.duration
+        known, enough = _pool_until(machine, request, at, max(known, at), end, profile, most)
+        if not enough:
+            at = known + 1
+            continue
+        row = rows[at]
+        is_sure = sure > at
+        if not is_sure:
+            # Often the first segment is what is too little.
+            short = shortage(machine, levels[row], groups, request, rooms)
+            if short != FITS:
+                most[row] = min(most[row], short)
+                at = _next_enough(machine, request, at, until, profile, groups, most, rooms)
+                continue
+        falls_once = least_in(profile, at, known, num_groups, low)
+        if not (falls_once or is_sure) or shortage(machine, low, groups, request, rooms) == FITS:
+            return at, known, sure
+        if at + 1 == until:
+            break
+        sure = known
+        at = 1 + _last_too_little(machine, request, known, profile, groups, low, rooms, most)
+    return -1, known, sure
 
 
 @inner
@@ -203,42 +240,18 @@ def find_window(machine, request, begin, until, profile, most, low, chooses):
     at, pieces
         -1 and no pieces where there is none.
     """
-    rows, levels = profile.rows, profile.levels
     groups = groups_of(profile)
-    num_groups = len(groups.line)
-    rooms = np.empty(num_groups, dtype=np.int64)
-    at = begin
-    # Segments in [at, known) have room in all; those in [at, sure) fit the job by themselves.
-    known = begin
-    sure = begin
-    while at < until:
-        end = profile.times[at] + request.duration
-        known, enough = _pool_until(machine, request, at, max(known, at), end, profile, most)
-        if not enough:
-            at = known + 1
-            continue
-        row = rows[at]
-        is_sure = sure > at
-        if not is_sure:
-            # Often the first segment is what is too little.
-            short = shortage(machine, levels[row], groups, request, rooms)
-            if short != FITS:
-                most[row] = min(most[row], short)
-                at = _next_enough(machine, request, at, until, profile, groups, most, rooms)
-                continue
-        falls_once = least_in(profile, at, known, num_groups, low)
-        if (falls_once or is_sure) and shortage(machine, low, groups, request, rooms) != FITS:
-            if at + 1 == until:
-                break
-            sure = known
-            last = _last_too_little(machine, request, known, profile, groups, low, rooms, most)
-            at = 1 + last
-            continue
-        if not chooses and _needs_room_alone(machine, request):
+    rooms = np.empty(len(groups.line), dtype=np.int64)
+    is_enough = not chooses and needs_room_alone(machine, request)
+    at = known = sure = begin
+    while True:
+        at, known, sure = next_window(
+            machine, request, at, known, sure, until, profile, groups, most, low, rooms
+        )
+        if at < 0 or is_enough:
             return at, np.empty((0, 3), dtype=np.int64)
         pieces = _choose_fitting(machine, low, groups, request, rooms)
         if len(pieces) > 0:
             return at, pieces
         # An even split, or a job that must lie together, asks for more than room.
         at += 1
-    return -1, np.empty((0, 3), dtype=np.int64)

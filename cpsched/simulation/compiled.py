@@ -188,7 +188,9 @@ class CompiledLoop:
             assert allocator is not None
             memory = allocator.memory
             memory.prepare(view)
-            remembered = event_loop.Memory(memory.class_of, memory.main, memory.job_classes)
+            remembered = event_loop.Memory(
+                memory.class_of, memory.next_of, memory.main, memory.job_classes
+            )
             found = event_loop.event_loop(
                 allocator.order_for(view), self._rule, *given, remembered, record, packed
             )

@@ -24,6 +24,8 @@ from cpsched.api.kernels import (
     inner,
     leaf,
     least_in,
+    needs_room_alone,
+    next_window,
     note_start,
     numbered_shapes,
     occupy_known,
@@ -154,17 +156,44 @@ def _may_start_now(given, profile, groups, request, failed, low, rooms):
 
 
 @leaf
+def _bar(jobs, begin, given, users, ahead, barred):
+    """
+    Bar the jobs, from place ``begin`` on, before which a pass considers too many of their user.
+
+    It does unless another job starts before: that may put one over a limit, and then it does not
+    count. ``users`` is what has been counted so far; ``ahead`` is for a copy. Tasks of arrays are
+    not counted here, as they may be passed over with one that does not fit. Where others are told
+    of plans, nothing is barred.
+    """
+    records, numbers, limits = given.records, given.rules.numbers, given.limits
+    for user in range(len(users)):
+        ahead[user] = users[user]
+    for k in range(begin, len(jobs)):
+        record = jobs[k]
+        user = records[record, r.USER]
+        if user < 0 or user >= len(users):
+            continue
+        barred[k] = ahead[user] >= numbers[r.OF_USER]
+        if records[record, r.SEVERAL] or records[record, r.ARRAY] >= 0 or barred[k]:
+            continue
+        if records[record, r.BEGINS] > numbers[r.NOW]:
+            continue
+        if over_limit(limits, records[record, r.TEMPLATE], record) < 0:
+            ahead[user] += 1
+
+
+@leaf
 def _last_that_may_start(
-    last, i, jobs, fits, tallies, asks, failed, given, profile, groups, low, rooms
+    last, i, jobs, fits, barred, tallies, asks, failed, given, profile, groups, low, rooms
 ):  # fmt: skip
     """
-    Return the last place, from ``i`` to ``last``, of a job that may still start now; -1 if none.
+    Return the last place, from ``i`` to ``last``, of a job that may be the next to start; -1: none.
 
     A pass only takes nodes and counts up, so what may not start now may not later in it, either.
     """
     records, numbers, limits, cols = given.records, given.rules.numbers, given.limits, given.cols
     for k in range(last, i - 1, -1):
-        if not fits[k]:
+        if not fits[k] or barred[k]:
             continue
         record, d = jobs[k], asks.number[k]
         row = records[record, r.ROW]
@@ -302,36 +331,65 @@ def _may_reserve(tallies, numbers, records, record, of_array):
     return records[record, r.ARRAY] < 0 or of_array < numbers[r.ARRAY_RESERVATIONS]
 
 
+@leaf
+def _place_of(times, count, second):
+    """Return the first of some segments that begins at a second or later."""
+    low, high = 0, count
+    while low < high:
+        middle = (low + high) // 2
+        if times[middle] < second:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+@leaf
+def _span(asks, d, request, reserves, machine, numbers, profile):
+    """Return the segments, from and until, at which a job that is planned now may start."""
+    times, count, now = profile.times, profile.num[SEGMENTS], profile.times[0]
+    start = seen_start(
+        asks.seen[d], asks.num_seen[d], request, machine.shapes, len(machine.capacity), now
+    )
+    begin = _place_of(times, count, start)
+    until = _place_of(times, count, now + numbers[r.WINDOW] + 1)
+    return begin, until if reserves else min(until, 1)
+
+
+@leaf
+def _note_window(asks, d, request, reserves, machine, profile, at):
+    """Note where a job was found to fit, for the later ones that ask for no less."""
+    start = FAR if at < 0 else profile.times[at]
+    if reserves or at >= 0:
+        asks.num_seen[d] = remember(
+            asks.seen[d], asks.num_seen[d], request, machine.shapes, len(machine.capacity), start
+        )
+
+
 @inner
-def _first_window(asks, d, request, reserves, given, profile, low):
+def _first_window(asks, d, request, reserves, machine, numbers, profile, groups, low, rooms):
     """Return the first segment at which a job fits, -1 where that is too late for it."""
-    machine, numbers = given.machine, given.rules.numbers
-    shapes, num_nodes, now = machine.shapes, len(machine.capacity), profile.times[0]
     # Another job may begin so long after the end of one.
     request = Request(
         request.shape, request.units, request.duration + numbers[r.GAP], request.nodes_min,
         request.nodes_max,
     )  # fmt: skip
-    times = profile.times[: profile.num[SEGMENTS]]
-    seen, num_seen = asks.seen[d], asks.num_seen[d]
-    start = seen_start(seen, num_seen, request, shapes, num_nodes, now)
-    begin = np.searchsorted(times, start)
-    until = np.searchsorted(times, now + numbers[r.WINDOW] + 1)
-    if not reserves:
-        until = min(until, 1)
-    at, _ = find_window(machine, request, begin, until, profile, asks.most[d], low, ZERO)
-    start = FAR if at < 0 else profile.times[at]
-    if reserves or at >= 0:
-        asks.num_seen[d] = remember(seen, num_seen, request, shapes, num_nodes, start)
+    begin, until = _span(asks, d, request, reserves, machine, numbers, profile)
+    most = asks.most[d]
+    if needs_room_alone(machine, request):
+        at, _, _ = next_window(
+            machine, request, begin, begin, begin, until, profile, groups, most, low, rooms
+        )
+    else:
+        at, _ = find_window(machine, request, begin, until, profile, most, low, ZERO)
+    _note_window(asks, d, request, reserves, machine, profile, at)
     return at
 
 
 @inner
 def _with_room(profile, asks):
-    """Return a profile, and what is known of requests, with room for two segments more."""
+    """Return a profile, and what is known of requests, with room for more segments."""
     segments = len(profile.times)
-    if profile.num[SEGMENTS] + 2 <= segments:
-        return profile, asks
     most = np.empty((len(asks.shape), 2 * segments), dtype=np.int64)
     for d in range(len(most)):
         for i in range(2 * segments):
@@ -388,9 +446,10 @@ def backfill_pass(jobs, fits, given, profile, log, used):
         With those of this pass; what it has started, as in :func:`append`, without pieces.
     """
     records, rules, limits = given.records, given.rules, given.limits
-    shapes, capacity, numbers = given.machine.shapes, given.machine.capacity, rules.numbers
+    machine, placer, cols, numbers = given.machine, given.placer, given.cols, rules.numbers
+    shapes, capacity = machine.shapes, machine.capacity
     now = profile.times[0]
-    asks = _asked(jobs, records, given.cols, len(shapes), len(profile.times))
+    asks = _asked(jobs, records, cols, len(shapes), len(profile.times))
     tallies = _tallies(numbers)
     low = np.empty(capacity.shape, dtype=np.int64)
     failed = np.empty((len(asks.shape), 2), dtype=np.int64)
@@ -399,20 +458,24 @@ def backfill_pass(jobs, fits, given, profile, log, used):
     nothing = np.empty((0, 3), dtype=np.int64)
     num_placed = ZERO
     keeps = len(rules.kept_from) > 0
+    barred = np.zeros(len(jobs), dtype=np.bool_)
+    ahead = np.empty(len(tallies.users), dtype=np.int64)
+    alone = numbers[r.STARTS_ALONE] != 0
+    if alone:
+        _bar(jobs, 0, given, tallies.users, ahead, barred)
     last = len(jobs) - 1
     starts = of_array = 0
-    taken = _TAKEN_BETWEEN if numbers[r.STARTS_ALONE] else 0
-    rooms = np.empty(0, dtype=np.int64)
+    taken = _TAKEN_BETWEEN if alone else 0
+    groups = groups_of(profile)
+    rooms = np.empty(len(profile.line), dtype=np.int64)
     array = array_partition = -2
     rejected = False
     for i in range(len(jobs)):
         if taken == _TAKEN_BETWEEN:
             taken = 0
-            if len(rooms) < profile.num[GROUPS]:
-                rooms = np.empty(len(profile.line), dtype=np.int64)
             last = _last_that_may_start(
-                last, i, jobs, fits, tallies, asks, failed, given, profile, groups_of(profile),
-                low, rooms,
+                last, i, jobs, fits, barred, tallies, asks, failed, given, profile, groups, low,
+                rooms,
             )  # fmt: skip
         if i > last or starts >= numbers[r.BACKFILL_STARTS]:
             break
@@ -430,20 +493,28 @@ def backfill_pass(jobs, fits, given, profile, log, used):
             keeps = False
         if not is_next:
             array, array_partition, of_array = task, partition, 0
-        profile, asks = _with_room(profile, asks)
-        request = request_of_record(records, record, given.cols)
+        if profile.num[SEGMENTS] + 2 > len(profile.times):
+            profile, asks = _with_room(profile, asks)
+            groups = groups_of(profile)
+        request = request_of_record(records, record, cols)
         reserves = _may_reserve(tallies, numbers, records, record, of_array)
         at = np.int64(-1)
         if now + request.duration <= records[record, r.UNTIL]:
-            at = _first_window(asks, asks.number[i], request, reserves, given, profile, low)
+            at = _first_window(
+                asks, asks.number[i], request, reserves, machine, numbers, profile, groups, low,
+                rooms,
+            )  # fmt: skip
         rejected = at < 0 or (at == 0 and over >= 0 and not reserves)
         if rejected:
             continue
         taken += 1
         start = profile.times[at]
         records[record, r.PLANNED] = start
-        pieces = choose_as_slurm(given.placer, low, groups_of(profile), request, numbers[r.TIGHT])
+        pieces = choose_as_slurm(placer, low, groups, request, numbers[r.TIGHT])
         profile = split_groups(profile, pieces)
+        groups = groups_of(profile)
+        if len(rooms) < len(profile.line):
+            rooms = np.empty(len(profile.line), dtype=np.int64)
         starts_now = at == 0 and over < 0
         if starts_now or not numbers[r.CLOSE]:
             occupy_known(profile, asks.most, at, request, pieces, shapes, capacity)
@@ -455,6 +526,10 @@ def backfill_pass(jobs, fits, given, profile, log, used):
             placed, num_placed = append(placed, num_placed, nothing, record)
             count_in(limits, records[record, r.TEMPLATE], record, 1)
             starts += 1
+            if alone:
+                # Who may be next is found anew.
+                _bar(jobs, i + 1, given, tallies.users, ahead, barred)
+                last, taken = len(jobs) - 1, _TAKEN_BETWEEN
             continue
         of_array += 1
         if 0 <= partition < len(tallies.reserved):

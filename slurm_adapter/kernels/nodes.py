@@ -28,7 +28,7 @@ from cpsched.api.kernels import (
 from cpsched.api.model import SHAPE_REQUEST
 
 
-@inner
+@leaf
 def _usable(groups, caps, least, order):
     """List the groups whose nodes hold ``least`` units or more along the line; return how many."""
     count = ZERO
@@ -147,8 +147,8 @@ def choose_as_slurm(machine, level, groups, request, tight):
     capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
     first, shape = groups.first, request.shape
     even = is_even(machine, request)
-    caps = np.empty(num_groups, dtype=np.int64)
-    order = np.empty(num_groups, dtype=np.int64)
+    both = np.empty((2, num_groups), dtype=np.int64)
+    caps, order = both[0], both[1]
     pieces = np.empty((4 * num_groups + 4, 3), dtype=np.int64)
     need = shapes[shape, SHAPE_REQUEST]
     for g in range(num_groups):

@@ -39,6 +39,12 @@ def left(queue, first, end, started, cols):
     return event_loop._leave(queue, first, end, started, cols)
 
 
+@kernel
+def left_alone(counters, queue, row):
+    """Call it with the bounds of the queue."""
+    event_loop._leave_alone(counters[0], queue, row)
+
+
 class Present(Observer):
     """Wants to be told of every second, which the compiled loop does not do."""
 
@@ -101,6 +107,25 @@ def test_a_busy_machine_runs_the_same(dispatcher, monkeypatch):
     slow.run()
     assert fast._compiled is not None
     assert slow._compiled is None
+    assert result(fast) == result(slow)
+
+
+@pytest.mark.parametrize("dispatcher", LOOPS)
+def test_a_deep_queue_of_few_kinds_runs_the_same(dispatcher):
+    """Each kind waits in a line of its own, whose jobs start between those of other kinds."""
+    chance = np.random.default_rng(3)
+    kinds = chance.integers((1, 1), (7, 40), (12, 2)).tolist()
+    workload = jobs(
+        *(
+            (second, units, int(chance.integers(1, requested + 1)), requested)
+            for second in np.sort(chance.integers(0, 300, 1200)).tolist()
+            for units, requested in [kinds[chance.integers(12)]]
+        )
+    )
+    fast, slow = both(fit(workload, machine((8,), (6,))), dispatcher)
+    fast.run()
+    slow.run()
+    assert fast._compiled is not None
     assert result(fast) == result(slow)
 
 
@@ -191,6 +216,17 @@ def test_starts_are_taken_out_of_the_queue_in_any_order():
         cols[started, c.STATE] = c.RUNNING
         end = left(queue, 2, 9, np.array(started), cols)
         assert queue[2:end].tolist() == [row for row in range(3, 10) if row not in started]
+
+
+@pytest.mark.parametrize("row", [3, 4, 6, 8, 9])
+def test_one_start_moves_the_shorter_part_of_the_queue(row):
+    queue = np.array([0, 0, 3, 4, 5, 6, 7, 8, 9, 0])
+    counters = np.zeros(1, dtype=event_loop.COUNTERS)
+    counters["queue_first"], counters["queue_end"] = 2, 9
+    left_alone(counters, queue, row)
+    first, end = int(counters["queue_first"][0]), int(counters["queue_end"][0])
+    assert queue[first:end].tolist() == [other for other in range(3, 10) if other != row]
+    assert first == (3 if row < 7 else 2)
 
 
 def test_held_jobs_are_left_to_python():

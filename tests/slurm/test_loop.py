@@ -61,7 +61,7 @@ def month():
     return fit(workload, systems.load("site-152"))
 
 
-@pytest.mark.parametrize("parameters", [{}, {"defer": "yes", "lag": 2}])
+@pytest.mark.parametrize("parameters", [{}, {"defer": "yes", "lag": 2}, {"bf_max_job_user": 2}])
 def test_a_month_runs_the_same_with_stops_and_steps(month, parameters):
     """Between two calls the state is that of the Python loop at the same second."""
     fast, slow = both(month, **parameters)
