@@ -21,7 +21,7 @@ from html_report.page import packed
 if TYPE_CHECKING:
     from cpsched.api.figures import Rectangles
     from cpsched.api.model import BoolArray, FloatArray, IntArray
-    from cpsched.api.simulation import Schedule, Window
+    from cpsched.api.simulation import Schedule, Segments, Window
 
 #: Points of the line of the queue, and of the shade of the jobs not drawn, at most.
 _POINTS, _ACROSS, _DOWN = 800, 1200, 64
@@ -29,6 +29,8 @@ _POINTS, _ACROSS, _DOWN = 800, 1200, 64
 _FOR_FOCUS = 0.6
 #: Longer texts are cut: names from logs may be of any length.
 _LONGEST = 60
+#: So many segments are looked at together: of a long schedule only a part is in memory.
+_PIECE = 1 << 20
 
 
 def drawn(schedule: Schedule, focus: Window | None, budget: int) -> dict[str, Any] | None:
@@ -52,9 +54,11 @@ def drawn(schedule: Schedule, focus: Window | None, budget: int) -> dict[str, An
         return None
     rows = Rows.of(schedule)
     held = _held(schedule)
+    schedule.let_go()
     kept, focus = _kept(schedule, held, focus, budget)
     segments = schedule.segments
     boxes = place(schedule, rows, np.flatnonzero(kept[segments.job]))
+    schedule.let_go()
     content = {
         **_axes(schedule, rows, window),
         **_jobs(schedule, boxes),
@@ -188,7 +192,9 @@ def _optional(values: IntArray) -> list[int | None]:
 
 
 def _over_time(schedule: Schedule, window: Window) -> dict[str, Any]:
+    schedule.let_go()
     queue = means(waiting(schedule), window, _POINTS)
+    schedule.let_go()
     return {
         "times": [round(edge) for edge in queue.edges.tolist()],
         "queue": [round(value, 2) for value in queue.values.tolist()],
@@ -201,23 +207,14 @@ def _shade(schedule: Schedule, rows: Rows, window: Window, others: BoolArray) ->
 
     segments = schedule.segments
     down, across = min(_DOWN, schedule.system.num_nodes), min(_ACROSS, window.length)
-    seconds = window.length / across
     chosen = np.flatnonzero(others & (segments.end > segments.start))
-    count = segments.count[chosen]
-    each = np.repeat(chosen, count)
-    node = np.arange(len(each)) - np.repeat(np.cumsum(count) - count, count)
-    node += segments.node[each]
     middle = rows.base + rows.lane * rows.lanes / 2
     band = np.minimum((middle * down / rows.height).astype(np.int64), down - 1)
-    weight = segments.amount[each, 0].astype(np.float64)
     change = np.zeros((down, across + 2))
-    for times, sign in ((segments.start, 1.0), (segments.end, -1.0)):
-        at = (times[each] - window.start) / seconds
-        cell = np.clip(at.astype(np.int64), 0, across)
-        # A job counts in the cell it begins in for the part it is there.
-        part = np.clip(at - cell, 0, 1)
-        np.add.at(change, (band[node], cell), sign * weight * (1 - part))
-        np.add.at(change, (band[node], cell + 1), sign * weight * part)
+    for first in range(0, len(chosen), _PIECE):
+        few = segments.take(chosen[first : first + _PIECE])
+        _note_held(few, band, window.start, window.length / across, change)
+        schedule.let_go()
     capacity = np.bincount(band, weights=rows.lanes, minlength=down)
     full = np.cumsum(change, axis=1)[:, :across] / np.maximum(capacity, 1)[:, None]
     alpha = np.rint(np.clip(full, 0, 1) * 15) * 11
@@ -225,3 +222,22 @@ def _shade(schedule: Schedule, rows: Rows, window: Window, others: BoolArray) ->
     out = io.BytesIO()
     Image.fromarray(pixels, "LA").save(out, format="PNG", optimize=True)
     return base64.b64encode(out.getvalue()).decode()
+
+
+def _note_held(
+    segments: Segments, band: IntArray, start: int, seconds: float, change: FloatArray
+) -> None:
+    """Note by how much what is held on each band of nodes changes in each cell of time."""
+    each = np.repeat(np.arange(len(segments.count)), segments.count)
+    node = np.arange(len(each)) - np.repeat(
+        np.cumsum(segments.count) - segments.count, segments.count
+    )
+    own = band[node + segments.node[each]]
+    weight = segments.amount[each, 0].astype(np.float64)
+    for times, sign in ((segments.start, 1.0), (segments.end, -1.0)):
+        at = (times[each] - start) / seconds
+        cell = np.clip(at.astype(np.int64), 0, change.shape[1] - 2)
+        # A job counts in the cell it begins in for the part it is there.
+        part = np.clip(at - cell, 0, 1)
+        np.add.at(change, (own, cell), sign * weight * (1 - part))
+        np.add.at(change, (own, cell + 1), sign * weight * part)

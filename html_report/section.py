@@ -101,6 +101,7 @@ def make_section(
                 # The baseline: what all schedules of the place look at closely is its busiest time.
                 first = run
                 day, week = (busiest(run.schedule, days * DAY) for days in (1, 7))
+                run.schedule.let_go()
             lines = (reproduce.model_note(run.about), reproduce.simulate_line(run.about))
             commands[result.folder] = [line for line in lines if line]
             data[result.folder] = run_data(run, look)

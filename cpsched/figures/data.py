@@ -129,6 +129,7 @@ def read(run: Run, look: Look) -> RunData:
     schedule = run.schedule
     window = busy_window(schedule)
     over_time = means(waiting(schedule), window) if window else None
+    schedule.let_go()
     use = _use(run, window)
     schedule.let_go()
     number = int(finished(schedule).sum())
@@ -186,6 +187,7 @@ def _use(run: Run, window: Window | None) -> dict[str, Series]:
         if window is not None and total and run.schedule.segments.amount[:, kind].any():
             series = means(used(run.schedule, kind), window)
             found[name] = Series(edges=series.edges, values=series.values / total)
+            run.schedule.let_go()
     return found
 
 

@@ -118,7 +118,10 @@ def rows_of(array: AnyArray, rows: IntArray) -> Any:
     if is_constant(array):
         shape = (len(rows), *array.shape[1:])
         return as_strided(array, shape, array.strides, writeable=False)
-    return array[rows]
+    found = array[rows]
+    # Of a column in a file, rows here and there bring most of it into memory.
+    let_go(array, 0, len(array))
+    return found
 
 
 def immutable(array: AnyArray) -> Any:
