@@ -126,9 +126,11 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
     workload = schedule.workload
     boxes = boxes.sorted_by_job()
     chosen, index = np.unique(boxes.job, return_inverse=True)
+    few = _only(schedule, chosen)
     where = ["one pool"] * len(chosen)
     if schedule.system.num_nodes > 1:
-        where = _first_nodes(schedule, chosen)
+        # As jobs.parquet has them.
+        where = job_places(few)[1].to_pylist()
     outcomes = {item.value: item.name.lower().replace("_", " ") for item in JobOutcome}
     texts = {
         **{
@@ -144,7 +146,7 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
         "submit": np.diff(submit, prepend=0),
         "wait": start - submit,
         "ran": np.where(end == MISSING, MISSING, end - start),
-        "cores": nominal(schedule).width[chosen],
+        "cores": nominal(few).width,
         "requested": workload.requested_time[chosen],
         "predicted": schedule.runtime_estimate[chosen],
     }
@@ -162,19 +164,17 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
     }
 
 
-def _first_nodes(schedule: Schedule, chosen: IntArray) -> list[str]:
-    """Return the nodes that some jobs, in order, had first: as jobs.parquet has them."""
-    segments = schedule.segments
-    rows = np.flatnonzero(np.isin(segments.job, chosen))
-    own = segments.take(rows)
-    few = replace(
+def _only(schedule: Schedule, chosen: IntArray) -> Schedule:
+    """Return a schedule of some jobs, in order."""
+    rows = np.flatnonzero(np.isin(schedule.segments.job, chosen))
+    own = schedule.segments.take(rows)
+    return replace(
         schedule,
         workload=schedule.workload.take(chosen),
         start=schedule.start[chosen],
+        end=schedule.end[chosen],
         segments=replace(own, job=np.searchsorted(chosen, own.job)),
     )
-    found: list[str] = job_places(few)[1].to_pylist()
-    return found
 
 
 def _coded(texts: list[str]) -> dict[str, Any]:

@@ -43,13 +43,16 @@ def group_starts(cols, rules, held):
     """
     Return where groups begin, as runs: at nodes that differ from the one before them.
 
+    For a backfill pass also in what ends on them; without one, nothing is looked at but now.
+
     No group is in two of the lowest groups of the topology.
     """
     num_nodes, num_kinds = held.free.shape
     begins = np.zeros(words(num_nodes), dtype=np.int64)
     begin_at(begins, ZERO)
     begin_where_differs(begins, held.free.ravel(), num_kinds)
-    mark_allocations(begins, num_nodes, cols, held.running, held.node, held.amount)
+    if rules.numbers[r.BACKFILL]:
+        mark_allocations(begins, num_nodes, cols, held.running, held.node, held.amount)
     return begins | rules.begins
 
 
