@@ -165,7 +165,7 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
 
 
 def _only(schedule: Schedule, chosen: IntArray) -> Schedule:
-    """Return a schedule of some jobs, in order."""
+    """Return what a schedule says of where and when some jobs, in order, ran; no outcomes."""
     rows = np.flatnonzero(np.isin(schedule.segments.job, chosen))
     own = schedule.segments.take(rows)
     return replace(

@@ -34,7 +34,11 @@ from cpsched.model.columns import STATE, WAITING
 
 @leaf
 def link(state, class_of, next_of, queue):
-    """Put what is new in the queue at the end of the line of its class, while classes have room."""
+    """
+    Put what is new in the queue at the end of the line of its class.
+
+    Where the table of classes is full (``FULL`` is set) it ends: all begins anew in a larger one.
+    """
     head, table = state.head, state.job_classes
     at = len(queue)
     while at > 0 and queue[at - 1] >= head[LINKED]:

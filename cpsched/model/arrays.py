@@ -119,7 +119,7 @@ def rows_of(array: AnyArray, rows: IntArray) -> Any:
         shape = (len(rows), *array.shape[1:])
         return as_strided(array, shape, array.strides, writeable=False)
     found = array[rows]
-    # Of a column in a file, rows here and there bring most of it into memory.
+    # Rows here and there of a column in a file bring most of it into memory.
     let_go(array, 0, len(array))
     return found
 
