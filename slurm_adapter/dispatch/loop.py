@@ -55,4 +55,4 @@ class Loop:
             if found[0] not in (UNKNOWN_KIND, NO_PLACE):
                 return found
             given = *given[:-2], given[-2]._replace(seconds=found[2]), found[1]
-            passes.help(found[0], view)
+            passes.help(found[0], view, counters["rows_first"].item(), given[0].rows)

@@ -14,8 +14,8 @@ import numpy as np
 from cpsched.api.dispatchers import Dispatcher, WaitReason, decision_of, with_plan
 from cpsched.api.errors import ConfigError
 from cpsched.api.kernels import FAR
+from cpsched.api.model import JobStore, JobTable, immutable
 from cpsched.api.model import columns as c
-from cpsched.api.model import immutable
 from slurm_adapter.dispatch.machine import always_apart, make_nodes
 from slurm_adapter.dispatch.records import Records
 from slurm_adapter.dispatch.settings import settings_of
@@ -30,7 +30,7 @@ from slurm_adapter.kernels.records import Held
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cpsched.api.model import AnyArray, BoolArray, Decision, IntArray, JobStore, System, View
+    from cpsched.api.model import AnyArray, BoolArray, Decision, IntArray, System, View
     from slurm_adapter.dispatch.policy import Policy
 
 #: Parameters for which 0 means no limit, and their fields in a pass's rules.
@@ -48,6 +48,8 @@ _LIMITS = {
 _REST = 121
 #: Seconds within which Slurm takes the ends of running jobs together at first.
 _ENDS_WITHIN = 30
+#: Jobs of a log that a loop learns of at once.
+_AHEAD = 4096
 _NOTHING: IntArray = np.zeros(0, dtype=np.int64)
 
 
@@ -162,12 +164,28 @@ class Passes(Dispatcher):
         limits = records.limits.limits(records.jobs.amounts)
         return records.desk(), self._rules_for(eligible), limits, self._nodes
 
-    def help(self, why: int, view: View) -> None:
-        """Do what a kernel cannot: learn of a kind of jobs, or make room."""
-        if why == UNKNOWN_KIND:
-            self._records.learn(view.waiting.store, int(self._book["unknown"][0]))
+    def help(self, why: int, view: View, first: int = 0, log: IntArray | None = None) -> None:
+        """
+        Do what a kernel cannot: learn of kinds of jobs, or make room.
+
+        A loop gives a part of its ``log``, from row ``first`` on, whose next jobs are learned of,
+        too: one by one would take longer than their passes.
+        """
+        store, row = view.waiting.store, int(self._book["unknown"][0])
+        if why != UNKNOWN_KIND:
+            self._records.make_room(len(store.columns))
+        elif log is None or row < first:
+            self._learn_of(store, row)
         else:
-            self._records.make_room(len(view.waiting.store.columns))
+            ahead = log[row - first :][:_AHEAD]
+            coming = JobStore(store.resources, len(ahead))
+            coming.add_shapes(store.shapes)
+            coming.append(ahead)
+            self._records.learn(store.labels, JobTable(coming, np.arange(len(ahead))))
+
+    def _learn_of(self, store: JobStore, row: int) -> None:
+        one = JobTable(store, immutable(np.array([row], dtype=np.int64)))
+        self._records.learn(store.labels, one)
 
     # --- for the compiled loop --------------------------------------------------------------------
 
@@ -222,7 +240,7 @@ class Passes(Dispatcher):
         records = self._records
         while (why := do(records.desk(), store.columns, row, now)) != 0:
             if why == UNKNOWN_KIND:
-                records.learn(store, row)
+                self._learn_of(store, row)
             else:
                 records.make_room(len(store.columns))
         return records.of_row(row)

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.api.kernels import FAR
-from cpsched.api.model import JobTable, immutable
 from cpsched.api.model import columns as c
+from cpsched.api.model import immutable
 from slurm_adapter.dispatch.accounts import Accounts
 from slurm_adapter.dispatch.limits import Job, LimitBook, Who, limited_tres
 from slurm_adapter.dispatch.partitions import Partitions, Reservations
@@ -25,7 +25,9 @@ from slurm_adapter.kernels import records as r
 from slurm_adapter.kernels.desk import Desk, Jobs, Kinds, Lists
 
 if TYPE_CHECKING:
-    from cpsched.api.model import BoolArray, FloatArray, IntArray, JobStore, System, View
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.api.model import BoolArray, FloatArray, IntArray, JobTable, System, View
     from slurm_adapter.dispatch.policy import Policy
 
 #: Labels that say whose a job is and where it runs, by column.
@@ -97,7 +99,6 @@ class Records:
         )
         self._num_kinds = 0
         self._who: dict[tuple[int, ...], Who] = {}
-        self._sizes: dict[tuple[bytes, int, int, int], tuple[int, ...]] = {}
         self._factors: dict[tuple[object, ...], tuple[float, ...]] = {}
         self._bills: dict[tuple[int, tuple[int, ...]], float] = {}
         self._shapes = Shapes(self.partitions, self.reservations)
@@ -193,44 +194,54 @@ class Records:
         running = grown(lists.running, int(book["num_running"]) + queued)
         self.lists = Lists(order, keys, running, lists.rests)
 
-    def learn(self, store: JobStore, row: int) -> None:
-        """Find out what is the same of all jobs like one."""
-        values = store.columns[row].tolist()
-        who = self._find_who(store, values)
-        # The number of a shape may later belong to another.
-        shape = store.shapes[values[c.SHAPE]].tobytes()
-        size = shape, values[c.UNITS], values[c.NODES_MIN], values[c.NODES_MAX]
-        amounts = self._sizes.get(size)
-        if amounts is None:
-            jobs = JobTable(store, immutable(np.array([row], dtype=np.int64)))
-            amounts = self._sizes[size] = tuple(self.tres.amounts(jobs)[0].tolist())
-        kernels.is_known(self.known, self.settings, store.columns, row)
-        kind, entry = self._num_kinds, int(self.known.first[self._num_kinds])
-        end = entry + len(who.partitions)
-        self._make_room_for_kinds(kind + 2, end)
-        kinds = self.known
-        kinds.keys[kind], kinds.first[kind + 1] = kinds.sought, end
-        for partition in who.partitions:
-            self._add(entry, values, who, partition, amounts)
-            entry += 1
-        kernels.note_kinds(kinds, kind, kind + 1)
-        self._num_kinds += 1
+    def learn(self, labels: Mapping[str, Sequence[str]], jobs: JobTable) -> None:
+        """
+        Find out what is the same of all jobs like some of unknown kinds.
 
-    def _make_room_for_kinds(self, num: int, num_entries: int) -> None:
+        Parameters
+        ----------
+        labels
+            Of the job store that their codes are of.
+        """
+        rows, first = jobs.store.columns[jobs.rows], self._num_kinds
+        self._make_room_for_kinds(first + len(rows))
+        found = np.empty(len(rows), dtype=np.int64)
+        count = kernels.enter_unknown(self.known, self.settings, rows, first, found)
+        found, entry = found[:count], self.known.first.item(first)
+        entries, ends = [], []
+        taken = self.tres.amounts(jobs.take(found)).tolist()
+        for values, amounts in zip(rows[found].tolist(), map(tuple, taken), strict=True):
+            who = self._find_who(labels, values)
+            entries += [self._entry(values, who, one, amounts) for one in who.partitions]
+            ends.append(entry + len(entries))
+        self._num_kinds += count
+        self.known.first[first + 1 : self._num_kinds + 1] = ends
+        self._make_room_for_entries(entry + len(entries))
+        kinds = self.known
+        for array, of_all in zip(
+            (kinds.table, kinds.amounts, kinds.weighted, kinds.billing),
+            zip(*entries, strict=True),
+            strict=True,
+        ):
+            array[entry : entry + len(entries)] = of_all
+
+    def _make_room_for_kinds(self, num: int) -> None:
         old = self.known
-        keys, first = grown(old.keys, num), grown(old.first, num)
-        self.known = old._replace(
-            keys=keys,
-            first=first,
-            table=grown(old.table, num_entries),
-            amounts=grown(old.amounts, num_entries),
-            weighted=grown(old.weighted, num_entries),
-            billing=grown(old.billing, num_entries),
-        )
+        self.known = old._replace(keys=grown(old.keys, num), first=grown(old.first, num + 1))
         if 2 * num > len(old.slots):
-            slots = np.full(4 * len(old.slots), -1, dtype=np.int64)
+            # Their number is a power of two.
+            slots = np.full(1 << (2 * num).bit_length(), -1, dtype=np.int64)
             self.known = self.known._replace(slots=slots)
             kernels.note_kinds(self.known, 0, self._num_kinds)
+
+    def _make_room_for_entries(self, num: int) -> None:
+        old = self.known
+        self.known = old._replace(
+            table=grown(old.table, num),
+            amounts=grown(old.amounts, num),
+            weighted=grown(old.weighted, num),
+            billing=grown(old.billing, num),
+        )
 
     def forget_kinds(self, *, shapes: bool = False) -> None:
         """Forget what jobs have in common, where the numbers of their shapes may mean others."""
@@ -260,10 +271,10 @@ class Records:
         template = self.table.item(record, r.TEMPLATE)
         return self.limits.never_fits(template, self.jobs.amounts[record].tolist())
 
-    def _add(
-        self, entry: int, values: list[int], who: Who, partition: int, amounts: tuple[int, ...]
-    ) -> None:
-        """Write down what is the same of all jobs like one in a partition."""
+    def _entry(
+        self, values: list[int], who: Who, partition: int, amounts: tuple[int, ...]
+    ) -> tuple[tuple[int, ...], tuple[int, ...], tuple[float, ...], float]:
+        """Return what is the same of all jobs like one in a partition, as of :attr:`jobs`."""
         billing = self._bill(partition, amounts)
         counted = (1, *amounts, int(billing))
         limit, minutes = values[c.ARRAY_LIMIT], -(-values[c.REQUESTED_TIME] // 60)
@@ -283,11 +294,9 @@ class Records:
             minutes if self.multifactor.small_relative_to_time else 0,
             self._qos.get(who.qos, -1), values[c.NICE], standing, 0,
         )  # fmt: skip
-        kinds = self.known
-        kinds.table[entry], kinds.amounts[entry] = row_of_table, counted
-        kinds.weighted[entry] = self._fixed(row_of_table, counted)
         qos = self.policy.qos.get(who.qos)
-        kinds.billing[entry] = billing * (qos.usage_factor if qos is not None else 1.0)
+        usage = billing * (qos.usage_factor if qos is not None else 1.0)
+        return row_of_table, counted, self._fixed(row_of_table, counted), usage
 
     def _fixed(self, row: tuple[int, ...], counted: tuple[int, ...]) -> tuple[float, ...]:
         """Return the weighted factors of a job that do not change, in the order of their sum."""
@@ -314,12 +323,12 @@ class Records:
             self._bills[partition, amounts] = found
         return found
 
-    def _find_who(self, store: JobStore, values: list[int]) -> Who:
+    def _find_who(self, labels: Mapping[str, Sequence[str]], values: list[int]) -> Who:
         key = tuple(values[column] for column in _WHO)
         found = self._who.get(key)
         if found is None:
             queue, qos, user, account, licenses, reservation = (
-                store.labels[label][code] if code >= 0 else None
+                labels[label][code] if code >= 0 else None
                 for label, code in zip(_WHO.values(), key, strict=True)
             )
             first = (queue or "").partition(",")[0]

@@ -57,9 +57,22 @@ def _kind_of(kinds, settings, cols, row):
 
 
 @kernel
-def is_known(kinds, settings, cols, row):
-    """Say whether a job's kind is known; its key is left in ``sought``."""
-    return _kind_of(kinds, settings[0], cols, row) >= 0
+def enter_unknown(kinds, settings, cols, num_kinds, found):
+    """
+    Number the unknown kinds of some jobs from ``num_kinds`` on; return how many there are.
+
+    ``found`` is filled with the first job of each. There is room for as many as there are jobs.
+    """
+    count = 0
+    for row in range(len(cols)):
+        if _kind_of(kinds, settings[0], cols, row) < 0:
+            kind = num_kinds + count
+            for k in range(NUM_SAME):
+                kinds.keys[kind, k] = kinds.sought[k]
+            kinds.slots[_slot_of(kinds, kinds.sought)] = kind
+            found[count] = row
+            count += 1
+    return count
 
 
 @kernel

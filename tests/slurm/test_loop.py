@@ -144,10 +144,12 @@ def test_kinds_are_told_apart_by_all_that_records_are_made_of():
     simulation.step()
     records, store = simulation.dispatcher.passes._records, simulation.machine.store
     assert records._num_kinds == 4
-    for row in range(5):
-        assert kernels.is_known(records.known, records.settings, store.columns, row)
+    found = np.zeros(5, dtype=np.int64)
+    given = records.known, records.settings, store.columns[:5], 0, found
+    assert kernels.enter_unknown(*given) == 0
     records.forget_kinds()
-    assert not kernels.is_known(records.known, records.settings, store.columns, 0)
+    assert kernels.enter_unknown(*given) == 4
+    assert found[:4].tolist() == [0, 2, 3, 4]
     assert [len(records.of_row(row)) for row in (0, 4, 5)] == [1, 1, 0]
 
 
