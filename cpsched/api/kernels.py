@@ -21,10 +21,12 @@ from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.parts import (
     CONTIGUOUS,
     LOWEST_SWITCH,
+    PARTS_SCRATCH,
     best_part,
     find_parts,
     is_confined,
     order_by_parts,
+    order_in,
 )
 from cpsched.kernels.placing import FIRST_FIT, choose, is_even, is_run, place_in_order
 from cpsched.kernels.profile import (
@@ -38,14 +40,18 @@ from cpsched.kernels.profile import (
     grouped,
     groups_of,
     mark_allocations,
+    note_fall,
+    num_splits,
     occupy_groups,
     split_groups,
+    split_pieces,
     take_off,
     with_segments,
 )
 from cpsched.kernels.rooms import (
     FITS,
     MANY,
+    Groups,
     Request,
     machine_at,
     packed_places,

@@ -19,6 +19,9 @@ from cpsched.model.columns import SHAPE_SEGMENT, SHAPE_SWITCHES
 #: Node orders of the allocators that use the topology.
 LOWEST_SWITCH, FEWEST_GROUPS, CONTIGUOUS = (np.int64(policy) for policy in range(5, 8))
 
+#: Rows of scratch for an order.
+PARTS_SCRATCH = 8
+
 
 @leaf
 def keeps_together(policy):
@@ -141,8 +144,10 @@ def _lowest_switch(levels, groups, request, order, num, begin, units, nodes):
 
 
 @leaf
-def _order_in(machine, policy, groups, request, caps, order, count, scratch):
-    """Do so in a scratch array of eight rows, as wide as ``count``."""
+def order_in(machine, policy, groups, request, caps, order, count, scratch):
+    """
+    Do as :func:`order_by_parts`, in scratch of ``PARTS_SCRATCH`` rows, at least ``count`` wide.
+    """
     levels, first = machine.levels, groups.first
     segment = machine.shapes[request.shape, SHAPE_SEGMENT]
     by_group = policy in (LOWEST_SWITCH, FEWEST_GROUPS) and len(levels) > 0
@@ -201,8 +206,15 @@ def order_by_parts(machine, policy, groups, request, caps, order, count):
         How many parts have been needed, and how many groups of nodes they are.
     """
     # One array for all: each costs more than what is done with it on few groups.
-    return _order_in(
-        machine, policy, groups, request, caps, order, count, np.empty((8, count), dtype=np.int64)
+    return order_in(
+        machine,
+        policy,
+        groups,
+        request,
+        caps,
+        order,
+        count,
+        np.empty((PARTS_SCRATCH, count), dtype=np.int64),
     )
 
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from cpsched.kernels.inner import inner, leaf
 from cpsched.kernels.rooms import Groups, amount_on
-from cpsched.kernels.runs import begin_at, num_runs, run_end
+from cpsched.kernels.runs import begin_at, num_runs, run_end, words
 from cpsched.model.columns import (
     ALLOC_COUNT,
     ALLOC_FIRST,
@@ -47,7 +47,7 @@ class Profile(NamedTuple):
     room
         At ``[row, r]`` what all nodes together have.
     falls, fallen
-        Whether a planned job begins where a row does, and at ``[row, g]`` whether on group g.
+        Whether a planned job begins where a row does, and at ``[row]`` on which groups, as bits.
         Elsewhere a level is no lower than the one before it.
     first, size
         Groups: the first of their nodes and how many there are.
@@ -61,7 +61,7 @@ class Profile(NamedTuple):
     levels: IntArray
     room: IntArray
     falls: BoolArray
-    fallen: BoolArray
+    fallen: IntArray
     first: IntArray
     size: IntArray
     line: IntArray
@@ -161,7 +161,7 @@ def _empty(segments, width, num_kinds):
         np.empty((segments, width, num_kinds), dtype=np.int64),
         np.empty((segments, num_kinds), dtype=np.int64),
         np.zeros(segments, dtype=np.bool_),
-        np.zeros((segments, width), dtype=np.bool_),
+        np.zeros((segments, words(width)), dtype=np.int64),
         np.empty(width, dtype=np.int64),
         np.empty(width, dtype=np.int64),
         np.empty(width, dtype=np.int64),
@@ -223,8 +223,9 @@ def _resized(profile, segments, width):
         larger.falls[i] = profile.falls[i]
         for r in range(num_kinds):
             larger.room[i, r] = profile.room[i, r]
+        for word in range(words(num_groups)):
+            larger.fallen[i, word] = profile.fallen[i, word]
         for g in range(num_groups):
-            larger.fallen[i, g] = profile.fallen[i, g]
             for r in range(num_kinds):
                 larger.levels[i, g, r] = profile.levels[i, g, r]
     larger.num[SEGMENTS], larger.num[GROUPS] = num_segments, num_groups
@@ -235,6 +236,12 @@ def _resized(profile, segments, width):
 def with_segments(profile, segments):
     """Return a profile with room for so many segments, more than it has."""
     return _resized(profile, segments, len(profile.line))
+
+
+@leaf
+def note_fall(fallen, row, g):
+    """Note that a planned job begins on a group where a row does."""
+    fallen[row, g >> 6] |= 1 << (g & 63)
 
 
 @leaf
@@ -250,7 +257,8 @@ def _split(profile, g, count):
     for i in range(num[SEGMENTS]):
         for r in range(num_kinds):
             levels[i, new, r] = levels[i, g, r]
-        fallen[i, new] = fallen[i, g]
+        if (fallen[i, g >> 6] >> (g & 63)) & 1:
+            note_fall(fallen, i, new)
     i = new
     while line[i - 1] != g:
         line[i] = line[i - 1]
@@ -260,8 +268,8 @@ def _split(profile, g, count):
 
 
 @leaf
-def _num_splits(profile, pieces):
-    """Return how many groups :func:`_split_pieces` will add."""
+def num_splits(profile, pieces):
+    """Return how many groups :func:`split_pieces` will add."""
     count = 0
     left = 0
     for i in range(len(pieces)):
@@ -274,7 +282,7 @@ def _num_splits(profile, pieces):
 
 
 @leaf
-def _split_pieces(profile, pieces):
+def split_pieces(profile, pieces):
     """Split the groups that a placement uses in part; its pieces then name whole groups."""
     before = -1
     rest = -1
@@ -289,12 +297,12 @@ def _split_pieces(profile, pieces):
 
 @inner
 def split_groups(profile, pieces):
-    """Return a profile, with more room where there is too little, after :func:`_split_pieces`."""
-    needed = profile.num[GROUPS] + _num_splits(profile, pieces)
+    """Return a profile, with more room where there is too little, after :func:`split_pieces`."""
+    needed = profile.num[GROUPS] + num_splits(profile, pieces)
     if needed > len(profile.line):
         width = profile.num[GROUPS] + 2 * needed
         profile = _resized(profile, len(profile.times), width)
-    _split_pieces(profile, pieces)
+    split_pieces(profile, pieces)
     return profile
 
 
@@ -355,7 +363,7 @@ def occupy_groups(profile, at, end, pieces, shape, shapes, capacity):
         g, nodes, units = pieces[p, 0], pieces[p, 1], pieces[p, 2]
         if units == 0:
             continue
-        fallen[rows[at], g] = True
+        note_fall(fallen, rows[at], g)
         for r in range(num_kinds):
             amount = amount_on(shapes, shape, capacity, first[g], units, r)
             if amount != 0:

@@ -7,6 +7,7 @@ import numpy as np
 from cpsched.kernels.arrays import ZERO
 from cpsched.kernels.filling import fill_greedily
 from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.linking import trailing_zeros
 from cpsched.kernels.parts import is_confined
 from cpsched.kernels.placing import FIRST_FIT, choose, is_even, is_run
 from cpsched.kernels.profile import SEGMENTS, groups_of
@@ -109,8 +110,11 @@ def least_in(profile, at, known, num_groups, low):
         row = rows[s]
         if falls[row]:
             falls_once = True
-            for g in range(num_groups):
-                if fallen[row, g]:
+            for word in range(fallen.shape[1]):
+                rest = fallen[row, word]
+                while rest != 0:
+                    g = 64 * word + trailing_zeros(rest)
+                    rest &= rest - 1
                     for r in range(num_kinds):
                         low[g, r] = min(low[g, r], levels[row, g, r])
     return falls_once

@@ -8,211 +8,93 @@ import numpy as np
 
 from cpsched.api.kernels import (
     FAR,
-    FITS,
     GROUPS,
-    MANY,
-    NONE,
     SEGMENTS,
     ZERO,
     Asks,
+    Groups,
     Request,
     asks_of,
     cut_at,
-    filled,
     find_window,
     groups_of,
     inner,
     leaf,
-    least_in,
     needs_room_alone,
     next_window,
+    note_fall,
     note_start,
+    num_splits,
     numbered_shapes,
     occupy_known,
     remember,
-    room_on,
     seen_start,
-    shortage,
     split_groups,
+    split_pieces,
     with_segments,
 )
-from cpsched.api.model import (
-    NODES_MAX,
-    NODES_MIN,
-    RUNTIME_ESTIMATE,
-    SHAPE_REQUEST,
-    UNITS,
-)
 from slurm_adapter.kernels import records as r
-from slurm_adapter.kernels.nodes import choose_as_slurm
+from slurm_adapter.kernels.candidates import (
+    Tallies,
+    bar,
+    last_that_may_start,
+    may_reserve,
+    no_tallies,
+    note_limits,
+    too_many,
+)
+from slurm_adapter.kernels.nodes import SCRATCH, choose_as_slurm, choose_by_room
 from slurm_adapter.kernels.placed import append, has_started
-from slurm_adapter.kernels.records import count_in, holds_up, over_limit, request_of_record
+from slurm_adapter.kernels.records import count_in, request_of_record
 
 if TYPE_CHECKING:
-    from cpsched.api.model import IntArray
+    from cpsched.api.model import BoolArray, IntArray
 
 
 #: Jobs that get nodes between checks whether others can still start.
 _TAKEN_BETWEEN = 4
+# How far a pass is, as numbers: the place of the next job and the last of one that may start; how
+# many have got nodes since that was found, and how many have started.
+PLACE, LAST, TAKEN, STARTED = range(4)
+# Whether the next job is counted already, and the segment at which it fits.
+IS_COUNTED, AT = 4, 5
+# Of the last task: its array and partition, how many of that have got nodes, and whether it has.
+ARRAY, ARRAY_PARTITION, OF_ARRAY, REJECTED = range(6, 10)
+# Whether nodes of reservations have yet to be kept.
+KEEPS = 10
+_WALK = 11
+_NOT_SOUGHT = -2
+# Why a pass stops: it is over; nodes of reservations have to be kept; the profile is full; the next
+# job has to be sought a window for, or nodes.
+_OVER, _KEEP, _ROOM, _WINDOW, _PLACEMENT = range(5)
 
 
-class Tallies(NamedTuple):
-    """Counts of the jobs that a pass considers; each has length 0 if there is no limit."""
-
-    users: IntArray
-    partitions: IntArray
-    both: IntArray
-    associations: IntArray
-    reserved: IntArray
-
-
-@leaf
-def _group_total(machine, level, groups, shape):
-    """Return how many units of a request fit on all nodes together."""
-    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
-    first, size = groups.first, groups.size
-    need = shapes[shape, SHAPE_REQUEST]
-    total = 0
-    for g in groups.line:
-        # Most nodes of a busy machine have nothing left.
-        if level[g, 0] >= need:
-            total += size[g] * room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
-    return total
-
-
-@inner
-def candidates(order, records, numbers, placed, num_placed):
-    """Return the records that a backfill pass considers, in order."""
-    found = np.empty(min(len(order), numbers[r.TESTED]), dtype=np.int64)
-    count = ZERO
-    at = ZERO
-    for record in order:
-        if count == len(found):
-            break
-        # What the main pass started is in its order.
-        if at < num_placed and placed[at] == record:
-            at += 2 + 3 * placed[at + 1]
-            continue
-        if records[record, r.SEVERAL] and has_started(
-            placed, num_placed, records, records[record, r.ROW]
-        ):
-            continue
-        found[count] = record
-        count += 1
-    return found[:count]
-
-
-@inner
-def that_fit(jobs, given, profile):
-    """Say of some jobs which could start now if none of the others did."""
-    records, rules, machine = given.records, given.rules, given.machine
-    now = rules.numbers[r.NOW]
-    known = filled(len(machine.shapes), NONE)
-    fits = np.zeros(len(jobs), dtype=np.bool_)
-    last = -1
-    for i in range(len(jobs)):
-        record = jobs[i]
-        own, shape = records[record, r.RESERVATION], records[record, r.ASKS]
-        if records[record, r.BEGINS] > now or (own >= 0 and rules.kept_from[own] > now):
-            continue
-        if known[shape] < 0:
-            known[shape] = _group_total(machine, profile.levels[0], groups_of(profile), shape)
-        if known[shape] >= given.cols[records[record, r.ROW], UNITS]:
-            fits[i] = over_limit(given.limits, records[record, r.TEMPLATE], record) < 0
-        if fits[i]:
-            last = i
-    return fits, last
-
-
-@leaf
-def _may_start_now(given, profile, groups, request, failed, low, rooms):
+class Plans(NamedTuple):
     """
-    Say whether a job may still start now; note in ``failed`` what units and duration are too much.
+    What a pass works with.
 
-    Whether all units fit together; where nobody asks for plans, also whether within the bounds.
+    Attributes
+    ----------
+    jobs, fits, over, barred
+        Records in order, whether each could start on its own, the limit that it is over (-1: none),
+        and whether it cannot start, as too many of its user come before it.
+    failed
+        Of each distinct request, the units and the duration that do not fit now.
+    low, rooms, scratch, pieces
+        Room for what is free on groups throughout a window, and for a placement.
     """
-    machine, shape, units = given.machine, request.shape, request.units
-    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
-    times, count = profile.times, profile.num[SEGMENTS]
-    known = 1
-    while known < count and times[known] < times[0] + request.duration:
-        known += 1
-    least_in(profile, 0, known, len(groups.line), low)
-    if given.rules.numbers[r.STARTS_ALONE]:
-        short = shortage(machine, low, groups, request, rooms)
-        if short in (FITS, FAR):
-            return short == FITS
-    else:
-        total = 0
-        for g in range(len(groups.line)):
-            if low[g, 0] >= shapes[shape, SHAPE_REQUEST]:
-                total += groups.size[g] * room_on(
-                    low, g, groups.first[g], capacity, eligible, shapes, shape, units
-                )
-                if total >= units:
-                    return True
-    failed[0], failed[1] = units, request.duration
-    return False
 
-
-@leaf
-def _bar(jobs, begin, given, users, ahead, barred):
-    """
-    Bar the jobs, from place ``begin`` on, before which a pass considers too many of their user.
-
-    It does unless another job starts before: that may put one over a limit, and then it does not
-    count. ``users`` is what has been counted so far; ``ahead`` is for a copy. Tasks of arrays are
-    not counted here, as they may be passed over with one that does not fit. Where others are told
-    of plans, nothing is barred.
-    """
-    records, numbers, limits = given.records, given.rules.numbers, given.limits
-    for user in range(len(users)):
-        ahead[user] = users[user]
-    for k in range(begin, len(jobs)):
-        record = jobs[k]
-        user = records[record, r.USER]
-        if user < 0 or user >= len(users):
-            continue
-        barred[k] = ahead[user] >= numbers[r.OF_USER]
-        if records[record, r.SEVERAL] or records[record, r.ARRAY] >= 0 or barred[k]:
-            continue
-        if records[record, r.BEGINS] > numbers[r.NOW]:
-            continue
-        if over_limit(limits, records[record, r.TEMPLATE], record) < 0:
-            ahead[user] += 1
-
-
-@leaf
-def _last_that_may_start(
-    last, i, jobs, fits, barred, tallies, asks, failed, given, profile, groups, low, rooms
-):  # fmt: skip
-    """
-    Return the last place, from ``i`` to ``last``, of a job that may be the next to start; -1: none.
-
-    A pass only takes nodes and counts up, so what may not start now may not later in it, either.
-    """
-    records, numbers, limits, cols = given.records, given.rules.numbers, given.limits, given.cols
-    for k in range(last, i - 1, -1):
-        if not fits[k] or barred[k]:
-            continue
-        record, d = jobs[k], asks.number[k]
-        row = records[record, r.ROW]
-        request = Request(
-            asks.shape[d], cols[row, UNITS],
-            max(cols[row, RUNTIME_ESTIMATE], 1) + numbers[r.GAP],
-            cols[row, NODES_MIN], cols[row, NODES_MAX],
-        )  # fmt: skip
-        fits[k] = False
-        if request.units >= failed[d, 0] and request.duration >= failed[d, 1]:
-            continue
-        if _too_many(tallies, numbers, records, record, 0):
-            continue
-        if over_limit(limits, records[record, r.TEMPLATE], record) >= 0:
-            continue
-        fits[k] = _may_start_now(given, profile, groups, request, failed[d], low, rooms)
-        if fits[k]:
-            return k
-    return -1
+    jobs: IntArray
+    fits: BoolArray
+    over: IntArray
+    barred: BoolArray
+    failed: IntArray
+    tallies: Tallies
+    asks: Asks
+    low: IntArray
+    rooms: IntArray
+    scratch: IntArray
+    pieces: IntArray
 
 
 @leaf
@@ -237,7 +119,7 @@ def _close_groups(profile, at, until, pieces):
     for p in range(len(pieces)):
         if pieces[p, 2] > 0:
             g, nodes = pieces[p, 0], pieces[p, 1]
-            profile.fallen[rows[at], g] = True
+            note_fall(profile.fallen, rows[at], g)
             for i in range(at, until):
                 row = rows[i]
                 for k in range(num_kinds):
@@ -271,64 +153,6 @@ def _keep_reserved(profile, most, rules):
                 pieces[count, 0], pieces[count, 1] = g, profile.size[g]
                 count += 1
         _close_groups(profile, at, until, pieces[:count])
-
-
-@inner
-def _tallies(numbers):
-    """Return counts of nothing."""
-    users, partitions = numbers[r.NUM_USERS], numbers[r.NUM_PARTITIONS]
-    return Tallies(
-        np.zeros(_tally(numbers, r.OF_USER, users), dtype=np.int64),
-        np.zeros(_tally(numbers, r.OF_PARTITION, partitions), dtype=np.int64),
-        np.zeros(_tally(numbers, r.OF_BOTH, partitions * users), dtype=np.int64),
-        np.zeros(_tally(numbers, r.OF_ASSOCIATION, numbers[r.NUM_ASSOCIATIONS]), dtype=np.int64),
-        np.zeros(_tally(numbers, r.PARTITION_RESERVATIONS, partitions), dtype=np.int64),
-    )
-
-
-@leaf
-def _tally(numbers, limit, count):
-    """Return how many kinds have to be counted: none where there is no limit."""
-    return count if numbers[limit] < FAR else 0
-
-
-@leaf
-def _is_used_up(tallies, place, most, counted):
-    """Count ``counted`` more of a kind; say whether one more is too many."""
-    if place < 0 or place >= len(tallies):
-        return False
-    tallies[place] += counted
-    return tallies[place] - counted >= most
-
-
-@leaf
-def _too_many(tallies, numbers, records, record, counted):
-    """
-    Whether a pass has reached its limit of considered jobs for a job like this.
-
-    The job itself is counted ``counted`` times: 1 if the pass looks at it now, 0 to ask beforehand.
-    """
-    user, partition = records[record, r.USER], records[record, r.PARTITION]
-    both = user * numbers[r.NUM_PARTITIONS] + partition
-    own = records[record, r.ASSOCIATION]
-    return (
-        _is_used_up(tallies.users, user, numbers[r.OF_USER], counted)
-        or _is_used_up(tallies.partitions, partition, numbers[r.OF_PARTITION], counted)
-        or (user >= 0 and _is_used_up(tallies.both, both, numbers[r.OF_BOTH], counted))
-        or _is_used_up(tallies.associations, own, numbers[r.OF_ASSOCIATION], counted)
-    )
-
-
-@leaf
-def _may_reserve(tallies, numbers, records, record, of_array):
-    """Say whether a job that has to wait may have a reservation, its array having ``of_array``."""
-    partition = records[record, r.PARTITION]
-    if not holds_up(records, record, numbers):
-        return False
-    counts = 0 <= partition < len(tallies.reserved)
-    if counts and tallies.reserved[partition] >= numbers[r.PARTITION_RESERVATIONS]:
-        return False
-    return records[record, r.ARRAY] < 0 or of_array < numbers[r.ARRAY_RESERVATIONS]
 
 
 @leaf
@@ -366,22 +190,35 @@ def _note_window(asks, d, request, reserves, machine, profile, at):
         )
 
 
-@inner
-def _first_window(asks, d, request, reserves, machine, numbers, profile, groups, low, rooms):
-    """Return the first segment at which a job fits, -1 where that is too late for it."""
-    # Another job may begin so long after the end of one.
-    request = Request(
+@leaf
+def _with_gap(request, numbers):
+    """Return what a job asks for that ends so much later: another may begin only then."""
+    return Request(
         request.shape, request.units, request.duration + numbers[r.GAP], request.nodes_min,
         request.nodes_max,
     )  # fmt: skip
+
+
+@leaf
+def _first_room(plans, d, request, reserves, machine, numbers, profile, groups):
+    """Return the first segment with room for a job that needs no more, -1 if that is too late."""
+    asks, most = plans.asks, plans.asks.most[d]
+    request = _with_gap(request, numbers)
     begin, until = _span(asks, d, request, reserves, machine, numbers, profile)
-    most = asks.most[d]
-    if needs_room_alone(machine, request):
-        at, _, _ = next_window(
-            machine, request, begin, begin, begin, until, profile, groups, most, low, rooms
-        )
-    else:
-        at, _ = find_window(machine, request, begin, until, profile, most, low, ZERO)
+    at, _, _ = next_window(
+        machine, request, begin, begin, begin, until, profile, groups, most, plans.low, plans.rooms
+    )
+    _note_window(asks, d, request, reserves, machine, profile, at)
+    return at
+
+
+@inner
+def _first_window(plans, d, request, reserves, machine, numbers, profile):
+    """Return the first segment at which any job fits, -1 if that is too late."""
+    asks, most = plans.asks, plans.asks.most[d]
+    request = _with_gap(request, numbers)
+    begin, until = _span(asks, d, request, reserves, machine, numbers, profile)
+    at, _ = find_window(machine, request, begin, until, profile, most, plans.low, ZERO)
     _note_window(asks, d, request, reserves, machine, profile, at)
     return at
 
@@ -421,9 +258,149 @@ def _is_passed_over(given, tallies, record, over, placed, num_placed):
     stops = rules.numbers[r.LIMITS_STOP] and over >= 0 and given.limits.counters[over, r.STOPS]
     if over >= 0 and not stops:
         return True
-    if _too_many(tallies, rules.numbers, records, record, 1):
+    if too_many(tallies, rules.numbers, records, record, 1):
         return True
     return own >= 0 and rules.kept_from[own] > now
+
+
+@leaf
+def _looks_at(walk, plans, given, placed, num_placed):
+    """Say whether a pass plans the next job; count it if it does."""
+    records, record = given.records, plans.jobs[walk[PLACE]]
+    task, partition = records[record, r.ARRAY], records[record, r.PARTITION]
+    is_next = task == walk[ARRAY] and partition == walk[ARRAY_PARTITION]
+    # What holds for a task of an array holds for the later ones.
+    if task >= 0 and is_next and walk[REJECTED]:
+        return False
+    over = plans.over[walk[PLACE]]
+    if _is_passed_over(given, plans.tallies, record, over, placed, num_placed):
+        return False
+    if not is_next:
+        walk[ARRAY], walk[ARRAY_PARTITION], walk[OF_ARRAY] = task, partition, 0
+    walk[IS_COUNTED], walk[AT] = 1, _NOT_SOUGHT
+    return True
+
+
+@leaf
+def _is_over(walk, plans, given, profile, groups):
+    """Say whether no other job can start in a pass, or none may."""
+    if walk[TAKEN] == _TAKEN_BETWEEN:
+        walk[TAKEN] = 0
+        walk[LAST] = last_that_may_start(
+            walk[LAST], walk[PLACE], plans.jobs, plans.fits, plans.over, plans.barred,
+            plans.tallies, plans.asks, plans.failed, given, profile, groups, plans.low, plans.rooms,
+        )  # fmt: skip
+    most = given.rules.numbers[r.BACKFILL_STARTS]
+    return walk[PLACE] > walk[LAST] or walk[STARTED] >= most
+
+
+@leaf
+def _settle(walk, plans, given, profile, pieces, starts):
+    """Take the nodes of the next job, whose groups are split, and go on to the one after."""
+    records, record = given.records, plans.jobs[walk[PLACE]]
+    numbers, most, at = given.rules.numbers, plans.asks.most, walk[AT]
+    shapes, capacity = given.machine.shapes, given.machine.capacity
+    request = request_of_record(records, record, given.cols)
+    if starts or not numbers[r.CLOSE]:
+        occupy_known(profile, most, at, request, pieces, shapes, capacity)
+    else:
+        start = profile.times[at]
+        _keep(profile, most, at, start, start + request.duration, numbers[r.RESOLUTION], pieces)
+    if not starts:
+        reserved, partition = plans.tallies.reserved, records[record, r.PARTITION]
+        walk[OF_ARRAY] += 1
+        if 0 <= partition < len(reserved):
+            reserved[partition] += 1
+    walk[TAKEN] += 1
+    walk[PLACE] += 1
+    walk[IS_COUNTED] = 0
+
+
+@leaf
+def _plan_on(walk, plans, given, profile, placed, num_placed):
+    """
+    Plan jobs until arrays have to be made for one, or the pass is over; return which it is.
+
+    Most jobs need none: their nodes are kept for later, and there is room for what that adds.
+    """
+    records, machine = given.records, given.machine
+    numbers, asks, num = given.rules.numbers, plans.asks, profile.num
+    now = profile.times[0]
+    groups = Groups(profile.first, profile.size, profile.line[: num[GROUPS]])
+    while True:
+        if not walk[IS_COUNTED]:
+            if _is_over(walk, plans, given, profile, groups):
+                return _OVER
+            if not _looks_at(walk, plans, given, placed, num_placed):
+                walk[PLACE] += 1
+                continue
+        record, d = plans.jobs[walk[PLACE]], asks.number[walk[PLACE]]
+        if walk[KEEPS] and records[record, r.RESERVATION] < 0:
+            return _KEEP
+        if num[SEGMENTS] + 2 > len(profile.times):
+            return _ROOM
+        request = request_of_record(records, record, given.cols)
+        reserves = may_reserve(plans.tallies, numbers, records, record, walk[OF_ARRAY])
+        alone = needs_room_alone(machine, request)
+        if walk[AT] == _NOT_SOUGHT:
+            walk[AT] = -1
+            if now + request.duration <= records[record, r.UNTIL]:
+                if not alone:
+                    return _WINDOW
+                walk[AT] = _first_room(
+                    plans, d, request, reserves, machine, numbers, profile, groups
+                )
+        over = plans.over[walk[PLACE]]
+        walk[REJECTED] = walk[AT] < 0 or (walk[AT] == 0 and over >= 0 and not reserves)
+        if walk[REJECTED]:
+            walk[PLACE] += 1
+            walk[IS_COUNTED] = 0
+            continue
+        records[record, r.PLANNED] = profile.times[walk[AT]]
+        count = 0
+        if alone and not (walk[AT] == 0 and over < 0):
+            count = choose_by_room(
+                given.placer, plans.low, groups, request, numbers[r.TIGHT], plans.scratch,
+                plans.pieces,
+            )  # fmt: skip
+        pieces = plans.pieces[:count]
+        if count == 0 or num[GROUPS] + num_splits(profile, pieces) > len(profile.line):
+            return _PLACEMENT
+        split_pieces(profile, pieces)
+        groups = Groups(profile.first, profile.size, profile.line[: num[GROUPS]])
+        _settle(walk, plans, given, profile, pieces, False)
+
+
+@inner
+def _plans_of(jobs, fits, over, barred, failed, tallies, asks, profile):
+    """Return what a pass works with, with room for the groups of a profile."""
+    width, num_kinds = len(profile.line), profile.room.shape[1]
+    return Plans(
+        jobs, fits, over, barred, failed, tallies, asks,
+        np.empty((width, num_kinds), dtype=np.int64),
+        np.empty(width, dtype=np.int64),
+        np.empty((SCRATCH, width), dtype=np.int64),
+        np.empty((4 * width + 4, 3), dtype=np.int64),
+    )  # fmt: skip
+
+
+@inner
+def _for_profile(plans, asks, profile):
+    """Return what a pass works with for another profile."""
+    return _plans_of(
+        plans.jobs, plans.fits, plans.over, plans.barred, plans.failed, plans.tallies, asks,
+        profile,
+    )  # fmt: skip
+
+
+@leaf
+def _begin_anew(walk, plans, given, ahead):
+    """Let all jobs from the next on be looked at anew: whether they may start."""
+    note_limits(plans.jobs, walk[PLACE], given, plans.over)
+    if given.rules.numbers[r.STARTS_ALONE]:
+        users, begin = plans.tallies.users, walk[PLACE]
+        bar(plans.jobs, begin, given, users, ahead, plans.over, plans.barred)
+        walk[LAST], walk[TAKEN] = len(plans.jobs) - 1, _TAKEN_BETWEEN
 
 
 @inner
@@ -447,91 +424,48 @@ def backfill_pass(jobs, fits, given, profile, log, used):
     """
     records, rules, limits = given.records, given.rules, given.limits
     machine, placer, cols, numbers = given.machine, given.placer, given.cols, rules.numbers
-    shapes, capacity = machine.shapes, machine.capacity
-    now = profile.times[0]
-    asks = _asked(jobs, records, cols, len(shapes), len(profile.times))
-    tallies = _tallies(numbers)
-    low = np.empty(capacity.shape, dtype=np.int64)
+    asks = _asked(jobs, records, cols, len(machine.shapes), len(profile.times))
     failed = np.empty((len(asks.shape), 2), dtype=np.int64)
     failed[:] = FAR
+    over, barred = np.empty(len(jobs), dtype=np.int64), np.zeros(len(jobs), dtype=np.bool_)
+    plans = _plans_of(jobs, fits, over, barred, failed, no_tallies(numbers), asks, profile)
+    ahead = np.empty(len(plans.tallies.users), dtype=np.int64)
     placed = np.empty(64, dtype=np.int64)
     nothing = np.empty((0, 3), dtype=np.int64)
     num_placed = ZERO
-    keeps = len(rules.kept_from) > 0
-    barred = np.zeros(len(jobs), dtype=np.bool_)
-    ahead = np.empty(len(tallies.users), dtype=np.int64)
-    alone = numbers[r.STARTS_ALONE] != 0
-    if alone:
-        _bar(jobs, 0, given, tallies.users, ahead, barred)
-    last = len(jobs) - 1
-    starts = of_array = 0
-    taken = _TAKEN_BETWEEN if alone else 0
-    groups = groups_of(profile)
-    rooms = np.empty(len(profile.line), dtype=np.int64)
-    array = array_partition = -2
-    rejected = False
-    for i in range(len(jobs)):
-        if taken == _TAKEN_BETWEEN:
-            taken = 0
-            last = _last_that_may_start(
-                last, i, jobs, fits, barred, tallies, asks, failed, given, profile, groups, low,
-                rooms,
-            )  # fmt: skip
-        if i > last or starts >= numbers[r.BACKFILL_STARTS]:
+    walk = np.zeros(_WALK, dtype=np.int64)
+    walk[ARRAY] = walk[ARRAY_PARTITION] = -2
+    walk[LAST], walk[KEEPS] = len(jobs) - 1, len(rules.kept_from) > 0
+    _begin_anew(walk, plans, given, ahead)
+    while True:
+        why = _plan_on(walk, plans, given, profile, placed, num_placed)
+        if why == _OVER:
             break
-        record = jobs[i]
-        task, partition = records[record, r.ARRAY], records[record, r.PARTITION]
-        is_next = task == array and partition == array_partition
-        over = over_limit(limits, records[record, r.TEMPLATE], record)
-        # What holds for a task of an array holds for the later ones.
-        if task >= 0 and is_next and rejected:
+        if why == _KEEP:
+            _keep_reserved(profile, plans.asks.most, rules)
+            walk[KEEPS] = 0
             continue
-        if _is_passed_over(given, tallies, record, over, placed, num_placed):
+        if why == _ROOM:
+            profile, asks = _with_room(profile, plans.asks)
+            plans = _for_profile(plans, asks, profile)
             continue
-        if keeps and records[record, r.RESERVATION] < 0:
-            _keep_reserved(profile, asks.most, rules)
-            keeps = False
-        if not is_next:
-            array, array_partition, of_array = task, partition, 0
-        if profile.num[SEGMENTS] + 2 > len(profile.times):
-            profile, asks = _with_room(profile, asks)
-            groups = groups_of(profile)
+        record = jobs[walk[PLACE]]
         request = request_of_record(records, record, cols)
-        reserves = _may_reserve(tallies, numbers, records, record, of_array)
-        at = np.int64(-1)
-        if now + request.duration <= records[record, r.UNTIL]:
-            at = _first_window(
-                asks, asks.number[i], request, reserves, machine, numbers, profile, groups, low,
-                rooms,
-            )  # fmt: skip
-        rejected = at < 0 or (at == 0 and over >= 0 and not reserves)
-        if rejected:
+        if why == _WINDOW:
+            reserves = may_reserve(plans.tallies, numbers, records, record, walk[OF_ARRAY])
+            d = plans.asks.number[walk[PLACE]]
+            walk[AT] = _first_window(plans, d, request, reserves, machine, numbers, profile)
             continue
-        taken += 1
-        start = profile.times[at]
-        records[record, r.PLANNED] = start
-        pieces = choose_as_slurm(placer, low, groups, request, numbers[r.TIGHT])
+        pieces = choose_as_slurm(placer, plans.low, groups_of(profile), request, numbers[r.TIGHT])
         profile = split_groups(profile, pieces)
-        groups = groups_of(profile)
-        if len(rooms) < len(profile.line):
-            rooms = np.empty(len(profile.line), dtype=np.int64)
-        starts_now = at == 0 and over < 0
-        if starts_now or not numbers[r.CLOSE]:
-            occupy_known(profile, asks.most, at, request, pieces, shapes, capacity)
-        else:
-            end = start + request.duration
-            _keep(profile, asks.most, at, start, end, numbers[r.RESOLUTION], pieces)
-        if starts_now:
+        starts = walk[AT] == 0 and plans.over[walk[PLACE]] < 0
+        _settle(walk, plans, given, profile, pieces, starts)
+        if len(plans.rooms) < len(profile.line):
+            plans = _for_profile(plans, plans.asks, profile)
+        if starts:
             log, used = note_start(log, used, records[record, r.ROW], profile.first, pieces)
             placed, num_placed = append(placed, num_placed, nothing, record)
             count_in(limits, records[record, r.TEMPLATE], record, 1)
-            starts += 1
-            if alone:
-                # Who may be next is found anew.
-                _bar(jobs, i + 1, given, tallies.users, ahead, barred)
-                last, taken = len(jobs) - 1, _TAKEN_BETWEEN
-            continue
-        of_array += 1
-        if 0 <= partition < len(tallies.reserved):
-            tallies.reserved[partition] += 1
+            walk[STARTED] += 1
+            _begin_anew(walk, plans, given, ahead)
     return log, used, placed, num_placed

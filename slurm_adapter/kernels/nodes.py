@@ -8,6 +8,7 @@ from cpsched.api.kernels import (
     FAR,
     MANY,
     ONE,
+    PARTS_SCRATCH,
     ZERO,
     Request,
     best_part,
@@ -20,12 +21,17 @@ from cpsched.api.kernels import (
     is_even,
     is_run,
     leaf,
+    needs_room_alone,
     order_by_parts,
+    order_in,
     room_on,
     split_evenly,
     use_a_run,
 )
 from cpsched.api.model import SHAPE_REQUEST
+
+#: Rows of scratch for a choice: rooms, an order, and what makes that.
+SCRATCH = 2 + PARTS_SCRATCH
 
 
 @leaf
@@ -128,6 +134,52 @@ def _tightest_first(request, caps, order, count):
         order[0] = chosen
 
 
+@leaf
+def _note_rooms(machine, level, groups, request, caps):
+    """Note how many units of a job fit on a node of each group."""
+    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
+    first, shape = groups.first, request.shape
+    need = shapes[shape, SHAPE_REQUEST]
+    for g in range(len(groups.line)):
+        caps[g] = 0
+        if level[g, 0] >= need:
+            caps[g] = room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
+
+
+@leaf
+def choose_by_room(machine, level, groups, request, tight, scratch, pieces):
+    """
+    Place a job that minds only how much room there is, as :func:`choose_as_slurm`.
+
+    Parameters
+    ----------
+    scratch, pieces
+        Room: ``SCRATCH`` rows as wide as there are groups, and the placement.
+
+    Returns
+    -------
+    int
+        How many pieces that is; 0: it fits only with fewer units on some nodes than they have
+        room for, if at all.
+    """
+    caps, order, rest = scratch[0], scratch[1], scratch[2:]
+    _note_rooms(machine, level, groups, request, caps)
+    # A job that gets too few units on its nodes is tried without the nodes that hold fewest.
+    least = ONE
+    while least <= MANY and least < FAR:
+        count = _usable(groups, caps, least, order)
+        _, best = order_in(machine, machine.policy, groups, request, caps, order, count, rest)
+        if tight and request.nodes_min == 1:
+            _tightest_first(request, caps, order, best)
+        k = fill_greedily(groups.size, request, caps, order, count, pieces)
+        if k > 0:
+            return k
+        least = _smallest_from(caps, len(groups.line), least) + 1
+        if _smallest_from(caps, len(groups.line), least) == FAR:
+            break
+    return ZERO
+
+
 @inner
 def choose_as_slurm(machine, level, groups, request, tight):
     """
@@ -144,17 +196,18 @@ def choose_as_slurm(machine, level, groups, request, tight):
     if is_confined(machine, request):
         return choose(machine, level, groups, request)
     num_groups = len(groups.line)
-    capacity, eligible, shapes = machine.capacity, machine.eligible, machine.shapes
-    first, shape = groups.first, request.shape
-    even = is_even(machine, request)
-    both = np.empty((2, num_groups), dtype=np.int64)
-    caps, order = both[0], both[1]
+    scratch = np.empty((SCRATCH, num_groups), dtype=np.int64)
+    caps, order = scratch[0], scratch[1]
     pieces = np.empty((4 * num_groups + 4, 3), dtype=np.int64)
-    need = shapes[shape, SHAPE_REQUEST]
-    for g in range(num_groups):
-        caps[g] = 0
-        if level[g, 0] >= need:
-            caps[g] = room_on(level, g, first[g], capacity, eligible, shapes, shape, MANY)
+    if needs_room_alone(machine, request):
+        k = choose_by_room(machine, level, groups, request, tight, scratch, pieces)
+        if k > 0:
+            return pieces[:k]
+        count = _usable(groups, caps, ONE, order)
+        order_in(machine, machine.policy, groups, request, caps, order, count, scratch[2:])
+        return pieces[: fill_with_lookahead(groups.size, request, caps, order, count, pieces)]
+    _note_rooms(machine, level, groups, request, caps)
+    even = is_even(machine, request)
     if is_run(machine, request):
         tried = 0
         while not even:
@@ -166,22 +219,5 @@ def choose_as_slurm(machine, level, groups, request, tight):
                 return pieces[:k]
             tried += 1
         # What is tightest in all has too many nodes.
-        return pieces[: use_a_run(groups, request, caps, even, len(capacity), pieces)]
-    if even:
-        return pieces[: _split_as_slurm(machine, groups, request, caps, order, pieces)]
-    # A job that gets too few units on its nodes is tried without the nodes that hold fewest.
-    least = ONE
-    while True:
-        count = _usable(groups, caps, least, order)
-        _, best = order_by_parts(machine, machine.policy, groups, request, caps, order, count)
-        if tight and request.nodes_min == 1:
-            _tightest_first(request, caps, order, best)
-        k = fill_greedily(groups.size, request, caps, order, count, pieces)
-        if k > 0:
-            return pieces[:k]
-        least = _smallest_from(caps, num_groups, least) + 1
-        if least > MANY or _smallest_from(caps, num_groups, least) == FAR:
-            break
-    count = _usable(groups, caps, ONE, order)
-    order_by_parts(machine, machine.policy, groups, request, caps, order, count)
-    return pieces[: fill_with_lookahead(groups.size, request, caps, order, count, pieces)]
+        return pieces[: use_a_run(groups, request, caps, even, len(machine.capacity), pieces)]
+    return pieces[: _split_as_slurm(machine, groups, request, caps, order, pieces)]

@@ -29,7 +29,8 @@ from cpsched.api.kernels import (
 )
 from cpsched.api.model import EXPECTED_END
 from slurm_adapter.kernels import records as r
-from slurm_adapter.kernels.backfill import backfill_pass, candidates, that_fit
+from slurm_adapter.kernels.backfill import backfill_pass
+from slurm_adapter.kernels.candidates import candidates, that_fit
 from slurm_adapter.kernels.main import main_pass
 from slurm_adapter.kernels.placed import records_in, without_placed
 from slurm_adapter.kernels.records import Given, count_in, over_limit
