@@ -114,8 +114,16 @@ def grouped(now, begins, free, segments, spare):
         Room for that many segments, and for that many more groups.
     """
     num_nodes, num_kinds = free.shape
+    profile = empty_profile(segments, min(num_nodes, num_runs(begins) + spare), num_kinds)
+    group_into(profile, now, begins, free)
+    return profile
+
+
+@leaf
+def group_into(profile, now, begins, free):
+    """Make a profile with enough room that of :func:`grouped`."""
+    num_nodes, num_kinds = free.shape
     count = num_runs(begins)
-    profile = _empty(segments, min(num_nodes, count + spare), num_kinds)
     levels, room = profile.levels, profile.room
     first, size, line = profile.first, profile.size, profile.line
     room[0, :] = 0
@@ -129,14 +137,13 @@ def grouped(now, begins, free, segments, spare):
         n = end
     profile.num[SEGMENTS], profile.num[GROUPS] = 1, count
     profile.times[0], profile.rows[0] = now, 0
-    return profile
 
 
 @inner
 def profile_of_nodes(times, levels, spare):
     """Return the profile of single nodes with levels that never fall; ``spare`` more segments."""
     count, num_nodes, num_kinds = levels.shape
-    profile = _empty(count + spare, num_nodes, num_kinds)
+    profile = empty_profile(count + spare, num_nodes, num_kinds)
     first, size, line = profile.first, profile.size, profile.line
     for n in range(num_nodes):
         first[n], size[n], line[n] = n, 1, n
@@ -152,7 +159,7 @@ def profile_of_nodes(times, levels, spare):
 
 
 @inner
-def _empty(segments, width, num_kinds):
+def empty_profile(segments, width, num_kinds):
     """Return a profile of nothing with room for so many segments and groups."""
     return Profile(
         np.empty(2, dtype=np.int64),
@@ -214,7 +221,7 @@ def _resized(profile, segments, width):
     """Return a profile with room for so many segments and groups, no fewer than it has."""
     num_segments, num_groups = profile.num
     num_kinds = profile.room.shape[1]
-    larger = _empty(segments, width, num_kinds)
+    larger = empty_profile(segments, width, num_kinds)
     first, size, line = larger.first, larger.size, larger.line
     for g in range(num_groups):
         first[g], size[g], line[g] = profile.first[g], profile.size[g], profile.line[g]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.kernels.inner import inner, leaf
+from cpsched.kernels.inner import leaf
 from cpsched.kernels.linking import trailing_zeros
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def same_block(now, before):
     return not differs
 
 
-@inner
+@leaf
 def begin_where_differs(bits, values, width):
     """Let a run begin at each node that differs from the one before it in one of its values."""
     for low in range(width, len(values), BLOCK):

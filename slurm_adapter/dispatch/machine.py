@@ -44,12 +44,20 @@ def always_apart(nodes: Nodes) -> tuple[IntArray, ...]:
     return nodes.capacity, *levels
 
 
+def held_in(view: View) -> Held:
+    """Return what is free, and what running jobs hold."""
+    rows, arena = view.running.rows, view.running.arena
+    return Held(view.free, view.free.ravel(), rows, arena.node, arena.amount)
+
+
 def run_passes(
     view: View, queue: tuple[IntArray, IntArray], rules: Rules, limits: Limits, nodes: Nodes
 ) -> tuple[AnyArray, IntArray, IntArray]:
     """Run the passes that are due; as :func:`slurm_adapter.kernels.passes.slurm_pass`."""
     running = view.running
-    held = Held(view.free, running.rows, running.arena.node, running.arena.amount)
+    held = Held(
+        view.free, view.free.ravel(), running.rows, running.arena.node, running.arena.amount
+    )
     found: tuple[AnyArray, IntArray, IntArray] = slurm.slurm_pass(
         *queue, rules, limits, view.waiting.store.columns, nodes, held
     )

@@ -16,7 +16,7 @@ from cpsched.api.errors import ConfigError
 from cpsched.api.kernels import FAR
 from cpsched.api.model import JobStore, JobTable, immutable
 from cpsched.api.model import columns as c
-from slurm_adapter.dispatch.machine import always_apart, make_nodes
+from slurm_adapter.dispatch.machine import always_apart, held_in, make_nodes
 from slurm_adapter.dispatch.records import Records
 from slurm_adapter.dispatch.settings import settings_of
 from slurm_adapter.kernels import decide as kernels
@@ -25,7 +25,6 @@ from slurm_adapter.kernels import passes as slurm
 from slurm_adapter.kernels import records as r
 from slurm_adapter.kernels.decide import BY_PYTHON, OTHER_JOBS, SEEN_TO
 from slurm_adapter.kernels.jobs import UNKNOWN_KIND
-from slurm_adapter.kernels.records import Held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -134,8 +133,7 @@ class Passes(Dispatcher):
             self._rebuild(view, self._saved)
         self._look_around(view)
         self._numbers[r.STARTS_ALONE] = 0
-        store, running, why, other = view.waiting.store, view.running, -1, BY_PYTHON
-        held = Held(view.free, running.rows, running.arena.node, running.arena.amount)
+        store, held, why, other = view.waiting.store, held_in(view), -1, BY_PYTHON
         while why != 0:
             why, packed, looked_at, self._started = kernels.decide(
                 *(*self.parts(view), store.columns, held, store.size, view.waiting.rows),

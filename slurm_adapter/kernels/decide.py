@@ -5,27 +5,28 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.api.kernels import (
-    FIRST_FIT,
     NONE,
     ZERO,
     inner,
     kernel,
     leaf,
-    machine_at,
     packed,
-    weighted,
 )
 from cpsched.api.model import columns as c
 from slurm_adapter.kernels import records as r
 from slurm_adapter.kernels.jobs import NO_PLACE, enqueue, sort_queue, take_out
-from slurm_adapter.kernels.passes import group_starts, run_due
-from slurm_adapter.kernels.records import Given, count_in
+from slurm_adapter.kernels.main import begin_main, find_groups, room_for_main
+from slurm_adapter.kernels.passes import run_due
+from slurm_adapter.kernels.records import count_in, given_of
 from slurm_adapter.kernels.timing import next_at, note, note_end, take_due
 from slurm_adapter.kernels.usage import advance, charge_from, charge_until
 
 #: Why a decision cannot go on, besides those of :mod:`slurm_adapter.kernels.jobs`: jobs waiting or
 #: running are not those that are known.
 OTHER_JOBS = 18
+#: What there is to do in a decision: compute usage first; run passes, in the main of which a job
+#: may start; or the backfill pass alone.
+CHARGE, STARTS, BACKFILLS = 19, 20, 21
 #: Who finds out which other jobs wait or run than are known: Python, the loop, or it has been done.
 BY_PYTHON, BY_LOOP, SEEN_TO = range(3)
 
@@ -125,7 +126,7 @@ def _note_starts(desk, started, now):
         charge_from(book, desk.settings[0], desk.charges, own, billing, now)
 
 
-@inner
+@leaf
 def _take_up(desk, limits, cols, size, waiting, num_running, other, reordered, now):
     """Bring what is known up to date; say why it cannot be done."""
     book = desk.book[0]
@@ -138,28 +139,10 @@ def _take_up(desk, limits, cols, size, waiting, num_running, other, reordered, n
     return compare(desk, cols, waiting, now) if other == BY_LOOP else OTHER_JOBS
 
 
-@inner
-def _run(desk, depth, backfill, rules, limits, nodes, cols, held, now):
-    """Run the passes that are due; return what :func:`slurm_pass` does."""
-    numbers = rules.numbers
-    numbers[r.NOW], numbers[r.MAIN], numbers[r.BACKFILL] = now, int(depth > 0), int(backfill)
-    numbers[r.DEPTH] = depth
-    shapes, eligible, capacity = nodes.shapes, nodes.eligible, nodes.capacity
-    machine = machine_at(FIRST_FIT, shapes, eligible, capacity, nodes.worth, nodes.places)
-    placer = machine_at(nodes.policy, shapes, eligible, capacity, nodes.worth, nodes.places)
-    placer = weighted(placer, nodes.weights)
-    given = Given(desk.jobs.table, rules, limits, cols, machine, placer)
-    order = desk.lists.order[: desk.book[0].num_queued]
-    begins = group_starts(cols, rules, held)
-    log, used, jobs, started = run_due(order, given, begins, held)
-    nothing = np.empty(0, dtype=np.int64)
-    return packed(log, used, cols, shapes, capacity, NONE, ZERO, nothing), jobs, started
-
-
-@inner
-def decide_now(desk, rules, limits, nodes, cols, held, size, waiting, other, reordered, now):
+@leaf
+def prepare(desk, given, room, held, size, waiting, other, reordered, now):
     """
-    Bring everything up to date, and run the passes that are due.
+    Bring everything up to date, and look for passes that are due and may start something.
 
     Parameters
     ----------
@@ -172,39 +155,85 @@ def decide_now(desk, rules, limits, nodes, cols, held, size, waiting, other, reo
 
     Returns
     -------
-    why, packed, looked_at, started
-        0, or why Python has to help before it can go on; then as
-        :func:`slurm_adapter.kernels.passes.slurm_pass`.
+    int
+        0 for nothing to do; ``CHARGE``, ``STARTS`` or ``BACKFILLS`` for what :func:`go_through`
+        does; else why Python has to help before it can go on.
     """
-    book, nothing = desk.book[0], np.zeros(0, dtype=np.int64)
-    nobody = np.zeros(5, dtype=np.int64)
+    book, rules, cols = desk.book[0], given.rules, given.cols
+    numbers = rules.numbers
     if now >= book.next_charge:
-        at = advance(book, desk.settings[0], desk.charges, desk.tree, now)
-        if desk.settings[0].changes != 0 and sort_queue(desk, at):
-            book.news = 1
-    why = _take_up(desk, limits, cols, size, waiting, len(held.running), other, reordered, now)
-    room = min(len(desk.lists.running) - book.num_running, len(desk.charges.late) - book.num_late)
-    if why == 0 and room < book.num_queued:
+        return CHARGE
+    why = _take_up(
+        desk, given.limits, cols, size, waiting, len(held.running), other, reordered, now
+    )
+    left = min(len(desk.lists.running) - book.num_running, len(desk.charges.late) - book.num_late)
+    if why == 0 and left < book.num_queued:
         why = NO_PLACE
     if why != 0:
-        return why, nobody, nothing, nothing
+        return why
     rested = _note_changes(desk, rules, now)
-    looked_at, started, starts = nothing, nothing, nobody
     if book.num_queued > 0:
         note(desk, now, book.arrived != 0 or rested)
         depth, backfill = take_due(desk, now)
         if depth > 0 or backfill:
-            found = _run(desk, depth, backfill, rules, limits, nodes, cols, held, now)
-            starts, looked_at, started = found
-            _note_starts(desk, started, now)
-        book.again_at = next_at(desk, now)
-    else:
-        book.again_at = r.FAR
+            numbers[r.NOW], numbers[r.MAIN], numbers[r.BACKFILL] = now, depth > 0, backfill
+            numbers[r.DEPTH] = depth
+            find_groups(room, cols, rules, held)
+            if depth > 0 and begin_main(desk.lists.order[: book.num_queued], given, room):
+                return STARTS
+            if backfill:
+                return BACKFILLS
+    _finish(desk, reordered, now)
+    return 0
+
+
+@leaf
+def _finish(desk, reordered, now):
+    """Note when there is something to do again."""
+    book = desk.book[0]
+    book.again_at = next_at(desk, now)
     book.arrived, book.reordered = 0, reordered
-    return 0, starts, looked_at, started
+
+
+@inner
+def _charge(desk, now):
+    """Charge what runs, and sort the queue by what follows from it."""
+    book, settings = desk.book[0], desk.settings[0]
+    at = advance(book, settings, desk.charges, desk.tree, now)
+    if settings.changes != 0 and sort_queue(desk, at):
+        book.news = 1
+
+
+@inner
+def go_through(why, desk, given, room, held, size, waiting, other, reordered, now):
+    """
+    Do what :func:`prepare` has found to be done, with the same parameters.
+
+    Returns
+    -------
+    why, packed, looked_at, started
+        0, or why Python has to help before it can go on; then as
+        :func:`slurm_adapter.kernels.passes.slurm_pass`.
+    """
+    nothing, found = np.zeros(0, dtype=np.int64), np.zeros(5, dtype=np.int64)
+    looked_at, started = nothing, nothing
+    if why == CHARGE:
+        _charge(desk, now)
+        why = prepare(desk, given, room, held, size, waiting, other, reordered, now)
+    if why in (STARTS, BACKFILLS):
+        machine, order = given.machine, desk.lists.order[: desk.book[0].num_queued]
+        log, used, looked_at, started = run_due(order, given, room, held, why == STARTS)
+        found = packed(log, used, given.cols, machine.shapes, machine.capacity, NONE, ZERO, nothing)
+        _note_starts(desk, started, now)
+        _finish(desk, reordered, now)
+        why = 0
+    return why, found, looked_at, started
 
 
 @kernel
 def decide(desk, rules, limits, nodes, cols, held, size, waiting, other, reordered, now):
-    """Decide once, see :func:`decide_now`."""
-    return decide_now(desk, rules, limits, nodes, cols, held, size, waiting, other, reordered, now)
+    """Decide once: :func:`prepare`, then :func:`go_through`."""
+    given = given_of(desk.jobs.table, rules, limits, cols, nodes)
+    room = room_for_main(rules, *held.free.shape)
+    why = prepare(desk, given, room, held, size, waiting, other, reordered, now)
+    return go_through(why, desk, given, room, held, size, waiting, other, reordered, now)

@@ -4,10 +4,62 @@ from __future__ import annotations
 
 import numpy as np
 
-from cpsched.api.kernels import amounts_in, carry_out, clock, kernel, twice
-from slurm_adapter.kernels.decide import BY_LOOP, decide_now
+from cpsched.api.kernels import amounts_in, carry_out, clock, kernel, leaf, twice
+from slurm_adapter.kernels.decide import (
+    BACKFILLS,
+    BY_LOOP,
+    CHARGE,
+    STARTS,
+    go_through,
+    prepare,
+)
 from slurm_adapter.kernels.holds import started_now, to_next_decision, wake_at
-from slurm_adapter.kernels.records import Held
+from slurm_adapter.kernels.main import room_for_main
+from slurm_adapter.kernels.records import Held, given_of
+
+#: There is no room for the time that another decision takes.
+_FULL = 22
+
+
+@leaf
+def _decided(count, seconds, taken, wakes, desk):
+    """Note how long a decision took, and when to decide again."""
+    seconds[count.decisions] = taken
+    count.decisions += 1
+    wake_at(count, wakes, desk.book[0].again_at)
+
+
+@leaf
+def _to_starts(
+    desk, given, room, count, limit, until, log, tables, flat, lists, holds, record, seconds, spare,
+    began,
+):  # fmt: skip
+    """
+    Go on to a decision in which something may start; return what there is to do in it.
+
+    Or why the loop ends before it. ``began`` is filled with when the decision began.
+    """
+    when_idle = desk.settings[0].shares != 0
+    while True:
+        if count.decisions == len(seconds):
+            return _FULL
+        why = to_next_decision(count, limit, until, when_idle, log, holds, tables, lists, record)
+        if why >= 0:
+            return why
+        began[0] = clock(spare)
+        held = Held(
+            tables.free, flat, lists.running[: count.num_running], lists.arena_node,
+            lists.arena_amount,
+        )  # fmt: skip
+        waiting = lists.queue[count.queue_first : count.queue_end]
+        why = prepare(
+            desk, given, room, held, count.next_submit, waiting, BY_LOOP, count.reordered,
+            count.now,
+        )  # fmt: skip
+        if why != 0:
+            return why
+        _decided(count, seconds, clock(spare) - began[0], holds.wakes, desk)
+        count.is_due = 0
 
 
 @kernel
@@ -30,33 +82,33 @@ def slurm_loop(
         As there; or, above all of its reasons, why Python has to help with a decision.
     """
     count, seconds, spare = counters[0], record.seconds, np.zeros(2, dtype=np.int64)
-    num_kinds = tables.free.shape[1]
-    when_idle = desk.settings[0].shares != 0
+    num_nodes, num_kinds = tables.free.shape
+    given = given_of(desk.jobs.table, rules, limits, tables.cols, nodes)
+    room, flat, began = room_for_main(rules, num_nodes, num_kinds), tables.free.ravel(), np.zeros(1)
     while True:
         if len(packed) == 0:
-            why = to_next_decision(
-                count, limit, until, when_idle, log, holds, tables, lists, record
-            )
-            if why >= 0:
+            why = _to_starts(
+                desk, given, room, count, limit, until, log, tables, flat, lists, holds, record,
+                seconds, spare, began,
+            )  # fmt: skip
+            if why == _FULL:
+                seconds = twice(seconds)
+                continue
+            if why not in (CHARGE, STARTS, BACKFILLS):
                 return why, packed, seconds
-            before = clock(spare)
             held = Held(
-                tables.free, lists.running[: count.num_running], lists.arena_node,
+                tables.free, flat, lists.running[: count.num_running], lists.arena_node,
                 lists.arena_amount,
             )  # fmt: skip
             waiting = lists.queue[count.queue_first : count.queue_end]
-            why, found, _, _ = decide_now(
-                desk, rules, limits, nodes, tables.cols, held, count.next_submit, waiting,
-                BY_LOOP, count.reordered, count.now,
+            why, found, _, _ = go_through(
+                why, desk, given, room, held, count.next_submit, waiting, BY_LOOP,
+                count.reordered, count.now,
             )  # fmt: skip
             if why != 0:
                 return why, packed, seconds
             packed = found
-            if count.decisions == len(seconds):
-                seconds = twice(seconds)
-            seconds[count.decisions] = clock(spare) - before
-            count.decisions += 1
-            wake_at(count, holds.wakes, desk.book[0].again_at)
+            _decided(count, seconds, clock(spare) - began[0], holds.wakes, desk)
         if packed[0] > 0:
             amounts = amounts_in(packed, num_kinds)
             why = carry_out(count, packed, amounts, log, tables, lists, record)

@@ -5,56 +5,31 @@ from __future__ import annotations
 import numpy as np
 
 from cpsched.api.kernels import (
-    FIRST_FIT,
     GROUPS,
     NONE,
-    ONE,
     SEGMENTS,
     SPARE,
     ZERO,
-    begin_at,
-    begin_where_differs,
     copy_row,
     give_back,
+    group_into,
     group_places,
     grouped,
     inner,
     kernel,
     leaf,
-    machine_at,
-    mark_allocations,
     packed,
-    weighted,
-    words,
 )
 from cpsched.api.model import EXPECTED_END
 from slurm_adapter.kernels import records as r
 from slurm_adapter.kernels.backfill import backfill_pass
 from slurm_adapter.kernels.candidates import candidates, that_fit
-from slurm_adapter.kernels.main import main_pass
+from slurm_adapter.kernels.main import begin_main, find_groups, main_pass, room_for_main
 from slurm_adapter.kernels.placed import records_in, without_placed
-from slurm_adapter.kernels.records import Given, count_in, over_limit
+from slurm_adapter.kernels.records import count_in, given_of, over_limit
 
 #: Room for segments at first, besides those that must be there.
 _SPARE_SEGMENTS = np.int64(34)
-
-
-@inner
-def group_starts(cols, rules, held):
-    """
-    Return where groups begin, as runs: at nodes that differ from the one before them.
-
-    For a backfill pass also in what ends on them; without one, nothing is looked at but now.
-
-    No group is in two of the lowest groups of the topology.
-    """
-    num_nodes, num_kinds = held.free.shape
-    begins = np.zeros(words(num_nodes), dtype=np.int64)
-    begin_at(begins, ZERO)
-    begin_where_differs(begins, held.free.ravel(), num_kinds)
-    if rules.numbers[r.BACKFILL]:
-        mark_allocations(begins, num_nodes, cols, held.running, held.node, held.amount)
-    return begins | rules.begins
 
 
 @inner
@@ -104,16 +79,19 @@ def _coarse(ends, numbers):
 
 
 @inner
-def run_due(order, given, begins, held):
-    """Run the main pass and the backfill pass, as far as they are due."""
+def run_due(order, given, room, held, starts):
+    """
+    Run the passes that are due, on groups that are found.
+
+    ``starts`` says whether the main pass has begun and a job may start in it.
+    """
     records, rules = given.records, given.rules
-    numbers = rules.numbers
-    profile = grouped(numbers[r.NOW], begins, held.free, ONE, SPARE)
+    numbers, profile = rules.numbers, room.profile
     log = np.empty(64, dtype=np.int64)
     placed = np.empty(64, dtype=np.int64)
     used = num_placed = ZERO
-    if numbers[r.MAIN]:
-        profile, log, used, placed, num_placed = main_pass(order, given, profile)
+    if starts:
+        log, used, placed, num_placed = main_pass(order, given, room)
     started = records_in(placed, num_placed)
     jobs = np.empty(0, dtype=np.int64)
     if not numbers[r.BACKFILL]:
@@ -121,7 +99,7 @@ def run_due(order, given, begins, held):
     jobs = candidates(order, records, numbers, placed, num_placed)
     if numbers[r.MAIN] and len(rules.nodes) > 0:
         # What was free beside what has started, whoever waits for it.
-        profile = grouped(numbers[r.NOW], begins, held.free, ONE, SPARE)
+        group_into(profile, numbers[r.NOW], room.begins, held.free)
         profile = without_placed(placed, num_placed, given, profile, False)
     fits, last = that_fit(jobs, given, profile)
     jobs = jobs[: last + 1]
@@ -132,7 +110,7 @@ def run_due(order, given, begins, held):
         ends = given.cols[held.running, EXPECTED_END]
         distinct = _coarse(ends, numbers)
         segments = distinct + len(started) + 2 * len(rules.kept_from) + _SPARE_SEGMENTS
-        profile = grouped(numbers[r.NOW], begins, held.free, segments, SPARE)
+        profile = grouped(numbers[r.NOW], room.begins, held.free, segments, SPARE)
         _add_ends(profile, given.cols, held, ends)
         profile = without_placed(placed, num_placed, given, profile, True)
         log, used, placed, num_placed = backfill_pass(jobs, fits, given, profile, log, used)
@@ -159,15 +137,14 @@ def slurm_pass(order, records, rules, limits, cols, nodes, held):
         Starts, packed as by :func:`cpsched.kernels.start_log.packed` with no head; the records
         that the backfill pass has looked at; those that start.
     """
-    shapes, eligible, capacity = nodes.shapes, nodes.eligible, nodes.capacity
-    worth, places = nodes.worth, nodes.places
-    machine = machine_at(FIRST_FIT, shapes, eligible, capacity, worth, places)
-    placer = machine_at(nodes.policy, shapes, eligible, capacity, worth, places)
-    given = Given(records, rules, limits, cols, machine, weighted(placer, nodes.weights))
-    begins = group_starts(cols, rules, held)
-    log, used, jobs, started = run_due(order, given, begins, held)
+    given = given_of(records, rules, limits, cols, nodes)
+    room = room_for_main(rules, *held.free.shape)
+    find_groups(room, cols, rules, held)
+    starts = rules.numbers[r.MAIN] != 0 and begin_main(order, given, room)
+    log, used, jobs, started = run_due(order, given, room, held, starts)
     nothing = np.empty(0, dtype=np.int64)
-    return packed(log, used, cols, shapes, capacity, NONE, ZERO, nothing), jobs, started
+    found = packed(log, used, cols, nodes.shapes, nodes.capacity, NONE, ZERO, nothing)
+    return found, jobs, started
 
 
 @kernel

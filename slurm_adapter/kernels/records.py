@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.api.kernels import FAR, Request, leaf, packed_bits
+from cpsched.api.kernels import (
+    FAR,
+    FIRST_FIT,
+    Request,
+    inner,
+    leaf,
+    machine_at,
+    packed_bits,
+    weighted,
+)
 from cpsched.api.model import NODES_MAX, NODES_MIN, RUNTIME_ESTIMATE, UNITS
 
 if TYPE_CHECKING:
@@ -144,11 +153,14 @@ class Held(NamedTuple):
 
     Attributes
     ----------
+    free, flat
+        What is free on each node of each kind, shape ``(N, R)``, and the same with one dimension.
     running
         Rows of the running jobs, by expected end; one that has passed counts as the next second.
     """
 
     free: IntArray
+    flat: IntArray
     running: IntArray
     node: IntArray
     amount: IntArray
@@ -170,6 +182,15 @@ class Given(NamedTuple):
     cols: IntArray
     machine: Any
     placer: Any
+
+
+@inner
+def given_of(records, rules, limits, cols, nodes):
+    """Return what does not change in passes."""
+    shapes, eligible, capacity = nodes.shapes, nodes.eligible, nodes.capacity
+    machine = machine_at(FIRST_FIT, shapes, eligible, capacity, nodes.worth, nodes.places)
+    placer = machine_at(nodes.policy, shapes, eligible, capacity, nodes.worth, nodes.places)
+    return Given(records, rules, limits, cols, machine, weighted(placer, nodes.weights))
 
 
 @leaf
