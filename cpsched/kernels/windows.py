@@ -125,10 +125,11 @@ def _next_enough(machine, request, at, until, profile, groups, most, rooms):
     """
     Return the first segment behind ``at``, which is too little, that may be enough by itself.
 
-    Up to where a planned start takes something away, there is only ever more: steps that double,
-    then halves. Spoils ``rooms``.
+    And whether it is for sure. Up to where a planned start takes something away, there is only ever
+    more: steps that double, then halves. Spoils ``rooms``.
     """
     rows, levels, falls = profile.rows, profile.levels, profile.falls
+    fits = False
     low = at
     high = at + 1
     step = 1
@@ -137,6 +138,7 @@ def _next_enough(machine, request, at, until, profile, groups, most, rooms):
         if most[row] >= request.units:
             short = shortage(machine, levels[row], groups, request, rooms)
             if short == FITS:
+                fits = True
                 break
             most[row] = min(most[row], short)
         low = high
@@ -156,9 +158,10 @@ def _next_enough(machine, request, at, until, profile, groups, most, rooms):
                 most[row] = min(most[row], short)
         if short == FITS:
             high = middle
+            fits = True
         else:
             low = middle
-    return high
+    return high, fits
 
 
 @leaf
@@ -170,13 +173,14 @@ def needs_room_alone(machine, request):
 
 @inner
 def _choose_fitting(machine, level, groups, request, rooms):
-    """Place a job as ``choose`` does, for less where ``rooms`` is all that matters."""
+    """Place a job as ``choose`` does, for less where room is all that matters. Spoils ``rooms``."""
     bounded = request.nodes_max < request.units
     if machine.policy != FIRST_FIT or bounded or not needs_room_alone(machine, request):
         return choose(machine, level, groups, request)
     line = groups.line
     order = np.empty(len(line), dtype=np.int64)
     count = ZERO
+    shortage(machine, level, groups, request, rooms)
     for i in range(len(line)):
         if rooms[line[i]] > 0:
             order[count] = line[i]
@@ -193,24 +197,26 @@ def next_window(
     Find the next segment from ``at`` on in which there is room for a job for its whole duration.
 
     Segments in [at, known) have room in all; those in [at, sure) fit the job by themselves. Returns
-    the three anew, -1 first where there is none before ``until``.
+    the three anew, -1 first where there is none before ``until``. Spoils ``rooms``.
     """
     rows, levels, times = profile.rows, profile.levels, profile.times
     num_groups = len(groups.line)
+    fits = False
     while at < until:
         end = times[at] + request.duration
         known, enough = _pool_until(machine, request, at, max(known, at), end, profile, most)
         if not enough:
             at = known + 1
+            fits = False
             continue
         row = rows[at]
         is_sure = sure > at
-        if not is_sure:
+        if not (is_sure or fits):
             # Often the first segment is what is too little.
             short = shortage(machine, levels[row], groups, request, rooms)
             if short != FITS:
                 most[row] = min(most[row], short)
-                at = _next_enough(machine, request, at, until, profile, groups, most, rooms)
+                at, fits = _next_enough(machine, request, at, until, profile, groups, most, rooms)
                 continue
         falls_once = least_in(profile, at, known, num_groups, low)
         if not (falls_once or is_sure) or shortage(machine, low, groups, request, rooms) == FITS:
@@ -218,6 +224,7 @@ def next_window(
         if at + 1 == until:
             break
         sure = known
+        fits = False
         at = 1 + _last_too_little(machine, request, known, profile, groups, low, rooms, most)
     return -1, known, sure
 
