@@ -19,6 +19,7 @@ _PART = re.compile(r"(?:[^,\[\]\s]|\[[^\[\]]*\])+")
 _LIST = re.compile(rf"{_PART.pattern}(?:,{_PART.pattern})*")
 _BRACKETS = re.compile(r"\[([^\[\]]*)\]")
 _RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9}))?")
+_NUMBERS = re.compile(r"([0-9]+)")
 _NUMBERED = re.compile(r"(.*?)([0-9]{1,9})([^0-9]*)")
 
 
@@ -116,7 +117,7 @@ def listed(names: Sequence[str]) -> str:
 
 def natural(name: str) -> tuple[tuple[str, int], ...]:
     """Return a sort key that has ``n9`` before ``n10``, as Slurm orders its nodes."""
-    pieces = re.split(r"([0-9]+)", name)
+    pieces = _NUMBERS.split(name)
     numbers = [int(number) for number in pieces[1::2]]
     return tuple(zip(pieces[::2], [*numbers, -1], strict=True))
 

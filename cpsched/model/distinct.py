@@ -34,22 +34,34 @@ def distinct(columns: Iterable[AnyArray], num_rows: int) -> tuple[IntArray, IntA
 
     Notes
     -----
-    One sort a column that is not constant: much faster than comparing rows, and a log has
-    many jobs and few distinct requests.
+    One table of values a column that is not constant: much faster than comparing rows, and a log
+    has many jobs and few distinct requests.
     """
     code = np.zeros(num_rows, dtype=np.int64)
     size = 1
     for column in columns:
         if not num_rows or is_constant(column) or (column == column[0]).all():
             continue
-        values, own = np.unique(column, return_inverse=True)
-        if size * len(values) >= _ROOM:
-            found, code = np.unique(code, return_inverse=True)
-            size = len(found)
-        code = code * len(values) + own
-        size *= len(values)
-    _, first, code = np.unique(code, return_index=True, return_inverse=True)
-    return code.astype(np.int64), first.astype(np.int64)
+        own, found = _numbered(column)
+        if size * len(found) >= _ROOM:
+            code, before = _numbered(code)
+            size = len(before)
+        code = code * len(found) + own
+        size *= len(found)
+    return _numbered(code)
+
+
+def _numbered(values: AnyArray) -> tuple[IntArray, IntArray]:
+    """Number distinct values by size, and return where each appears first: without sorting all."""
+    import pyarrow as pa
+
+    encoded = pa.array(values).dictionary_encode()
+    by_size = np.argsort(encoded.dictionary.to_numpy(zero_copy_only=False))
+    rank = np.empty(len(by_size), dtype=np.int64)
+    rank[by_size] = np.arange(len(by_size))
+    code = encoded.indices.to_numpy().astype(np.int64)
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(code), prepend=-1))
+    return rank[code], first[by_size]
 
 
 def distinct_rows(table: IntArray) -> tuple[IntArray, IntArray]:
