@@ -31,6 +31,11 @@ class Allocation(NamedTuple):
     amount: IntArray
 
 
+#: Nodes there is room for at least: an arena is compacted when it is full, which costs more than a
+#: start.
+_LEAST = 8192
+
+
 class AllocationArena:
     """
     The allocations of all running jobs in three growing arrays.
@@ -55,7 +60,7 @@ class AllocationArena:
 
     __slots__ = ("amount", "node", "units", "used", "writable")
 
-    def __init__(self, num_resources: int, capacity: int = 256) -> None:
+    def __init__(self, num_resources: int, capacity: int = _LEAST) -> None:
         self.used = 0
         self._make(capacity, num_resources)
 
@@ -94,7 +99,7 @@ class AllocationArena:
     def compacted(self, first: IntArray, count: IntArray) -> tuple[AllocationArena, IntArray]:
         """Return an arena of only these allocations, and their new first positions."""
         total = int(count.sum())
-        new = AllocationArena(self.amount.shape[1], max(256, 2 * total))
+        new = AllocationArena(self.amount.shape[1], max(_LEAST, 2 * total))
         ends = np.cumsum(count)
         picked = np.repeat(first - (ends - count), count) + np.arange(total)
         new.add(Allocation(self.node[picked], self.units[picked], self.amount[picked]))
