@@ -191,7 +191,7 @@ def shortage(machine, level, groups, request, rooms):
     """
     Say whether some choice of ``nodes_min`` to ``nodes_max`` nodes holds a job's units.
 
-    Fills ``rooms`` with the units that fit on a node of each group, no more than all; 0 for those
+    Fills ``rooms`` with the units that fit on a node of each group, no more than all; but for those
     along the line behind the first ones that are enough.
 
     Returns
@@ -226,8 +226,6 @@ def shortage(machine, level, groups, request, rooms):
                 if full >= nodes_max and nodes_max >= request.nodes_min:
                     return FITS
             if total >= units and count >= request.nodes_min and nodes_max >= units:
-                for k in range(i + 1, len(line)):
-                    rooms[line[k]] = 0
                 return FITS if units >= request.nodes_min else FAR
     if nodes_max == 1 and largest < units:
         return largest

@@ -180,6 +180,7 @@ def _choose_fitting(machine, level, groups, request, rooms):
     line = groups.line
     order = np.empty(len(line), dtype=np.int64)
     count = ZERO
+    rooms[:] = 0
     shortage(machine, level, groups, request, rooms)
     for i in range(len(line)):
         if rooms[line[i]] > 0:
