@@ -55,17 +55,18 @@ if TYPE_CHECKING:
 _TAKEN_BETWEEN = 4
 # How far a pass is, as numbers: the place of the next job and the last of one that may start; how
 # many have got nodes since that was found, and how many have started.
-PLACE, LAST, TAKEN, STARTED = range(4)
+_PLACE, _LAST, _TAKEN, _STARTED = range(4)
 # Whether the next job is counted already, and the segment at which it fits.
-IS_COUNTED, AT = 4, 5
-# Of the last task: its array and partition, how many of that have got nodes, and whether it has.
-ARRAY, ARRAY_PARTITION, OF_ARRAY, REJECTED = range(6, 10)
-# Whether nodes of reservations have yet to be kept.
-KEEPS = 10
+_IS_COUNTED, _AT = 4, 5
+# Array and partition of the last job that was counted, how many of these have got nodes, and
+# whether that one has not.
+_ARRAY, _ARRAY_PARTITION, _OF_ARRAY, _REJECTED = range(6, 10)
+# Whether the nodes of reservations have yet to be kept.
+_KEEPS = 10
 _WALK = 11
 _NOT_SOUGHT = -2
-# Why a pass stops: it is over; nodes of reservations have to be kept; the profile is full; the next
-# job has to be sought a window for, or nodes.
+# Why planning stops: the pass is over; nodes of reservations have to be kept; the profile is full;
+# a window, or nodes, have to be found for the next job.
 _OVER, _KEEP, _ROOM, _WINDOW, _PLACEMENT = range(5)
 
 
@@ -266,39 +267,39 @@ def _is_passed_over(given, tallies, record, over, placed, num_placed):
 @leaf
 def _looks_at(walk, plans, given, placed, num_placed):
     """Say whether a pass plans the next job; count it if it does."""
-    records, record = given.records, plans.jobs[walk[PLACE]]
+    records, record = given.records, plans.jobs[walk[_PLACE]]
     task, partition = records[record, r.ARRAY], records[record, r.PARTITION]
-    is_next = task == walk[ARRAY] and partition == walk[ARRAY_PARTITION]
+    is_next = task == walk[_ARRAY] and partition == walk[_ARRAY_PARTITION]
     # What holds for a task of an array holds for the later ones.
-    if task >= 0 and is_next and walk[REJECTED]:
+    if task >= 0 and is_next and walk[_REJECTED]:
         return False
-    over = plans.over[walk[PLACE]]
+    over = plans.over[walk[_PLACE]]
     if _is_passed_over(given, plans.tallies, record, over, placed, num_placed):
         return False
     if not is_next:
-        walk[ARRAY], walk[ARRAY_PARTITION], walk[OF_ARRAY] = task, partition, 0
-    walk[IS_COUNTED], walk[AT] = 1, _NOT_SOUGHT
+        walk[_ARRAY], walk[_ARRAY_PARTITION], walk[_OF_ARRAY] = task, partition, 0
+    walk[_IS_COUNTED], walk[_AT] = 1, _NOT_SOUGHT
     return True
 
 
 @leaf
 def _is_over(walk, plans, given, profile, groups):
     """Say whether no other job can start in a pass, or none may."""
-    if walk[TAKEN] == _TAKEN_BETWEEN:
-        walk[TAKEN] = 0
-        walk[LAST] = last_that_may_start(
-            walk[LAST], walk[PLACE], plans.jobs, plans.fits, plans.over, plans.barred,
+    if walk[_TAKEN] == _TAKEN_BETWEEN:
+        walk[_TAKEN] = 0
+        walk[_LAST] = last_that_may_start(
+            walk[_LAST], walk[_PLACE], plans.jobs, plans.fits, plans.over, plans.barred,
             plans.tallies, plans.asks, plans.failed, given, profile, groups, plans.low, plans.rooms,
         )  # fmt: skip
     most = given.rules.numbers[r.BACKFILL_STARTS]
-    return walk[PLACE] > walk[LAST] or walk[STARTED] >= most
+    return walk[_PLACE] > walk[_LAST] or walk[_STARTED] >= most
 
 
 @leaf
 def _settle(walk, plans, given, profile, pieces, starts):
     """Take the nodes of the next job, whose groups are split, and go on to the one after."""
-    records, record = given.records, plans.jobs[walk[PLACE]]
-    numbers, most, at = given.rules.numbers, plans.asks.most, walk[AT]
+    records, record = given.records, plans.jobs[walk[_PLACE]]
+    numbers, most, at = given.rules.numbers, plans.asks.most, walk[_AT]
     shapes, capacity = given.machine.shapes, given.machine.capacity
     request = request_of_record(records, record, given.cols)
     if starts or not numbers[r.CLOSE]:
@@ -308,12 +309,12 @@ def _settle(walk, plans, given, profile, pieces, starts):
         _keep(profile, most, at, start, start + request.duration, numbers[r.RESOLUTION], pieces)
     if not starts:
         reserved, partition = plans.tallies.reserved, records[record, r.PARTITION]
-        walk[OF_ARRAY] += 1
+        walk[_OF_ARRAY] += 1
         if 0 <= partition < len(reserved):
             reserved[partition] += 1
-    walk[TAKEN] += 1
-    walk[PLACE] += 1
-    walk[IS_COUNTED] = 0
+    walk[_TAKEN] += 1
+    walk[_PLACE] += 1
+    walk[_IS_COUNTED] = 0
 
 
 @leaf
@@ -328,37 +329,37 @@ def _plan_on(walk, plans, given, profile, placed, num_placed):
     now = profile.times[0]
     groups = Groups(profile.first, profile.size, profile.line[: num[GROUPS]])
     while True:
-        if not walk[IS_COUNTED]:
+        if not walk[_IS_COUNTED]:
             if _is_over(walk, plans, given, profile, groups):
                 return _OVER
             if not _looks_at(walk, plans, given, placed, num_placed):
-                walk[PLACE] += 1
+                walk[_PLACE] += 1
                 continue
-        record, d = plans.jobs[walk[PLACE]], asks.number[walk[PLACE]]
-        if walk[KEEPS] and records[record, r.RESERVATION] < 0:
+        record, d = plans.jobs[walk[_PLACE]], asks.number[walk[_PLACE]]
+        if walk[_KEEPS] and records[record, r.RESERVATION] < 0:
             return _KEEP
         if num[SEGMENTS] + 2 > len(profile.times):
             return _ROOM
         request = request_of_record(records, record, given.cols)
-        reserves = may_reserve(plans.tallies, numbers, records, record, walk[OF_ARRAY])
+        reserves = may_reserve(plans.tallies, numbers, records, record, walk[_OF_ARRAY])
         alone = needs_room_alone(machine, request)
-        if walk[AT] == _NOT_SOUGHT:
-            walk[AT] = -1
+        if walk[_AT] == _NOT_SOUGHT:
+            walk[_AT] = -1
             if now + request.duration <= records[record, r.UNTIL]:
                 if not alone:
                     return _WINDOW
-                walk[AT] = _first_room(
+                walk[_AT] = _first_room(
                     plans, d, request, reserves, machine, numbers, profile, groups
                 )
-        over = plans.over[walk[PLACE]]
-        walk[REJECTED] = walk[AT] < 0 or (walk[AT] == 0 and over >= 0 and not reserves)
-        if walk[REJECTED]:
-            walk[PLACE] += 1
-            walk[IS_COUNTED] = 0
+        over = plans.over[walk[_PLACE]]
+        walk[_REJECTED] = walk[_AT] < 0 or (walk[_AT] == 0 and over >= 0 and not reserves)
+        if walk[_REJECTED]:
+            walk[_PLACE] += 1
+            walk[_IS_COUNTED] = 0
             continue
-        records[record, r.PLANNED] = profile.times[walk[AT]]
+        records[record, r.PLANNED] = profile.times[walk[_AT]]
         count = 0
-        if alone and not (walk[AT] == 0 and over < 0):
+        if alone and not (walk[_AT] == 0 and over < 0):
             count = choose_by_room(
                 given.placer, plans.low, groups, request, numbers[r.TIGHT], plans.scratch,
                 plans.pieces,
@@ -396,11 +397,11 @@ def _for_profile(plans, asks, profile):
 @leaf
 def _begin_anew(walk, plans, given, ahead):
     """Let all jobs from the next on be looked at anew: whether they may start."""
-    note_limits(plans.jobs, walk[PLACE], given, plans.over)
+    note_limits(plans.jobs, walk[_PLACE], given, plans.over)
     if given.rules.numbers[r.STARTS_ALONE]:
-        users, begin = plans.tallies.users, walk[PLACE]
+        users, begin = plans.tallies.users, walk[_PLACE]
         bar(plans.jobs, begin, given, users, ahead, plans.over, plans.barred)
-        walk[LAST], walk[TAKEN] = len(plans.jobs) - 1, _TAKEN_BETWEEN
+        walk[_LAST], walk[_TAKEN] = len(plans.jobs) - 1, _TAKEN_BETWEEN
 
 
 @inner
@@ -434,8 +435,8 @@ def backfill_pass(jobs, fits, given, profile, log, used):
     nothing = np.empty((0, 3), dtype=np.int64)
     num_placed = ZERO
     walk = np.zeros(_WALK, dtype=np.int64)
-    walk[ARRAY] = walk[ARRAY_PARTITION] = -2
-    walk[LAST], walk[KEEPS] = len(jobs) - 1, len(rules.kept_from) > 0
+    walk[_ARRAY] = walk[_ARRAY_PARTITION] = -2
+    walk[_LAST], walk[_KEEPS] = len(jobs) - 1, len(rules.kept_from) > 0
     _begin_anew(walk, plans, given, ahead)
     while True:
         why = _plan_on(walk, plans, given, profile, placed, num_placed)
@@ -443,22 +444,22 @@ def backfill_pass(jobs, fits, given, profile, log, used):
             break
         if why == _KEEP:
             _keep_reserved(profile, plans.asks.most, rules)
-            walk[KEEPS] = 0
+            walk[_KEEPS] = 0
             continue
         if why == _ROOM:
             profile, asks = _with_room(profile, plans.asks)
             plans = _for_profile(plans, asks, profile)
             continue
-        record = jobs[walk[PLACE]]
+        record = jobs[walk[_PLACE]]
         request = request_of_record(records, record, cols)
         if why == _WINDOW:
-            reserves = may_reserve(plans.tallies, numbers, records, record, walk[OF_ARRAY])
-            d = plans.asks.number[walk[PLACE]]
-            walk[AT] = _first_window(plans, d, request, reserves, machine, numbers, profile)
+            reserves = may_reserve(plans.tallies, numbers, records, record, walk[_OF_ARRAY])
+            d = plans.asks.number[walk[_PLACE]]
+            walk[_AT] = _first_window(plans, d, request, reserves, machine, numbers, profile)
             continue
         pieces = choose_as_slurm(placer, plans.low, groups_of(profile), request, numbers[r.TIGHT])
         profile = split_groups(profile, pieces)
-        starts = walk[AT] == 0 and plans.over[walk[PLACE]] < 0
+        starts = walk[_AT] == 0 and plans.over[walk[_PLACE]] < 0
         _settle(walk, plans, given, profile, pieces, starts)
         if len(plans.rooms) < len(profile.line):
             plans = _for_profile(plans, plans.asks, profile)
@@ -466,6 +467,6 @@ def backfill_pass(jobs, fits, given, profile, log, used):
             log, used = note_start(log, used, records[record, r.ROW], profile.first, pieces)
             placed, num_placed = append(placed, num_placed, nothing, record)
             count_in(limits, records[record, r.TEMPLATE], record, 1)
-            walk[STARTED] += 1
+            walk[_STARTED] += 1
             _begin_anew(walk, plans, given, ahead)
     return log, used, placed, num_placed
