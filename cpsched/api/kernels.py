@@ -25,7 +25,6 @@ from cpsched.kernels.parts import (
     best_part,
     find_parts,
     is_confined,
-    order_by_parts,
     order_in,
 )
 from cpsched.kernels.placing import FIRST_FIT, choose, is_even, is_run, place_in_order
@@ -46,10 +45,10 @@ from cpsched.kernels.profile import (
     note_fall,
     num_splits,
     occupy_groups,
+    resized,
     split_groups,
     split_pieces,
     take_off,
-    with_segments,
 )
 from cpsched.kernels.rooms import (
     FITS,
@@ -66,7 +65,6 @@ from cpsched.kernels.runs import begin_at, begin_where_differs, packed_bits, wor
 from cpsched.kernels.start_bounds import (
     Asks,
     asks_of,
-    numbered_shapes,
     occupy_known,
     remember,
     seen_start,

@@ -76,13 +76,6 @@ class Memory:
         self._eligible: BoolArray = np.zeros((0, num_nodes), dtype=np.bool_)
         self._reordered = 0
 
-    @property
-    def run_starts(self) -> BoolArray:
-        """Where runs of nodes that were equal at the last pass begin, by node."""
-        octets = self._bits[pass_state.RUNS].astype("<i8").view(np.uint8)
-        starts = np.unpackbits(octets, count=len(self._work), bitorder="little")
-        return starts.astype(np.bool_)
-
     def prepare(self, view: View) -> None:
         """Forget what does not hold for a view."""
         store = view.waiting.store

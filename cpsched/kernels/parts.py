@@ -145,9 +145,7 @@ def _lowest_switch(levels, groups, request, order, num, begin, units, nodes):
 
 @leaf
 def order_in(machine, policy, groups, request, caps, order, count, scratch):
-    """
-    Do as :func:`order_by_parts`, in scratch of ``PARTS_SCRATCH`` rows, at least ``count`` wide.
-    """
+    """Do as :func:`order_by_parts` in scratch of ``PARTS_SCRATCH`` rows of that many groups."""
     levels, first = machine.levels, groups.first
     segment = machine.shapes[request.shape, SHAPE_SEGMENT]
     by_group = policy in (LOWEST_SWITCH, FEWEST_GROUPS) and len(levels) > 0

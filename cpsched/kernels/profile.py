@@ -217,7 +217,7 @@ def give_back(profile, row, places, job, cols, arena_node, arena_amount):
 
 
 @inner
-def _resized(profile, segments, width):
+def resized(profile, segments, width):
     """Return a profile with room for so many segments and groups, no fewer than it has."""
     num_segments, num_groups = profile.num
     num_kinds = profile.room.shape[1]
@@ -237,12 +237,6 @@ def _resized(profile, segments, width):
                 larger.levels[i, g, r] = profile.levels[i, g, r]
     larger.num[SEGMENTS], larger.num[GROUPS] = num_segments, num_groups
     return larger
-
-
-@inner
-def with_segments(profile, segments):
-    """Return a profile with room for so many segments, more than it has."""
-    return _resized(profile, segments, len(profile.line))
 
 
 @leaf
@@ -308,7 +302,7 @@ def split_groups(profile, pieces):
     needed = profile.num[GROUPS] + num_splits(profile, pieces)
     if needed > len(profile.line):
         width = profile.num[GROUPS] + 2 * needed
-        profile = _resized(profile, len(profile.times), width)
+        profile = resized(profile, len(profile.times), width)
     split_pieces(profile, pieces)
     return profile
 

@@ -52,28 +52,16 @@ class Asks(NamedTuple):
 @inner
 def numbered(jobs, cols, num_shapes):
     """Number the distinct requests of jobs; return each job's number, and the requests."""
-    asked = np.empty(len(jobs), dtype=np.int64)
-    for i in range(len(jobs)):
-        asked[i] = cols[jobs[i], SHAPE]
-    return numbered_shapes(asked, jobs, cols, num_shapes)
-
-
-@inner
-def numbered_shapes(asked, jobs, cols, num_shapes):
-    """
-    Number the distinct ones of the shapes that jobs ask for, as :func:`numbered`.
-
-    Jobs of one node have numbers of their own: what is short for them is room on a single node.
-    """
     known = filled(2 * num_shapes, NONE)
-    number = np.empty(len(asked), dtype=np.int64)
-    distinct = np.empty(len(asked), dtype=np.int64)
+    number = np.empty(len(jobs), dtype=np.int64)
+    distinct = np.empty(len(jobs), dtype=np.int64)
     count = 0
-    for i in range(len(asked)):
-        one = 2 * asked[i] + (cols[jobs[i], NODES_MAX] == 1)
+    for i in range(len(jobs)):
+        # Jobs of one node have numbers of their own: what is short for them is room on one node.
+        one = 2 * cols[jobs[i], SHAPE] + (cols[jobs[i], NODES_MAX] == 1)
         if known[one] < 0:
             known[one] = count
-            distinct[count] = asked[i]
+            distinct[count] = cols[jobs[i], SHAPE]
             count += 1
         number[i] = known[one]
     return number, distinct[:count]
@@ -84,17 +72,9 @@ def asks_of(number, distinct, segments):
     """Return the requests of jobs of which nothing is known, for a profile of so many segments."""
     count = len(distinct)
     seen = np.empty((count, _SEEN, 6), dtype=np.int64)
-    most = np.empty((count, segments), dtype=np.int64)
-    forget(most)
+    # Any number of units may fit at any time.
+    most = np.full((count, segments), FAR)
     return Asks(number, distinct, most, seen, np.zeros(count, dtype=np.int64))
-
-
-@leaf
-def forget(most):
-    """Forget what fits: any number of units may fit at any time."""
-    for d in range(most.shape[0]):
-        for i in range(most.shape[1]):
-            most[d, i] = FAR
 
 
 @leaf

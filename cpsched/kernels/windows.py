@@ -129,8 +129,7 @@ def _next_enough(machine, request, at, until, profile, groups, most, rooms):
     more: steps that double, then halves. Spoils ``rooms``.
     """
     rows, levels, falls = profile.rows, profile.levels, profile.falls
-    fits = False
-    low = at
+    fits, low = False, at
     high = at + 1
     step = 1
     while high < until and not falls[rows[high]]:
@@ -157,8 +156,7 @@ def _next_enough(machine, request, at, until, profile, groups, most, rooms):
             if short != FITS:
                 most[row] = min(most[row], short)
         if short == FITS:
-            high = middle
-            fits = True
+            high, fits = middle, True
         else:
             low = middle
     return high, fits
@@ -207,8 +205,7 @@ def next_window(
         end = times[at] + request.duration
         known, enough = _pool_until(machine, request, at, max(known, at), end, profile, most)
         if not enough:
-            at = known + 1
-            fits = False
+            at, fits = known + 1, False
             continue
         row = rows[at]
         is_sure = sure > at
@@ -224,8 +221,7 @@ def next_window(
             return at, known, sure
         if at + 1 == until:
             break
-        sure = known
-        fits = False
+        sure, fits = known, False
         at = 1 + _last_too_little(machine, request, known, profile, groups, low, rooms, most)
     return -1, known, sure
 

@@ -31,8 +31,7 @@ class Allocation(NamedTuple):
     amount: IntArray
 
 
-#: Nodes there is room for at least: an arena is compacted when it is full, which costs more than a
-#: start.
+#: Nodes there is room for at least: compacting an arena that is full costs more than a start.
 _LEAST = 8192
 
 

@@ -25,14 +25,14 @@ from cpsched.api.kernels import (
     note_fall,
     note_start,
     num_splits,
-    numbered_shapes,
     occupy_known,
     remember,
+    resized,
     seen_start,
     split_groups,
     split_pieces,
-    with_segments,
 )
+from cpsched.api.model import NODES_MAX
 from slurm_adapter.kernels import records as r
 from slurm_adapter.kernels.candidates import (
     Tallies,
@@ -233,18 +233,25 @@ def _with_room(profile, asks):
         for i in range(2 * segments):
             most[d, i] = asks.most[d, i] if i < segments else FAR
     wider = Asks(asks.number, asks.shape, most, asks.seen, asks.num_seen)
-    return with_segments(profile, 2 * segments), wider
+    return resized(profile, 2 * segments, len(profile.line)), wider
 
 
 @inner
-def _asked(jobs, records, cols, num_shapes, segments):
-    """Return what the jobs ask for."""
-    shapes = np.empty(len(jobs), dtype=np.int64)
-    rows = np.empty(len(jobs), dtype=np.int64)
+def _asked(jobs, records, cols, segments, known, stamp):
+    """Return what the jobs ask for; ``known`` is a place for two of each shape, see ``Room``."""
+    number = np.empty(len(jobs), dtype=np.int64)
+    distinct = np.empty(len(jobs), dtype=np.int64)
+    count = ZERO
     for i in range(len(jobs)):
-        shapes[i], rows[i] = records[jobs[i], r.ASKS], records[jobs[i], r.ROW]
-    number, distinct = numbered_shapes(shapes, rows, cols, num_shapes)
-    return asks_of(number, distinct, segments)
+        shape, row = records[jobs[i], r.ASKS], records[jobs[i], r.ROW]
+        # Jobs of one node have numbers of their own: what is short for them is room on one node.
+        one = 2 * shape + (cols[row, NODES_MAX] == 1)
+        if known[one, 0] != stamp:
+            known[one, 0], known[one, 1] = stamp, count
+            distinct[count] = shape
+            count += 1
+        number[i] = known[one, 1]
+    return asks_of(number, distinct[:count], segments)
 
 
 @leaf
@@ -405,7 +412,7 @@ def _begin_anew(walk, plans, given, ahead):
 
 
 @inner
-def backfill_pass(jobs, fits, given, profile, log, used):
+def backfill_pass(jobs, fits, given, profile, log, used, known, stamp):
     """
     Plan jobs in order, each behind those before it, and start those planned now.
 
@@ -417,6 +424,8 @@ def backfill_pass(jobs, fits, given, profile, log, used):
         Whether each could start now on its own: the pass ends where none that could is left.
     log, used
         Of the starts so far.
+    known, stamp
+        See :class:`slurm_adapter.kernels.main.Room`.
 
     Returns
     -------
@@ -425,7 +434,7 @@ def backfill_pass(jobs, fits, given, profile, log, used):
     """
     records, rules, limits = given.records, given.rules, given.limits
     machine, placer, cols, numbers = given.machine, given.placer, given.cols, rules.numbers
-    asks = _asked(jobs, records, cols, len(machine.shapes), len(profile.times))
+    asks = _asked(jobs, records, cols, len(profile.times), known, stamp)
     failed = np.empty((len(asks.shape), 2), dtype=np.int64)
     failed[:] = FAR
     over, barred = np.empty(len(jobs), dtype=np.int64), np.zeros(len(jobs), dtype=np.bool_)

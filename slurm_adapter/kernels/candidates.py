@@ -10,11 +10,9 @@ from cpsched.api.kernels import (
     FAR,
     FITS,
     MANY,
-    NONE,
     SEGMENTS,
     ZERO,
     Request,
-    filled,
     groups_of,
     inner,
     leaf,
@@ -84,11 +82,14 @@ def candidates(order, records, numbers, placed, num_placed):
 
 
 @inner
-def that_fit(jobs, given, profile):
-    """Say of some jobs which could start now if none of the others did."""
+def that_fit(jobs, given, profile, known, stamp):
+    """
+    Say of some jobs which could start now if none of the others did.
+
+    ``known`` is a place for each shape, see :class:`slurm_adapter.kernels.main.Room`.
+    """
     records, rules, machine = given.records, given.rules, given.machine
     now = rules.numbers[r.NOW]
-    known = filled(len(machine.shapes), NONE)
     fits = np.zeros(len(jobs), dtype=np.bool_)
     last = -1
     for i in range(len(jobs)):
@@ -96,9 +97,10 @@ def that_fit(jobs, given, profile):
         own, shape = records[record, r.RESERVATION], records[record, r.ASKS]
         if records[record, r.BEGINS] > now or (own >= 0 and rules.kept_from[own] > now):
             continue
-        if known[shape] < 0:
-            known[shape] = _group_total(machine, profile.levels[0], groups_of(profile), shape)
-        if known[shape] >= given.cols[records[record, r.ROW], UNITS]:
+        if known[shape, 0] != stamp:
+            known[shape, 0] = stamp
+            known[shape, 1] = _group_total(machine, profile.levels[0], groups_of(profile), shape)
+        if known[shape, 1] >= given.cols[records[record, r.ROW], UNITS]:
             fits[i] = over_limit(given.limits, records[record, r.TEMPLATE], record) < 0
         if fits[i]:
             last = i

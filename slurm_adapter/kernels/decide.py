@@ -15,7 +15,7 @@ from cpsched.api.kernels import (
 from cpsched.api.model import columns as c
 from slurm_adapter.kernels import records as r
 from slurm_adapter.kernels.jobs import NO_PLACE, enqueue, sort_queue, take_out
-from slurm_adapter.kernels.main import begin_main, find_groups, room_for_main
+from slurm_adapter.kernels.main import begin_main, find_groups, room_for_passes
 from slurm_adapter.kernels.passes import run_due
 from slurm_adapter.kernels.records import count_in, given_of
 from slurm_adapter.kernels.timing import next_at, note, note_end, take_due
@@ -234,6 +234,6 @@ def go_through(why, desk, given, room, held, size, waiting, other, reordered, no
 def decide(desk, rules, limits, nodes, cols, held, size, waiting, other, reordered, now):
     """Decide once: :func:`prepare`, then :func:`go_through`."""
     given = given_of(desk.jobs.table, rules, limits, cols, nodes)
-    room = room_for_main(rules, *held.free.shape)
+    room = room_for_passes(rules, len(nodes.shapes), *held.free.shape)
     why = prepare(desk, given, room, held, size, waiting, other, reordered, now)
     return go_through(why, desk, given, room, held, size, waiting, other, reordered, now)

@@ -14,7 +14,7 @@ from slurm_adapter.kernels.decide import (
     prepare,
 )
 from slurm_adapter.kernels.holds import started_now, to_next_decision, wake_at
-from slurm_adapter.kernels.main import room_for_main
+from slurm_adapter.kernels.main import room_for_passes
 from slurm_adapter.kernels.records import Held, given_of
 
 #: There is no room for the time that another decision takes.
@@ -84,7 +84,8 @@ def slurm_loop(
     count, seconds, spare = counters[0], record.seconds, np.zeros(2, dtype=np.int64)
     num_nodes, num_kinds = tables.free.shape
     given = given_of(desk.jobs.table, rules, limits, tables.cols, nodes)
-    room, flat, began = room_for_main(rules, num_nodes, num_kinds), tables.free.ravel(), np.zeros(1)
+    room = room_for_passes(rules, len(nodes.shapes), num_nodes, num_kinds)
+    flat, began = tables.free.ravel(), np.zeros(1)
     while True:
         if len(packed) == 0:
             why = _to_starts(

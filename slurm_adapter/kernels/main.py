@@ -43,7 +43,7 @@ _WALK = 6
 
 class Room(NamedTuple):
     """
-    Arrays that main passes work in, one after the other.
+    Arrays that passes work in, one after the other.
 
     Attributes
     ----------
@@ -58,6 +58,9 @@ class Room(NamedTuple):
         Of reservations, whether a job waits for it.
     low, rooms
         What is free beside reservations, and the units of a job that fit on each group.
+    stamp, totals, numbers
+        How many backfill passes there have been; what is known of each shape, and of two of each,
+        in one of them: rows of its number and a value.
     """
 
     profile: Profile
@@ -68,6 +71,9 @@ class Room(NamedTuple):
     full: BoolArray
     low: IntArray
     rooms: IntArray
+    stamp: IntArray
+    totals: IntArray
+    numbers: IntArray
 
 
 @leaf
@@ -187,8 +193,8 @@ def _next_that_fits(order, given, room, placed, num_placed):
 
 
 @inner
-def room_for_main(rules, num_nodes, num_kinds):
-    """Return room for main passes."""
+def room_for_passes(rules, num_shapes, num_nodes, num_kinds):
+    """Return room for passes."""
     # Jobs without a queue have code -1 and are in one queue too.
     num_partitions = rules.numbers[r.NUM_PARTITIONS] + 1
     kept = num_nodes if len(rules.kept_from) > 0 else 0
@@ -201,6 +207,9 @@ def room_for_main(rules, num_nodes, num_kinds):
         np.empty(rules.numbers[r.NUM_RESERVATIONS], dtype=np.bool_),
         np.empty((kept, num_kinds), dtype=np.int64),
         np.empty(num_nodes, dtype=np.int64),
+        np.zeros(1, dtype=np.int64),
+        np.zeros((num_shapes, 2), dtype=np.int64),
+        np.zeros((2 * num_shapes, 2), dtype=np.int64),
     )
 
 

@@ -22,7 +22,6 @@ from cpsched.api.kernels import (
     is_run,
     leaf,
     needs_room_alone,
-    order_by_parts,
     order_in,
     room_on,
     split_evenly,
@@ -92,13 +91,14 @@ def _smallest_from(caps, num_groups, least):
 
 
 @inner
-def _split_as_slurm(machine, groups, request, caps, order, pieces):
+def _split_as_slurm(machine, groups, request, scratch, pieces):
     """
     Put the same number of units on each of as few nodes as the bounds allow.
 
     Nodes that hold fewer are out before parts and switches are compared, and others count for no
     more than that number.
     """
+    caps, order, rest = scratch[0], scratch[1], scratch[2:]
     usable = 0
     for g in groups.line:
         if caps[g] > 0:
@@ -112,7 +112,7 @@ def _split_as_slurm(machine, groups, request, caps, order, pieces):
             share[g] = units // num if caps[g] >= units // num else 0
         exact = Request(request.shape, units, request.duration, num, num)
         count = _usable(groups, share, ONE, order)
-        order_by_parts(machine, machine.policy, groups, exact, share, order, count)
+        order_in(machine, machine.policy, groups, exact, share, order, count, rest)
         k = split_evenly(groups.size, exact, share, order, count, pieces)
         if k > 0:
             return k
@@ -220,4 +220,4 @@ def choose_as_slurm(machine, level, groups, request, tight):
             tried += 1
         # What is tightest in all has too many nodes.
         return pieces[: use_a_run(groups, request, caps, even, len(machine.capacity), pieces)]
-    return pieces[: _split_as_slurm(machine, groups, request, caps, order, pieces)]
+    return pieces[: _split_as_slurm(machine, groups, request, scratch, pieces)]

@@ -24,7 +24,7 @@ from cpsched.api.model import EXPECTED_END
 from slurm_adapter.kernels import records as r
 from slurm_adapter.kernels.backfill import backfill_pass
 from slurm_adapter.kernels.candidates import candidates, that_fit
-from slurm_adapter.kernels.main import begin_main, find_groups, main_pass, room_for_main
+from slurm_adapter.kernels.main import begin_main, find_groups, main_pass, room_for_passes
 from slurm_adapter.kernels.placed import records_in, without_placed
 from slurm_adapter.kernels.records import count_in, given_of, over_limit
 
@@ -101,7 +101,9 @@ def run_due(order, given, room, held, starts):
         # What was free beside what has started, whoever waits for it.
         group_into(profile, numbers[r.NOW], room.begins, held.free)
         profile = without_placed(placed, num_placed, given, profile, False)
-    fits, last = that_fit(jobs, given, profile)
+    room.stamp[0] += 1
+    stamp = room.stamp[0]
+    fits, last = that_fit(jobs, given, profile, room.totals, stamp)
     jobs = jobs[: last + 1]
     for record in jobs:
         records[record, r.PLANNED] = -1
@@ -113,7 +115,9 @@ def run_due(order, given, room, held, starts):
         profile = grouped(numbers[r.NOW], room.begins, held.free, segments, SPARE)
         _add_ends(profile, given.cols, held, ends)
         profile = without_placed(placed, num_placed, given, profile, True)
-        log, used, placed, num_placed = backfill_pass(jobs, fits, given, profile, log, used)
+        log, used, placed, num_placed = backfill_pass(
+            jobs, fits, given, profile, log, used, room.numbers, stamp
+        )
         started = np.concatenate((started, records_in(placed, num_placed)))
     return log, used, jobs, started
 
@@ -138,7 +142,7 @@ def slurm_pass(order, records, rules, limits, cols, nodes, held):
         that the backfill pass has looked at; those that start.
     """
     given = given_of(records, rules, limits, cols, nodes)
-    room = room_for_main(rules, *held.free.shape)
+    room = room_for_passes(rules, len(nodes.shapes), *held.free.shape)
     find_groups(room, cols, rules, held)
     starts = rules.numbers[r.MAIN] != 0 and begin_main(order, given, room)
     log, used, jobs, started = run_due(order, given, room, held, starts)

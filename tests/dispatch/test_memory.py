@@ -196,7 +196,10 @@ class Again(Observer):
         assert fits.tolist() == passes.fits_now(view, rows, self.fresh()).tolist()
         both = np.hstack([view.free, view.system.capacity, view.eligible.T])
         differs = [True, *(both[1:] != both[:-1]).any(axis=1).tolist()]
-        assert self.allocator.memory.run_starts.tolist() == differs
+        memory = self.allocator.memory
+        octets = memory._bits[pass_state.RUNS].astype("<i8").view(np.uint8)
+        starts = np.unpackbits(octets, count=len(memory._work), bitorder="little")
+        assert starts.astype(np.bool_).tolist() == differs
         for first, second in ((rows, behind), (behind, rows), (rows, rows)):
             one = passes.easy_pass(view, first, second, self.allocator)
             assert one.tolist() == passes.easy_pass(view, first, second, self.fresh()).tolist()
