@@ -12,6 +12,7 @@ from cpsched.dispatch import memory, passes
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.rules import Prb
+from cpsched.kernels import pass_state
 from cpsched.model.jobtable import JobTable
 from cpsched.model.view import View
 from cpsched.simulation.observers import Observer
