@@ -53,14 +53,14 @@ def distinct(columns: Iterable[AnyArray], num_rows: int) -> tuple[IntArray, IntA
 
 def _numbered(values: AnyArray) -> tuple[IntArray, IntArray]:
     """Number distinct values by size, and return where each appears first: without sorting all."""
-    import pyarrow as pa
+    from cpsched.base.arrow import numbers, plain
 
-    encoded = pa.array(values).dictionary_encode()
-    by_size = np.argsort(encoded.dictionary.to_numpy(zero_copy_only=False))
+    encoded = numbers(values.astype(np.int64)).dictionary_encode()
+    code = plain(encoded.indices.cast("int64"))
+    first = np.flatnonzero(np.diff(np.maximum.accumulate(code), prepend=-1))
+    by_size = np.argsort(values[first])
     rank = np.empty(len(by_size), dtype=np.int64)
     rank[by_size] = np.arange(len(by_size))
-    code = encoded.indices.to_numpy().astype(np.int64)
-    first = np.flatnonzero(np.diff(np.maximum.accumulate(code), prepend=-1))
     return rank[code], first[by_size]
 
 

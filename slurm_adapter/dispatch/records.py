@@ -179,7 +179,9 @@ class Records:
         """Make room for another job of a store of so many rows."""
         most, jobs, lists = len(self.partitions), self.jobs, self.lists
         book = self.book[0]
-        records, queued = int(book["num_records"]) + most, int(book["num_queued"]) + most
+        queued = int(book["num_queued"]) + most
+        # Most jobs have one; copying what grows takes longer than memory that may not be used.
+        records = max(int(book["num_records"]) + most, num_rows)
         first = grown(jobs.first, num_rows)
         first[len(jobs.first) :] = -1
         self.usage.make_room(queued)
