@@ -54,11 +54,7 @@ def run_passes(
     view: View, queue: tuple[IntArray, IntArray], rules: Rules, limits: Limits, nodes: Nodes
 ) -> tuple[AnyArray, IntArray, IntArray]:
     """Run the passes that are due; as :func:`slurm_adapter.kernels.passes.slurm_pass`."""
-    running = view.running
-    held = Held(
-        view.free, view.free.ravel(), running.rows, running.arena.node, running.arena.amount
-    )
     found: tuple[AnyArray, IntArray, IntArray] = slurm.slurm_pass(
-        *queue, rules, limits, view.waiting.store.columns, nodes, held
+        *queue, rules, limits, view.waiting.store.columns, nodes, held_in(view)
     )
     return found
