@@ -106,6 +106,50 @@ def test_jobs_that_are_held_cancelled_or_killed_run_the_same():
     assert result(fast) == result(slow)
 
 
+def of_all_kinds(seed, num=150):
+    """Return random jobs of four users: wide, next to each other, evenly split, alone, arrays."""
+    rng = np.random.default_rng(seed)
+    units, runtime = rng.integers(1, 24, num), rng.integers(1, 4000, num)
+    fewest = np.minimum(rng.choice([1, 1, 1, 2, 3], num), units)
+    most = np.where(rng.random(num) < 0.6, 12, np.maximum(fewest, rng.integers(1, 5, num)))
+    kind, ones = rng.integers(0, 6, num), np.ones(num, dtype=np.int64)
+    requested = runtime + rng.integers(0, 3000, num)
+    submit = np.sort(rng.integers(0, 9000, num))
+    return jobs(
+        *np.stack([submit, units, runtime, requested], axis=1).tolist(),
+        resources=("core", "mem"),
+        request=np.stack([ones, rng.choice([0, 1, 4, 8], num)], axis=1),
+        nodes_min=fewest,
+        nodes_max=most,
+        contiguous=(kind == 1) | (kind == 4),
+        split=(kind == 2) | (kind == 4),
+        exclusive=kind == 3,
+        user=[f"u{user}" for user in rng.integers(0, 4, num)],
+        array=np.where(rng.random(num) < 0.4, rng.integers(0, 6, num), -1),
+    )
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"bf_max_job_user": 2},
+        {"bf_max_job_user": 3, "bf_resolution": 300},
+        {"bf_max_job_test": 20, "assoc_limit_stop": "yes"},
+        {"bf_max_job_part": 5, "bf_job_part_count_reserve": 2},
+        {"bf_max_job_user": 4, "bf_window": 60, "bf_max_job_start": 1},
+    ],
+)
+def test_jobs_that_mind_their_nodes_run_the_same(parameters):
+    """What ends a pass early, where nobody is told of plans, leaves all starts as they are."""
+    nodes = machine(*[(8, 64)] * 8, *[(16, 32)] * 4, resources=("core", "mem"))
+    for seed in range(3):
+        fast, slow = both(fit(of_all_kinds(seed), nodes), **parameters)
+        assert fast._compiled is not None
+        fast.run()
+        slow.run()
+        assert result(fast) == result(slow)
+
+
 def test_a_simulation_goes_on_from_a_saved_one(month):
     whole, first, second = (simulator(month, slurm()) for _ in range(3))
     whole.run()
