@@ -204,16 +204,8 @@ def order_by_parts(machine, policy, groups, request, caps, order, count):
         How many parts have been needed, and how many groups of nodes they are.
     """
     # One array for all: each costs more than what is done with it on few groups.
-    return order_in(
-        machine,
-        policy,
-        groups,
-        request,
-        caps,
-        order,
-        count,
-        np.empty((PARTS_SCRATCH, count), dtype=np.int64),
-    )
+    scratch = np.empty((PARTS_SCRATCH, count), dtype=np.int64)
+    return order_in(machine, policy, groups, request, caps, order, count, scratch)
 
 
 @inner

@@ -238,7 +238,7 @@ def _with_room(profile, asks):
 
 @inner
 def _asked(jobs, records, cols, segments, known, stamp):
-    """Return what the jobs ask for; ``known`` is a place for two of each shape, see ``Room``."""
+    """Return what the jobs ask for; ``known``: ``numbers`` of a ``Room``."""
     number = np.empty(len(jobs), dtype=np.int64)
     distinct = np.empty(len(jobs), dtype=np.int64)
     count = ZERO

@@ -86,7 +86,7 @@ def that_fit(jobs, given, profile, known, stamp):
     """
     Say of some jobs which could start now if none of the others did.
 
-    ``known`` is a place for each shape, see :class:`slurm_adapter.kernels.main.Room`.
+    ``known`` is ``totals`` of a :class:`slurm_adapter.kernels.main.Room`, ``stamp`` the pass.
     """
     records, rules, machine = given.records, given.rules, given.machine
     now = rules.numbers[r.NOW]

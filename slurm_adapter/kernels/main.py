@@ -58,9 +58,11 @@ class Room(NamedTuple):
         Of reservations, whether a job waits for it.
     low, rooms
         What is free beside reservations, and the units of a job that fit on each group.
-    stamp, totals, numbers
-        How many backfill passes there have been; what is known of each shape, and of two of each,
-        in one of them: rows of its number and a value.
+    stamp
+        The number of the backfill pass.
+    totals, numbers
+        Of each shape, the pass that has written the row, and the units that fit on all nodes; and
+        (two rows a shape, the second for jobs of one node) its number among those of the pass.
     """
 
     profile: Profile

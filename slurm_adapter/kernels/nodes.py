@@ -166,7 +166,7 @@ def choose_by_room(machine, level, groups, request, tight, scratch, pieces):
     _note_rooms(machine, level, groups, request, caps)
     # A job that gets too few units on its nodes is tried without the nodes that hold fewest.
     least = ONE
-    while least <= MANY and least < FAR:
+    while least <= MANY:
         count = _usable(groups, caps, least, order)
         _, best = order_in(machine, machine.policy, groups, request, caps, order, count, rest)
         if tight and request.nodes_min == 1:
@@ -175,8 +175,6 @@ def choose_by_room(machine, level, groups, request, tight, scratch, pieces):
         if k > 0:
             return k
         least = _smallest_from(caps, len(groups.line), least) + 1
-        if _smallest_from(caps, len(groups.line), least) == FAR:
-            break
     return ZERO
 
 
