@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from cpsched.api.errors import ConfigError
-from cpsched.api.fields import parse_amount as amount
 from cpsched.api.machines import MAX_NODES, expand
+from slurm_adapter import quantities
 from slurm_adapter.dispatch.policy import ABSENT
 from slurm_adapter.dispatch.values import LIST
 
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from slurm_adapter.dispatch.policy import Key
 
 T = TypeVar("T")
-#: Slurm's units of counts.
-UNITS = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 _PAIR = re.compile(r'([A-Za-z_][\w./-]*?)\s*[-+*/]?=[ \t]*(?:"([^"]*)"|(\S*))(?=\s|$)')
 _COMMENT = re.compile(r"(?<!\\)#.*")
 
@@ -79,14 +77,14 @@ class Entry:
         return default if value is None or value.text in self.nothing else value.text
 
     def number(self, key: str, default: int) -> int:
-        """Return a whole number from 0 on; Slurm allows units of 1024 (``K``, ``M``, ``G``)."""
+        """Return a whole number from 0 on, as slurm.conf has it."""
         if not self.text(key):
             return default
         return self.values[key.lower()].read(_number)
 
     def flag(self, key: str) -> bool:
-        """Whether a value is YES."""
-        return self.text(key).upper() in ("YES", "TRUE", "1", "ON")
+        """Whether a value is YES; it is not if nothing is said."""
+        return bool(self.text(key)) and self.values[key.lower()].read(quantities.flag)
 
     def value(self, key: Key) -> Any:
         """Return what a key of a policy stands for, :data:`ABSENT` if it is empty or missing."""
@@ -148,7 +146,7 @@ def pairs(content: str, where: str, line: int) -> dict[str, Value]:
 
 
 def _number(text: str) -> int:
-    try:
-        return amount(text.strip(), UNITS)
-    except ValueError:
-        raise ValueError("is not a whole number from 0 on") from None
+    value = quantities.number(text)
+    if value < 0:
+        raise ValueError("must be a whole number from 0 on")
+    return value

@@ -9,11 +9,10 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpsched.api.errors import ConfigError
-from cpsched.api.fields import minutes
 from cpsched.api.machines import compress, natural
 from slurm_adapter.config.conf import partition_nodes
-from slurm_adapter.config.lines import UNITS
 from slurm_adapter.dispatch.values import clock, toml_table
+from slurm_adapter.quantities import ENDLESS, INFINITE, amount, whole_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -23,13 +22,12 @@ if TYPE_CHECKING:
 
 #: What slurm.conf means by no limit of time, in seconds: backfill plans with a year.
 _YEAR = 365 * 86400
-_NO_LIMIT = ("UNLIMITED", "INFINITE", "NONE", "-1", "4294967295")
 #: States in slurm.conf of nodes that are not there yet.
 _FUTURE = "FUTURE"
 #: ``gpu``, ``gpu:4``, ``gpu:a100:4(S:0-1)``, ``gpu:1g.5gb:7``, ``bandwidth:lustre:no_consume:4G``.
 _GRES = re.compile(
-    r"([A-Za-z][\w.+/-]*)(?::((?![0-9]+[KMGT]?(?:[:(]|$))[\w.+/-]+))?(:no_consume)?"
-    r"(?::([0-9]+)([KMGT]?))?(?:\([^)]*\))?",
+    r"([A-Za-z][\w.+/-]*)(?::((?![0-9]+[KMGTP]?(?:I?B)?(?:[:(]|$))[\w.+/-]+))?(:no_consume)?"
+    r"(?::([0-9]+[KMGTP]?(?:I?B)?))?(?:\([^)]*\))?",
     re.IGNORECASE,
 )
 #: A file or files in a row.
@@ -207,11 +205,10 @@ def read_gres(value: Value) -> tuple[Gres, ...]:
         match = _GRES.fullmatch(item.strip())
         if match is None:
             raise value.error(f"has {item.strip()!r}, which is not of the form gpu:a100:4")
-        name, kind, free, count, unit = match.groups()
+        name, kind, free, count = match.groups()
         if kind and kind.lower() == "no_consume":
             kind, free = None, kind
-        number = int(count or 1) * UNITS[(unit or "").lower()]
-        found.append(Gres(name, kind or "", number, consumed=not free))
+        found.append(Gres(name, kind or "", amount(count or "1"), consumed=not free))
     return tuple(found)
 
 
@@ -297,8 +294,8 @@ def _queue(machine: Machine, entry: Entry, name: str, groups: Mapping[str, str])
     longest, usual = limit_of(entry, "MaxTime"), limit_of(entry, "DefaultTime")
     mode = preempt_of(machine.conf, entry)
     alone = machine.conf.text("SelectType") == "select/linear"
-    bounded = entry.text("MaxNodes", "UNLIMITED").upper() not in _NO_LIMIT
-    least, most = entry.number("MinNodes", 1), entry.number("MaxNodes", 0) if bounded else 0
+    least, most = entry.number("MinNodes", 1), entry.number("MaxNodes", INFINITE)
+    most = 0 if most == INFINITE else most
     if 0 < most < least:
         raise entry.values["maxnodes"].error(f"is less than MinNodes ({least})")
     return toml_table(
@@ -327,9 +324,10 @@ def clock_of(seconds: int) -> str:
 
 def limit_of(entry: Entry, key: str) -> int | None:
     """Return a limit of time in seconds, None for none."""
-    if entry.text(key, "NONE").upper() in _NO_LIMIT:
+    if entry.text(key, "NONE").upper() == "NONE":
         return None
-    return entry.values[key.lower()].read(minutes) or None
+    seconds = entry.values[key.lower()].read(whole_minutes)
+    return None if seconds == ENDLESS else seconds or None
 
 
 def oversubscribe(entry: Entry) -> str:

@@ -19,10 +19,11 @@ from slurm_adapter.dispatch.policy import (
     Qos,
     Reservation,
 )
-from slurm_adapter.dispatch.values import TIME, names
+from slurm_adapter.dispatch.values import FLAG, TIME, names
+from slurm_adapter.quantities import flag, seconds, whole_minutes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from slurm_adapter.config.conf import Conf
     from slurm_adapter.config.lines import Value
@@ -113,7 +114,14 @@ def _read(
                 return
     if parameter.kind is TIME and text == "-1":
         return  # not set
-    parameters[parameter.name] = replace(value, text=text).read(parameter.kind.read)
+    parameters[parameter.name] = replace(value, text=text).read(_reader(parameter))
+
+
+def _reader(parameter: Parameter) -> Callable[[str], Any]:
+    """Return what reads a value of slurm.conf, which takes less than a policy file."""
+    if parameter.kind is TIME:
+        return seconds if parameter.name == "PreemptExemptTime" else whole_minutes
+    return flag if parameter.kind is FLAG and not parameter.scheduler else parameter.kind.read
 
 
 def _partition(entry: Entry) -> Partition:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from slurm_adapter.dispatch.values import (
-    COUNT,
     FLAG,
     TIME,
     WEIGHTS,
@@ -20,6 +19,7 @@ from slurm_adapter.dispatch.values import (
     count,
     words,
 )
+from slurm_adapter.quantities import INFINITE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -60,6 +60,7 @@ def _scheduler(
 
 
 _WEEK = 7 * 86400
+_WEIGHT = count(0, INFINITE)
 _ENFORCED = frozenset({"associations", "limits", "qos"})
 _ORDERS = choice("priority/multifactor", "priority/basic")
 _RESETS = choice("NONE", "NOW", "DAILY", "WEEKLY", "MONTHLY", "QUARTERLY", "YEARLY")
@@ -80,7 +81,10 @@ _ALL = (
     ),
     *(
         Parameter(
-            f"PriorityWeight{name}", COUNT, 0, f"weight of the {factor} factor in a job's priority"
+            f"PriorityWeight{name}",
+            _WEIGHT,
+            0,
+            f"weight of the {factor} factor in a job's priority",
         )
         for name, factor in (
             *(("Age", "age"), ("Assoc", "association"), ("Fairshare", "fair-share")),
@@ -112,10 +116,12 @@ _ALL = (
     Parameter("PreemptExemptTime", TIME, 0, "how long a job runs before it may be preempted"),
     Parameter("JobRequeue", FLAG, True, "whether preempted jobs are requeued, else cancelled"),
     Parameter(
-        *("CompleteWait", count(0, 65533), 0),
+        *("CompleteWait", count(0, 2**16 - 1), 0),
         "seconds for which nothing of lower priority starts while jobs complete",
     ),
-    Parameter("OverTimeLimit", count(0, 65533), 0, "minutes that jobs may run beyond their limit"),
+    Parameter(
+        "OverTimeLimit", count(0, 2**16 - 1), 0, "minutes that jobs may run beyond their limit"
+    ),
     _scheduler("assoc_limit_stop", False, "a job held by a limit stops those after it"),
     _scheduler("batch_sched_delay", 3, "seconds that scheduling of a batch job may be put off"),
     _scheduler("bf_busy_nodes", False, "backfill prefers nodes that are in use"),

@@ -8,24 +8,32 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpsched.api.fields import instant, minutes, whole
-from cpsched.api.fields import parse_amount as amount
+from cpsched.api.fields import instant
 from cpsched.api.fields import parse_duration as duration
+from slurm_adapter.quantities import (
+    ENDLESS,
+    INFINITE,
+    amount,
+    flag,
+    is_endless,
+    memory,
+    number,
+    printed_seconds,
+    real,
+    seconds,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _MOST = 2**62
 _BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
-_TRUE = ("yes", "true", "on", "1", "")
-_FALSE = ("no", "false", "off", "0")
-_ENDLESS = ("infinite", "unlimited")
-#: KB in a unit of memory of a TRES; sacctmgr writes MB.
-_MEMORY = {"": 2**10, "k": 1, "m": 2**10, "g": 2**20, "t": 2**30, "p": 2**40}
-_COUNTS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9}
+#: Further words of policy files and of their changes; nothing is yes, as a word alone is.
+_FLAGS = {"on": True, "": True, "off": False}
 #: MB for one of a unit of memory, by which weights of memory are divided.
 _SIZES = {"": 1.0, "K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
 
@@ -57,14 +65,14 @@ class Kind(NamedTuple):
 
 
 def count(least: int = 0, most: int = _MOST) -> Kind:
-    """Return the kind of whole numbers within bounds."""
+    """Return the kind of whole numbers within bounds, of which UNLIMITED is the largest."""
 
     def read(text: str) -> int:
-        number = whole(text)
-        if not least <= number <= most:
+        value = min(INFINITE, most) if is_endless(text) else number(text)
+        if not least <= value <= most:
             top = "on" if most == _MOST else f"to {most}"
             raise ValueError(f"must be a whole number from {least} {top}")
-        return number
+        return value
 
     return Kind("count", read)
 
@@ -126,23 +134,36 @@ def toml_table(title: str, keys: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _flag(text: str) -> bool:
-    if text.lower() not in (*_TRUE, *_FALSE):
-        raise ValueError("must be yes or no")
-    return text.lower() in _TRUE
+    known = _FLAGS.get(text.lower())
+    return flag(text) if known is None else known
 
 
 def _time(text: str) -> int:
-    if text.lower() in _ENDLESS:
-        return _MOST
     try:
-        return minutes(text)
+        return _with_units(seconds, text)
     except ValueError:
-        raise ValueError("must be minutes, hours:minutes:00 or days-hours:minutes:00") from None
+        raise ValueError(
+            "must be minutes, hours:minutes:seconds, days-hours, UNLIMITED, or 4h"
+        ) from None
+
+
+def _length(text: str) -> int:
+    return _with_units(printed_seconds, text)
+
+
+def _with_units(read: Callable[[str], int], text: str) -> int:
+    """Read a time of Slurm's, or one in words (``4h``) as files of cpsched have it."""
+    try:
+        return read(text)
+    except ValueError:
+        with suppress(ValueError):
+            return duration(text)
+        raise
 
 
 def _number(text: str) -> float:
     try:
-        value = float(text)
+        value = real(text)
     except ValueError:
         value = -1.0
     if not 0 <= value < float("inf"):
@@ -153,7 +174,7 @@ def _number(text: str) -> float:
 def _shares(text: str) -> int | None:
     if text.lower() == "parent":
         return None
-    shares = whole(text)
+    shares = number(text)
     if shares < 0:
         raise ValueError('must be a whole number from 0 on, or "parent"')
     return shares
@@ -175,7 +196,7 @@ def tres(text: str) -> dict[str, int]:
             raise ValueError(f"{item!r} is not an amount, such as cpu=100")
         name = name.lower()
         try:
-            found[name] = amount(value, _MEMORY if name == "mem" else _COUNTS)
+            found[name] = memory(value) if name == "mem" else amount(value)
         except ValueError as error:
             raise ValueError(f"{item!r} {error}") from None
     return found
@@ -211,8 +232,8 @@ def _weight_of_memory(of_megabyte: float) -> str:
 COUNT, NAME = count(), Kind("name", _as_it_is)
 FLAG, NUMBER = Kind("flag", _flag), Kind("number", _number)
 #: Times of slurm.conf, of which a number alone is minutes; of sacctmgr, of which it is seconds.
-TIME = Kind("time", _time, lambda value: "UNLIMITED" if value >= _MOST else clock(value))
-LENGTH = Kind("length", duration, clock)
+TIME = Kind("time", _time, lambda value: "UNLIMITED" if value >= ENDLESS else clock(value))
+LENGTH = Kind("length", _length, TIME.shown)
 MOMENT = Kind(
     "moment",
     lambda text: instant(text)[0],

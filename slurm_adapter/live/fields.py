@@ -12,13 +12,12 @@ import secrets
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cpsched.api.fields import parse_amount as amount
-from cpsched.api.fields import parse_duration as duration
 from cpsched.api.machines import expand
 from cpsched.api.model import MISSING
 from slurm_adapter.live.order import UnreadableError
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, is_closed
-from slurm_adapter.sacct.request import COUNTS, GRES, MEMORY, with_types
+from slurm_adapter.quantities import amount, elapsed, memory
+from slurm_adapter.sacct.request import GRES, with_types
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -160,7 +159,7 @@ def gres_of(text: str) -> dict[str, int]:
     """
     items = _SOCKETS.sub("", text).split(",") if text not in _NOTHING else ()
     found = filter(None, (GRES.fullmatch(item.replace("=", ":")) for item in items))
-    return with_types((one[1], one[2] or "", amount(one[3] or "1", COUNTS)) for one in found)
+    return with_types((one[1], one[2] or "", amount(one[3] or "1")) for one in found)
 
 
 def hosts(text: str) -> tuple[str, ...]:
@@ -181,17 +180,13 @@ def _num_ids(text: str) -> int:
     return sum(int(last or first) - int(first) + 1 for first, _, last in pairs)
 
 
-def _count(text: str) -> int:
-    return amount(text, COUNTS)
-
-
 def _memory(text: str) -> int:
-    return amount(text.lower().removesuffix("c").removesuffix("n"), MEMORY)
+    return memory(text.lower().removesuffix("c").removesuffix("n"))
 
 
 def _total_memory(tres: str) -> int:
     total = _TOTAL_MEMORY.search(tres)
-    return amount(total[1].lower(), MEMORY) if total else 0
+    return memory(total[1]) if total else 0
 
 
 def _as_written(text: str) -> str:
@@ -211,13 +206,13 @@ _READERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "EligibleTime": ("eligible", int),
     "StartTime": ("start", int),
     "EndTime": ("end", int),
-    "TimeLimit": ("time_limit", duration),
-    "NumNodes": ("nodes_min", _count),
-    "MaxNodes": ("nodes_max", _count),
-    "NumCPUs": ("cpus", _count),
-    "NumTasks": ("tasks", _count),
-    "cpus-per-task": ("cpus_per_task", lambda text: max(_count(text), 1)),
-    "NTPerNode": ("tasks_per_node", _count),
+    "TimeLimit": ("time_limit", elapsed),
+    "NumNodes": ("nodes_min", amount),
+    "MaxNodes": ("nodes_max", amount),
+    "NumCPUs": ("cpus", amount),
+    "NumTasks": ("tasks", amount),
+    "cpus-per-task": ("cpus_per_task", lambda text: max(amount(text), 1)),
+    "NTPerNode": ("tasks_per_node", amount),
     "MinMemory": ("mem", _memory),
     "tres-alloc": ("mem_total", _total_memory),
     "tres-per-node": ("gres_per_node", str),

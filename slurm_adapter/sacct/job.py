@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.api.errors import TraceError
 from cpsched.api.fields import instant, seconds_within, whole
-from cpsched.api.fields import parse_duration as duration
 from cpsched.api.logs import MAX_NICE, Job, NotAJobError
 from cpsched.api.model import MISSING, UNBOUNDED, Status
+from slurm_adapter.quantities import elapsed
 from slurm_adapter.sacct.command import may_be_requeued, options
 from slurm_adapter.sacct.waits import begin_of
 
@@ -43,7 +43,7 @@ _UNENDED = {
     "REVOKED": "ran on another cluster",
 }
 _UNKNOWN = ("Unknown", "None", "N/A", "NONE")
-_NO_LIMIT = ("UNLIMITED", "Partition_Limit")
+_NO_LIMIT = ("UNLIMITED", "INFINITE", "Partition_Limit")
 #: By how much local times may be off between two of them where the clock was set back.
 _CLOCK_CHANGE = 3600
 #: ``--nice`` without a number.
@@ -163,8 +163,8 @@ def _core_seconds(row: Row, asked: Mapping[str, str], shapes: Shapes) -> int:
     """Return what a job that has not ended has held, or asks for; 0 if its line is wrong."""
     try:
         text = row.values.get("elapsedraw", "")
-        elapsed = row.place.parse(whole, "ElapsedRaw", text) if text else 0
-        return shapes.of(row.values, asked, row.place).units * (elapsed or max(_time_limit(row), 0))
+        ran = row.place.parse(whole, "ElapsedRaw", text) if text else 0
+        return shapes.of(row.values, asked, row.place).units * (ran or max(_time_limit(row), 0))
     except TraceError:
         return 0
 
@@ -235,21 +235,19 @@ def _runtime(row: Row, start: int, *, exact: bool) -> int:
     values, place = row
     end, end_exact = _time(row, "End")
     if values.get("elapsedraw"):
-        elapsed = place.parse(
-            lambda t: seconds_within(whole(t)), "ElapsedRaw", values["elapsedraw"]
-        )
+        ran = place.parse(lambda t: seconds_within(whole(t)), "ElapsedRaw", values["elapsedraw"])
     elif values.get("elapsed"):
-        elapsed = place.parse(duration, "Elapsed", values["elapsed"])
+        ran = place.parse(elapsed, "Elapsed", values["elapsed"])
     elif end == MISSING:
         raise place.error("has no Elapsed, and no End to tell how long it ran")
     else:
-        elapsed = end - start
-        if elapsed < 0:
+        ran = end - start
+        if ran < 0:
             raise place.error("is before Start", "End", values["end"])
     slack = 0 if exact and end_exact else _CLOCK_CHANGE
-    if end != MISSING and elapsed > end - start + slack:
-        raise place.error(f"is too early for {elapsed} s since Start", "End", values["end"])
-    return elapsed
+    if end != MISSING and ran > end - start + slack:
+        raise place.error(f"is too early for {ran} s since Start", "End", values["end"])
+    return ran
 
 
 def _time_limit(row: Row) -> int:
@@ -258,7 +256,7 @@ def _time_limit(row: Row) -> int:
         minutes = place.parse(lambda t: seconds_within(whole(t), 1), "TimelimitRaw", text)
         return 60 * minutes
     if (text := values.get("timelimit")) and text not in _NO_LIMIT:
-        return place.parse(duration, "Timelimit", text)
+        return place.parse(elapsed, "Timelimit", text)
     return MISSING
 
 

@@ -37,22 +37,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import TraceError
-from cpsched.api.fields import minutes, whole
-from cpsched.api.fields import parse_amount as amount
+from cpsched.api.fields import whole
 from cpsched.api.logs import Shape
 from cpsched.api.model import MISSING, UNBOUNDED
+from slurm_adapter.quantities import ENDLESS, amount, memory, seconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from cpsched.api.logs import Place
-
-#: KB in a unit of memory; Slurm's own unit is MB.
-MEMORY: Mapping[str, int] = {
-    "": 2**10, "k": 1, "m": 2**10, "g": 2**20, "t": 2**30, "p": 2**40, "e": 2**50,
-}  # fmt: skip
-#: Slurm shortens large counts the same way.
-COUNTS: Mapping[str, int] = {"": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 _NOTHING = ("", "0", "(null)", "N/A", "None")
 #: How busy GPUs were; nothing a job holds.
@@ -63,7 +56,6 @@ _NODES = re.compile(r"([0-9]+[kmKM]?)-([0-9]+[kmKM]?)?")
 _MOST_THREADS = 4
 #: Seconds for which a limit of switches counts that names no time (max_switch_wait of Slurm).
 _SWITCH_WAIT = 300
-_ENDLESS = ("INFINITE", "UNLIMITED")
 #: ``gpu``, ``gpu:2``, ``gpu:a100:2``; a type may begin with a digit (``1g.5gb``), but is no count.
 GRES = re.compile(
     r"(?:gres[:/])?([A-Za-z_][\w.\-]*)(?::((?![0-9]+\w?(?::|$))[\w.\-]+))?(?::([0-9]\w*))?"
@@ -149,11 +141,11 @@ def shape(row: Mapping[str, str], options: Mapping[str, str], place: Place) -> S
     held = {} if exclusive and row.get("reqtres") else _untyped(got.generic)
     on_node = _generic(row, options, asked.generic or held, nodes, place)
     request = {"core": 1}
-    memory, each = _memory(row, asked.memory, None if exclusive else got.memory, place)
-    if memory and each == "core":
-        request["mem"] = memory
-    elif memory:
-        on_node["mem"] = memory if each == "node" else _share(memory, nodes, "mem", place)
+    size, each = _memory(row, asked.memory, None if exclusive else got.memory, place)
+    if size and each == "core":
+        request["mem"] = size
+    elif size:
+        on_node["mem"] = size if each == "node" else _share(size, nodes, "mem", place)
     elif options.get("mem") == "0":
         exclusive = True
     segment, max_switches, switch_wait = _locality(options, place)
@@ -178,8 +170,7 @@ def _bounds(options: Mapping[str, str], nodes: int | None, place: Place) -> tupl
     match = _NODES.fullmatch(options.get("nodes", ""))
     if match:
         least, most = (
-            place.parse(lambda text: amount(text, COUNTS), "SubmitLine --nodes", match[part] or "0")
-            for part in (1, 2)
+            place.parse(amount, "SubmitLine --nodes", match[part] or "0") for part in (1, 2)
         )
         if 1 <= least <= (nodes or least) <= (most or UNBOUNDED) <= UNBOUNDED:
             return least, most or UNBOUNDED
@@ -245,10 +236,8 @@ def _locality(options: Mapping[str, str], place: Place) -> tuple[int, int, int]:
         return segment, 0, MISSING
     count, _, text = text.partition("@")
     switches = place.parse(_count, "SubmitLine --switches", count)
-    if text.upper() in _ENDLESS:
-        return segment, switches, MISSING
-    wait = place.parse(minutes, "SubmitLine --switches", text) if text else _SWITCH_WAIT
-    return segment, switches, wait
+    wait = place.parse(seconds, "SubmitLine --switches", text) if text else _SWITCH_WAIT
+    return segment, switches, MISSING if wait == ENDLESS else wait
 
 
 def _count(text: str) -> int:
@@ -269,20 +258,20 @@ def tres(text: str, column: str, place: Place) -> Tres:
             raise place.error("name=amount,name=amount is expected, each once", column, text)
         values[name] = value
 
-    def number(name: str, units: Mapping[str, int]) -> int | None:
+    def number(name: str, read: Callable[[str], int] = amount) -> int | None:
         if name not in values:
             return None
-        return place.parse(lambda value: amount(value, units), f"{column} {name}", values[name])
+        return place.parse(read, f"{column} {name}", values[name])
 
     generic = []
     for name in values:
         if name.startswith("gres/") and name not in _MEASURED:
             kind, _, model = name.removeprefix("gres/").partition(":")
-            generic.append((kind, model, number(name, COUNTS) or 0))
+            generic.append((kind, model, number(name) or 0))
     return Tres(
-        cores=number("cpu", COUNTS),
-        nodes=number("node", COUNTS) or None,  # 0: nothing was allocated
-        memory=number("mem", MEMORY),
+        cores=number("cpu"),
+        nodes=number("node") or None,  # 0: nothing was allocated
+        memory=number("mem", memory),
         generic=with_types(generic),
     )
 
@@ -328,7 +317,7 @@ def _gres(text: str, column: str, place: Place) -> dict[str, int]:
         match = GRES.fullmatch(item.replace("=", ":"))
         if not match:
             raise place.error("name:count or name:type:count is expected", column, text)
-        count = place.parse(lambda value: amount(value, COUNTS), column, match[3] or "1")
+        count = place.parse(amount, column, match[3] or "1")
         items.append((match[1], match[2] or "", count))
     return with_types(items)
 
@@ -342,8 +331,8 @@ def _memory(
         return _first(got, asked) or 0, "job"
     each = {"c": "core", "n": "node"}.get(text[-1], "job")
     number = text if each == "job" else text[:-1]
-    memory = place.parse(lambda value: amount(value, MEMORY), "ReqMem", number)
-    return (memory, each) if memory and each != "job" else (got or memory, "job")
+    size = place.parse(memory, "ReqMem", number)
+    return (size, each) if size and each != "job" else (got or size, "job")
 
 
 def _share(total: int, nodes: int | None, kind: str, place: Place) -> int:
@@ -358,7 +347,7 @@ def _counts(row: Mapping[str, str], columns: Iterable[str], place: Place) -> Ite
     """Yield the counts in columns, None where empty or 0 (nothing was allocated)."""
     for column in columns:
         text = row.get(column.lower())
-        count = text and place.parse(lambda value: amount(value, COUNTS), column, text)
+        count = text and place.parse(amount, column, text)
         yield count or None
 
 

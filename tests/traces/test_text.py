@@ -10,7 +10,7 @@ from cpsched.base import quantities
 from cpsched.errors import TraceError
 from cpsched.traces import text
 from pbs_logs.request import kilobytes
-from slurm_adapter.sacct.request import MEMORY
+from slurm_adapter.quantities import MEMORY
 
 
 @pytest.mark.parametrize(

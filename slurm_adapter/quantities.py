@@ -1,0 +1,172 @@
+"""
+Numbers, times, sizes and booleans, as Slurm's own programs read and print them.
+
+Configuration, logs and the live queue all read their values here. What is accepted, and what is
+refused, follows Slurm 25.11: ``src/common/parse_value.c`` (numbers and booleans of slurm.conf),
+``src/common/parse_time.c`` (times) and ``str_to_mbytes`` of ``src/common/proc_args.c`` (memory).
+Every reader raises ValueError with the reason alone.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from cpsched.api.fields import parse_amount, seconds_within
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+#: Seconds that stand for INFINITE and UNLIMITED.
+ENDLESS = 2**62
+#: The number that INFINITE and UNLIMITED are to Slurm, where a count of 32 bits is asked for.
+INFINITE = 2**32 - 1
+#: Words for no limit, in lower case.
+_WORDS = ("infinite", "unlimited")
+_STEPS = "kmgtpe"
+#: What a unit of a count stands for; ``kb`` is 1,000 and ``k`` or ``kib`` are 1,024.
+COUNTS: Mapping[str, int] = {
+    "": 1,
+    **{
+        f"{letter}{rest}": base**power
+        for power, letter in enumerate(_STEPS, start=1)
+        for rest, base in (("", 2**10), ("ib", 2**10), ("b", 10**3))
+    },
+}
+#: KB in a unit of memory; a number alone is MB.
+MEMORY: Mapping[str, int] = {
+    "": 2**10,
+    **{
+        f"{letter}{rest}": 2 ** (10 * power)
+        for power, letter in enumerate(_STEPS)
+        for rest in ("", "b")
+    },
+}
+#: Whole numbers as ``strtoul`` reads them with base 0: hexadecimal, octal, decimal; then ``k``.
+_NUMBER = re.compile(
+    r"\s*([+-]?)(?:0[xX]([0-9a-fA-F]{1,16})|(0[0-7]{0,22})|([1-9][0-9]{0,20}))(k?)"
+)
+_TIME = re.compile(
+    r"([0-9]{1,12})(-(?:([0-9]{1,12})(?::([0-9]{1,12})(?::([0-9]{1,12}))?)?)?"
+    r"|:([0-9]{1,12})(?::([0-9]{1,12}))?)?"
+)
+_TRUE = ("yes", "up", "true", "1")
+_FALSE = ("no", "down", "false", "0")
+
+
+def is_endless(text: str) -> bool:
+    """Tell whether a text is INFINITE or UNLIMITED, in any case."""
+    return text.strip().lower() in _WORDS
+
+
+def number(text: str) -> int:
+    """
+    Read a whole number of slurm.conf.
+
+    For example ``100``, ``0x100`` (256), ``010`` (8) and ``10k`` (10,240). ``UNLIMITED`` and
+    ``INFINITE`` are :data:`INFINITE`.
+    """
+    if is_endless(text):
+        return INFINITE
+    match = _NUMBER.fullmatch(text.lower())
+    if match is None:
+        raise ValueError(
+            "is not a whole number (Slurm reads digits, 0x100, 010 as octal, 10k, UNLIMITED)"
+        )
+    sign, hexadecimal, octal, decimal, thousand = match.groups()
+    digits, base = next(
+        (part, base) for part, base in ((hexadecimal, 16), (octal, 8), (decimal, 10)) if part
+    )
+    return (-1 if sign == "-" else 1) * int(digits, base) * (2**10 if thousand else 1)
+
+
+def seconds(text: str) -> int:
+    """
+    Read a time of slurm.conf, of an option or of a table of sacctmgr, in seconds.
+
+    A number alone is minutes. The other forms are ``M:S``, ``H:M:S``, ``D-``, ``D-H``, ``D-H:M``
+    and ``D-H:M:S``. A part may be of any size: ``1:60:15`` is two hours and 15 s. ``UNLIMITED``,
+    ``INFINITE`` and ``-1`` are :data:`ENDLESS`.
+    """
+    return _seconds(text, 60)
+
+
+def printed_seconds(text: str) -> int:
+    """Read a time that Slurm prints, or that a policy file has: a number alone is seconds."""
+    return _seconds(text, 1)
+
+
+def elapsed(text: str) -> int:
+    """Read a length of time that Slurm prints in seconds; it has an end."""
+    value = printed_seconds(text)
+    if value == ENDLESS:
+        raise ValueError("is not a length of time")
+    return value
+
+
+def whole_minutes(text: str) -> int:
+    """
+    Read a time as seconds that Slurm keeps in minutes, rounded up: time limits, ``PriorityMaxAge``.
+
+    For example ``0:30`` is 60 s.
+    """
+    value = seconds(text)
+    return value if value == ENDLESS else -(-value // 60) * 60
+
+
+@lru_cache(maxsize=2**14)
+def _seconds(text: str, alone: int) -> int:
+    if is_endless(text) or text.strip() in ("-1", str(INFINITE)):
+        return ENDLESS
+    match = _TIME.fullmatch(text.strip())
+    if match is None:
+        raise ValueError(
+            "is not a length of time (minutes, minutes:seconds, hours:minutes:seconds, days-hours,"
+            " days-hours:minutes:seconds or UNLIMITED)"
+        )
+    first, rest, *after_days, second, third = match.groups()
+    head = int(first)
+    if rest is None:
+        return seconds_within(head * alone)
+    if rest.startswith("-"):
+        hours, minutes, left = (int(part or 0) for part in after_days)
+        return seconds_within(((head * 24 + hours) * 60 + minutes) * 60 + left)
+    if third is None:
+        return seconds_within(head * 60 + int(second))
+    return seconds_within((head * 60 + int(second)) * 60 + int(third))
+
+
+def amount(text: str) -> int:
+    """Read a count with a unit, such as ``4``, ``1.5K`` (1,536) or ``2kb``, rounded up."""
+    return parse_amount(text.strip(), COUNTS)
+
+
+def memory(text: str) -> int:
+    """Read memory in KB, such as ``4G``, ``512`` (MB), ``1.50G`` or ``100kb``, rounded up."""
+    return parse_amount(text.strip(), MEMORY)
+
+
+def flag(text: str) -> bool:
+    """Read a boolean of slurm.conf: yes, up, true or 1, and no, down, false or 0."""
+    word = text.strip().lower()
+    if word not in (*_TRUE, *_FALSE):
+        raise ValueError("must be yes or no (also up, true, 1, down, false, 0)")
+    return word in _TRUE
+
+
+def real(text: str) -> float:
+    """Read a number with a fraction; UNLIMITED and INFINITE are infinite."""
+    if is_endless(text):
+        return float("inf")
+    try:
+        return float.fromhex(text) if "0x" in text.lower() else _float(text)
+    except ValueError:
+        raise ValueError("is not a number") from None
+
+
+def _float(text: str) -> float:
+    # float() takes underscores, strtod does not.
+    if "_" in text:
+        raise ValueError(text)
+    return float(text)
