@@ -2,17 +2,18 @@
 Accounting logs of PBS (PBS Pro, OpenPBS, Torque): one record a line, plain or gzip.
 
 A record is ``date time;type;id;key=value key=value ...``. The ``E`` records (a job has ended)
-are the jobs; the other types are counted in the header and otherwise not used. A day's file holds
-the jobs that ended that day; join the files of several days for a longer log.
+are the jobs; the other types are counted in the header. A day's file holds the jobs that ended that
+day; join the files of several days for a longer log.
 
 =================  ==============================================================================
 ``submit``         ``ctime`` (created), else ``qtime`` (queued), else ``etime`` (eligible)
+``begin``          ``etime``, where it is later than the submit and not after the start
 recorded start     ``start``; a job without one ``never ran`` and is set aside
 ``runtime``        ``end`` - ``start``; without ``end``, ``resources_used.walltime``
 requested time     ``Resource_List.walltime``
 units and nodes    see :mod:`pbs_logs.request`; jobs with several kinds of chunk cannot
                    be expressed and are set aside as ``heterogeneous chunks``
-name, user, ...    ``jobname``, ``user``, ``group``, ``queue``
+name, user, ...    ``jobname``, ``user``, ``group``, ``queue``; ``array`` of ``123[4]`` is ``123[]``
 =================  ==============================================================================
 
 ``status`` from ``Exit_status``: 0 is completed. -29 (PBS killed it for its wall time), or a signal
@@ -20,25 +21,32 @@ name, user, ...    ``jobname``, ``user``, ``group``, ``queue``
 271, 258) before that is cancelled (``qdel``). Everything else is failed.
 
 The record of a whole array job (``123[].server``) repeats its subjobs and is set aside as
-``array parent``. Times are unix seconds; the date at the start of a line is local and not used.
+``array parent``. A second record of an id with another ``ctime`` is another job, ``id#2``, for
+numbers are used again; with the same ``ctime`` and ``start`` it is a ``repeated record``. A record
+whose values cannot be read or contradict each other is set aside as ``unreadable record``, with
+line, key and value. Jobs that have no ``E`` record are set aside by the last record that they have.
+Keys that are not read are counted in notes, see :mod:`pbs_logs.keys`.
+
+Times are unix seconds; the date at the start of a line is local and not used.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import TraceError
-from cpsched.api.fields import parse_duration, seconds_within, whole
-from cpsched.api.logs import Job, Jobs, NotAJobError, Place, decode, lines
-from cpsched.api.model import MISSING, Status
-from pbs_logs.request import shape
+from cpsched.api.logs import Jobs, NotAJobError, Place, decode, lines
+from pbs_logs.job import entry_of
+from pbs_logs.keys import Counts
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.api.logs import Workload
+    from pbs_logs.job import Entry
 
 _RECORD = re.compile(
     r"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9]{2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]+)?;([A-Za-z]);([^;]+);(.*)",
@@ -49,10 +57,14 @@ _FIRST_LINE = re.compile(rb"[0-9]{2}/[0-9]{2}/[0-9]{4} [0-9:.]{8,15};[A-Za-z];")
 _PAIR = re.compile(
     r"""(?<!\S)(?:([A-Za-z_][\w.]*)=("[^"]*"(?!\S)|'[^']*'(?!\S)|\S*)|(\S+))""",
 )
-_ARRAY_PARENT = re.compile(r"[0-9]+\[\]")
-_KILLED_FOR_WALLTIME = -29
-_SIGNALLED = 256
-_CANCELLING_SIGNALS = (2, 9, 15)
+#: What a job without an ``E`` record is set aside as, by its last record of these.
+_UNENDED = {
+    **dict.fromkeys("QRH", "still waiting"),
+    **dict.fromkeys("STC", "still running"),
+    **dict.fromkeys("DA", "deleted, without a record of its end"),
+}
+#: Cobalt writes the same form of record: ids without a server, and these keys.
+_COBALT = re.compile(rb";[SE];[0-9]+;(?=[^\n]*\bcwd=)(?=[^\n]*\bexe=)")
 
 
 class Pbs:
@@ -65,7 +77,7 @@ class Pbs:
 
     def matches(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
         """Tell whether a file starts with a record."""
-        return bool(_FIRST_LINE.match(head.lstrip()))
+        return bool(_FIRST_LINE.match(head.lstrip())) and not _COBALT.search(head)
 
     def read(self, path: Path, *, skip_bad_lines: bool = False) -> Workload:
         """
@@ -74,27 +86,89 @@ class Pbs:
         Raises
         ------
         TraceError
-            At the first invalid record (unless ``skip_bad_lines``), and if the file
+            At the first line that is not a record (unless ``skip_bad_lines``), and if the file
             cannot be read or no job ended in it.
         """
-        jobs = Jobs(path, skip_bad_lines=skip_bad_lines)
-        types: Counter[str] = Counter()
+        reading = _Reading(Jobs(path, skip_bad_lines=skip_bad_lines))
         for number, raw in lines(path):
             place = Place(path, number)
             try:
-                kind, job_id, text = _record(decode(raw, place), place)
-                types[kind] += 1
-                if kind == "E":
-                    jobs.add(_job(job_id, _values(text, place), place), place)
-            except NotAJobError as why:
-                jobs.set_aside(why.reason, job_id)
+                record = _record(decode(raw, place), place)
             except TraceError as error:
-                jobs.bad(error)
-        counts = ", ".join(f"{kind} {count}" for kind, count in sorted(types.items()))
-        return jobs.workload(header=[("Records", counts)])
+                reading.jobs.bad(error)
+            else:
+                reading.take(*record, place)
+        return reading.workload()
 
 
 PBS = Pbs()
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Makes jobs of records."""
+
+    jobs: Jobs
+    types: Counter[str] = field(default_factory=Counter)
+    counts: Counts = field(default_factory=Counts)
+    #: The last record of jobs by id, if it is one of :data:`_UNENDED`.
+    last: dict[str, str] = field(default_factory=dict)
+    #: ``ctime`` and ``start`` of the first record of each id that has ended; None if set aside.
+    ended: dict[str, tuple[int, int] | None] = field(default_factory=dict)
+
+    def take(self, kind: str, job_id: str, text: str, place: Place) -> None:
+        """Take a record."""
+        self.types[kind] += 1
+        if kind in _UNENDED:
+            self.last[job_id] = kind
+        if kind != "E":
+            return
+        self.ended.setdefault(job_id, None)
+        try:
+            entry = entry_of(job_id, _values(text, place), place)
+            self._add(entry, place)
+        except NotAJobError as why:
+            self.jobs.set_aside(why.reason, job_id, why.core_seconds)
+        except TraceError as error:
+            # Too large a log, or one that is too large to be read, ends the reading.
+            if error.line is None:
+                raise
+            self.jobs.set_aside("unreadable record", _located(error))
+
+    def _add(self, entry: Entry, place: Place) -> None:
+        job = entry.job
+        times = job.submit, job.start
+        before = self.ended.get(job.job_id)
+        if before == times:
+            raise NotAJobError("repeated record")
+        if before is not None and before[0] != job.submit:
+            self.counts.notes["have the number of an earlier job, and are named id#2, id#3"] += 1
+            job = job._replace(job_id=self._free(job.job_id))
+        self.jobs.add(job, place)
+        self.ended[job.job_id] = times
+        self.counts.add(entry.unread, entry.notes)
+
+    def _free(self, job_id: str) -> str:
+        """Return an id for another job of the same number."""
+        number = 2
+        while f"{job_id}#{number}" in self.ended:
+            number += 1
+        return f"{job_id}#{number}"
+
+    def workload(self) -> Workload:
+        """Return the workload, with what is to be said of the log in its header."""
+        for job_id, kind in self.last.items():
+            if job_id not in self.ended:
+                self.jobs.set_aside(_UNENDED[kind], job_id)
+        types = ", ".join(f"{kind} {count}" for kind, count in sorted(self.types.items()))
+        notes = [("Note", text) for text in self.counts.texts()]
+        return self.jobs.workload(header=[("Records", types), *notes])
+
+
+def _located(error: TraceError) -> str:
+    """Return where an error is and what, in one line without the file."""
+    value = "" if error.field is None else f"{error.field} = {error.value!r}: "
+    return f"line {error.line}: {value}{error.reason}"
 
 
 def _record(line: str, place: Place) -> tuple[str, str, str]:
@@ -123,73 +197,3 @@ def _values(text: str, place: Place) -> dict[str, str]:
         if values.setdefault(key, value) != value:
             raise place.error("the key is given twice with different values", key, value)
     return values
-
-
-def _job(job_id: str, values: dict[str, str], place: Place) -> Job:
-    if _ARRAY_PARENT.match(job_id):
-        raise NotAJobError("array parent")
-    start = _time(values, "start", place)
-    if start in (MISSING, 0):
-        raise NotAJobError("never ran")
-    submit = next(
-        (time for key in ("ctime", "qtime", "etime") if (time := _time(values, key, place)) > 0),
-        None,
-    )
-    if submit is None:
-        raise place.error("has no ctime, qtime or etime, so its submit time is unknown")
-    requested = _length(values, "Resource_List.walltime", place)
-    runtime = _runtime(values, start, place)
-    time_is_over = requested != MISSING and runtime >= requested
-    resources = {
-        key.removeprefix("Resource_List."): value
-        for key, value in values.items()
-        if key.startswith("Resource_List.")
-    }
-    return Job(
-        job_id=job_id,
-        submit=submit,
-        start=start,
-        runtime=runtime,
-        requested_time=requested,
-        status=_status(values.get("Exit_status"), time_is_over, place),
-        shape=shape(resources, place),
-        queue=values.get("queue"),
-        user=values.get("user"),
-        name=values.get("jobname"),
-        group=values.get("group"),
-    )
-
-
-def _runtime(values: dict[str, str], start: int, place: Place) -> int:
-    end = _time(values, "end", place)
-    if end == MISSING:
-        used = _length(values, "resources_used.walltime", place)
-        if used == MISSING:
-            raise place.error("has neither end nor resources_used.walltime")
-        return used
-    if end < start:
-        raise place.error(f"is before the start ({start})", "end", end)
-    return end - start
-
-
-def _status(text: str | None, time_is_over: bool, place: Place) -> Status:
-    if text is None:
-        return Status.UNKNOWN
-    code = place.parse(whole, "Exit_status", text)
-    if code == 0:
-        return Status.COMPLETED
-    if code == _KILLED_FOR_WALLTIME or (code >= _SIGNALLED and time_is_over):
-        return Status.TIMEOUT
-    if code - _SIGNALLED in _CANCELLING_SIGNALS:
-        return Status.CANCELLED
-    return Status.FAILED
-
-
-def _time(values: dict[str, str], key: str, place: Place) -> int:
-    text = values.get(key)
-    return MISSING if text is None else place.parse(lambda t: seconds_within(whole(t)), key, text)
-
-
-def _length(values: dict[str, str], key: str, place: Place) -> int:
-    text = values.get(key)
-    return MISSING if text is None else place.parse(parse_duration, key, text)

@@ -10,7 +10,7 @@ from cpsched.base.types import MISSING, UNBOUNDED, Status
 from cpsched.errors import TraceError
 from cpsched.traces.collect import NotAJobError
 from cpsched.traces.text import Place
-from pbs_logs.request import shape
+from pbs_logs.request import request_of
 
 HEAD = "03/31/2014 14:05:00;E;7.server;"
 RUN = "user=ann ctime=100 start=150 end=250 "
@@ -94,7 +94,7 @@ def test_a_torque_log_reads_as_chunks_on_nodes(logs):
 
 def request(**resources):
     """Return the shape of a Resource_List."""
-    return shape(resources, Place(Path("log"), 1))
+    return request_of(resources, Place(Path("log"), 1)).shape
 
 
 @pytest.mark.parametrize(
@@ -147,11 +147,14 @@ def test_place_bounds_the_nodes(place, bounds, exclusive):
     assert ((found.nodes_min, found.nodes_max), found.exclusive) == (bounds, exclusive)
 
 
-BAD_RECORDS = {
+BAD_LINES = {
     "hello": "is not an accounting record",
     "E;7.server;user=ann": "is not an accounting record",
     GOOD.replace(";E;", ";END;"): "is not an accounting record",
     HEAD[:-1]: "is not an accounting record",
+    GOOD + "\0": "holds a NUL byte",
+}
+BAD_RECORDS = {
     HEAD + "hello " + RUN: "field message = 'hello': key=value",
     GOOD + " user=root": "field user = 'root': the key is given twice",
     GOOD.replace("ctime=100", ""): "so its submit time is unknown",
@@ -163,7 +166,6 @@ BAD_RECORDS = {
     GOOD.replace("end=250", "end=1" + "0" * 18): "field end = '1000000000000000000'",
     GOOD.replace("00:10:00", "00:00:00"): "field requested time = 0: must be",
     GOOD.replace("00:10:00", "long"): "Resource_List.walltime = 'long': is no",
-    GOOD.replace("select=1:ncpus=4", "x=1"): "asks for nothing",
     GOOD.replace("select=1:", "select=0:"): "Resource_List.select = '0': must be",
     GOOD.replace("select=1:ncpus=4", "select=1::"): "chunks are written N:",
     GOOD.replace("ncpus=4", "ncpus=four"): "field select ncpus = 'four'",
@@ -172,17 +174,20 @@ BAD_RECORDS = {
     GOOD.replace("ncpus=4", "mem=999999999pb"): "field mem = ",
     GOOD.replace("select=1:ncpus=4", "nodes=1:ppn=4:"): "terms are written N:ppn",
     GOOD.replace("Exit_status=0", "Exit_status=ok"): "Exit_status = 'ok'",
-    GOOD.replace("7.server", "1.server"): "job id = '1.server': is in the log",
-    GOOD + "\0": "holds a NUL byte",
+    GOOD.replace("ncpus=4", "ncpus=4:ncpus=8"): "field select ncpus = '8': is there twice",
+    GOOD.replace("select=1:ncpus=4", "ncpus=2 Resource_List.nodect=3"): "less than the 3 nodes",
+    GOOD.replace(
+        "ncpus=4", "ncpus=4 Resource_List.ngpus=2 Resource_List.gpu=3"
+    ): "gpu = 3: differs",
 }
 
 
-@pytest.mark.parametrize("record", BAD_RECORDS)
-def test_a_record_that_cannot_be_true_is_named_or_counted(log, record):
+@pytest.mark.parametrize("record", BAD_LINES)
+def test_a_line_that_is_no_record_stops_the_log_or_is_counted(log, record):
     first, last = GOOD.replace("7.server", "1.server"), GOOD.replace("7.server", "9.server")
     path = log("a.acct", f"{first}\n\n{record}\n{last}\n")
     with pytest.raises(
-        TraceError, match=re.escape(f"{path}:3: ") + ".*" + re.escape(BAD_RECORDS[record])
+        TraceError, match=re.escape(f"{path}:3: ") + ".*" + re.escape(BAD_LINES[record])
     ):
         traces.read(path)
     workload = traces.read(path, skip_bad_lines=True)
@@ -190,9 +195,27 @@ def test_a_record_that_cannot_be_true_is_named_or_counted(log, record):
     assert workload.set_aside == (("bad line", 1),)
 
 
+@pytest.mark.parametrize("skip", [False, True])
+@pytest.mark.parametrize("record", BAD_RECORDS)
+def test_a_record_that_cannot_be_true_is_excluded_and_named(log, record, skip):
+    first, last = GOOD.replace("7.server", "1.server"), GOOD.replace("7.server", "9.server")
+    workload = traces.read(log("a.acct", f"{first}\n\n{record}\n{last}\n"), skip_bad_lines=skip)
+    assert workload.job_id.tolist() == ["1.server", "9.server"]
+    assert workload.set_aside == (("unreadable record", 1),)
+    named = dict(workload.header)["Set aside"]
+    assert named.startswith("unreadable record: line 3: ")
+    assert BAD_RECORDS[record].removeprefix("field ") in named
+
+
+def test_a_log_of_unreadable_records_alone_says_so(log):
+    path = log("a.acct", GOOD.replace("ncpus=4", "ncpus=four") + "\n")
+    with pytest.raises(TraceError, match="no job in it: 1 unreadable record"):
+        traces.read(path)
+
+
 def test_a_log_in_which_no_job_ended_is_an_error(log):
     path = log("a.acct", "03/31/2014 08:51:10;Q;498503.node129;queue=parallel\n")
-    with pytest.raises(TraceError, match=r"no job in it$"):
+    with pytest.raises(TraceError, match=r"no job in it: 1 still waiting$"):
         traces.read(path)
 
 
