@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError
+from slurm_adapter.config.inventory import ASSOCIATION_COLUMNS, QOS_COLUMNS, UNENFORCED
 from slurm_adapter.config.lines import Entry, Value, read_text
 from slurm_adapter.dispatch.policy import ASSOCIATIONS, QOS, Association, Qos
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-#: Alternative names of columns, in lower case.
+    from slurm_adapter.config.inventory import Inventory
+
+#: Other names of columns, in lower case.
 _ALIASES = {
     "fairshare": "share",
     "shares": "share",
@@ -27,7 +30,6 @@ _ALIASES = {
     "defqos": "defaultqos",
     "qos_raw": "qos",
     "grpsubmitjobs": "grpsubmit",
-    "grpcpus": "grptres",
     "maxsubmitjobs": "maxsubmit",
     "maxtresperjob": "maxtres",
     "maxtresminsperjob": "maxtresmins",
@@ -35,7 +37,14 @@ _ALIASES = {
     "mintresperjob": "mintres",
     **{
         f"{name}per{whose}": f"{name}p{whose[0]}"
-        for name in ("maxtres", "maxjobs", "maxsubmit", "maxsubmitjobs", "maxtresrunmins")
+        for name in (
+            "maxtres",
+            "maxjobs",
+            "maxsubmit",
+            "maxsubmitjobs",
+            "maxtresrunmins",
+            "maxjobsaccrue",
+        )
         for whose in ("user", "account")
     },
     "maxsubmitjobsperuser": "maxsubmitpu",
@@ -87,6 +96,59 @@ def read_qos(path: Path) -> dict[str, Qos]:
         name: replace(one, preempt=tuple(other for other in one.preempt if other in found))
         for name, one in found.items()
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """
+    A cell of a table that has a value and that no reader takes.
+
+    Attributes
+    ----------
+    owner
+        Account and user, or QOS and ''.
+    column, text
+        As the table has them.
+    why
+        What is simulated instead.
+    """
+
+    owner: tuple[str, str]
+    column: str
+    text: str
+    why: str
+
+
+def lost_of_qos(path: Path) -> list[Lost]:
+    """Return the cells of ``sacctmgr -P show qos`` that no reader takes."""
+    rows = list(read_table(path, "Name"))
+    there = {row.text("name") for row in rows}
+    found = [one for row in rows for one in _lost(row, QOS_COLUMNS, (row.text("name"), ""))]
+    for row in rows:
+        gone = [name for name in row.text("preempt").split(",") if name and name not in there]
+        if gone:
+            why = "it preempts none of them: they are not in the table"
+            found.append(Lost((row.text("name"), ""), "Preempt", ",".join(gone), why))
+    return found
+
+
+def lost_of_associations(path: Path) -> list[Lost]:
+    """Return the cells of ``sacctmgr -P show assoc`` that no reader takes."""
+    return [
+        one
+        for row in read_table(path, "Account")
+        for one in _lost(row, ASSOCIATION_COLUMNS, (row.text("account"), row.text("user")))
+    ]
+
+
+def _lost(row: Row, columns: Inventory, owner: tuple[str, str]) -> Iterator[Lost]:
+    enforced_nowhere = {name.lower() for name in UNENFORCED}
+    for key, value in row.values.items():
+        # Limits that are read and not enforced are reported as limits.
+        if value.text in row.nothing or key in enforced_nowhere or not key:
+            continue
+        if columns.is_lost(key, value.text):
+            yield Lost(owner, value.key, value.text, columns.of(key).why)
 
 
 def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:

@@ -9,20 +9,26 @@ file it is in, ``%c`` for the cluster's name, and patterns (``nodes.d/*.conf``).
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError
 from cpsched.api.tools import node_lists
-from slurm_adapter.config.lines import Entry, Value, logical_lines, pairs, read_text
+from slurm_adapter.config.inventory import REPEATED
+from slurm_adapter.config.lines import Entry, Value, given_twice, logical_lines, pairs, read_text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
 _INCLUDE = re.compile(r"(?i)include\s+(\S.*)")
 #: Limit for files that include each other.
 _MOST_LEVELS = 16
+#: Keys with which a line about something begins.
+_NAMES = {
+    name.lower(): name
+    for name in ("NodeName", "PartitionName", "NodeSet", "DownNodes", "FrontendName")
+}
 
 
 @dataclass(slots=True)
@@ -36,10 +42,12 @@ class Conf:
         The file.
     parameters
         By name in lower case; if given twice, the last one.
-    nodes, partitions, node_sets, down_nodes
+    nodes, partitions, node_sets, down_nodes, front_ends
         Lines in their order, defaults filled in.
     reservations
         From ``scontrol show reservation``; no file has them.
+    notes
+        What was taken in another way than it may look, one sentence each.
     """
 
     where: str
@@ -48,7 +56,9 @@ class Conf:
     partitions: list[Entry] = field(default_factory=list)
     node_sets: list[Entry] = field(default_factory=list)
     down_nodes: list[Entry] = field(default_factory=list)
+    front_ends: list[Entry] = field(default_factory=list)
     reservations: list[Entry] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
     def text(self, name: str, default: str = "") -> str:
         """Return a parameter, or the default if it is missing or ``(null)``."""
@@ -69,12 +79,16 @@ def read_conf(path: Path) -> Conf:
         "partitionname": conf.partitions,
         "nodeset": conf.node_sets,
         "downnodes": conf.down_nodes,
-        "frontendname": [],
+        "frontendname": conf.front_ends,
     }
-    for values in _lines(path, _cluster_name(path)):
-        table = next(iter(values))
-        if table not in tables:
-            conf.parameters |= values
+    for values in _lines(path, _cluster_name(path), conf.notes.append):
+        table = next((key for key in values if key in tables), None)
+        # What stands before NodeName= and the like is not about the nodes.
+        for key in list(values):
+            if key == table:
+                break
+            _add_parameter(conf, values.pop(key))
+        if table is None:
             continue
         name = values.pop(table)
         if name.text.upper() == "DEFAULT":
@@ -84,17 +98,33 @@ def read_conf(path: Path) -> Conf:
     return conf
 
 
+def _add_parameter(conf: Conf, value: Value) -> None:
+    """Add a parameter; the last value counts, or all of those that may be given several times."""
+    key = value.key.lower()
+    before = conf.parameters.get(key)
+    if before is not None and key in REPEATED:
+        value = replace(value, text=f"{before.text}, {value.text}")
+    elif before is not None:
+        conf.notes.append(given_twice(before, value))
+    conf.parameters[key] = value
+
+
 def _cluster_name(path: Path) -> str:
+    """Return the name in lower case, as Slurm puts it into names of files."""
     match = re.search(r"(?im)^\s*ClusterName\s*=\s*(\S+)", read_text(path))
-    return match[1] if match else ""
+    return match[1].lower() if match else ""
 
 
-def _lines(path: Path, cluster: str, level: int = 0) -> Iterator[dict[str, Value]]:
+def _lines(
+    path: Path, cluster: str, note: Callable[[str], None], level: int = 0
+) -> Iterator[dict[str, Value]]:
     """Yield the pairs of every line of a file and of those it includes."""
     for line, content in logical_lines(read_text(path)):
         match = _INCLUDE.fullmatch(content)
         if match is None:
-            yield pairs(content, str(path), line)
+            values = pairs(content, str(path), line, note)
+            _check_one_name(values, content, str(path), line)
+            yield values
             continue
         if level == _MOST_LEVELS:
             raise ConfigError(
@@ -102,7 +132,19 @@ def _lines(path: Path, cluster: str, level: int = 0) -> Iterator[dict[str, Value
             )
         name = match[1].strip().strip('"').replace("%c", cluster)
         for included in _included(path, Value(name, "Include", str(path), line)):
-            yield from _lines(included, cluster, level + 1)
+            yield from _lines(included, cluster, note, level + 1)
+
+
+def _check_one_name(values: Mapping[str, Value], content: str, where: str, line: int) -> None:
+    """Raise an error if a line names two nodes, partitions or the like, which Slurm refuses."""
+    for key in _NAMES.keys() & values.keys():
+        if len(re.findall(rf"(?i)(?<![\w.]){key}\s*=", content)) > 1:
+            raise ConfigError(
+                f"a line has one {_NAMES[key]}, write a line for each",
+                where=where,
+                line=line,
+                key=values[key].key,
+            )
 
 
 def _included(path: Path, value: Value) -> list[Path]:

@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING
 from cpsched.api.errors import ConfigError
 from cpsched.api.machines import systems
 from cpsched.api.tools import check_new_file, write_all
-from slurm_adapter.config.accounts import read_associations, read_qos, with_usage
+from slurm_adapter.config.accounts import (
+    lost_of_associations,
+    lost_of_qos,
+    read_associations,
+    read_qos,
+    with_usage,
+)
 from slurm_adapter.config.conf import read_conf
 from slurm_adapter.config.lines import read_text
 from slurm_adapter.config.machine import Machine, read_machine, system_file
 from slurm_adapter.config.policy import Imported, policy_of
 from slurm_adapter.config.scontrol import read_scontrol
 from slurm_adapter.config.unmodelled import Gap, of_site
+from slurm_adapter.config.unmodelled_accounts import of_accounts
 from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.parameters import PARAMETERS
 
@@ -102,15 +109,18 @@ def read_site(files: Files, name: str | None = None) -> Site:
     if (files.conf is None) == (not files.scontrol):
         raise ConfigError("give either --conf slurm.conf or --scontrol FILE ...")
     conf = read_conf(files.conf) if files.conf else read_scontrol(files.scontrol)
-    notes: list[str] = []
+    notes = conf.notes
     machine = read_machine(conf)
     imported = _policy(conf, files, notes)
     name = name or conf.text("ClusterName") or Path(conf.where).stem
-    gaps = of_site(machine, imported)
+    gaps = [*of_site(machine, imported), *of_accounts(machine, imported)]
     notes += [
-        f"{one} is not given: {PARAMETERS[one].default}; old versions have {former}"
-        for one, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic"))
-        if not conf.text(one)
+        *imported.notes,
+        *(
+            f"{one} is not given: {PARAMETERS[one].default}; old versions have {former}"
+            for one, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic"))
+            if not conf.text(one)
+        ),
     ]
     topology = files.topology or _topology(conf, files, gaps)
     texts = _texts(machine, imported.policy, name, topology)
@@ -172,7 +182,10 @@ def _policy(conf: Conf, files: Files, notes: list[str]) -> Imported:
         )
     if files.sshare:
         associations = with_usage(associations, files.sshare)
-    return policy_of(conf, qos, associations)
+    imported = policy_of(conf, qos, associations)
+    imported.lost_of_qos = lost_of_qos(files.qos) if files.qos else []
+    imported.lost_of_associations = lost_of_associations(files.assoc) if files.assoc else []
+    return imported
 
 
 def _checked(name: str, texts: dict[str, str]) -> tuple[System, Policy]:

@@ -128,8 +128,14 @@ def logical_lines(text: str) -> Iterator[tuple[int, str]]:
         yield first, held.strip()
 
 
-def pairs(content: str, where: str, line: int) -> dict[str, Value]:
-    """Return the pairs of a line, by name in lower case."""
+def pairs(
+    content: str, where: str, line: int, note: Callable[[str], None] | None = None
+) -> dict[str, Value]:
+    """
+    Return the pairs of a line, by name in lower case.
+
+    Of a key that is given twice the last value counts, as in Slurm; ``note`` is told so.
+    """
     found: dict[str, Value] = {}
     at = 0
     while at < len(content):
@@ -138,11 +144,25 @@ def pairs(content: str, where: str, line: int) -> dict[str, Value]:
             shown = content[at : at + 40]
             raise ConfigError(f"{shown!r} is not of the form Name=value", where=where, line=line)
         name, quoted, plain = match.groups()
-        if name.lower() in found:
-            raise ConfigError("is given twice", where=where, line=line, key=name)
-        found[name.lower()] = Value(plain if quoted is None else quoted, name, where, line)
+        value = Value(plain if quoted is None else quoted, name, where, line)
+        if name.lower() in found and note is not None:
+            note(given_twice(found[name.lower()], value))
+        found[name.lower()] = value
         at = match.end() + len(content[match.end() :]) - len(content[match.end() :].lstrip())
     return found
+
+
+def given_twice(first: Value, last: Value) -> str:
+    """Say that a key is given twice and which value counts."""
+    if (first.where, first.line) == (last.where, last.line):
+        before = "twice on the line"
+    elif first.where == last.where:
+        before = f"on line {first.line}, too"
+    else:
+        before = f"in {first.where}, too"
+    return (
+        f"{last.where}:{last.line}: {last.key} is given {before}: {last.text} counts, the last one"
+    )
 
 
 def _number(text: str) -> int:

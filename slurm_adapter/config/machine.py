@@ -30,6 +30,11 @@ _GRES = re.compile(
     r"(?::([0-9]+[KMGTP]?(?:I?B)?))?(?:\([^)]*\))?",
     re.IGNORECASE,
 )
+#: Words of SelectTypeParameters that say what jobs use up.
+_COUNTED = (
+    *("CR_CPU", "CR_CPU_MEMORY", "CR_CORE", "CR_CORE_MEMORY", "CR_SOCKET", "CR_SOCKET_MEMORY"),
+    "CR_MEMORY",
+)
 #: A file or files in a row.
 _BETWEEN = re.compile(r",(?![^(\[]*[)\]])")
 
@@ -114,6 +119,16 @@ class Machine:
     conf: Conf
     nodes: tuple[Node, ...]
     partitions: Mapping[str, frozenset[str]]
+
+    @property
+    def has_memory(self) -> bool:
+        """Whether any node says its memory: one that does not has 1 MB."""
+        return any(node.mem > 1 for node in self.nodes)
+
+    def amounts(self) -> dict[str, None]:
+        """Return the generic resources that nodes have any of, ``gpu`` and ``gpu:a100``."""
+        found = (item for node in self.nodes for item in node.amounts().items())
+        return {kind: None for kind, amount in found if amount}
 
     def types(self) -> dict[str, tuple[str, ...]]:
         """Return the types of each generic resource that jobs use up, '' for none."""
@@ -216,15 +231,10 @@ def system_file(machine: Machine, name: str, *, source: str, topology: str | Non
     """Return the text of a system file."""
     # If all are of one type, to name it is to name the kind.
     told = {name for name, types in machine.types().items() if len(types) > 1}
-    found = (item for node in machine.nodes for item in node.amounts().items())
     generic = [
-        kind
-        for kind in dict.fromkeys(kind for kind, amount in found if amount)
-        if ":" not in kind or kind.partition(":")[0] in told
+        kind for kind in machine.amounts() if ":" not in kind or kind.partition(":")[0] in told
     ]
-    # A node that says nothing of its memory has 1 MB.
-    has_memory = any(node.mem > 1 for node in machine.nodes)
-    kinds = [*(("mem",) if has_memory else ()), *generic]
+    kinds = [*(("mem",) if machine.has_memory else ()), *generic]
     title = f"# The machine of {name}, made by cpsched slurm import. Correct it where necessary."
     about = {"name": name, "source": source, "resources": ["core", *kinds]}
     lines = list(toml_table(title, about))
@@ -240,7 +250,7 @@ def system_file(machine: Machine, name: str, *, source: str, topology: str | Non
     for entry in machine.conf.partitions:
         for partition in entry.name.text.split(","):
             lines += ["", *_queue(machine, entry, partition, groups)]
-    if has_memory and not consumes_memory(machine.conf):
+    if machine.has_memory and not consumes_memory(machine.conf):
         lines += ["", "[log]", 'memory = "ignored"  # SelectTypeParameters does not count memory']
     if topology is not None:
         lines += ["", *toml_table("[topology]", {"slurm": topology})]
@@ -293,7 +303,7 @@ def _queue(machine: Machine, entry: Entry, name: str, groups: Mapping[str, str])
         return iter([none])
     longest, usual = limit_of(entry, "MaxTime"), limit_of(entry, "DefaultTime")
     mode = preempt_of(machine.conf, entry)
-    alone = machine.conf.text("SelectType") == "select/linear"
+    alone = is_linear(machine.conf)
     least, most = entry.number("MinNodes", 1), entry.number("MaxNodes", INFINITE)
     most = 0 if most == INFINITE else most
     if 0 < most < least:
@@ -336,9 +346,21 @@ def oversubscribe(entry: Entry) -> str:
     return text.upper().split(":")[0]
 
 
+def is_linear(conf: Conf) -> bool:
+    """Tell whether jobs get whole nodes (``SelectType=select/linear``)."""
+    return conf.text("SelectType").lower() == "select/linear"
+
+
 def consumes_memory(conf: Conf) -> bool:
-    """Tell whether jobs use up memory (``CR_Core_Memory`` and the like)."""
-    return any(word.upper().endswith("_MEMORY") for word in conf.words("SelectTypeParameters"))
+    """
+    Tell whether jobs use up memory (``CR_Core_Memory`` and the like).
+
+    Without a word on what is counted it is cores and memory, and whole nodes under select/linear.
+    """
+    words = [word.upper() for word in conf.words("SelectTypeParameters")]
+    if not any(word in _COUNTED for word in words):
+        return not is_linear(conf)
+    return any(word.endswith("_MEMORY") for word in words)
 
 
 def preempt_of(conf: Conf, entry: Entry) -> str:

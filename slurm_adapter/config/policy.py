@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from slurm_adapter.config.inventory import WORDS
 from slurm_adapter.config.lines import Entry
 from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.dispatch.policy import (
@@ -25,6 +26,7 @@ from slurm_adapter.quantities import flag, seconds, whole_minutes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
+    from slurm_adapter.config.accounts import Lost
     from slurm_adapter.config.conf import Conf
     from slurm_adapter.config.lines import Value
     from slurm_adapter.dispatch.parameters import Parameter
@@ -35,6 +37,20 @@ _LICENSE = re.compile(r"([^:=,]+?)(?:[:=]([0-9]+))?")
 _SCHEDULER = "SchedulerParameters"
 #: Words of SchedulerParameters by what they are called now.
 _RENAMED = {"max_job_bf": "bf_max_job_test", "bf_res": "bf_resolution"}
+#: Words of PreemptParameters by the older words of SchedulerParameters that say the same.
+_PREEMPT = "PreemptParameters"
+_OLDER = {
+    "youngest_first": "preempt_youngest_first",
+    "strict_order": "preempt_strict_order",
+    "reorder_count": "preempt_reorder_count",
+}
+#: Words of other lists by those that say the same.
+_SAME = {
+    "AccountingStorageEnforce": {"0": "none", "1": "associations", "2": "limits"},
+    "PriorityFlags": {"depth_oblivious": "NO_FAIR_TREE"},
+}
+#: Digits at the beginning of a text, which is what ``atoi`` reads.
+_DIGITS = re.compile(r"\s*([+-]?[0-9]+)(.*)")
 
 
 @dataclass(slots=True)
@@ -45,14 +61,21 @@ class Imported:
     Attributes
     ----------
     words
-        Values of parameters that are not modelled, by the parameter.
+        Values of parameters with a choice of values, where they are not modelled, by the parameter.
     undescribed
         QOS that something names and nothing describes, with what names them.
+    lost_of_qos, lost_of_associations
+        Cells of tables of sacctmgr that no reader takes.
+    notes
+        What was taken in another way than it may look, one sentence each.
     """
 
     policy: Policy
     words: dict[str, list[str]] = field(default_factory=dict)
     undescribed: list[str] = field(default_factory=list)
+    lost_of_qos: list[Lost] = field(default_factory=list)
+    lost_of_associations: list[Lost] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
 
 
 def policy_of(conf: Conf, qos: Mapping[str, Qos], associations: Sequence[Association]) -> Imported:
@@ -85,17 +108,33 @@ def _parameters(conf: Conf, found: Imported) -> dict[str, object]:
             _read(parameter, conf.parameters[name.lower()], parameters, found)
     # Slurm enforces nothing unless it is told to.
     parameters.setdefault("AccountingStorageEnforce", frozenset({"none"}))
-    listed = conf.parameters.get(_SCHEDULER.lower())
     known = {name.lower(): one for name, one in PARAMETERS.items() if one.scheduler}
-    for word in conf.words(_SCHEDULER):
-        key, _, text = word.partition("=")
-        key = _RENAMED.get(key.lower(), key.lower())
-        if key in known and listed is not None:
-            value = replace(listed, text=text.strip(), key=f"{_SCHEDULER} {key}")
-            _read(known[key], value, parameters, found)
-        else:
-            found.words.setdefault(_SCHEDULER, []).append(word)
+    for title, renamed in ((_SCHEDULER, _RENAMED), (_PREEMPT, _OLDER)):
+        for word in conf.words(title):
+            key, _, text = word.partition("=")
+            key = renamed.get(key.strip().lower(), key.strip().lower())
+            if key in known:
+                value = replace(
+                    conf.parameters[title.lower()], text=text.strip(), key=f"{title} {key}"
+                )
+                _read(known[key], _as_slurm_reads(known[key], value, found), parameters, found)
     return parameters
+
+
+def _as_slurm_reads(parameter: Parameter, value: Value, found: Imported) -> Value:
+    """Return the value of a word: a number up to what is no digit; a flag is on if it is named."""
+    if parameter.kind is FLAG:
+        if value.text and not value.read(parameter.kind.read):
+            found.notes.append(
+                f"{value.key}={value.text} is on: Slurm looks for the word alone, not for a value"
+            )
+        return replace(value, text="yes")
+    match = _DIGITS.fullmatch(value.text)
+    if match is None:
+        return value
+    if match[2]:
+        found.notes.append(f"{value.key}={value.text} is {match[1]}: Slurm reads the digits alone")
+    return replace(value, text=str(int(match[1])))
 
 
 def _read(
@@ -105,13 +144,14 @@ def _read(
     text = value.text
     if parameter.kind.choices:
         known = {choice.lower() for choice in parameter.kind.choices}
-        words = names(text)
+        same = _SAME.get(parameter.name, {})
+        words = [same.get(word.lower(), word) for word in names(text)]
         unknown = [word for word in words if word.lower() not in known]
-        if unknown:
+        if unknown and parameter.name not in WORDS:
             found.words.setdefault(parameter.name, []).extend(unknown)
-            text = ",".join(word for word in words if word not in unknown)
-            if not text:
-                return
+        text = ",".join(dict.fromkeys(word for word in words if word not in unknown))
+        if not text:
+            return
     if parameter.kind is TIME and text == "-1":
         return  # not set
     parameters[parameter.name] = replace(value, text=text).read(_reader(parameter))

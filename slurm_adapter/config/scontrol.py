@@ -66,11 +66,14 @@ def read_scontrol(paths: Iterable[Path]) -> Conf:
 
 
 def _config(text: str, where: str) -> dict[str, Value]:
-    """Read the lines of ``scontrol show config``; of those of plug-ins below it the same."""
+    """Read the lines of ``scontrol show config``, up to those of plug-ins below it."""
     found: dict[str, Value] = {}
-    if not re.search(r"(?m)^Configuration data as of", text):
-        return found
+    began = False
     for number, line in enumerate(text.splitlines(), start=1):
+        began |= line.startswith("Configuration data as of")
+        if not began or (found and not line.strip()):
+            began = False
+            continue
         match = _CONFIG.fullmatch(line.strip())
         if match is not None and not _is_record(line):
             value = match[2].strip()

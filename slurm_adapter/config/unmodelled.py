@@ -10,11 +10,25 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
+from cpsched.api.errors import did_you_mean
 from cpsched.api.machines import compress
 from cpsched.api.tools import brief, counted
+from slurm_adapter.config.inventory import (
+    DOWN_NODES,
+    NO_LIMIT,
+    NODE,
+    NODE_SET,
+    NOTHING,
+    PARTITION,
+    RESERVATION,
+    RESERVATION_FLAGS,
+    SLURM_CONF,
+    WORDS,
+    Fate,
+)
 from slurm_adapter.config.machine import oversubscribe
 from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.sacct.as_json import json_rows
@@ -28,9 +42,9 @@ if TYPE_CHECKING:
 
     from cpsched.api.errors import TraceError
     from slurm_adapter.config.conf import Conf
+    from slurm_adapter.config.inventory import Inventory
     from slurm_adapter.config.machine import Machine
     from slurm_adapter.config.policy import Imported
-    from slurm_adapter.dispatch.policy import Policy
 
 _COUNTED = re.compile(r"\*[0-9]|\[")
 _CPUS = re.compile(r"(?:^|,)cpu=([0-9]+)")
@@ -153,67 +167,91 @@ def of_site(machine: Machine, imported: Imported) -> list[Gap]:
     """Return what of a configuration is not modelled."""
     conf = machine.conf
     gaps = [*_of_parameters(conf, imported), *_of_partitions(conf), *_of_nodes(machine)]
-    gaps += _of_limits(imported.policy)
+    gaps += [*_of_lines(conf), *_of_reservations(conf)]
     if imported.undescribed:
         instead = "without limits and priority: they are named, but not described (--qos)"
-        gaps.append(Gap(f"QOS {_few(imported.undescribed)}", instead))
+        gaps.append(Gap(f"QOS {few(imported.undescribed)}", instead))
     return gaps
-
-
-#: Parameters that are not modelled, by what is simulated instead.
-UNFOLLOWED = {
-    "BurstBufferType": "jobs start without staging",
-    "JobSubmitPlugins": "jobs are taken as the log has them; a plug-in's changes are in it",
-    "PrioritySiteFactorPlugin": "priorities have no site factor",
-    "Prolog": "takes no time; cpsched slurm fidelity measures the lag of starts",
-    "PrologSlurmctld": "takes no time; cpsched slurm fidelity measures the lag of starts",
-    "Epilog": "takes no time",
-    "EpilogSlurmctld": "takes no time",
-    "FederationParameters": "one cluster alone",
-    "PreemptParameters": "preemption as without it",
-    "MCSPlugin": "nodes are not kept to one label",
-    "OverTimeLimit": "jobs end at their limit",
-    "DependencyParameters": "dependencies as without it",
-    "ResvProlog": "takes no time",
-    "TopologyParam": "topology as without it",
-}
-#: Limits of QOS and associations that are read and enforced nowhere.
-_UNENFORCED = (
-    *("GrpTRESMins", "GrpTRESRunMins", "GrpWall", "MaxTRESRunMinsPU", "MaxTRESRunMinsPA"),
-    *("GrpSubmit", "MaxSubmit", "MaxSubmitPU", "MaxSubmitPA"),
-)
-#: Values that say that there is none of something, or that change nothing.
-_NOTHING = (
-    *("", "(null)", "none", "mcs/none", "burst_buffer/none", "no", "0", "unlimited", "all", "up"),
-    *("infinite", "-1"),
-)
 
 
 def _of_parameters(conf: Conf, imported: Imported) -> Iterator[Gap]:
     for name, words in imported.words.items():
-        instead = "not followed"
-        if name in PARAMETERS and PARAMETERS[name].kind.name == "choice":
-            instead = f"{PARAMETERS[name].default} instead"
-        yield Gap(f"{name}={_few(words)}", instead)
-    for name, instead in UNFOLLOWED.items():
-        value = conf.text(name)
-        if value.lower() not in _NOTHING:
-            touches = _asks("bb", "bbf") if name == "BurstBufferType" else None
-            yield Gap(f"{name}={value}", instead, touches)
-    if conf.text("SuspendProgram") and conf.text("SuspendTime").lower() not in _NOTHING:
+        yield Gap(f"{name}={few(words)}", f"{PARAMETERS[name].default} instead")
+    for name, inventory in WORDS.items():
+        yield from of_words(name, conf.words(name), inventory)
+    for key, value in conf.parameters.items():
+        if SLURM_CONF.is_lost(key, value.text):
+            yield Gap(
+                f"{value.key}={brief(value.text)}", _instead(SLURM_CONF, key), _TOUCHES.get(key)
+            )
+    if conf.text("SuspendProgram") and conf.text("SuspendTime").lower() not in (
+        *NOTHING,
+        *NO_LIMIT,
+    ):
         yield Gap("power saving (SuspendTime, ResumeTimeout)", "nodes are always on")
-    if "GANG" in conf.text("PreemptMode").upper():
-        yield Gap("PreemptMode=GANG", "jobs do not take turns on the same cores")
 
 
-def _of_limits(policy: Policy) -> Iterator[Gap]:
-    owners = [(f"QOS {name}", one.limits) for name, one in policy.qos.items()]
-    for one in policy.associations:
-        whose = f"user {one.user} in {one.account}" if one.user else f"account {one.account}"
-        owners.append((whose, one.limits))
-    for limit in _UNENFORCED:
-        if having := [whose for whose, limits in owners if limit in limits]:
-            yield Gap(f"{limit} of {_few(having)}", "not enforced")
+def of_words(
+    title: str, words: Iterable[str], inventory: Inventory, *, apart: bool = False
+) -> Iterator[Gap]:
+    """
+    Yield the words of a list that have no effect, together where the same is simulated.
+
+    ``apart``: each word alone.
+    """
+    by_instead: dict[str, list[str]] = {}
+    for word in words:
+        name, equals, text = (part.strip() for part in word.partition("="))
+        # A word alone is on; one with a value may say what is simulated anyway.
+        if inventory.is_lost(name, text if equals else "yes") and name.lower() not in NOTHING:
+            own = name.lower() if apart or name.lower() in _TOUCHES else ""
+            key = f"{own} {_instead(inventory, name)}"
+            by_instead.setdefault(key, []).append(word)
+    for key, alike in by_instead.items():
+        name, _, instead = key.partition(" ")
+        yield Gap(f"{title}={few(alike)}", instead, _TOUCHES.get(name))
+
+
+def _instead(inventory: Inventory, key: str) -> str:
+    """Return what is simulated instead of a key; of an unknown one also what may be meant."""
+    treatment = inventory.of(key)
+    if treatment.fate is not Fate.UNKNOWN:
+        return treatment.why
+    return f"{treatment.why}{did_you_mean(key, inventory.names.values())}"
+
+
+def _of_lines(conf: Conf) -> Iterator[Gap]:
+    """Yield the keys of lines NodeSet and DownNodes without effect, and front ends."""
+    for entries, inventory in ((conf.node_sets, NODE_SET), (conf.down_nodes, DOWN_NODES)):
+        for entry in entries:
+            for key, value in entry.values.items():
+                if inventory.is_lost(key, value.text):
+                    name = f"{value.key}={value.text} of {entry.name.key} {entry.name.text}"
+                    yield Gap(name, _instead(inventory, key))
+    if conf.front_ends:
+        names = few(entry.name.text for entry in conf.front_ends)
+        yield Gap(f"FrontendName={names}", SLURM_CONF.of("FrontendName").why)
+
+
+def _of_reservations(conf: Conf) -> Iterator[Gap]:
+    """Yield what reservations say and nothing follows."""
+    for entry in conf.reservations:
+        name = entry.name.text
+        touches = partial(_names_reservation, name)
+        if not entry.text("Nodes"):
+            yield Gap(f"reservation {name} without nodes", "left out", touches)
+            continue
+        for key, value in entry.values.items():
+            if RESERVATION.is_lost(key, value.text):
+                shown = f"{value.key}={brief(value.text)} of reservation {name}"
+                yield Gap(shown, _instead(RESERVATION, key), touches)
+        flags = [flag for flag in entry.text("Flags").split(",") if flag]
+        for gap in of_words("Flags", flags, RESERVATION_FLAGS):
+            yield Gap(f"{gap.name} of reservation {name}", gap.instead, touches)
+
+
+def _names_reservation(name: str, job: Job) -> bool:
+    return job.text("reservation") == name
 
 
 def _asks(*names: str) -> Callable[[Job], bool]:
@@ -229,41 +267,48 @@ _OPTIONS = {
     "--deadline": (("deadline",), "not followed"),
     "--spread-job": (("spread-job",), "placed as other jobs"),
 }
-#: Keys of partitions that are not modelled, and what is simulated.
-_PARTITION_KEYS = {
-    "MaxCPUsPerNode": "jobs may use all CPUs of a node",
-    "MaxCPUsPerSocket": "jobs may use all CPUs of a node",
-    "LLN": "nodes as in other partitions: not the least loaded first",
-    "ReqResv": "jobs need no reservation",
-    "ExclusiveUser": "users share nodes",
-    "ExclusiveTopo": "jobs share blocks",
-    "AllowGroups": "all users may use it",
-    "AllowAllocNodes": "jobs may come from any node",
-    "RootOnly": "all users may use it",
-    "State": "it is up",
-    "OverTimeLimit": "the cluster's OverTimeLimit",
-    "Alternate": "jobs stay where they are",
-    "SelectTypeParameters": "the cluster's SelectTypeParameters",
-    "PowerDownOnIdle": "nodes are always on",
-}
 
 
 def _of_partitions(conf: Conf) -> Iterator[Gap]:
-    by_value: dict[tuple[str, str], list[str]] = {}
+    by_value: dict[tuple[str, str, str], list[str]] = {}
     for entry in conf.partitions:
         names = entry.name.text.split(",")
-        for key in _PARTITION_KEYS:
-            if (text := entry.text(key)).lower() not in _NOTHING:
-                by_value.setdefault((key, text), []).extend(names)
+        for key, value in entry.values.items():
+            if PARTITION.is_lost(key, value.text):
+                shown = (value.key, value.text, _instead(PARTITION, key))
+                by_value.setdefault(shown, []).extend(names)
+        mode = entry.text("PreemptMode")
+        for gap in of_words("PreemptMode", mode.split(","), WORDS["PreemptMode"]):
+            by_value.setdefault(("PreemptMode", mode, gap.instead), []).extend(names)
         sharing = oversubscribe(entry)
         single = entry.text("OverSubscribe", "FORCE").upper() == "FORCE:1"
         if sharing in ("FORCE", "YES") and not single:
-            by_value.setdefault(("OverSubscribe", sharing), []).extend(names)
-    for (key, text), names in by_value.items():
+            shown = ("OverSubscribe", sharing, "every job has its cores to itself")
+            by_value.setdefault(shown, []).extend(names)
+    for (key, text, instead), names in by_value.items():
         yield Gap(
-            f"{key}={text} of {_few(names)}",
-            _PARTITION_KEYS.get(key, "every job has its cores to itself"),
+            f"{key}={text} of {few(names)}",
+            instead,
             lambda job, inside=frozenset(names): not inside.isdisjoint(job.partitions),  # type: ignore[misc]
+        )
+
+
+def _of_keys_of_nodes(conf: Conf) -> Iterator[Gap]:
+    """Yield the keys of nodes that have no effect, each with its values."""
+    values: dict[str, list[str]] = {}
+    named: dict[str, str] = {}
+    nodes: dict[str, list[str]] = {}
+    for entry in conf.nodes:
+        for key, value in entry.values.items():
+            if NODE.is_lost(key, value.text):
+                named[key] = value.key
+                values.setdefault(key, []).append(value.text)
+                nodes.setdefault(key, []).extend(entry.hosts())
+    for key, texts in values.items():
+        yield Gap(
+            f"{named[key]}={few(texts, 3)} of {counted(len(nodes[key]), 'node')}",
+            _instead(NODE, key),
+            _TOUCHES.get(key),
         )
 
 
@@ -284,10 +329,44 @@ def _of_nodes(machine: Machine) -> Iterator[Gap]:
             f" {brief(compress(mixed))}",
             "a job that names none takes of no type in particular",
         )
+    yield from _of_keys_of_nodes(machine.conf)
     yield from (gap for gap, there in _parts_of_gpus(machine) if there)
     free = sorted({gres.name for node in machine.nodes for gres in node.gres if not gres.consumed})
     if free:
-        yield Gap(f"resources that are not used up (no_consume): {_few(free)}", "left out")
+        yield Gap(f"resources that are not used up (no_consume): {few(free)}", "left out")
+
+
+def _has_licences(job: Job) -> bool:
+    return bool(job.text("licenses") or "L" in job.options or "licenses" in job.options)
+
+
+def _in_several_partitions(job: Job) -> bool:
+    asked = job.options.get("partition") or job.options.get("p") or job.text("partition")
+    return "," in asked
+
+
+def _is_part(job: Job) -> bool:
+    return "+" in job.text("jobid")
+
+
+def _has_one_core(job: Job) -> bool:
+    return (job.text("ncpus") or job.text("alloccpus") or job.text("reqcpus")) == "1"
+
+
+#: Jobs that a key or word without effect is about, by its name in lower case.
+_TOUCHES: Mapping[str, Callable[[Job], bool]] = {
+    "bf_licenses": _has_licences,
+    "reclaim_licenses": _has_licences,
+    "bf_one_resv_per_job": _in_several_partitions,
+    "bf_hetjob_immediate": _is_part,
+    "bf_hetjob_prio": _is_part,
+    "max_switch_wait": _asks("switches"),
+    "pack_serial_at_end": _has_one_core,
+    "extra_constraints": _asks("extra"),
+    "time_min_as_soft_limit": _asks("time-min"),
+    "burstbuffertype": _asks("bb", "bbf"),
+    "tmpdisk": _asks("tmp"),
+}
 
 
 def of_jobs(machine: Machine) -> list[Gap]:
@@ -337,7 +416,7 @@ def _parts_of_gpus(machine: Machine) -> Iterator[tuple[Gap, bool]]:
     profiles = sorted(one for own in types.values() for one in own if _MIG.search(one))
     yield (
         Gap(
-            f"MIG profiles {_few(profiles)}".rstrip(),
+            f"MIG profiles {few(profiles)}".rstrip(),
             "an instance is a gpu of its own type, in GPU-hours too",
             lambda job: any(_MIG.search(kind) for kind in job.gres),
         ),
@@ -354,7 +433,8 @@ def _parts_of_gpus(machine: Machine) -> Iterator[tuple[Gap, bool]]:
     )
 
 
-def _few(names: Iterable[str], most: int = 6) -> str:
+def few(names: Iterable[str], most: int = 6) -> str:
+    """Return distinct names with commas between; of many the first ones and how many are left."""
     listed = list(dict.fromkeys(names))
     more = f" and {len(listed) - most} more" if len(listed) > most else ""
     return ", ".join(listed[:most]) + more

@@ -80,11 +80,39 @@ def test_partitions_name_nodes_sets_and_features(tmp_path):
     }
 
 
+def test_of_what_is_given_twice_the_last_counts_and_is_noted(tmp_path):
+    """On a line, over lines and files; of some keys every value counts."""
+    conf = read_conf(
+        write(
+            tmp_path,
+            main="PriorityWeightAge=1\nSlurmctldHost=a\nSlurmctldHost=b\nInclude more.conf\n"
+            "NodeName=n[1-8] CPUs=4 cpus=8\nPartitionName=p MaxTime=1-0 State=UP MaxTime=2-0\n",
+            **{"more.conf": "priorityweightage=7\n"},
+        )
+    )
+    assert conf.text("PriorityWeightAge") == "7"
+    assert conf.nodes[0].number("CPUs", 1) == 8
+    assert conf.partitions[0].text("MaxTime") == "2-0"
+    assert [note.replace(f"{tmp_path}/", "") for note in conf.notes] == [
+        "more.conf:1: priorityweightage is given in main, too: 7 counts, the last one",
+        "main:5: cpus is given twice on the line: 8 counts, the last one",
+        "main:6: MaxTime is given twice on the line: 2-0 counts, the last one",
+    ]
+
+
+def test_a_line_may_begin_with_other_parameters(tmp_path):
+    conf = read_conf(
+        write(tmp_path, main="ClusterName=Zeus NodeName=a CPUs=2\nInclude %c\n", zeus="")
+    )
+    assert conf.text("ClusterName") == "Zeus"
+    assert [(node.name.text, node.number("CPUs", 1)) for node in conf.nodes] == [("a", 2)]
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("\nPriorityMaxAge 7-0\n", r"main:2: 'PriorityMaxAge 7-0' is not of the form Name=value"),
-        ("NodeName=a CPUs=2 cpus=3\n", r"main:1: cpus: is given twice"),
+        ("NodeName=a CPUs=2 NodeName=b\n", r"main:1: NodeName: a line has one NodeName"),
         ("Include other.conf\n", r"main:1: Include: 'other\.conf' there is no such file"),
         ("Include main\n", r"main:1: more than 16 files include each other"),
         (None, "cannot be read: No such file"),

@@ -119,16 +119,21 @@ def test_policy_has_the_parameters_and_accounts(campus):
 
 def test_what_is_not_modelled_is_named(campus):
     assert [gap.name for gap in campus.gaps] == [
+        "SchedulerParameters=nohold_on_prolog_fail",
+        "SchedulerParameters=max_rpc_cnt=150",
         "PriorityFlags=FUTURE_FLAG",
-        "SchedulerParameters=nohold_on_prolog_fail, max_rpc_cnt=150",
-        "JobSubmitPlugins=lua",
         "Prolog=/etc/slurm/prolog.sh",
         "Epilog=/etc/slurm/epilog.sh",
+        "JobSubmitPlugins=lua",
+        "SiteNotes=room 2.14, phone 4711",
         "power saving (SuspendTime, ResumeTimeout)",
         "MaxCPUsPerNode=60 of gpu",
         "OverSubscribe=FORCE of teach",
         "1 node down or drained: cn040",
         "resources that are not used up (no_consume): nvme",
+        "Preempt=gone of QOS high",
+        "Flags=DenyOnLimit of QOS high",
+        "Flags=NoDecay of QOS high",
     ]
     assert campus.notes == []
 
@@ -222,6 +227,9 @@ def test_jobs_that_are_touched_are_counted(data, tmp_path, campus):
     assert found == {
         "MaxCPUsPerNode=60 of gpu": (1, 8),
         "OverSubscribe=FORCE of teach": (1, 2),
+        "Preempt=gone of QOS high": (2, 10),
+        "Flags=DenyOnLimit of QOS high": (2, 10),
+        "Flags=NoDecay of QOS high": (2, 10),
         "heterogeneous jobs": (1, 30),
         "features with counts ([a*2&b*4])": (1, 30),
         "types of GRES that no node has": (1, 8),
@@ -274,6 +282,14 @@ def test_what_files_say_about_memory_and_whole_nodes_or_nothing(tmp_path):
     assert counted.system.log.memory == MemoryMapping.REQUESTED
     ignored = site(tmp_path, f"{node}SelectTypeParameters=CR_Core\n")
     assert ignored.system.log.memory == MemoryMapping.IGNORED
+    # Where nothing says what is counted: cores and memory, or whole nodes.
+    assert site(tmp_path, node).system.log.memory == MemoryMapping.REQUESTED
+    more = "SelectTypeParameters=CR_LLN\n"
+    assert site(tmp_path, f"{node}{more}").system.log.memory == MemoryMapping.REQUESTED
+    linear = "NodeName=a RealMemory=10\nSelectType=select/linear\n"
+    assert site(tmp_path, linear).system.log.memory == MemoryMapping.IGNORED
+    linear += "SelectTypeParameters=CR_Memory\n"
+    assert site(tmp_path, linear).system.log.memory == MemoryMapping.REQUESTED
     # No memory; nothing is enforced unasked; defaults that have changed are said.
     found = site(tmp_path, "NodeName=a\n")
     assert found.system.resources == ("core",)
@@ -282,6 +298,31 @@ def test_what_files_say_about_memory_and_whole_nodes_or_nothing(tmp_path):
     assert notes == ["SelectType", "PriorityType"]
     found = site(tmp_path, "SelectType=select/linear\nNodeName=a\nPartitionName=p Nodes=a\n")
     assert found.system.queues["p"].exclusive
+
+
+def test_words_of_lists_are_read_as_slurm_reads_them(tmp_path):
+    """A flag is on if it is named; of a number the digits at its beginning count."""
+    found = site(
+        tmp_path,
+        "SelectType=select/cons_tres\nPriorityType=priority/multifactor\nNodeName=a\n"
+        "SchedulerParameters=assoc_limit_stop=no,bf_interval=45s,max_job_bf=010\n"
+        "PreemptParameters=youngest_first,reorder_count=3\n"
+        "PriorityFlags=DEPTH_OBLIVIOUS,INCR_ONLY\nAccountingStorageEnforce=2\n",
+    )
+    policy = found.policy
+    assert policy["assoc_limit_stop"] is True
+    assert (policy["bf_interval"], policy["bf_max_job_test"]) == (45, 10)
+    assert policy["preempt_youngest_first"] is True
+    assert policy["PriorityFlags"] == {"NO_FAIR_TREE", "INCR_ONLY"}
+    assert policy["AccountingStorageEnforce"] == {"limits"}
+    assert [note.partition(":")[0] for note in found.notes] == [
+        "SchedulerParameters assoc_limit_stop=no is on",
+        "SchedulerParameters bf_interval=45s is 45",
+    ]
+    assert [gap.name for gap in found.gaps] == [
+        "PreemptParameters=reorder_count=3",
+        "PriorityFlags=DEPTH_OBLIVIOUS",
+    ]
 
 
 def test_topology_that_lacks_nodes_is_left_out(tmp_path):
