@@ -94,7 +94,8 @@ class NotAJobError(Exception):
     reason
         Why it is set aside.
     core_seconds
-        What it held, or asks for if it waits; 0 where the log does not say.
+        What it held, or asks for if it waits; 0 where the log does not say. Of a row that stands
+        for many jobs (tasks of an array), what each of them has.
     """
 
     def __init__(self, reason: str, core_seconds: int = 0) -> None:
@@ -108,12 +109,15 @@ class _Aside:
     """Rows set aside for one reason."""
 
     count: int = 0
+    jobs: int = 0
     core_seconds: int = 0
     examples: list[str] = field(default_factory=list)
 
     def text(self) -> str:
         """Return what they amount to, and the first of them, in words."""
         parts = []
+        if self.jobs > self.count:
+            parts.append(f"{self.jobs:,} jobs")
         if self.core_seconds:
             parts.append(f"{self.core_seconds / 3600:,.1f} core-hours")
         if self.examples:
@@ -151,9 +155,26 @@ class Jobs:
         """Return which job this is, counted from 0, or None."""
         return self._ids.get(job_id)
 
+    @property
+    def ids(self) -> list[str]:
+        """The ids of the jobs, in the order in which they were added."""
+        return list(self._ids)
+
     def value(self, column: str, row: int) -> int:
         """Return a number of a job; times are unix seconds."""
         return int(self._columns[column][row])
+
+    def codes(self, column: str) -> IntArray:
+        """Return a column of strings as codes, equal where the strings are, -1 where unknown."""
+        codes: IntArray = self._columns[column].labels().codes.copy()
+        return codes
+
+    def agrees(self, row: int, job: Job, columns: Iterable[str]) -> bool:
+        """Tell whether a job has the same strings as one that was added."""
+        return all(
+            self._columns[name].code_of(getattr(job, name)) == self._columns[name].code_at(row)
+            for name in columns
+        )
 
     def set_value(self, column: str, row: int, value: int) -> None:
         """Change a number of a job."""
@@ -201,11 +222,23 @@ class Jobs:
             code = self._shapes[job.shape] = len(self._shapes)
         return code
 
-    def set_aside(self, reason: str, example: str = "", core_seconds: int = 0) -> None:
-        """Count a row which is not a job; the first ones are named in the header."""
+    def set_aside(
+        self, reason: str, example: str = "", core_seconds: int = 0, jobs: int = 1
+    ) -> None:
+        """
+        Count a row which is not a job; the first ones are named in the header.
+
+        Parameters
+        ----------
+        core_seconds
+            Of each job in the row.
+        jobs
+            How many jobs the row stands for.
+        """
         aside = self._asides.setdefault(reason, _Aside())
         aside.count += 1
-        aside.core_seconds += core_seconds
+        aside.jobs += jobs
+        aside.core_seconds += core_seconds * jobs
         if example and len(aside.examples) < _EXAMPLES:
             aside.examples.append(example)
 
@@ -308,6 +341,13 @@ class _LabelColumn:
 
     def append(self, text: str | None) -> None:
         self._codes.append(self._seen.setdefault(text, len(self._seen)) if text else -1)
+
+    def code_of(self, text: str | None) -> int:
+        """Return the code of a string, -1 for none, -2 for one that is not in the column."""
+        return self._seen.get(text, -2) if text else -1
+
+    def code_at(self, row: int) -> int:
+        return self._codes[row]
 
     def labels(self) -> Labels:
         return Labels(np.frombuffer(self._codes, dtype=np.int64), tuple(self._seen))

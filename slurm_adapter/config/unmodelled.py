@@ -3,7 +3,8 @@ What of a site's configuration no simulation here follows, by name, and the jobs
 
 Each :class:`Gap` says what is simulated instead. Those that are about jobs have a test of a job,
 and with an accounting log are counted in jobs, core-hours and GPU-hours; a gap that only jobs show
-(heterogeneous jobs, counts of features) is listed if there are any.
+(heterogeneous jobs, counts of features) is listed if there are any, and so are options and columns
+of jobs (:mod:`slurm_adapter.sacct.gaps`).
 """
 
 from __future__ import annotations
@@ -32,7 +33,8 @@ from slurm_adapter.config.inventory import (
 from slurm_adapter.config.machine import oversubscribe
 from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.sacct.as_json import json_rows
-from slurm_adapter.sacct.command import options
+from slurm_adapter.sacct.command import options_of
+from slurm_adapter.sacct.gaps import gaps_of
 from slurm_adapter.sacct.lines import Lines
 from slurm_adapter.sacct.request import GRES
 
@@ -66,7 +68,8 @@ class Job:
     @cached_property
     def options(self) -> Mapping[str, str]:
         """Options of the command that submitted it."""
-        return options(self.text("submitline"))
+        component = self.text("jobid").partition("+")[2]
+        return options_of(self.values, int(component) if component.isdecimal() else 0)
 
     @cached_property
     def partitions(self) -> frozenset[str]:
@@ -152,6 +155,7 @@ def count(log: Path, gaps: Iterable[Gap], hidden: Iterable[Gap]) -> Touched:
         found.bad += 1
 
     shown, hidden = list(gaps), list(hidden)
+    of_rows: dict[tuple[str, str], Gap] = {}
     # Steps are not jobs.
     rows = json_rows(log) or Lines(log, bad).rows()
     for job in (Job(row.values) for row in rows if not row.is_step):
@@ -159,7 +163,11 @@ def count(log: Path, gaps: Iterable[Gap], hidden: Iterable[Gap]) -> Touched:
         for gap in (*shown, *hidden):
             if gap.touches is not None and gap.touches(job):
                 gap.add(job)
-    found.gaps = [*shown, *(gap for gap in hidden if gap.jobs)]
+        for name, instead in gaps_of(job.values, job.options):
+            gap = of_rows.setdefault((name, instead), Gap(name, instead, _counted))
+            gap.add(job)
+    listed = sorted(of_rows.values(), key=lambda gap: (-gap.jobs, gap.name))
+    found.gaps = [*shown, *(gap for gap in hidden if gap.jobs), *listed]
     return found
 
 
@@ -258,15 +266,9 @@ def _asks(*names: str) -> Callable[[Job], bool]:
     return lambda job: any(name in job.options for name in names)
 
 
-#: Options of jobs that are not modelled, and what is simulated.
-_OPTIONS = {
-    "--nodelist": (("w", "nodelist"), "any nodes serve"),
-    "--exclude": (("x", "exclude"), "any nodes serve"),
-    "--oversubscribe": (("s", "oversubscribe"), "jobs have their cores to themselves"),
-    "--core-spec, --thread-spec": (("S", "core-spec", "thread-spec"), "no cores are kept"),
-    "--deadline": (("deadline",), "not followed"),
-    "--spread-job": (("spread-job",), "placed as other jobs"),
-}
+def _counted(_: Job) -> bool:
+    """Stand for the test of a gap that each row tells by itself."""
+    return True
 
 
 def _of_partitions(conf: Conf) -> Iterator[Gap]:
@@ -388,7 +390,6 @@ def of_jobs(machine: Machine) -> list[Gap]:
             ),
         ),
         *(gap for gap, there in _parts_of_gpus(machine) if not there),
-        *(Gap(name, instead, _asks(*names)) for name, (names, instead) in _OPTIONS.items()),
     ]
 
 

@@ -24,6 +24,26 @@ _START = re.compile(rb'\s*\{.*"(?:jobs|meta)"\s*:', re.DOTALL)
 _BITS = re.compile(r"0x[0-9A-Fa-f]{1,10000}")
 _LIST = re.compile(r'"jobs"\s*:\s*\[')
 _NEXT = re.compile(r"[\s,]*([\]{])")
+#: NO_VAL and INFINITE of Slurm, in 32 and 64 bits: not said.
+_NO_VALUES = (2**32 - 2, 2**32 - 1, 2**64 - 2, 2**64 - 1)
+#: Keys of a job that the columns below are made of, or that change nothing.
+_KEYS = frozenset(
+    (
+        *("job_id", "name", "user", "account", "association", "partition", "qos", "state", "time"),
+        *("tres", "constraints", "reservation", "licenses", "submit_line", "array", "het"),
+        *("cluster", "allocation_nodes", "required", "steps", "nodes", "group", "script"),
+        *("exit_code", "derived_exit_code", "kill_request_user", "flags", "hold", "used_gres"),
+        *("stdin_expanded", "stdout_expanded", "stderr_expanded", "working_directory"),
+    )
+)
+#: Keys that the text calls otherwise.
+_KEYS_OF_COLUMNS = {
+    "mcs": "mcslabel",
+    "restart_cnt": "restarts",
+    "qosreq": "qosreq",
+    "segment_size": "segmentsize",
+    "failed_node": "failednode",
+}
 #: Bytes of a file, unpacked; it is read at once.
 _MOST = 2**31
 
@@ -81,8 +101,9 @@ def _row(job: Mapping[str, Any], place: Place) -> Row:
     """Return one job as columns."""
     time, tres, state = (_part(job, name) for name in ("time", "tres", "state"))
     current = state.get("current", job.get("state"))
-    while isinstance(current, list):
-        current = current[0] if current else None
+    while isinstance(current, list) and current and isinstance(current[0], list):
+        current = current[0]
+    flags = map(_text, current) if isinstance(current, list) else [_text(current)]
     line = {
         "jobid": _job_id(job),
         "jobidraw": _text(job.get("job_id")),
@@ -91,13 +112,15 @@ def _row(job: Mapping[str, Any], place: Place) -> Row:
         "account": _text(job.get("account")) or _text(_part(job, "association").get("account")),
         "partition": _text(job.get("partition")),
         "qos": _text(job.get("qos")),
-        "state": _text(current),
+        "cluster": _text(job.get("cluster")),
+        "state": ",".join(filter(None, flags)),
         "submit": _second(time, "submission"),
         "eligible": _second(time, "eligible"),
         "start": _second(time, "start"),
         "end": _second(time, "end"),
         "elapsedraw": _text(time.get("elapsed")),
-        "timelimitraw": _text(time.get("limit")),
+        "suspended": _text(_part(time, "suspended").get("seconds", time.get("suspended"))),
+        "timelimitraw": _limit(time),
         "reqtres": _tres(tres.get("requested")),
         "alloctres": _tres(tres.get("allocated")),
         "constraints": _text(job.get("constraints")),
@@ -108,7 +131,25 @@ def _row(job: Mapping[str, Any], place: Place) -> Row:
     limit = _part(_part(_part(_part(job, "array"), "limits"), "max"), "running").get("tasks")
     if _text(limit) not in ("", "0"):
         line["arraytasklimit"] = _text(limit)
+    for key, value in job.items():
+        if key not in _KEYS and (name := _KEYS_OF_COLUMNS.get(key, key)) and not _is_empty(value):
+            line[name] = _text(value) or "set"
     return Row(line, place)
+
+
+def _is_empty(value: object) -> bool:
+    """Tell whether a value, or all that is in it, is none."""
+    if isinstance(value, dict):
+        return value.get("set") is False or all(map(_is_empty, value.values()))
+    if isinstance(value, list):
+        return all(map(_is_empty, value))
+    return value in (None, "", 0, False)
+
+
+def _limit(time: Mapping[str, Any]) -> str:
+    """Return a limit in minutes; without one of its own the job has the partition's."""
+    text = _text(time.get("limit"))
+    return "Partition_Limit" if text.isdigit() and int(text) in _NO_VALUES else text
 
 
 def _job_id(job: Mapping[str, Any]) -> str:
@@ -152,7 +193,8 @@ def _text(value: object) -> str:
 def _second(time: Mapping[str, Any], name: str) -> str:
     """Return unix seconds; 0 is unknown."""
     text = _text(time.get(name))
-    return "Unknown" if text in ("", "0") else text
+    unknown = text in ("", "0", "UNLIMITED") or (text.isdigit() and int(text) in _NO_VALUES)
+    return "Unknown" if unknown else text
 
 
 def _tres(items: object) -> str:

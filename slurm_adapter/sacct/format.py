@@ -14,10 +14,18 @@ the submit of the first.
 A job that was cancelled before it started has ``cancel``, its ``End``, and no recorded start; its
 runtime is unknown and taken as its requested time, or where that is unknown as long as it waited.
 
+An attempt is of the same user, account and name, and neither begins nor ends while the one before
+was there. Other jobs with the same number, which Slurm gives out again, are ``123@2``, ``123@3``.
+
 Set aside and counted: attempts that were ``preempted, and queued again``, jobs that are ``still
 running`` or ``still waiting``, those that ``never ran`` (they ended in another way before they
-started), ``repeated line`` (equal id, submit and start). Steps (``123.batch``) are not jobs; they
-give their job the ``ReqMem`` its own line lacks.
+started), ``repeated line`` (equal id, submit and start), and lines that Slurm wrote and that leave
+open what the job was: states that are not known, times that contradict each other, no cores. A
+value that Slurm does not write is an error. Steps (``123.batch``) are not jobs; they give their job
+the ``ReqMem`` its own line lacks.
+
+What of a log is not modelled is in the header: options, dependencies and columns, with the jobs
+that have them.
 
 Times without an offset are taken as UTC. Exported in local time, jobs around a change of the
 clock can seem to start before their submit; export with ``TZ=UTC``.
@@ -35,16 +43,17 @@ from cpsched.api.errors import TraceError
 from cpsched.api.logs import Jobs, LogTooLargeError, NotAJobError
 from cpsched.api.model import MISSING
 from slurm_adapter.sacct.as_json import is_json, json_rows
+from slurm_adapter.sacct.gaps import LogGaps
 from slurm_adapter.sacct.job import job_of
 from slurm_adapter.sacct.lines import JOB_ID, Lines, is_first_line
 from slurm_adapter.sacct.request import Shapes
-from slurm_adapter.sacct.waits import Waits, targets_of
+from slurm_adapter.sacct.waits import Waits, Wanted, generations, wanted_of
 from slurm_adapter.sacct.write import write
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.api.logs import Place, Workload
+    from cpsched.api.logs import Job, Place, Workload
     from slurm_adapter.sacct.job import Found
     from slurm_adapter.sacct.lines import Row
 
@@ -91,13 +100,18 @@ class _Reading:
     path: Path
     shapes: Shapes = field(default_factory=Shapes)
     waits: Waits = field(default_factory=Waits)
+    gaps: LogGaps = field(default_factory=LogGaps)
     #: What is said in the header: how many jobs or lines, and what of them.
     notes: Counter[str] = field(default_factory=Counter)
     listed: int = 0
+    suspended: int = 0
     #: Rows of jobs that were preempted; and lines of them that are no longer rows, for the next
     #: attempt is there instead.
     preempted: set[int] = field(default_factory=set)
     replaced: set[tuple[str, int, int]] = field(default_factory=set)
+    #: Clusters by row, of rows that are not of the first one.
+    clusters: dict[int, str] = field(default_factory=dict)
+    cluster: str | None = None
 
     def workload(self) -> Workload:
         """Read the file."""
@@ -113,9 +127,13 @@ class _Reading:
                 if not row.is_step:
                     self._take(row, steps)
         columns = self.waits.columns(self.jobs)
-        self.notes["jobs that waited for jobs not in the log"] += self.waits.unknown
+        self.notes.update(self.waits.counts)
+        self.notes["jobs of other clusters than the first"] = len(self.clusters)
         counts = [f"{what}: {count}" for what, count in self.notes.items() if count]
+        if self.suspended:
+            counts.append(f"hours for which jobs were suspended: {self.suspended / 3600:,.1f}")
         counts += [f"lines that {what}: {count}" for what, count in lines.notes.items()]
+        counts += self.gaps.texts()
         return self.jobs.workload([("Note", text) for text in counts], **columns)
 
     def _take(self, row: Row, steps: list[Row]) -> None:
@@ -123,59 +141,138 @@ class _Reading:
         try:
             found = job_of(_with_steps(row, steps), self.shapes)
             for job_id in self._ids(row):
-                self._add(found, job_id, row.place)
+                self._add(found, job_id, row)
         except NotAJobError as why:
-            self.jobs.set_aside(why.reason, row.job_id, why.core_seconds)
+            self._leave(row, why)
         except TraceError as error:
             self.jobs.bad(error)
 
+    def _leave(self, row: Row, why: NotAJobError) -> None:
+        """Count a line that is no job, with the tasks that it stands for."""
+        try:
+            number = sum(map(len, self._tasks(row))) or 1
+        except TraceError as error:
+            self.jobs.bad(error)
+        else:
+            self.jobs.set_aside(why.reason, row.job_id, why.core_seconds, number)
+
     def _ids(self, row: Row) -> list[str]:
         """Return the ids of the jobs in a line: of one, or of the tasks Slurm keeps in one line."""
-        match = _TASKS.fullmatch(row.job_id)
-        if match is None:
-            if not JOB_ID.fullmatch(row.job_id):
-                raise row.place.error("is not the id of a job", "JobID", row.job_id)
+        ranges = self._tasks(row)
+        number = row.job_id.partition("_")[0]
+        if number == row.job_id or not _TASKS.fullmatch(row.job_id):
             return [row.job_id]
-        listed, dots, _ = match[2].partition("...")
-        if dots:
-            self.jobs.set_aside("tasks left out of JobID (SLURM_BITSTR_LEN)", row.job_id)
-            listed = listed.rpartition(",")[0]
-        ranges = row.place.parse(_tasks, "JobID", listed)
         self.listed += sum(map(len, ranges))
         if self.listed > _MOST_LISTED:
             raise LogTooLargeError(
                 f"lists more than {_MOST_LISTED} tasks that never started; split it",
                 file=self.path,
             )
-        return [f"{match[1]}_{task}" for tasks in ranges for task in tasks]
+        return [f"{number}_{task}" for tasks in ranges for task in tasks]
 
-    def _add(self, found: Found, job_id: str, place: Place) -> None:
-        """Add a job; under another id if it was queued again after an earlier attempt."""
-        jobs, job, name, attempt, before = self.jobs, found.job, job_id, 1, -1
-        repeated = (job_id, job.submit, job.start) in self.replaced
-        while not repeated and (known := jobs.row_of(name)) is not None:
-            started = jobs.value("submit", known), jobs.value("start", known)
-            repeated = started == (job.submit, job.start)
-            attempt, before = attempt + 1, known
-            name = f"{job_id}#{attempt}"
-        if repeated:
+    def _tasks(self, row: Row) -> list[range]:
+        """Return the tasks that Slurm keeps in one line; none for a line of one job."""
+        match = _TASKS.fullmatch(row.job_id)
+        if match is None:
+            if not JOB_ID.fullmatch(row.job_id):
+                raise row.place.error("is not the id of a job", "JobID", row.job_id)
+            return []
+        listed, dots, _ = match[2].partition("...")
+        if dots:
+            self.jobs.set_aside("tasks left out of JobID (SLURM_BITSTR_LEN)", row.job_id)
+            listed = listed.rpartition(",")[0]
+        return row.place.parse(_tasks, "JobID", listed) if listed or not dots else []
+
+    def _add(self, found: Found, job_id: str, row: Row) -> None:
+        """Add a job; under another id if its number was there before."""
+        jobs, job, place = self.jobs, found.job, row.place
+        cluster = row.values.get("cluster")
+        if (job_id, job.submit, job.start) in self.replaced:
             raise NotAJobError("repeated line", job.shape.units * job.runtime)
+        name, attempt, before = self._name_of(job, job_id, cluster)
         if before in self.preempted and self._continue(before, found, job_id, place):
             return
         if name != job.job_id:
-            job = job._replace(job_id=name)
-        row = len(jobs)
-        targets = targets_of(found.dependency, job_id) if attempt == 1 else ()
-        jobs.add(job._replace(begin=found.asked_begin) if targets else job, place)
+            generation = name.partition("@")[2].partition("#")[0]
+            array = f"{job.array}@{generation}" if job.array and generation else job.array
+            job = job._replace(job_id=name, array=array)
+        at = len(jobs)
+        wanted = wanted_of(found.dependency, job_id) if attempt == 1 else Wanted()
+        waits = wanted is not None and wanted != Wanted()
+        jobs.add(job._replace(begin=found.asked_begin) if waits else job, place)
         if attempt > 1:
-            self.waits.follow(row, before)
-        elif targets:
-            self.waits.add(row, targets, found.eligible)
+            self.waits.follow(at, before)
+        elif wanted is not None and waits:
+            self.waits.add(at, wanted, found.eligible)
         if found.preempted:
-            self.preempted.add(row)
-        self.waits.note(row, job.job_id)
-        self.notes["attempts of jobs that were queued again"] += attempt > 1
-        self.notes["components of heterogeneous jobs"] += "+" in job_id
+            self.preempted.add(at)
+        self.waits.note(at, name)
+        if self.cluster is None:
+            self.cluster = cluster
+        if cluster != self.cluster:
+            self.clusters[at] = cluster or ""
+        self._count(found, name, row)
+
+    def _count(self, found: Found, name: str, row: Row) -> None:
+        """Count what is unusual about a job that was added, and what of it is not modelled."""
+        self.notes["attempts of jobs that were queued again"] += "#" in name
+        self.notes["jobs whose number was another one's before"] += "@" in name and "#" not in name
+        self.notes["components of heterogeneous jobs"] += "+" in name
+        self.notes["jobs that were suspended"] += found.suspended > 0
+        self.suspended += found.suspended
+        self.notes.update(found.notes)
+        self.gaps.add(row.values, found.options, found.job.shape.units * found.job.runtime)
+
+    def _name_of(self, job: Job, job_id: str, cluster: str | None) -> tuple[str, int, int]:
+        """
+        Return the id of a job, which attempt it is, and the row of the one before or -1.
+
+        Raises
+        ------
+        NotAJobError
+            If it is there already.
+        """
+        number = job_id.partition("_")[0].partition("+")[0]
+        for own, array in zip(generations(job_id), generations(number), strict=False):
+            rows = self._attempts(own)
+            for row in rows:
+                started = self.jobs.value("submit", row), self.jobs.value("start", row)
+                if started == (job.submit, job.start) and self._is_of(row, job, cluster, "name"):
+                    raise NotAJobError("repeated line", job.shape.units * job.runtime)
+            if rows:
+                if self._is_of(rows[-1], job, cluster, "name") and self._is_apart(rows[-1], job):
+                    return f"{own}#{len(rows) + 1}", len(rows) + 1, rows[-1]
+                continue
+            first = self.waits.first_of(array)
+            if first is None and number != job_id:
+                first = self.jobs.row_of(array)
+            if first is None or self._is_of(first, job, cluster):
+                return own, 1, -1
+        raise AssertionError  # pragma: no cover -- there is always a further generation
+
+    def _attempts(self, job_id: str) -> list[int]:
+        """Return the rows of a job, one an attempt."""
+        found: list[int] = []
+        row = self.jobs.row_of(job_id)
+        while row is not None:
+            found.append(row)
+            row = self.jobs.row_of(f"{job_id}#{len(found) + 1}")
+        return found
+
+    def _is_of(self, row: int, job: Job, cluster: str | None, *more: str) -> bool:
+        """Tell whether a job that was added is of the same user, account and cluster."""
+        return self.jobs.agrees(row, job, ("user", "group", *more)) and (
+            self.cluster is None or self.clusters.get(row, self.cluster) == cluster
+        )
+
+    def _is_apart(self, row: int, job: Job) -> bool:
+        """Tell whether a job came when one that was added had ended, or ended before it came."""
+        submit, start, ran, cancel = (
+            self.jobs.value(name, row) for name in ("submit", "start", "runtime", "cancel")
+        )
+        end = cancel if start == MISSING else start + ran
+        own_end = job.cancel if job.start == MISSING else job.start + job.runtime
+        return job.submit >= end or own_end <= submit
 
     def _continue(self, row: int, found: Found, job_id: str, place: Place) -> bool:
         """Take the attempt that follows a preempted one in its place; say if it does follow."""

@@ -8,15 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 from cpsched.api.errors import TraceError
 from cpsched.api.fields import instant, seconds_within, whole
 from cpsched.api.logs import MAX_NICE, Job, NotAJobError
-from cpsched.api.model import MISSING, UNBOUNDED, Status
+from cpsched.api.model import MAX_TIME, MISSING, UNBOUNDED, Status
 from slurm_adapter.quantities import elapsed
-from slurm_adapter.sacct.command import may_be_requeued, options
+from slurm_adapter.sacct.command import may_be_requeued, options_of
+from slurm_adapter.sacct.request import NO_CORES
 from slurm_adapter.sacct.waits import begin_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.api.logs import Place
+    from cpsched.api.logs import Place, Shape
     from slurm_adapter.sacct.lines import Row
     from slurm_adapter.sacct.request import Shapes
 
@@ -42,8 +43,17 @@ _UNENDED = {
     **dict.fromkeys(("PENDING", "RESV_DEL_HOLD"), "still waiting"),
     "REVOKED": "ran on another cluster",
 }
+#: What stands for a state that a row is not read with, beginning with what is known of it.
+_STATES = (*_ENDED, *_REQUEUED, *_UNENDED)
+_STATE = re.compile(r"([A-Z_]+(?:[,|+][A-Z_]+)*)(\+?)(?: by .*)?")
+#: Why a row that Slurm wrote is no job.
+NEVER_RAN = "never ran"
+TIMES_UNKNOWN = "ran at an unknown time"
+TIMES_WRONG = "times contradict each other (export with TZ=UTC)"
+_INVALID = "INVALID"
 _UNKNOWN = ("Unknown", "None", "N/A", "NONE")
-_NO_LIMIT = ("UNLIMITED", "INFINITE", "Partition_Limit")
+_NO_LIMIT = ("UNLIMITED", "INFINITE", "Partition_Limit", _INVALID)
+
 #: By how much local times may be off between two of them where the clock was set back.
 _CLOCK_CHANGE = 3600
 #: ``--nice`` without a number.
@@ -66,6 +76,12 @@ class Found(NamedTuple):
         ``--dependency``.
     preempted
         Whether it was preempted.
+    suspended
+        Seconds for which it was suspended.
+    options
+        Of the command that submitted it.
+    notes
+        What is unusual about the line, as the header counts it.
     """
 
     job: Job
@@ -73,6 +89,9 @@ class Found(NamedTuple):
     asked_begin: int
     dependency: str
     preempted: bool
+    suspended: int
+    options: Mapping[str, str]
+    notes: tuple[str, ...]
 
 
 def job_of(row: Row, shapes: Shapes) -> Found:
@@ -82,21 +101,25 @@ def job_of(row: Row, shapes: Shapes) -> Found:
     Raises
     ------
     NotAJobError
-        If it had not ended, or ended before it started in another way than by being cancelled.
+        If it had not ended, ended before it started in another way than by being cancelled, or if
+        Slurm wrote values that leave open what the job was: unknown states, times that contradict
+        each other, no cores.
     TraceError
-        If a value cannot be read, or values contradict each other.
+        If a value is none that Slurm writes.
     """
     values, place = row
     # Components of heterogeneous jobs are counted from 0.
     component = row.job_id.partition("+")[2]
     number = int(component) if component.isascii() and component.isdigit() else 0
-    asked = options(values.get("submitline", ""), number)
-    status = _status(row)
+    asked = options_of(values, number)
+    status, notes = _status(row)
     if isinstance(status, str):
         raise NotAJobError(status, _core_seconds(row, asked, shapes))
     submit = _time(row, "Submit")[0]
-    shape = shapes.of(values, asked, place)
+    shape = _shape(row, asked, shapes)
     limit = _time_limit(row)
+    if _INVALID in (values.get("timelimitraw"), values.get("timelimit")):
+        notes += ("requested times that are INVALID",)
     start, runtime, cancel = _ran(row, status, limit)
     partition = values.get("partition")
     queue = asked.get("partition")
@@ -133,20 +156,22 @@ def job_of(row: Row, shapes: Shapes) -> Found:
         asked_begin=asked_begin,
         dependency=asked.get("dependency", ""),
         preempted=values.get("state", "").startswith("PREEMPTED"),
+        suspended=_suspended(row),
+        options=asked,
+        notes=notes,
     )
 
 
 def _ran(row: Row, status: Status, limit: int) -> tuple[int, int, int]:
     """Return start and runtime, or for a job cancelled before it started, when that was."""
-    values, place = row
+    values = row.values
     start, start_exact = _time(row, "Start")
     submit, submit_exact = _time(row, "Submit")
     runtime = 0
     if start != MISSING or status in (Status.COMPLETED, Status.TIMEOUT):
-        for name, time in (("Submit", submit), ("Start", start)):
+        for time in (submit, start):
             if time == MISSING:
-                value = values[name.lower()]
-                raise place.error("must be a time for a job that ran", name, value)
+                raise NotAJobError(TIMES_UNKNOWN)
         runtime = _runtime(row, start, exact=start_exact)
     # Older Slurm gives jobs a start that were never allocated anything.
     nothing = values.get("alloctres") == "" or values.get("alloccpus") == "0"
@@ -154,8 +179,7 @@ def _ran(row: Row, status: Status, limit: int) -> tuple[int, int, int]:
         cancel = _cancelled(row, status, submit)
         return MISSING, limit if limit != MISSING else cancel - submit, cancel
     if start < submit and not (start_exact and submit_exact):
-        right = "is before Submit (local times around a clock change? export with TZ=UTC)"
-        raise place.error(right, "Start", values["start"])
+        raise NotAJobError(TIMES_WRONG)
     return start, runtime, MISSING
 
 
@@ -165,34 +189,65 @@ def _core_seconds(row: Row, asked: Mapping[str, str], shapes: Shapes) -> int:
         text = row.values.get("elapsedraw", "")
         ran = row.place.parse(whole, "ElapsedRaw", text) if text else 0
         return shapes.of(row.values, asked, row.place).units * (ran or max(_time_limit(row), 0))
-    except TraceError:
+    except (TraceError, NotAJobError):
         return 0
 
 
-def _status(row: Row) -> Status | str:
-    """Return how a job ended, or if it has not, why it is set aside."""
-    words = row.values.get("state", "").split()
-    if not words:
-        return Status.UNKNOWN
-    # "CANCELLED by 1234" names who did it; a + ends a word that was cut off.
-    state = words[0].upper().removesuffix("+")
-    if state in _ENDED:
-        return _ENDED[state]
-    if state in _REQUEUED:
+def _shape(row: Row, asked: Mapping[str, str], shapes: Shapes) -> Shape:
+    """Return the shape of a job; one that had no cores for no time has not run."""
+    try:
+        return shapes.of(row.values, asked, row.place)
+    except NotAJobError:
+        ran = row.values.get("elapsedraw") or row.values.get("elapsed") or ""
+        raise NotAJobError(NO_CORES if re.search("[1-9]", ran) else NEVER_RAN) from None
+
+
+def _suspended(row: Row) -> int:
+    """Return for how many seconds a job was suspended; 0 where the log does not say."""
+    text = row.values.get("suspended", "")
+    if not text or text in _UNKNOWN or text == _INVALID:
+        return 0
+    return row.place.parse(elapsed, "Suspended", text)
+
+
+def _status(row: Row) -> tuple[Status | str, tuple[str, ...]]:
+    """
+    Return how a job ended, or if it has not, why it is set aside; and notes.
+
+    ``CANCELLED by 1234`` names who did it, a ``+`` ends a word that was cut off. Flags of a state
+    follow it, as in ``COMPLETED,EXPEDITING``.
+    """
+    text = row.values.get("state", "").strip()
+    if not text:
+        return Status.UNKNOWN, ()
+    match = _STATE.fullmatch(text.upper() if " " not in text else text)
+    if match is None:
+        raise row.place.error("is not a state of a Slurm job", "State", text)
+    names = re.split(r"[,|+]", match[1])
+    if match[2]:
+        fits = [state for state in _STATES if state.startswith(names[-1])]
+        names[-1] = fits[0] if len(fits) == 1 else names[-1]
+    if any(name in _REQUEUED for name in names):
         # Queued again: with a start this is an attempt, without one it waits for the next.
-        return Status.PREEMPTED if _time(row, "Start")[0] != MISSING else "still waiting"
-    if state in _UNENDED:
-        return _UNENDED[state]
-    raise row.place.error("is not a state of a Slurm job", "State", row.values["state"])
+        started = _time(row, "Start")[0] != MISSING
+        return (Status.PREEMPTED if started else "still waiting"), ()
+    flags = tuple(f"states with the flag {name}" for name in names if name not in _STATES)
+    for name in names:
+        if name in _ENDED:
+            return _ENDED[name], flags
+    for name in names:
+        if name in _UNENDED:
+            return _UNENDED[name], ()
+    return f"state {names[0]}", ()
 
 
 def _cancelled(row: Row, status: Status, submit: int) -> int:
     """Return when a job that never started was cancelled."""
     end = _time(row, "End")[0]
     if status != Status.CANCELLED or end == MISSING or submit == MISSING:
-        raise NotAJobError("never ran")
+        raise NotAJobError(NEVER_RAN)
     if end < submit:
-        raise row.place.error("is before Submit", "End", row.values["end"])
+        raise NotAJobError(TIMES_WRONG)
     return end
 
 
@@ -234,29 +289,27 @@ def _runtime(row: Row, start: int, *, exact: bool) -> int:
     """Return the seconds a job ran, checked against its start and end where all are known."""
     values, place = row
     end, end_exact = _time(row, "End")
-    if values.get("elapsedraw"):
-        ran = place.parse(lambda t: seconds_within(whole(t)), "ElapsedRaw", values["elapsedraw"])
-    elif values.get("elapsed"):
-        ran = place.parse(elapsed, "Elapsed", values["elapsed"])
+    if (text := values.get("elapsedraw")) and text != _INVALID:
+        ran = place.parse(lambda t: seconds_within(whole(t), -MAX_TIME), "ElapsedRaw", text)
+    elif (text := values.get("elapsed")) and text != _INVALID:
+        ran = place.parse(elapsed, "Elapsed", text)
     elif end == MISSING:
-        raise place.error("has no Elapsed, and no End to tell how long it ran")
+        raise NotAJobError(TIMES_UNKNOWN)
     else:
         ran = end - start
-        if ran < 0:
-            raise place.error("is before Start", "End", values["end"])
     slack = 0 if exact and end_exact else _CLOCK_CHANGE
-    if end != MISSING and ran > end - start + slack:
-        raise place.error(f"is too early for {ran} s since Start", "End", values["end"])
+    if ran < 0 or (end != MISSING and ran > end - start + slack):
+        raise NotAJobError(TIMES_WRONG)
     return ran
 
 
 def _time_limit(row: Row) -> int:
+    """Return the requested time; ``MISSING`` where there is none: 0 too asks for no limit."""
     values, place = row
     if (text := values.get("timelimitraw")) and text not in _NO_LIMIT:
-        minutes = place.parse(lambda t: seconds_within(whole(t), 1), "TimelimitRaw", text)
-        return 60 * minutes
+        return 60 * place.parse(lambda t: seconds_within(whole(t)), "TimelimitRaw", text) or MISSING
     if (text := values.get("timelimit")) and text not in _NO_LIMIT:
-        return place.parse(elapsed, "Timelimit", text)
+        return place.parse(elapsed, "Timelimit", text) or MISSING
     return MISSING
 
 

@@ -48,11 +48,12 @@ _CLASSES: dict[str, re.Pattern[str]] = {
     **dict.fromkeys(("user", "account", "qos", "partition", "reservation"), _WORD),
     **dict.fromkeys(("reqmem", "maxrss"), re.compile(r"[0-9.]*[KMGTP]?[cn]?")),
     "flags": re.compile(r"(?:[A-Z][A-Za-z]+(?:,[A-Z][A-Za-z]+)*)?"),
-    **dict.fromkeys(("elapsedraw", "priority"), re.compile(r"[0-9]*")),
+    "elapsedraw": re.compile(r"-?[0-9]*|INVALID"),
+    "priority": re.compile(r"[0-9]*"),
     **dict.fromkeys(("reqcpus", "alloccpus", "ncpus", "nnodes"), re.compile(r"[0-9.]*[KMG]?")),
     **dict.fromkeys(("reqtres", "alloctres"), re.compile(rf"(?:{_ITEM}(?:,{_ITEM})*)?")),
-    "timelimitraw": re.compile(r"[0-9]*|UNLIMITED|Partition_Limit"),
-    "state": re.compile(r"(?:[A-Z_]+(?: by [0-9]+)?\+?)?"),
+    "timelimitraw": re.compile(r"[0-9]*|UNLIMITED|Partition_Limit|INVALID"),
+    "state": re.compile(r"(?:[A-Z_]+(?:,[A-Z_]+)*(?: by [0-9]+)?\+?)?"),
 }
 #: Columns a line has too many, times those it should have; a line with more is not divided.
 _MOST_TRIED = 200_000

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.api.errors import TraceError
 from cpsched.api.fields import whole
-from cpsched.api.logs import Shape
+from cpsched.api.logs import NotAJobError, Shape
 from cpsched.api.model import MISSING, UNBOUNDED
 from slurm_adapter.quantities import ENDLESS, amount, memory, seconds
 
@@ -81,6 +81,9 @@ _OPTIONS = (
     *("exclusive", "contiguous", "mem", "nodes", "gres", "gpus-per-node", "gpus"),
     *("gpus-per-task", "segment", "switches"),
 )
+_CORES = ("reqtres", "alloctres", "reqcpus", "alloccpus", "ncpus")
+#: Why a row is no job whose columns of cores are empty or 0.
+NO_CORES = "no cores recorded"
 #: Shapes kept at once; logs have some thousands.
 _MOST_KEPT = 100_000
 
@@ -116,7 +119,9 @@ def shape(row: Mapping[str, str], options: Mapping[str, str], place: Place) -> S
     Raises
     ------
     TraceError
-        If a value cannot be read, or cores or nodes cannot be told.
+        If a value cannot be read, or the log has no column of cores or of nodes.
+    NotAJobError
+        If the columns of cores say that it had none.
     """
     asked = tres(row.get("reqtres", ""), "ReqTRES", place)
     got = tres(row.get("alloctres", ""), "AllocTRES", place)
@@ -125,10 +130,12 @@ def shape(row: Mapping[str, str], options: Mapping[str, str], place: Place) -> S
     asked_cores = _first(asked.cores, *_counts(row, ("ReqCPUS",), place))
     got_cores = _first(got.cores, *_counts(row, ("AllocCPUS", "NCPUS"), place))
     whole_nodes = (got_cores or 0) > _MOST_THREADS * (asked_cores or got_cores or 0)
-    exclusive = whole_nodes or options.get("exclusive") in ("", "exclusive")
+    exclusive = whole_nodes or options.get("exclusive", "no").lower() in ("", "exclusive")
     cores = asked_cores if exclusive else max(got_cores or 0, asked_cores or 0)
     cores = cores or got_cores
     if not cores:
+        if any(name in row for name in _CORES):
+            raise NotAJobError(NO_CORES)
         raise place.error(
             "has no ReqTRES, ReqCPUS, AllocTRES, AllocCPUS or NCPUS to tell its cores"
         )

@@ -34,7 +34,7 @@ HEADER = (
     "|MaxRSS|SubmitLine"
 )
 _ROWS_AT_ONCE = 50_000
-_ID = re.compile(r"(([0-9]{1,18})(?:_[0-9]{1,9}|\+[0-9]{1,9})?)(?:#[0-9]+)?")
+_ID = re.compile(r"(([0-9]{1,18})(?:_[0-9]{1,9}|\+[0-9]{1,9})?)(?:@[0-9]+)?(?:#[0-9]+)?")
 _STATES = {status: status.name for status in Status} | {Status.UNKNOWN: ""}
 #: Columns that the text has no place for.
 _NOWHERE = (

@@ -184,12 +184,12 @@ def test_jobs_may_be_requeued_as_slurm_has_it_by_default(log):
     [
         ("", 0, {}),
         ("sbatch -N2 -p a,b --nice job.sh --nice=3", 0, {"nodes": "2", "partition": "a,b", "nice": ""}),
-        ("/usr/bin/sbatch -W -L matlab:2 job.sh", 0, {"W": "", "licenses": "matlab:2"}),
-        ("srun -W 30 -q high ./a -q low", 0, {"W": "30", "qos": "high"}),
+        ("/usr/bin/sbatch -W -L matlab:2 job.sh", 0, {"wait": "", "licenses": "matlab:2"}),
+        ("srun -W 30 -q high ./a -q low", 0, {"wait": "30", "qos": "high"}),
         ("sbatch --mem 0 --exclusive=user --wrap a -N 3", 0, {"mem": "0", "exclusive": "user"}),
         ("sbatch -N1 -q a : -N2 --nice=-5 : -N3 a.sh : b", 0, {"nodes": "1", "qos": "a"}),
-        ("sbatch -N1 -q a : -N2 --nice=-5 : -N3 a.sh : b", 1, {"nodes": "2", "nice": "-5"}),
-        ("sbatch -N1 -q a : -N2 --nice=-5 : -N3 a.sh : b", 2, {"nodes": "3"}),
+        ("sbatch -N1 -q a : -N2 --nice=-5 : -N3 a.sh : b", 1, {"nodes": "2", "nice": "-5", "qos": "a"}),
+        ("sbatch -N1 -q a : -N2 --nice=-5 : -N3 a.sh : b", 2, {"nodes": "3", "nice": "-5", "qos": "a"}),
         ("salloc -- a", 0, {}),
     ],
 )  # fmt: skip
