@@ -9,6 +9,8 @@ from cpsched.base.node_lists import compress, expand, natural
 from cpsched.errors import ConfigError
 from cpsched.model.system import System
 from cpsched.model.topology import Topology, TopologyKind
+from cpsched.simulation.simulate import simulate
+from slurm_adapter.config.topology import read_layout
 
 #: Nodes n01 to n08, the odd ones thin.
 SYSTEM = """
@@ -79,12 +81,7 @@ def test_a_block_file(load):
 
 #: From what Slurm's manual shows, to a file and line and what is wrong there.
 BAD_CONF = {
-    "SwitchName=a Nodes=n[01-07]": "topology.conf: node 'n08' of the system is not in it",
-    "SwitchName=a Nodes=n[01-09]": ":1: a: has a node 'n09', which the system does not have",
-    "SwitchName=a Nodes=n[01-08]\nSwitchName=b Nodes=n08\nSwitchName=c Switches=a,b":
-        ":2: b: has a node 'n08', which is in 'a' too",
-    "SwitchName=a Nodes=n[01-04]\nSwitchName=b Nodes=n[05-08]":
-        ":2: b: is not connected to 'a'; a switch above both is needed",
+    "SwitchName=a Nodes=m[01-07]": "topology.conf: SwitchName: has none of the nodes",
     "SwitchName=a Nodes=n[01-08]\nSwitchName=b Switches=c\nSwitchName=c Switches=b":
         ":2: b: is below itself",
     "SwitchName=b Switches=c\nSwitchName=c Switches=b": ":1: b: is below itself",
@@ -102,7 +99,6 @@ BAD_CONF = {
     "SwitchName=a Nodes=n[8-1]": ":1: Nodes: 'n[8-1]' has '8-1' in brackets, which must be",
     "SwitchName=a Nodes=n[1-999999999]": ":1: Nodes: 'n[1-999999999]' has more than 1000000 names",
     "SwitchName=a Node=n01": r":1: Node: there is no such key; .*Did you mean 'Nodes'\?",
-    "SwitchName=a Nodes=n01 Nodes=n02": ":1: Nodes: is given twice",
     "SwitchName=a and more": ":1: 'and more' is not of the form Name=value",
     "Nodes=n01": ":1: Nodes: needs a SwitchName or a BlockName",
     "SwitchName=a Nodes=n[01-08]\nBlockName=b Nodes=n01":
@@ -123,6 +119,87 @@ def test_what_is_wrong_with_a_file_is_one_line(load, text):
     assert "\n" not in message
     expected = BAD_CONF[text]
     assert re.search(expected if ".*" in expected else re.escape(expected), message), message
+
+
+#: What Slurm warns of: a file, the order of nodes, sizes, whether groups are apart, and the notes.
+WARNED = {
+    # Nodes in no switch are each like one of their own.
+    "SwitchName=a Nodes=n[01-03]\nSwitchName=b Nodes=n[05-06]\nSwitchName=c Switches=a,b": (
+        "12356478", ((3, 2, 1, 1, 1),), False, [],
+    ),
+    "SwitchName=a Nodes=n[01-07]": ("12345678", ((7, 1),), True, []),
+    "BlockName=a Nodes=n[05-08]\nBlockName=b Nodes=n[01-02]": (
+        "56781234", ((4, 2, 1, 1),), False, [],
+    ),
+    "SwitchName=a Nodes=n[01-09]": ("12345678", ((8,),), False, ["the system has no node n09"]),
+    "SwitchName=a Nodes=n[01-08]\nSwitchName=b Nodes=n08\nSwitchName=c Switches=a,b": (
+        "12345678", ((8,),), False, [r"first of several switches or blocks: n08 \(also in a\)"],
+    ),
+    # Trees that do not meet are apart, whatever is inside them.
+    "SwitchName=a Nodes=n[01-04]\nSwitchName=b Nodes=n[05-08]": (
+        "12345678", ((4, 4),), True, [],
+    ),
+    "SwitchName=a Nodes=n[05-06]\nSwitchName=b Nodes=n[07-08]\nSwitchName=c Switches=a,b\n"
+    "SwitchName=d Nodes=n[01-03]": ("56781234", ((4, 3, 1),), True, []),
+    "SwitchName=a Nodes=n01 Nodes=n[01-08]": ("12345678", ((8,),), False, ["Nodes is given twice"]),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("text", WARNED)
+def test_what_slurm_warns_of_is_noted_and_read(load, text):
+    order, sizes, apart, notes = WARNED[text]
+    system = load(text)
+    assert list(system.node_names) == [f"n0{number}" for number in order]
+    kind = TopologyKind.BLOCK if text.startswith("Block") else TopologyKind.TREE
+    assert system.topology == Topology(8, kind=kind, group_sizes=sizes, apart=apart)
+    assert System.from_dict(system.to_dict()).digest() == system.digest()
+    layout = read_layout(text, "topology.conf", [f"n0{number}" for number in range(1, 9)])
+    assert len(layout.notes) == len(notes)
+    assert all(re.search(*pair) for pair in zip(notes, layout.notes, strict=True))
+
+
+#: Two trees of four nodes; jobs of 3, 3, 2 and 8 nodes with one core each, of 100 s.
+JOBS = """; MaxProcs: 8
+1 0 -1 100 3 -1 -1 3 100 -1 1 1 1 -1 1 -1 -1 -1
+2 0 -1 100 3 -1 -1 3 100 -1 1 1 1 -1 1 -1 -1 -1
+3 1 -1 100 2 -1 -1 2 100 -1 1 1 1 -1 1 -1 -1 -1
+4 2 -1 100 8 -1 -1 8 100 -1 1 1 1 -1 1 -1 -1 -1
+5 3 -1 100 1 -1 -1 1 100 -1 1 1 1 -1 1 -1 -1 -1
+"""
+
+
+@pytest.mark.parametrize(
+    "dispatcher", ["fifo", "easy", "conservative", "sjf", "slurm-backfill", "slurm:lag=0"]
+)
+def test_no_job_has_nodes_of_two_trees(tmp_path, dispatcher):
+    """Two nodes are free, one in each tree: the job of two waits, that of eight never starts."""
+    (tmp_path / "topology.conf").write_text(
+        "SwitchName=ib1 Nodes=n[1-4]\nSwitchName=ib2 Nodes=n[5-8]\n"
+    )
+    (tmp_path / "m.toml").write_text(
+        'resources = ["core"]\n[[nodes]]\ngroup = "a"\nnames = "n[1-8]"\ncore = 1\n'
+        '[topology]\nslurm = "topology.conf"\n[log]\nprocessors = "anywhere"\n'
+    )
+    (tmp_path / "log.swf").write_text(JOBS)
+    system = systems.load(tmp_path / "m.toml")
+    run = simulate(tmp_path / "log.swf", system, dispatcher=dispatcher)
+    (reason,) = run.schedule.rejected.values()
+    assert "do not fit in at most 1 leaf switch" in reason
+    schedule = run.schedule
+    start = schedule.start.tolist()
+    assert start[2] >= start[0] + 100
+    group = system.topology.level_group(0)
+    segments = schedule.segments
+    for job in range(5):
+        own = segments.job == job
+        nodes = [
+            node
+            for first, count in zip(segments.node[own], segments.count[own], strict=True)
+            for node in range(first, first + count)
+        ]
+        assert len(set(group[nodes].tolist())) <= 1
+    if dispatcher in ("easy", "conservative"):
+        assert start[4] == 3
 
 
 def test_a_file_that_is_not_there(tmp_path):

@@ -198,6 +198,9 @@ class JobEncoder:
             If the system has queues and this is none of them.
         """
         request = self._in_queues(request)
+        if self._system.topology.apart and request.units > 1 and request.nodes_max > 1:
+            # Groups that do not meet: no job has nodes of two.
+            request = replace(request, max_switches=1, switch_wait=None)
         shape = self._shape(request)
         relaxed = shape
         if request.switch_wait is not None:

@@ -14,7 +14,7 @@ from cpsched.mapping.draft import Draft
 from cpsched.mapping.feasibility import infeasible
 from cpsched.mapping.limits import bound_nodes, choose_queues, fill_requested_time, resolve_queues
 from cpsched.mapping.malleable import bound_units, set_malleable, set_restarts
-from cpsched.mapping.requests import align, pooled, to_units
+from cpsched.mapping.requests import align, keep_in_one_group, pooled, to_units
 from cpsched.mapping.settings import NONE
 from cpsched.model.arrays import plain
 from cpsched.model.system import ProcessorMapping
@@ -120,6 +120,7 @@ def fit(
     draft.reject(classes.rejected)
     draft.change(exclusive=classes.exclusive)
     align(draft)
+    keep_in_one_group(draft)
     set_malleable(draft, malleable)
     workload.let_go()
     to_units(draft)

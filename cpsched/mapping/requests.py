@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import UNBOUNDED
+from cpsched.base.types import MISSING, UNBOUNDED
 from cpsched.errors import ConfigError
 from cpsched.model.arrays import constant, is_constant, put_away
 from cpsched.model.distinct import distinct, distinct_rows
@@ -56,6 +56,18 @@ def align(draft: Draft) -> None:
     draft.reject(rejected)
     draft.change(
         resources=system.resources, **{name: put_away(one) for name, one in columns.items()}
+    )
+
+
+def keep_in_one_group(draft: Draft) -> None:
+    """Limit jobs to one group of the lowest level where such groups do not meet, for good."""
+    if not draft.system.topology.apart:
+        return
+    workload = draft.workload
+    wide = (workload.units > 1) & (workload.nodes_max > 1)
+    draft.change(
+        max_switches=np.where(wide, 1, workload.max_switches),
+        switch_wait=np.where(wide, MISSING, workload.switch_wait),
     )
 
 

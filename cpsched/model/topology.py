@@ -67,6 +67,8 @@ class Topology:
     sides
         Of a torus: nodes along each of its 2 to 5 dimensions; their product is N. Nodes
         are in the order of :mod:`cpsched.model.curves`.
+    apart
+        Whether the groups of the lowest level do not meet: no job has nodes of two of them.
     """
 
     num_nodes: int
@@ -74,6 +76,7 @@ class Topology:
     kind: TopologyKind = TopologyKind.LINE
     group_sizes: tuple[tuple[int, ...], ...] = ()
     sides: tuple[int, ...] = ()
+    apart: bool = False
 
     def __post_init__(self) -> None:
         if self.kind is TopologyKind.LINE and (self.level_sizes or self.group_sizes):
@@ -90,6 +93,8 @@ class Topology:
             _check_torus(self.sides, self.num_nodes)
             if self.level_sizes or self.group_sizes:
                 raise ValueError("a torus has no levels of groups")
+        if self.apart and not (self.level_sizes or self.group_sizes):
+            raise ValueError("groups that do not meet need levels of groups")
         if self.kind is TopologyKind.DRAGONFLY and self.num_levels != len(_DRAGONFLY_HOPS):
             raise ValueError("a dragonfly has two levels: routers and groups of routers")
 
@@ -281,10 +286,13 @@ class Topology:
         """
         found: dict[str, Any] = {"level_sizes": list(self.level_sizes)}
         equal_tree = self.kind in (TopologyKind.LINE, TopologyKind.TREE) and not self.group_sizes
+        equal_tree &= not self.apart
         if not equal_tree:
             found["topology"] = {"kind": self.kind.value}
         if self.group_sizes:
             found["topology"]["group_sizes"] = [list(sizes) for sizes in self.group_sizes]
+        if self.apart:
+            found["topology"]["apart"] = True
         if self.sides:
             # The curve as in systems written when there were others: digests stay what they were.
             found["topology"] |= {"sides": list(self.sides), "curve": "hilbert"}
@@ -302,6 +310,7 @@ class Topology:
             kind=TopologyKind(rest.get("kind", TopologyKind.LINE)),
             group_sizes=tuple(tuple(sizes) for sizes in rest.get("group_sizes", ())),
             sides=tuple(rest.get("sides", ())),
+            apart=bool(rest.get("apart", False)),
         )
 
 

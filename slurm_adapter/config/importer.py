@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError
-from cpsched.api.machines import systems
-from cpsched.api.tools import check_new_file, write_all
+from cpsched.api.machines import compress, systems
+from cpsched.api.tools import brief, check_new_file, counted, write_all
 from slurm_adapter.config.accounts import (
     lost_of_associations,
     lost_of_qos,
@@ -22,6 +22,7 @@ from slurm_adapter.config.lines import read_text
 from slurm_adapter.config.machine import Machine, read_machine, system_file
 from slurm_adapter.config.policy import Imported, policy_of
 from slurm_adapter.config.scontrol import read_scontrol
+from slurm_adapter.config.topology import read_layout
 from slurm_adapter.config.unmodelled import Gap, of_site
 from slurm_adapter.config.unmodelled_accounts import of_accounts
 from slurm_adapter.dispatch import policy_file
@@ -122,17 +123,17 @@ def read_site(files: Files, name: str | None = None) -> Site:
             if not conf.text(one)
         ),
     ]
-    topology = files.topology or _topology(conf, files, gaps)
-    texts = _texts(machine, imported.policy, name, topology)
-    try:
-        system, policy = _checked(name, texts)
-    except ConfigError as error:
-        # Slurm accepts files that lack nodes, or that name nodes that do not exist yet.
-        if topology is None or files.topology or not str(error).startswith(topology.name):
-            raise
-        gaps.append(Gap(str(error), "no topology", _is_wide))
-        texts = _texts(machine, imported.policy, name, None)
-        system, policy = _checked(name, texts)
+    topology = _topology(conf, files, gaps)
+    laid_out = None
+    if topology is not None:
+        try:
+            laid_out = _laid_out(topology, machine, gaps, notes)
+        except ConfigError as error:
+            if files.topology:
+                raise
+            gaps.append(Gap(str(error), "no topology", _is_wide))
+    texts = _texts(machine, imported.policy, name, laid_out)
+    system, policy = _checked(name, texts)
     return Site(
         name=name,
         machine=machine,
@@ -144,15 +145,17 @@ def read_site(files: Files, name: str | None = None) -> Site:
     )
 
 
-def _texts(machine: Machine, policy: Policy, name: str, topology: Path | None) -> dict[str, str]:
-    """Return the files by name."""
+def _texts(
+    machine: Machine, policy: Policy, name: str, topology: tuple[str, str] | None
+) -> dict[str, str]:
+    """Return the files by name; ``topology`` is one of them."""
     by = "made by cpsched slurm import. Correct it where necessary."
     source = f"cpsched slurm import of {machine.conf.where}"
-    beside = topology.name if topology else None
+    beside, content = topology or (None, "")
     return {
         f"{name}.system.toml": system_file(machine, name, source=source, topology=beside),
         f"{name}.policy.toml": f"# The policy of {name}, {by}\n{policy_file.to_toml(policy)}",
-        **({topology.name: read_text(topology)} if topology else {}),
+        **({} if beside is None else {beside: content}),
     }
 
 
@@ -160,16 +163,67 @@ def _is_wide(job: Job) -> bool:
     return job.text("nnodes") not in ("", "0", "1")
 
 
+#: Values of TopologyPlugin that need no file, and those of which a file is read.
+_FLAT = ("", "topology/none", "topology/default", "topology/flat")
+_READ = ("topology/tree", "topology/block")
+
+
 def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
-    plugin = conf.text("TopologyPlugin").lower()
-    if plugin in ("", "topology/none", "topology/default", "topology/flat"):
+    """Return the topology.conf to read; what there is instead is added to the gaps."""
+    if files.topology:
+        if files.topology.suffix.lower() in (".yaml", ".yml"):
+            raise ConfigError(
+                "topology.yaml is not read; give the same topology as a topology.conf",
+                where=files.topology,
+            )
+        return files.topology
+    folder = files.conf.parent if files.conf else None
+    if folder is not None and (folder / "topology.yaml").is_file():
+        # Slurm takes it in place of topology.conf and TopologyPlugin.
+        gaps.append(Gap("topology.yaml", "no topology: the file is not read", _is_wide))
         return None
-    path = files.conf.parent / "topology.conf" if files.conf else None
-    if path is not None and path.is_file():
+    plugin = conf.text("TopologyPlugin").lower()
+    if plugin in _FLAT:
+        return None
+    path = folder / "topology.conf" if folder else None
+    if plugin in _READ and path is not None and path.is_file():
         return path
     instead = "no topology: no topology.conf was found (--topology)"
+    if plugin not in _READ:
+        instead = "no topology: only topology/tree and topology/block are read"
     gaps.append(Gap(f"TopologyPlugin={plugin}", instead, _is_wide))
     return None
+
+
+def _laid_out(path: Path, machine: Machine, gaps: list[Gap], notes: list[str]) -> tuple[str, str]:
+    """Return name and text of a topology file, and note what Slurm would only warn of."""
+    text = read_text(path)
+    layout = read_layout(text, path.name, [node.name for node in machine.nodes])
+    notes += layout.notes
+    if layout.lone:
+        name = f"{counted(len(layout.lone), 'node')} in no switch: {brief(compress(layout.lone))}"
+        gaps.append(
+            Gap(
+                f"{path.name}: {name}",
+                "each like a switch of its own, which jobs may span",
+                _is_wide,
+            )
+        )
+    optional = "topooptional" in (word.lower() for word in machine.conf.words("TopologyParam"))
+    if len(layout.roots) > 1 and optional:
+        # Slurm minds switches only for jobs that ask for it: the others may span all.
+        title = "above-all"
+        text = f"{text.rstrip()}\n# TopoOptional: jobs may span trees that do not meet.\n"
+        text += f"SwitchName={title} Switches={','.join(layout.roots)}\n"
+        notes.append(f"{path.name}: trees that do not meet may be spanned (TopoOptional)")
+    elif len(layout.roots) > 1:
+        notes.append(
+            f"{path.name}: the trees of {brief(', '.join(layout.roots))} do not meet: no job has"
+            " nodes of two"
+        )
+        if layout.flattened:
+            gaps.append(Gap(f"{path.name}: switches inside trees", "each tree is one switch"))
+    return path.name, text
 
 
 def _policy(conf: Conf, files: Files, notes: list[str]) -> Imported:

@@ -8,7 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cpsched.api.studies import PolicyFiles
-from cpsched.api.tools import brief, build
+from cpsched.api.tools import brief, build, counted
+from slurm_adapter.config.without_effect import without_effect
 from slurm_adapter.dispatch import policy_edit, policy_file
 
 if TYPE_CHECKING:
@@ -43,7 +44,18 @@ _AGAIN = ("REQUEUE", "SUSPEND")
 
 def remarks(policy: Policy, system: System, workload: Workload) -> list[str]:
     """Return remarks to read before a log is simulated under a policy, in sentences."""
-    return [*_unknown(policy, system, workload), *_preemption(policy, system, workload)]
+    return [
+        *_unknown(policy, system, workload),
+        *_without_effect(policy, system),
+        *_preemption(policy, system, workload),
+    ]
+
+
+def _without_effect(policy: Policy, system: System) -> Iterator[str]:
+    """Name the settings that no simulation follows."""
+    if names := without_effect(policy, system.resources):
+        listed = brief(", ".join(names), 200)
+        yield f"The policy has {counted(len(names), 'setting')} without effect: {listed}."
 
 
 def _unknown(policy: Policy, system: System, workload: Workload) -> Iterator[str]:

@@ -3,19 +3,24 @@ Slurm's ``topology.conf``: switches or blocks, and the nodes below them.
 
 The format is that of topology.conf(5). Read are ``SwitchName=`` with ``Nodes=`` or ``Switches=``,
 ``BlockName=`` with ``Nodes=``, and ``BlockSizes=``.
+
+What Slurm only warns of (``src/plugins/topology/tree/switch_record.c``) is noted and read: nodes in
+no switch, names that are no nodes, a node in two switches, and trees that do not meet. Of several
+trees Slurm gives no job nodes of two.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from cpsched.api.errors import ConfigError, did_you_mean
+from cpsched.api.machines import compress
 from cpsched.api.model import Topology, TopologyKind
-from cpsched.api.tools import read_text
+from cpsched.api.tools import brief, read_text
 from slurm_adapter.config.lines import Value, hosts, logical_lines, pairs
 
 if TYPE_CHECKING:
@@ -50,6 +55,35 @@ class _Found(NamedTuple):
     where: str
     units: dict[str, Unit]
     sizes: tuple[int, ...]
+    notes: list[str]
+
+
+class Layout(NamedTuple):
+    """
+    The order of nodes along a topology, and the topology.
+
+    Attributes
+    ----------
+    order
+        Position of each node in the system, along the topology.
+    topology
+        Of the nodes in that order.
+    lone
+        Nodes in no switch or block: each is like one of its own.
+    roots
+        The highest switches; none of blocks.
+    flattened
+        Whether switches below the highest ones are left out.
+    notes
+        What Slurm would warn of, one sentence each.
+    """
+
+    order: IntArray
+    topology: Topology
+    lone: tuple[str, ...]
+    roots: tuple[str, ...]
+    flattened: bool
+    notes: list[str]
 
 
 class SlurmTopologyFiles:
@@ -59,18 +93,60 @@ class SlurmTopologyFiles:
         """
         Return the order of nodes along a topology, and the topology.
 
-
-
         Raises
         ------
         ConfigError
-            If the file cannot be read, or does not describe one connected topology of these nodes;
-            names file, line, field and value.
+            If the file cannot be read, or is not a topology; names file, line, field and value.
         """
-        kind, found = _units(read_text(file), str(file))
-        leaves, levels = _tree(found) if kind == "tree" else _blocks(found)
-        order = _order(found, leaves, node_names)
-        return order, Topology(len(node_names), kind=TopologyKind(kind), group_sizes=levels)
+        layout = read_layout(read_text(file), str(file), node_names)
+        return layout.order, layout.topology
+
+
+def read_layout(text: str, where: str, node_names: Sequence[str]) -> Layout:
+    """
+    Return how a ``topology.conf`` lays nodes out.
+
+    Raises
+    ------
+    ConfigError
+        As :meth:`SlurmTopologyFiles.read`.
+    """
+    kind, found = _units(text, where)
+    highest = [unit.name.text for unit in _roots(found)] if kind == "tree" else []
+    units, lone = _known(found, node_names)
+    found = found._replace(units=units)
+    roots: list[Unit] = []
+    flattened = False
+    if kind == "tree":
+        roots = [units[name] for name in highest if _nodes_below(found, units[name])]
+        trees = [_tree(found, root) for root in roots]
+        heights = [len(levels) for _, levels in trees]
+        apart = len(roots) > 1 or (bool(lone) and not roots[0].children)
+        # Of trees that do not meet no job has two: they are the groups, whatever is inside them.
+        flattened = len(roots) > 1 and any(root.children for root in roots)
+        if flattened:
+            levels = [[sum(levels[0]) for _, levels in trees]]
+        else:
+            levels = [
+                [size for _, own in trees for size in own[min(level, len(own) - 1)]]
+                for level in range(max(heights))
+            ]
+        leaves = [leaf for own, _ in trees for leaf in own]
+    else:
+        apart = False
+        leaves, levels = _blocks(found)
+    levels = [[*sizes, *[1] * len(lone)] for sizes in levels]
+    position = {name: at for at, name in enumerate(node_names)}
+    names = [node for leaf in leaves for node in leaf.nodes] + list(lone)
+    topology = Topology(
+        len(node_names),
+        kind=TopologyKind(kind),
+        group_sizes=tuple(map(tuple, levels)),
+        apart=apart,
+    )
+    order = np.array([position[name] for name in names], dtype=np.int64)
+    titles = tuple(root.name.text for root in roots)
+    return Layout(order, topology, lone, titles, flattened, found.notes)
 
 
 TOPOLOGY_FILES = SlurmTopologyFiles()
@@ -80,9 +156,10 @@ def _units(text: str, where: str) -> tuple[str, _Found]:
     """Return the type of a ``topology.conf``, and its switches or blocks."""
     units: dict[str, Unit] = {}
     sizes: tuple[int, ...] = ()
+    notes: list[str] = []
     kind = ""
     for line, content in logical_lines(text):
-        entry = pairs(content, where, line)
+        entry = pairs(content, where, line, notes.append)
         own = _type_of(entry, where, line)
         if kind not in ("", own):
             message = "switches and blocks cannot be in one file"
@@ -104,7 +181,7 @@ def _units(text: str, where: str) -> tuple[str, _Found]:
         units[name.text] = unit
     if not units:
         raise ConfigError("has neither a SwitchName nor a BlockName", where=where)
-    return kind, _Found(where, units, sizes)
+    return kind, _Found(where, units, sizes, notes)
 
 
 def _type_of(entry: dict[str, Value], where: str, line: int) -> str:
@@ -132,9 +209,48 @@ def _sizes(text: str) -> tuple[int, ...]:
     return sizes
 
 
-def _blocks(found: _Found) -> tuple[list[Unit], tuple[tuple[int, ...], ...]]:
+def _known(found: _Found, node_names: Sequence[str]) -> tuple[dict[str, Unit], tuple[str, ...]]:
+    """
+    Return the units with the nodes that there are, each in one of them, and the nodes in none.
+
+    Raises
+    ------
+    ConfigError
+        If there is no node in any unit.
+    """
+    there = set(node_names)
+    owner: dict[str, Unit] = {}
+    unknown: list[str] = []
+    twice: list[str] = []
+    units: dict[str, Unit] = {}
+    for name, unit in found.units.items():
+        own = []
+        for node in dict.fromkeys(unit.nodes):
+            if node not in there:
+                unknown.append(node)
+            elif node in owner:
+                twice.append(f"{node} (also in {owner[node].name.text})")
+            else:
+                owner[node] = unit
+                own.append(node)
+        units[name] = replace(unit, nodes=tuple(own))
+    if not owner:
+        message = "has none of the nodes that the system has"
+        raise ConfigError(message, where=found.where, key=next(iter(units.values())).name.key)
+    if unknown:
+        names = brief(compress(unknown))
+        found.notes.append(f"{found.where}: the system has no node {names}: left out")
+    if twice:
+        found.notes.append(
+            f"{found.where}: nodes are in the first of several switches or blocks:"
+            f" {brief(', '.join(twice))}"
+        )
+    return units, tuple(name for name in node_names if name not in owner)
+
+
+def _blocks(found: _Found) -> tuple[list[Unit], list[list[int]]]:
     """Return the blocks, and the sizes of blocks and of the groups of blocks."""
-    blocks = list(found.units.values())
+    blocks = [block for block in found.units.values() if block.nodes]
     base = found.sizes[0] if found.sizes else 1
     for block in blocks:
         if len(block.nodes) < base:
@@ -144,12 +260,22 @@ def _blocks(found: _Found) -> tuple[list[Unit], tuple[tuple[int, ...], ...]]:
     levels.extend(
         np.add.reduceat(sizes, range(0, len(sizes), size // base)) for size in found.sizes[1:]
     )
-    return blocks, tuple(tuple(level.tolist()) for level in levels)
+    return blocks, [level.tolist() for level in levels]
 
 
-def _tree(found: _Found) -> tuple[list[Unit], tuple[tuple[int, ...], ...]]:
+def _nodes_below(found: _Found, unit: Unit) -> bool:
+    """Tell whether there is a node below a switch."""
+    waiting = [unit]
+    while waiting:
+        own = waiting.pop()
+        if own.nodes:
+            return True
+        waiting.extend(found.units[child] for child in own.children)
+    return False
+
+
+def _tree(found: _Found, root: Unit) -> tuple[list[Unit], list[list[int]]]:
     """Return the leaf switches depth-first, and the sizes of the switches of each level."""
-    root = _root(found)
     leaves: list[Unit] = []
     height: dict[str, int] = {}
     # Above each leaf, lowest first: heights and names of its switches.
@@ -162,10 +288,11 @@ def _tree(found: _Found) -> tuple[list[Unit], tuple[tuple[int, ...], ...]]:
         if left:
             path.pop()
             height[name] = 1 + max(height[child] for child in unit.children)
-        elif unit.nodes:
+        elif not unit.children:
             height[name] = 0
-            leaves.append(unit)
-            above.append([name, *reversed(path)])
+            if unit.nodes:
+                leaves.append(unit)
+                above.append([name, *reversed(path)])
         else:
             path.append(name)
             stack.append((unit, True))
@@ -177,12 +304,12 @@ def _tree(found: _Found) -> tuple[list[Unit], tuple[tuple[int, ...], ...]]:
             # The highest switch that is not above this level: switches may be of unequal depth.
             group = [name for name in names if height[name] <= level][-1]
             sizes[group] = sizes.get(group, 0) + len(leaf.nodes)
-        levels.append(tuple(sizes.values()))
-    return leaves, tuple(levels)
+        levels.append(list(sizes.values()))
+    return leaves, levels
 
 
-def _root(found: _Found) -> Unit:
-    """Return the switch above all others; every other one is below exactly one."""
+def _roots(found: _Found) -> list[Unit]:
+    """Return the highest switches; every other one is below exactly one."""
     parent: dict[str, Unit] = {}
     for unit in found.units.values():
         for child in unit.children:
@@ -194,11 +321,7 @@ def _root(found: _Found) -> Unit:
                 )
             parent[child] = unit
     roots = [unit for unit in found.units.values() if unit.name.text not in parent]
-    if len(roots) > 1:
-        raise roots[1].error(
-            f"is not connected to {roots[0].name.text!r}; a switch above both is needed"
-        )
-    reached = set(roots[:1])
+    reached = set(roots)
     waiting = list(roots)
     while waiting:
         below = [found.units[child] for child in waiting.pop().children]
@@ -207,21 +330,4 @@ def _root(found: _Found) -> Unit:
     lost = next((unit for unit in found.units.values() if unit not in reached), None)
     if lost is not None:
         raise lost.error("is below itself")
-    return roots[0]
-
-
-def _order(found: _Found, leaves: list[Unit], node_names: Sequence[str]) -> IntArray:
-    """Return where each node of the leaves is on the machine, in their order."""
-    position = {name: at for at, name in enumerate(node_names)}
-    owner: dict[str, Unit] = {}
-    for leaf in leaves:
-        for node in leaf.nodes:
-            if node not in position:
-                raise leaf.error(f"has a node {node!r}, which the system does not have")
-            if node in owner:
-                raise leaf.error(f"has a node {node!r}, which is in {owner[node].name.text!r} too")
-            owner[node] = leaf
-    lost = next((name for name in node_names if name not in owner), None)
-    if lost is not None:
-        raise ConfigError(f"node {lost!r} of the system is not in it", where=found.where)
-    return np.array([position[name] for name in owner], dtype=np.int64)
+    return roots

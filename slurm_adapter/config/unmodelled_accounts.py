@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from cpsched.api.tools import brief
 from slurm_adapter.config.inventory import QOS_FLAGS, UNENFORCED, WORDS
 from slurm_adapter.config.unmodelled import Gap, few, of_words
+from slurm_adapter.config.without_effect import lacking
 from slurm_adapter.dispatch.policy import LIMITS
-from slurm_adapter.dispatch.tres import resources_of
 from slurm_adapter.dispatch.values import TRES
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from slurm_adapter.config.policy import Imported
     from slurm_adapter.config.unmodelled import Job
     from slurm_adapter.dispatch.policy import Policy
-
-#: TRES that are limited whatever the nodes have.
-_ALWAYS = ("cpu", "node", "billing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,22 +135,19 @@ def _of_tres(machine: Machine, policy: Policy, owners: Owners) -> Iterator[Gap]:
     """Yield limits and weights of resources that no node has."""
     resources = ["core", *(["mem"] if machine.has_memory else []), *machine.amounts()]
 
-    def lacking(names: Iterable[str]) -> list[str]:
-        return [one for one in names if one not in _ALWAYS and not resources_of(one, resources)]
-
     for limit in (name for name, kind in LIMITS.items() if kind is TRES):
         if limit in UNENFORCED:
             continue
         alike: dict[str, list[Owner]] = {}
         for owner, limits in _limits(policy):
-            for tres in lacking(limits.get(limit, ())):
+            for tres in lacking(limits.get(limit, ()), resources):
                 alike.setdefault(tres, []).append(owner)
         for tres, having in alike.items():
             yield owners.gap(f"{limit} of {tres}", having, "not enforced: no node has it")
-    if missing := lacking(policy["PriorityWeightTRES"]):
+    if missing := lacking(policy["PriorityWeightTRES"], resources):
         yield Gap(f"PriorityWeightTRES of {few(missing)}", "adds nothing: no node has it")
     for name, one in policy.partitions.items():
-        if missing := lacking(one.billing):
+        if missing := lacking(one.billing, resources):
             yield Gap(
                 f"TRESBillingWeights of {few(missing)} of {name}",
                 "adds nothing: no node has it",

@@ -155,3 +155,21 @@ def test_the_log_brings_what_is_left_of_a_request():
     found = run(fitted, tree(), OneSwitch())
     assert found.schedule.start.tolist() == [5, 0]
     assert [int(status) for status in fitted.workload.status] == [Status.UNKNOWN] * 2
+
+
+def test_groups_that_do_not_meet_share_no_job():
+    """Whatever a job asks of switches: two nodes of one group of two, never of two groups."""
+    cluster = Cluster(tree(4, 2, kind=TopologyKind.TREE, apart=True), Fifo())
+    cluster.submit(request(1), 0)
+    cluster.submit(request(2, max_switches=2, switch_wait=0), 0)
+    assert waiting_switches(cluster, 0) == [0, 1]
+    started = cluster.decide(0).actions
+    cluster.start(started, 0)
+    assert [start.allocation.node.tolist() for start in started] == [[0], [2, 3]]
+    with pytest.raises(InfeasibleRequestError, match="at most 1 leaf switch"):
+        cluster.submit(request(3), 0)
+
+
+def test_groups_that_do_not_meet_are_those_of_a_level():
+    with pytest.raises(ValueError, match="need levels of groups"):
+        Topology(4, apart=True)

@@ -325,12 +325,55 @@ def test_words_of_lists_are_read_as_slurm_reads_them(tmp_path):
     ]
 
 
-def test_topology_that_lacks_nodes_is_left_out(tmp_path):
-    (tmp_path / "topology.conf").write_text("SwitchName=s Nodes=a[1-2]\n")
-    found = site(tmp_path, "TopologyPlugin=topology/tree\nNodeName=a[1-3]\n")
+TREE = "TopologyPlugin=topology/tree\nSelectType=select/cons_tres\nPriorityType=priority/basic\n"
+
+
+def test_topology_that_makes_no_sense_is_left_out(tmp_path):
+    (tmp_path / "topology.conf").write_text("SwitchName=s Nodes=a[1-2] Switches=t\n")
+    found = site(tmp_path, f"{TREE}NodeName=a[1-3]\n")
     assert "topology.conf" not in found.texts
     (gap,) = found.gaps
-    assert gap.name == "topology.conf: node 'a3' of the system is not in it"
+    assert gap.name.endswith("topology.conf:1: SwitchName: 's' needs either Nodes or Switches")
+
+
+def test_topology_is_kept_where_slurm_only_warns(tmp_path):
+    """Of a node in no switch, and of trees that do not meet."""
+    switches = "SwitchName=s1 Nodes=a[1-2]\nSwitchName=s2 Nodes=a[3-4]\n"
+    (tmp_path / "topology.conf").write_text(f"{switches}SwitchName=top Switches=s[1-2]\n")
+    found = site(tmp_path, f"{TREE}NodeName=a[1-4],login\n")
+    assert found.system.topology.group_sizes == ((2, 2, 1),)
+    assert [(gap.name, gap.instead) for gap in found.gaps] == [
+        (
+            "topology.conf: 1 node in no switch: login",
+            "each like a switch of its own, which jobs may span",
+        )
+    ]
+    (tmp_path / "topology.conf").write_text(switches)
+    found = site(tmp_path, f"{TREE}NodeName=a[1-4]\n")
+    assert found.system.topology.apart
+    assert found.gaps == []
+    assert found.notes == [
+        "topology.conf: the trees of s1, s2 do not meet: no job has nodes of two"
+    ]
+    # Jobs that do not ask for few switches may span all.
+    found = site(tmp_path, f"{TREE}TopologyParam=TopoOptional\nNodeName=a[1-4]\n")
+    assert not found.system.topology.apart
+    assert found.system.topology.group_sizes == ((2, 2),)
+    assert [gap.name for gap in found.gaps] == ["TopologyParam=TopoOptional"]
+
+
+def test_topology_yaml_is_reported(tmp_path):
+    (tmp_path / "topology.yaml").write_text("- topology: default\n  cluster_default: true\n")
+    nodes = "NodeName=a[1-2] Topology=default:b1\nNodeName=a[3-4] Topology=default:b2\n"
+    flat = TREE.replace("topology/tree", "topology/flat")
+    found = site(tmp_path, f"{flat}{nodes}")
+    assert [(gap.name, gap.instead) for gap in found.gaps] == [
+        ("Topology=default:b1, default:b2 of 4 nodes", "no topology of its own"),
+        ("topology.yaml", "no topology: the file is not read"),
+    ]
+    files = Files(conf=tmp_path / "slurm.conf", topology=tmp_path / "topology.yaml")
+    with pytest.raises(ConfigError, match="topology.yaml is not read; give the same"):
+        read_site(files)
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,8 @@ from slurm_adapter.config.conf import read_conf
 from slurm_adapter.config.importer import Files, read_site
 from slurm_adapter.config.inventory import Fate, Inventory
 from slurm_adapter.config.lines import Entry
+from slurm_adapter.config.without_effect import without_effect
+from slurm_adapter.dispatch import policy_file
 from slurm_adapter.dispatch.parameters import PARAMETERS
 from slurm_adapter.dispatch.policy import ASSOCIATIONS, PARTITIONS, QOS, RESERVATIONS
 
@@ -287,4 +289,24 @@ def test_reservations_say_what_is_not_followed(tmp_path):
         "Flags=FLEX of reservation r",
         "Flags=DAILY of reservation r",
         "reservation lic without nodes",
+    ]
+
+
+def test_settings_of_a_policy_file_without_effect_are_named():
+    policy = policy_file.parse(
+        "[slurm]\nCompleteWait = 32\nPriorityFlags = 'MAX_TRES_GRES,INCR_ONLY'\nPriorityWeightAge = 5\n"
+        "[SchedulerParameters]\nbf_licenses = true\nbf_continue = true\nmax_switch_wait = 300\n"
+        "[[qos]]\nName = 'a'\nFlags = 'NoReserve,OverPartQOS'\nGrpTRES = 'cpu=4,gres/tape=1'\n"
+        "GrpWall = '1-0'\n"
+        "[[reservation]]\nReservationName = 'r'\nStartTime = '2026-03-02T08:00:00Z'\n"
+        "EndTime = '2026-03-02T09:00:00Z'\nNodes = ['n1']\nFlags = 'FLEX,MAINT'\n"
+    )
+    assert without_effect(policy, ("core", "mem", "gpu")) == [
+        "CompleteWait",
+        "PriorityFlags=MAX_TRES_GRES",
+        "bf_licenses",
+        "NoReserve of QOS a",
+        "FLEX of reservation r",
+        "GrpTRES of gres/tape",
+        "GrpWall",
     ]
