@@ -10,10 +10,12 @@ Every reader raises ValueError with the reason alone.
 from __future__ import annotations
 
 import re
+from contextlib import suppress
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cpsched.api.fields import parse_amount, seconds_within
+from cpsched.api.fields import instant, parse_amount, seconds_within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -51,6 +53,14 @@ _TIME = re.compile(
     r"([0-9]{1,12})(-(?:([0-9]{1,12})(?::([0-9]{1,12})(?::([0-9]{1,12}))?)?)?"
     r"|:([0-9]{1,12})(?::([0-9]{1,12}))?)?"
 )
+#: Words for a time of day (``src/common/parse_time.c``), in seconds.
+_OF_DAY = {
+    "midnight": 0, "elevenses": 39_600, "noon": 43_200, "fika": 54_000, "teatime": 57_600,
+}  # fmt: skip
+_UNITS = {"seconds": 1, "minutes": 60, "hours": 3600, "days": 86_400, "weeks": 604_800}
+_FROM_NOW = re.compile(r"now(?:\s*\+\s*([0-9]{1,12})\s*([a-z]*))?")
+_CLOCK = re.compile(r"([0-9]{1,2}):([0-9]{2})(?::([0-9]{2}))?\s*(am|pm)?")
+_DATES = ("%Y-%m-%d", "%m/%d/%y", "%m.%d.%y", "%m%d%y")
 _TRUE = ("yes", "up", "true", "1")
 _FALSE = ("no", "down", "false", "0")
 
@@ -135,6 +145,45 @@ def _seconds(text: str, alone: int) -> int:
     if third is None:
         return seconds_within(head * 60 + int(second))
     return seconds_within((head * 60 + int(second)) * 60 + int(third))
+
+
+def moment(text: str, now: int) -> int:
+    """
+    Read a time of ``--begin`` or ``--deadline`` as unix seconds, of a command given at ``now``.
+
+    For example ``now+1hour``, ``16:00`` (tomorrow where it has passed), ``tomorrow``, ``teatime``,
+    ``2024-03-01T16:00`` and ``03/01/24``. Times are in UTC.
+    """
+    text = text.strip().lower()
+    if match := _FROM_NOW.fullmatch(text):
+        # A beginning of the unit is enough.
+        units = [size for unit, size in _UNITS.items() if unit.startswith(match[2] or "seconds")]
+        if len(units) != 1:
+            raise ValueError("must have seconds, minutes, hours, days or weeks behind now+")
+        return seconds_within(now + units[0] * int(match[1] or 0))
+    midnight = now - now % 86_400
+    if text in ("today", "tomorrow"):
+        return midnight + 86_400 * (text == "tomorrow")
+    if (second := _of_day(text)) is not None:
+        return midnight + second + 86_400 * (midnight + second < now)
+    date, _, clock = text.partition("t" if "t" in text else " ")
+    for form in _DATES:
+        with suppress(ValueError):
+            day = datetime.strptime(date, form).replace(tzinfo=UTC)
+            if (second := _of_day(clock) if clock else 0) is not None:
+                return int(day.timestamp()) + second
+    return instant(text.upper())[0]
+
+
+def _of_day(text: str) -> int | None:
+    """Return the second of the day of ``16:00``, ``4:00pm`` or ``noon``; None if it is none."""
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        return _OF_DAY.get(text)
+    hour, minute, second = (int(part or 0) for part in match.groups()[:3])
+    if match[4]:
+        hour = hour % 12 + 12 * (match[4] == "pm")
+    return hour * 3600 + minute * 60 + second if hour < 24 and max(minute, second) < 60 else None
 
 
 def amount(text: str) -> int:

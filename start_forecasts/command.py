@@ -13,6 +13,7 @@ from cpsched.api.commands import (
     JOBS,
     AsJson,
     OneRun,
+    complain,
     echo,
     fitted_of,
     grouped,
@@ -164,4 +165,7 @@ def _with_script(fitted: Fitted, script: Path, now: int, user: str) -> tuple[Fit
         )
     read = registry.load("scripts", kinds[0])
     asked = read(script, submit=now + (fitted.workload.epoch or 0), user=user)
+    for key, text in asked.header:
+        if key == "Note":
+            complain(f"{script}: {text}", what="note")
     return append(fitted, asked, now), str(asked.job_id[0])

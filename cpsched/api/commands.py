@@ -28,7 +28,7 @@ from cpsched.cli.options import (
     moment,
     second_of,
 )
-from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.cli.output import complain, counted, echo, escaped, print_json
 from cpsched.cli.progress import (
     counted_of,
     display,

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
 
 #: ``afterok:7_2+5(unfulfilled)``: what a job waits for.
-_WAITS_FOR = re.compile(r"([a-z]+):([0-9]+)(?:_([0-9]+|\*))?(?:\+[0-9]+)?")
+_WAITS_FOR = re.compile(r"([a-z]+):([0-9]+)(?:_([0-9]+|\*))?(?:\+([0-9]+))?")
 
 
 def is_ready(job: LiveJob, snapshot: Snapshot) -> bool:
@@ -29,14 +29,32 @@ def is_ready(job: LiveJob, snapshot: Snapshot) -> bool:
 
 
 def waits_for(job: LiveJob, snapshot: Snapshot) -> Iterator[LiveJob]:
-    """Yield the jobs in the queue and on nodes that a held one has to wait for."""
+    """
+    Yield the jobs in the queue and on nodes that a held one has to wait for.
+
+    Of clauses with ``?`` between one is enough: where one is met there is nobody to wait for.
+    """
+    clauses = [
+        list(_of_clause(clause, job, snapshot)) for clause in re.split("[,?]", job.dependency)
+    ]
+    if "?" in job.dependency and not all(clauses):
+        return
+    for waited in clauses:
+        yield from waited
+
+
+def _of_clause(clause: str, job: LiveJob, snapshot: Snapshot) -> Iterator[LiveJob]:
+    """Yield the jobs that one clause of a dependency waits for."""
     jobs = snapshot.jobs.values()
-    if "singleton" in job.dependency:
+    if "singleton" in clause:
+        # One that runs counts whatever its number, one that waits if it came before.
         same = (one for one in jobs if (one.name, one.user) == (job.name, job.user))
-        yield from (one for one in same if one.number < job.number)
-    for word, number, task in _WAITS_FOR.findall(job.dependency):
+        yield from (one for one in same if one.number < job.number or one.holds)
+    for word, number, task, minutes in _WAITS_FOR.findall(clause):
         name = f"{number}_{task}" if task and task != "*" else number
         for one in jobs:
             is_open = one.waits if word == "after" else one.state != "COMPLETING"
+            if word == "after" and minutes and one.start != MISSING:
+                is_open = one.start + 60 * int(minutes) > snapshot.now
             if is_open and name in (one.key, one.array, str(one.number)):
                 yield one

@@ -1,9 +1,10 @@
 """
 The request of a batch script: its ``#SBATCH`` lines, read like ``sacct`` output.
 
-Options are those of ``sbatch`` that say what a job needs and how its priority is found; others are
-ignored, as in the model of a machine. ``sbatch`` reads up to the first command of the script, and
-of an option that is given twice the last one counts.
+Options are read as those of commands in a log (:mod:`slurm_adapter.sacct.command`). What of them is
+not modelled, or cannot be told from a script alone, is in the notes of the workload's header.
+``sbatch`` reads up to the first command of the script, and of an option that is given twice the
+last one counts.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import shlex
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import TraceError
-from cpsched.api.fields import minutes, whole
+from cpsched.api.fields import whole
 from cpsched.api.logs import Jobs, Place
-from slurm_adapter.sacct.command import options
+from slurm_adapter.quantities import ENDLESS, moment, whole_minutes
+from slurm_adapter.sacct.command import not_modelled, options_in, set_option
 from slurm_adapter.sacct.job import job_of
 from slurm_adapter.sacct.lines import Row
 from slurm_adapter.sacct.request import Shapes
@@ -35,6 +37,23 @@ _COLUMNS = {
     "jobname": "job-name",
     "constraints": "constraint",
 }
+#: Options that a log explains by other columns and a script does not, and what is done instead.
+_UNTOLD = {
+    "array": "one task",
+    "cpus-per-gpu": "the cores of --cpus-per-task",
+    "dependency": "waits for no job",
+    "gpus-per-socket": "no GPUs",
+    "gpus-per-task": "no GPUs",
+    "hold": "submitted without it",
+    "mem-per-gpu": "no memory",
+    "ntasks-per-gpu": "the tasks of --ntasks",
+    "ntasks-per-tres": "the tasks of --ntasks",
+    "overcommit": "a core for each task",
+    "tres-per-task": "the cores of --cpus-per-task",
+}
+#: Words of a script that begin a further component of a heterogeneous job.
+_HETEROGENEOUS = "heterogeneous"
+_COMPONENTS = frozenset(("hetjob", "packjob"))
 
 
 def read(path: Path, *, submit: int, user: str = "", job_id: str = "new") -> Workload:
@@ -71,16 +90,30 @@ def read(path: Path, *, submit: int, user: str = "", job_id: str = "new") -> Wor
     if nodes is not None:
         values["reqnodes"] = str(nodes)
     if "time" in asked:
-        seconds = place.parse(minutes, "--time", asked["time"])
-        values["timelimitraw"] = str(-(-seconds // 60))
+        seconds = place.parse(whole_minutes, "--time", asked["time"])
+        values["timelimitraw"] = "UNLIMITED" if seconds == ENDLESS else str(seconds // 60)
+    if "begin" in asked:
+        begin = place.parse(lambda text: moment(text, submit), "--begin", asked["begin"])
+        values["eligible"] = str(max(begin, submit))
     for name, each in (("mem", "n"), ("mem-per-cpu", "c")):
         if name in asked:
             values["reqmem"] = f"{asked[name]}{'' if asked[name][-1:].isalpha() else 'M'}{each}"
     words = (f"--{name}={value}" if value else f"--{name}" for name, value in asked.items())
-    values["submitline"] = " ".join(["sbatch", *words])
+    values["submitline"] = " ".join(["sbatch", *("_".join(word.split()) for word in words)])
     jobs = Jobs(path, skip_bad_lines=False)
     jobs.add(job_of(Row(values, place), Shapes()).job, place)
-    return jobs.workload()
+    return jobs.workload([("Note", text) for text in _notes(asked)])
+
+
+def _notes(asked: Mapping[str, str]) -> Iterator[str]:
+    """Yield what of the options of a script is not modelled, and what is done instead."""
+    if _HETEROGENEOUS in asked:
+        yield "not modelled: components of a heterogeneous job (the first one alone)"
+    for name, value in asked.items():
+        if name in _UNTOLD:
+            yield f"not modelled: --{name} ({_UNTOLD[name]})"
+        elif name != _HETEROGENEOUS and (gap := not_modelled(name, value)):
+            yield f"not modelled: {gap[0]} ({gap[1]})"
 
 
 def _options(path: Path) -> Mapping[str, str]:
@@ -91,10 +124,14 @@ def _options(path: Path) -> Mapping[str, str]:
         raise TraceError(f"cannot be read: {error.strerror or error}", file=path) from None
     if not lines or not lines[0].startswith("#!"):
         raise TraceError("must begin with #! and an interpreter, as sbatch requires", file=path)
-    words = [
-        word for number, line in _before_commands(lines) for word in _words(line, number, path)
-    ]
-    return options(" ".join(["sbatch", *words]))
+    asked: dict[str, str] = {}
+    for number, line in _before_commands(lines):
+        words = _words(line, number, path)
+        if words and words[0] in _COMPONENTS:
+            return {**asked, _HETEROGENEOUS: ""}
+        for name, value in options_in(["sbatch", *words]).items():
+            set_option(asked, name, value)
+    return asked
 
 
 def _words(line: str, number: int, path: Path) -> list[str]:
@@ -102,11 +139,9 @@ def _words(line: str, number: int, path: Path) -> list[str]:
     if not line.startswith(_MARK):
         return []
     try:
-        words = shlex.split(line[len(_MARK) :], comments=True)
+        return shlex.split(line[len(_MARK) :], comments=True)
     except ValueError as error:
         raise TraceError(f"{error}", file=path, line=number, value=line) from None
-    # Of a job's name no more is used than that it is one.
-    return ["_".join(word.split()) for word in words]
 
 
 def _before_commands(lines: list[str]) -> Iterator[tuple[int, str]]:

@@ -96,7 +96,7 @@ def _read_component(rest: deque[str], program: str, asked: dict[str, str]) -> bo
                 if behind := _behind_wrap(rest):
                     asked[BEHIND_WRAP] = behind
                 return True
-            _set(asked, name, value)
+            set_option(asked, name, value)
     return False
 
 
@@ -141,7 +141,7 @@ def _is_prefix(word: str) -> bool:
     return word.rpartition("/")[2] == "env" or bool(_VARIABLE.fullmatch(word))
 
 
-def _set(asked: dict[str, str], name: str, value: str) -> None:
+def set_option(asked: dict[str, str], name: str, value: str) -> None:
     """Set an option; another one that sets the same value no longer counts."""
     for rivals in RIVALS:
         if name in rivals:

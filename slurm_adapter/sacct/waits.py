@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from cpsched.api.fields import instant
 from cpsched.api.model import MISSING, DependencyType, Status
+from slurm_adapter.quantities import moment
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -41,8 +41,6 @@ _TARGET = re.compile(r"([0-9]+)(?:_([0-9]+|\*)|\+[0-9]+)?")
 #: Numbers alone, as older Slurms took them.
 _NUMBERS = re.compile(r"[0-9]+(?:[,:][0-9]+)*")
 _MINUTES = re.compile(r"\+(?!0+(?::|,|$))[0-9]")
-_FROM_NOW = re.compile(r"now(?:\+([0-9]+)([a-z]*))?")
-_SECONDS = {"": 1, "second": 1, "minute": 60, "hour": 3600, "day": 86400, "week": 604800}
 _NOT_IN_LOG = "jobs that waited for jobs not in the log"
 _CONTRADICTED = "jobs that started although their dependency was not met"
 _NO_OWNER = "jobs of singleton without a user or a name, so that nobody is known to wait for"
@@ -173,16 +171,10 @@ def generations(job_id: str) -> Iterator[str]:
 
 def begin_of(text: str, submit: int) -> int:
     """Return the unix second of ``--begin``, ``MISSING`` if it is not later or not readable."""
-    match = _FROM_NOW.fullmatch(text)
-    if match:
-        unit = match[2] or ""
-        seconds = _SECONDS.get(unit if unit in _SECONDS else unit.removesuffix("s"))
-        begin = MISSING if seconds is None else submit + seconds * int(match[1] or 0)
-    else:
-        try:
-            begin = instant(text if "T" in text else f"{text}T00:00:00")[0]
-        except ValueError:
-            return MISSING
+    try:
+        begin = moment(text, submit)
+    except ValueError:
+        return MISSING
     return begin if begin > submit else MISSING
 
 

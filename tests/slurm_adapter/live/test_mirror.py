@@ -220,6 +220,20 @@ def test_jobs_of_others_only_appear_when_they_run(slurm, mirror):
         ("afterok:4_*(unfulfilled)", {"key": "4_7", "array": "4", "state": "PENDING"}, False),
         ("afterok:4_2(unfulfilled)", {"key": "4_7", "array": "4", "state": "PENDING"}, True),
         ("singleton(unfulfilled)", {"number": 5, "name": "x", "user": "u"}, False),
+        # One that runs keeps another of its name waiting, whatever its number.
+        ("singleton(unfulfilled)", {"number": 12, "name": "x", "user": "u"}, False),
+        (
+            "singleton(unfulfilled)",
+            {"number": 12, "name": "x", "user": "u", "state": "PENDING"},
+            True,
+        ),
+        # Ten minutes from a start at 500 are not over at 1000; eight are.
+        ("after:5+10(unfulfilled)", {"start": 500}, False),
+        ("after:5+8(unfulfilled)", {"start": 500}, True),
+        # One of several is enough: job 6 is gone.
+        ("afterany:5(unfulfilled)?afterany:6(unfulfilled)", {}, True),
+        ("afterany:5(unfulfilled)?after:5+10(unfulfilled)", {"start": 500}, False),
+        ("afterany:5(unfulfilled),afterany:6(unfulfilled)", {}, False),
     ],
 )
 def test_dependencies_of_held_jobs(dependency, other, ready):
