@@ -215,12 +215,18 @@ class _Reading:
 
     def _count(self, found: Found, name: str, row: Row) -> None:
         """Count what is unusual about a job that was added, and what of it is not modelled."""
-        self.notes["attempts of jobs that were queued again"] += "#" in name
-        self.notes["jobs whose number was another one's before"] += "@" in name and "#" not in name
-        self.notes["components of heterogeneous jobs"] += "+" in name
-        self.notes["jobs that were suspended"] += found.suspended > 0
-        self.suspended += found.suspended
-        self.notes.update(found.notes)
+        kinds = [*found.notes]
+        if "#" in name:
+            kinds.append("attempts of jobs that were queued again")
+        elif "@" in name:
+            kinds.append("jobs whose number was another one's before")
+        if "+" in name:
+            kinds.append("components of heterogeneous jobs")
+        if found.suspended:
+            kinds.append("jobs that were suspended")
+            self.suspended += found.suspended
+        if kinds:
+            self.notes.update(kinds)
         self.gaps.add(row.values, found.options, found.job.shape.units * found.job.runtime)
 
     def _name_of(self, job: Job, job_id: str, cluster: str | None) -> tuple[str, int, int]:
@@ -233,6 +239,10 @@ class _Reading:
             If it is there already.
         """
         number = job_id.partition("_")[0].partition("+")[0]
+        if self.jobs.row_of(job_id) is None and self.waits.first_of(number) is None:
+            first = None if number == job_id else self.jobs.row_of(number)
+            if first is None:
+                return job_id, 1, -1
         for own, array in zip(generations(job_id), generations(number), strict=False):
             rows = self._attempts(own)
             for row in rows:

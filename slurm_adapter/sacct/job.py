@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.api.errors import TraceError
@@ -220,13 +221,9 @@ def _status(row: Row) -> tuple[Status | str, tuple[str, ...]]:
     text = row.values.get("state", "").strip()
     if not text:
         return Status.UNKNOWN, ()
-    match = _STATE.fullmatch(text.upper() if " " not in text else text)
-    if match is None:
+    names = _states_in(text)
+    if names is None:
         raise row.place.error("is not a state of a Slurm job", "State", text)
-    names = re.split(r"[,|+]", match[1])
-    if match[2]:
-        fits = [state for state in _STATES if state.startswith(names[-1])]
-        names[-1] = fits[0] if len(fits) == 1 else names[-1]
     if any(name in _REQUEUED for name in names):
         # Queued again: with a start this is an attempt, without one it waits for the next.
         started = _time(row, "Start")[0] != MISSING
@@ -239,6 +236,19 @@ def _status(row: Row) -> tuple[Status | str, tuple[str, ...]]:
         if name in _UNENDED:
             return _UNENDED[name], ()
     return f"state {names[0]}", ()
+
+
+@lru_cache(maxsize=2**10)
+def _states_in(text: str) -> tuple[str, ...] | None:
+    """Return the state and its flags; None if the text is not such as Slurm writes."""
+    match = _STATE.fullmatch(text.upper() if " " not in text else text)
+    if match is None:
+        return None
+    *names, last = re.split(r"[,|+]", match[1])
+    if match[2]:
+        fits = [state for state in _STATES if state.startswith(last)]
+        last = fits[0] if len(fits) == 1 else last
+    return (*names, last)
 
 
 def _cancelled(row: Row, status: Status, submit: int) -> int:
