@@ -215,7 +215,7 @@ class _Reading:
 
     def _count(self, found: Found, name: str, row: Row) -> None:
         """Count what is unusual about a job that was added, and what of it is not modelled."""
-        kinds = [*found.notes]
+        kinds = []
         if "#" in name:
             kinds.append("attempts of jobs that were queued again")
         elif "@" in name:
@@ -225,8 +225,8 @@ class _Reading:
         if found.suspended:
             kinds.append("jobs that were suspended")
             self.suspended += found.suspended
-        if kinds:
-            self.notes.update(kinds)
+        if kinds or found.notes:
+            self.notes.update((*kinds, *found.notes))
         self.gaps.add(row.values, found.options, found.job.shape.units * found.job.runtime)
 
     def _name_of(self, job: Job, job_id: str, cluster: str | None) -> tuple[str, int, int]:

@@ -121,14 +121,14 @@ def test_json_has_numbers_given_out_again_flags_and_suspensions(log):
     workload = traces.read(log("a.json", json.dumps({"jobs": jobs})))
     assert workload.job_id.tolist() == ["7", "7@2", "7@2#2"]
     assert dict(workload.set_aside) == {"state FROBBED": 1, "still waiting": 1}
-    assert notes(workload) == [
+    assert sorted(notes(workload)) == [
         "attempts of jobs that were queued again: 1",
-        "jobs whose number was another one's before: 1",
-        "jobs that were suspended: 3",
-        "states with the flag EXPEDITING: 1",
         "hours for which jobs were suspended: 0.0",
+        "jobs that were suspended: 3",
+        "jobs whose number was another one's before: 1",
         "not modelled: column mcslabel (nodes are not kept to one label): 100.0 % of the jobs,"
         " 100.0 % of the core-hours",
+        "states with the flag EXPEDITING: 1",
     ]
 
 
