@@ -131,7 +131,10 @@ def _lines(
                 f"more than {_MOST_LEVELS} files include each other", where=str(path), line=line
             )
         name = match[1].strip().strip('"').replace("%c", cluster)
-        for included in _included(path, Value(name, "Include", str(path), line)):
+        files = _included(path, Value(name, "Include", str(path), line))
+        if not files:
+            note(f"{path}:{line}: Include {name} has no file")
+        for included in files:
             yield from _lines(included, cluster, note, level + 1)
 
 

@@ -182,7 +182,9 @@ SLURM_CONF = Inventory(
             BurstBufferParameters MCSParameters PowerParameters PriorityParameters
             PrioritySiteFactorParameters SchedulerTimeSlice
         """,
-        "the state of the controller": "BOOT_TIME HASH_VAL NEXT_JOB_ID SLURM_CONF SLURM_VERSION",
+        "the state and the build of the controller": """
+            BOOT_TIME HASH_VAL HAVE_FRONT_END MULTIPLE_SLURMD NEXT_JOB_ID SLURM_CONF SLURM_VERSION
+        """,
         _GONE: """
             CacheGroups CheckpointType ChosLoc DefaultStorageHost DefaultStorageLoc
             DefaultStoragePass DefaultStoragePort DefaultStorageType DefaultStorageUser

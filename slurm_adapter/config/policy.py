@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from slurm_adapter.dispatch.policy import Key
 
 _ALL = ("ALL", "(NULL)", "N/A", "NONE", "")
-_LICENSE = re.compile(r"([^:=,]+?)(?:[:=]([0-9]+))?")
+_LICENSE = re.compile(r"([^:=*,]+?)(?:[:=*]([0-9]+))?")
 _SCHEDULER = "SchedulerParameters"
 #: Words of SchedulerParameters by what they are called now.
 _RENAMED = {"max_job_bf": "bf_max_job_test", "bf_res": "bf_resolution"}
@@ -48,6 +48,18 @@ _OLDER = {
 _SAME = {
     "AccountingStorageEnforce": {"0": "none", "1": "associations", "2": "limits"},
     "PriorityFlags": {"depth_oblivious": "NO_FAIR_TREE"},
+}
+#: Bounds of words of SchedulerParameters (slurm.conf(5) of 25.11), outside of which Slurm
+#: keeps the default.
+_RANGES = {
+    "bf_interval": (1, 10_800),
+    "bf_job_part_count_reserve": (0, 100_000),
+    "bf_max_job_start": (0, 10_000),
+    "bf_max_time": (1, 3_600),
+    "bf_min_age_reserve": (0, 2_592_000),
+    "bf_window": (1, 43_200),
+    "bf_yield_interval": (1, 10**7),
+    "bf_yield_sleep": (1, 10**7),
 }
 #: Digits at the beginning of a text, which is what ``atoi`` reads.
 _DIGITS = re.compile(r"\s*([+-]?[0-9]+)(.*)")
@@ -117,12 +129,18 @@ def _parameters(conf: Conf, found: Imported) -> dict[str, object]:
                 value = replace(
                     conf.parameters[title.lower()], text=text.strip(), key=f"{title} {key}"
                 )
-                _read(known[key], _as_slurm_reads(known[key], value, found), parameters, found)
+                taken = _as_slurm_reads(known[key], value, found)
+                if taken is not None:
+                    _read(known[key], taken, parameters, found)
     return parameters
 
 
-def _as_slurm_reads(parameter: Parameter, value: Value, found: Imported) -> Value:
-    """Return the value of a word: a number up to what is no digit; a flag is on if it is named."""
+def _as_slurm_reads(parameter: Parameter, value: Value, found: Imported) -> Value | None:
+    """
+    Return the value of a word as Slurm takes it; None if it keeps its default.
+
+    A flag is on if it is named. A number ends at what is no digit, and has bounds.
+    """
     if parameter.kind is FLAG:
         if value.text and not value.read(parameter.kind.read):
             found.notes.append(
@@ -134,7 +152,24 @@ def _as_slurm_reads(parameter: Parameter, value: Value, found: Imported) -> Valu
         return value
     if match[2]:
         found.notes.append(f"{value.key}={value.text} is {match[1]}: Slurm reads the digits alone")
-    return replace(value, text=str(int(match[1])))
+    number = int(match[1])
+    if not _is_within(parameter, number):
+        found.notes.append(
+            f"{value.key}={value.text} is out of bounds: Slurm keeps its default,"
+            f" {parameter.default}"
+        )
+        return None
+    return replace(value, text=str(number))
+
+
+def _is_within(parameter: Parameter, number: int) -> bool:
+    """Tell whether Slurm takes a number, which is -1 where that switches something off."""
+    try:
+        parameter.kind.read(str(number))
+    except ValueError:
+        return False
+    least, most = _RANGES.get(parameter.name, (number, number))
+    return least <= number <= most or number == -1
 
 
 def _read(

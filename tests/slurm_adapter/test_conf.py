@@ -86,6 +86,7 @@ def test_of_what_is_given_twice_the_last_counts_and_is_noted(tmp_path):
         write(
             tmp_path,
             main="PriorityWeightAge=1\nSlurmctldHost=a\nSlurmctldHost=b\nInclude more.conf\n"
+            "Include none.d/*.conf\n"
             "NodeName=n[1-8] CPUs=4 cpus=8\nPartitionName=p MaxTime=1-0 State=UP MaxTime=2-0\n",
             **{"more.conf": "priorityweightage=7\n"},
         )
@@ -95,8 +96,9 @@ def test_of_what_is_given_twice_the_last_counts_and_is_noted(tmp_path):
     assert conf.partitions[0].text("MaxTime") == "2-0"
     assert [note.replace(f"{tmp_path}/", "") for note in conf.notes] == [
         "more.conf:1: priorityweightage is given in main, too: 7 counts, the last one",
-        "main:5: cpus is given twice on the line: 8 counts, the last one",
-        "main:6: MaxTime is given twice on the line: 2-0 counts, the last one",
+        "main:5: Include none.d/*.conf has no file",
+        "main:6: cpus is given twice on the line: 8 counts, the last one",
+        "main:7: MaxTime is given twice on the line: 2-0 counts, the last one",
     ]
 
 

@@ -305,7 +305,8 @@ def test_words_of_lists_are_read_as_slurm_reads_them(tmp_path):
     found = site(
         tmp_path,
         "SelectType=select/cons_tres\nPriorityType=priority/multifactor\nNodeName=a\n"
-        "SchedulerParameters=assoc_limit_stop=no,bf_interval=45s,max_job_bf=010\n"
+        "SchedulerParameters=assoc_limit_stop=no,bf_interval=45s,max_job_bf=010,"
+        "bf_window=99999,bf_max_job_array_resv=5000,sched_interval=-1\nLicenses=a*2,b:3,c=4,d\n"
         "PreemptParameters=youngest_first,reorder_count=3\n"
         "PriorityFlags=DEPTH_OBLIVIOUS,INCR_ONLY\nAccountingStorageEnforce=2\n",
     )
@@ -313,11 +314,16 @@ def test_words_of_lists_are_read_as_slurm_reads_them(tmp_path):
     assert policy["assoc_limit_stop"] is True
     assert (policy["bf_interval"], policy["bf_max_job_test"]) == (45, 10)
     assert policy["preempt_youngest_first"] is True
+    assert (policy["bf_window"], policy["bf_max_job_array_resv"]) == (1440, 20)
+    assert policy["sched_interval"] == -1
+    assert policy.licenses == {"a": 2, "b": 3, "c": 4, "d": 1}
     assert policy["PriorityFlags"] == {"NO_FAIR_TREE", "INCR_ONLY"}
     assert policy["AccountingStorageEnforce"] == {"limits"}
     assert [note.partition(":")[0] for note in found.notes] == [
         "SchedulerParameters assoc_limit_stop=no is on",
         "SchedulerParameters bf_interval=45s is 45",
+        "SchedulerParameters bf_window=99999 is out of bounds",
+        "SchedulerParameters bf_max_job_array_resv=5000 is out of bounds",
     ]
     assert [gap.name for gap in found.gaps] == [
         "PreemptParameters=reorder_count=3",
