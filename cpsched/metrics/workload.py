@@ -72,6 +72,7 @@ def as_data(workload: Workload) -> dict[str, Any]:
         "title": workload.title,
         "jobs": len(workload),
         "set_aside": {reason: int(number) for reason, number in workload.set_aside},
+        "notes": [text for key, text in workload.header if key == "Note"],
         "epoch_s": workload.epoch,
         "first_submit_s": int(workload.submit[0]),
         "last_submit_s": int(workload.submit[-1]),

@@ -48,13 +48,13 @@ def _of_clause(clause: str, job: LiveJob, snapshot: Snapshot) -> Iterator[LiveJo
     jobs = snapshot.jobs.values()
     if "singleton" in clause:
         # One that runs counts whatever its number, one that waits if it came before.
-        same = (one for one in jobs if (one.name, one.user) == (job.name, job.user))
-        yield from (one for one in same if one.number < job.number or one.holds)
+        same = (other for other in jobs if (other.name, other.user) == (job.name, job.user))
+        yield from (other for other in same if other.number < job.number or other.holds)
     for word, number, task, minutes in _WAITS_FOR.findall(clause):
         name = f"{number}_{task}" if task and task != "*" else number
-        for one in jobs:
-            is_open = one.waits if word == "after" else one.state != "COMPLETING"
-            if word == "after" and minutes and one.start != MISSING:
-                is_open = one.start + 60 * int(minutes) > snapshot.now
-            if is_open and name in (one.key, one.array, str(one.number)):
-                yield one
+        for other in jobs:
+            is_open = other.waits if word == "after" else other.state != "COMPLETING"
+            if word == "after" and minutes and other.start != MISSING:
+                is_open = other.start + 60 * int(minutes) > snapshot.now
+            if is_open and name in (other.key, other.array, str(other.number)):
+                yield other

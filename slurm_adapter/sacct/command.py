@@ -129,7 +129,7 @@ def not_modelled(name: str, value: str) -> tuple[str, str] | None:
 
 
 def _of_table(name: str, value: str) -> tuple[str, str] | None:
-    option = next((one[0][name] for one in _TABLES.values() if name in one[0]), None)
+    option = next((names[name] for names, _ in _TABLES.values() if name in names), None)
     if option is None:
         return f"{'-' if len(name) == 1 else '--'}{name} (no option of Slurm 25.11)", "not followed"
     harmless = name == "kill-on-invalid-dep" and value.lower().startswith("y")

@@ -262,12 +262,12 @@ class _Reading:
 
     def _attempts(self, job_id: str) -> list[int]:
         """Return the rows of a job, one an attempt."""
-        found: list[int] = []
+        rows: list[int] = []
         row = self.jobs.row_of(job_id)
         while row is not None:
-            found.append(row)
-            row = self.jobs.row_of(f"{job_id}#{len(found) + 1}")
-        return found
+            rows.append(row)
+            row = self.jobs.row_of(f"{job_id}#{len(rows) + 1}")
+        return rows
 
     def _is_of(self, row: int, job: Job, cluster: str | None, *more: str) -> bool:
         """Tell whether a job that was added is of the same user, account and cluster."""

@@ -325,6 +325,6 @@ def named(text: str, names: dict[str, Option], program: str) -> Option | None:
     """
     if text in names:
         return names[text]
-    fits = [one for name, one in names.items() if name.startswith(text) and text]
-    own = [one for one in fits if program in one.programs]
+    fits = [option for name, option in names.items() if name.startswith(text) and text]
+    own = [option for option in fits if program in option.programs]
     return own[0] if len(own) == 1 else fits[0] if len(fits) == 1 else None

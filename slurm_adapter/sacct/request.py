@@ -210,8 +210,9 @@ def _in_command(options: Mapping[str, str], nodes: int, place: Place) -> dict[st
     on_node = _gres(options.get("gres", ""), "SubmitLine --gres", place)
     for name, times in (("gpus-per-node", 1), ("gpus", nodes)):
         if name in options and "gpu" not in on_node:
-            kind = f"gpu:{options[name]}"
-            counts = _gres(kind, f"SubmitLine --{name}", place)
+            # Of several types each is one of GPUs: --gpus=a100:2,v100:1.
+            kinds = ",".join(f"gpu:{item}" for item in options[name].split(","))
+            counts = _gres(kinds, f"SubmitLine --{name}", place)
             on_node.update({kind: -(-count // times) for kind, count in counts.items()})
     return on_node
 

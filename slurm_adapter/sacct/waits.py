@@ -122,7 +122,7 @@ class Waits:
         """
         dependency = np.full(len(jobs), -1, dtype=np.int64)
         kind = np.full(len(jobs), int(DependencyType.AFTERANY), dtype=np.int64)
-        before = _before(jobs, [one.row for one in self._waiting if one.wanted.singleton])
+        before = _before(jobs, [job.row for job in self._waiting if job.wanted.singleton])
         for row, wanted, eligible in self._waiting:
             candidates = {
                 (_end(jobs, other), other, type_)
@@ -214,13 +214,13 @@ def wanted_of(text: str, job_id: str) -> Wanted | None:
         name = name.lower()
         singleton = singleton or name == _SINGLETON
         for target in ids:
-            found = _TARGET.fullmatch(target)
+            named = _TARGET.fullmatch(target)
             # Jobs wait for earlier ones alone.
-            if not found or int(found[1]) >= own:
+            if not named or int(named[1]) >= own:
                 return None
-            name_of = found[1] if found[2] in (None, "*") else f"{found[1]}_{found[2]}"
+            name_of = named[1] if named[2] in (None, "*") else f"{named[1]}_{named[2]}"
             if name == "aftercorr" and task:
-                name_of = f"{found[1]}_{task}"
+                name_of = f"{named[1]}_{task}"
             targets.append((_TYPES[name], name_of))
         if not ids and name != _SINGLETON:
             return None
@@ -243,7 +243,7 @@ def _before(jobs: Jobs, singles: Sequence[int]) -> dict[int, list[int]]:
     for row, owner in enumerate(owners):
         if tuple(owner) in wanted:
             groups[tuple(owner)].append(row)
-    found: dict[int, list[int]] = {}
+    before_of: dict[int, list[int]] = {}
     single = set(singles)
     for rows in groups.values():
         keys = _order(jobs, rows)
@@ -253,11 +253,11 @@ def _before(jobs: Jobs, singles: Sequence[int]) -> dict[int, list[int]]:
         for _, together in groupby(rows, key=lambda row, keys=keys: keys[row][:4]):  # type: ignore[misc]
             these = list(together)
             waiting = [row for row in these if row in single]
-            found |= {row: list(before) for row in waiting}
+            before_of |= {row: list(before) for row in waiting}
             if any(jobs.value("start", row) != MISSING for row in waiting):
                 before = []
             before += these
-    return found
+    return before_of
 
 
 def _order(jobs: Jobs, rows: Sequence[int]) -> dict[int, tuple[int, ...]]:

@@ -149,6 +149,11 @@ def test_each_node_has_its_share(row, per_node):
     assert request(**row).per_node == per_node
 
 
+def test_several_types_of_gpus_in_a_command_are_gpus():
+    found = request(NCPUS="4", NNodes="1", gpus="a100:2,v100:1")
+    assert found.per_node == {"gpu": 3, "gpu:a100": 2, "gpu:v100": 1}
+
+
 def test_memory_of_a_core_belongs_to_the_unit():
     found = request(NCPUS="4", NNodes="2", ReqMem="4000Mc")
     assert (found.request, found.per_node) == ({"core": 1, "mem": 4_096_000}, {})

@@ -74,7 +74,7 @@ def test_long_options_take_values_as_slurm_has_them():
         for name in names:
             assert {option.takes for option in OPTIONS if option.name == name} == {takes}, name
     others = {"wait", "external", *FLAGS, *OPTIONAL, *LATER_FLAGS, *LATER_OPTIONAL}
-    assert all(one.takes is Takes.VALUE for one in OPTIONS if one.name not in others)
+    assert all(option.takes is Takes.VALUE for option in OPTIONS if option.name not in others)
 
 
 def test_every_option_says_what_becomes_of_it():
@@ -125,12 +125,12 @@ def test_every_option_says_what_becomes_of_it():
     ],
 )  # fmt: skip
 def test_an_option_without_a_value_leaves_the_next_word(line, asked):
-    found = options(line)
-    assert {name: found.get(name) for name in asked} == asked
+    read = options(line)
+    assert {name: read.get(name) for name in asked} == asked
     if "a.sh -N3" in line or line.endswith(("./a --exclusive", "a.sh --exclusive")):
-        assert set(found) == set(asked)
+        assert set(read) == set(asked)
     for rival in {"exclusive", "oversubscribe", "requeue", "no-requeue"} - set(asked):
-        assert rival not in found or "--requeue --hold" in line
+        assert rival not in read or "--requeue --hold" in line
 
 
 def test_a_beginning_of_several_options_is_none():
@@ -198,8 +198,8 @@ def test_options_behind_wrap_are_named():
     ],
 )
 def test_what_of_an_option_is_not_modelled(name, value, gap):
-    found = not_modelled(name, value)
-    assert (found and found[0]) == gap
+    read = not_modelled(name, value)
+    assert (read and read[0]) == gap
 
 
 HEADER = "JobID|User|State|Submit|Start|ElapsedRaw|AllocTRES|SubmitLine|Restarts|Foo|MaxRSS"
