@@ -34,7 +34,7 @@ FEWEST, FEWEST_RANKED = 3, 6
 #: Fates of jobs that are lost. A few are where users cancel jobs at their time in the log.
 _FATES = (
     (("killed", "cancelled"), "are killed or cancelled"),
-    (("rejected", "not_ended"), "never run"),
+    (("rejected", "never_started", "not_ended"), "never run"),
 )
 _TOLERATED = 0.005
 _RESAMPLES, _SEED, _LEVEL = 2000, 0, 0.95
@@ -156,7 +156,9 @@ class Scores:
             said = [
                 f"{100 * now:.1f} % of the jobs {what} instead of {100 * then:.1f} %"
                 for fates, what in _FATES
-                for now, then in [[sum(one[f] for f in fates) / jobs for one in (ours, theirs)]]
+                for now, then in [
+                    [sum(one.get(f, 0) for f in fates) / jobs for one in (ours, theirs)]
+                ]
                 if now - then >= _TOLERATED
             ]
             if said:

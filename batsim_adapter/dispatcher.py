@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from batsim_adapter.hosts import Hosts
-    from cpsched.api.model import Action, BoolArray, IntArray, System, View
+    from cpsched.api.model import Action, BoolArray, System, View
 
 #: Why a message of the scheduler is refused.
 _REFUSED = {
@@ -260,13 +260,12 @@ class Batsim(Dispatcher):
         if kind not in ("registration_finished", "continue_registration"):
             raise DispatchError(f"batsim: NOTIFY of {quoted(kind)} is not possible here")
 
-    def never_starts(self, view: View) -> IntArray:
-        """Return the jobs that the scheduler has rejected: they are cancelled at the end."""
+    def never_starts(self, view: View) -> Mapping[int, str]:
+        """Return the jobs that the scheduler has rejected: they leave the queue at the end."""
         waiting = view.waiting
         # Of a job that has just come nothing may be known yet.
         rejected = np.isin(waiting.handle, np.flatnonzero(self._jobs.known == REJECTED))
-        never: IntArray = waiting.rows[rejected]
-        return never
+        return dict.fromkeys(waiting.rows[rejected].tolist(), "rejected by the Batsim scheduler")
 
     def _begin(self) -> None:
         """Start the scheduler."""

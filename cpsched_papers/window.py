@@ -79,13 +79,14 @@ class WindowDispatcher(LearningDispatcher):
         self.priority_rule: Priority = make_priority(self.priority)
         super().__init__(self.priority_rule, allocator=self.allocates)
         self.limits = cpsat.Limits(deterministic=self.limit)
-        self.size = self.window
+        #: How many jobs the next and the last decision consider.
+        self.size = self.last_size = self.window
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
         super().reset(system, seed)
         self.limits = replace(self.limits, seed=seed)
-        self.size = self.window
+        self.size = self.last_size = self.window
 
     def state(self) -> Mapping[str, Any]:
         """Return the size of the window, and what has been learnt."""
@@ -94,11 +95,22 @@ class WindowDispatcher(LearningDispatcher):
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned."""
         super().restore(state)
-        self.size = int(state["window"])
+        self.size = self.last_size = int(state["window"])
 
     def considered(self, view: View) -> IntArray:
-        """Return the window, as rows of the job store."""
-        return self.in_window(view)[0]
+        """Return the window of the last decision, as rows of the job store."""
+        return self._in_window(view, self.last_size)[0]
+
+    def not_considered(self, view: View, decision: Decision, row: int) -> str:  # noqa: ARG002
+        """Return that a job is outside the window, which may be smaller after missed limits."""
+        considered = self.considered(view)
+        if row in considered:
+            return ""
+        halved = "" if self.last_size == self.window else ", halved after the solver's limit"
+        return (
+            f"only the first {len(considered):,} of {len(view.waiting):,} waiting jobs are"
+            f" considered (window={self.window}{halved})"
+        )
 
     def wait_reason(
         self,
@@ -124,9 +136,13 @@ class WindowDispatcher(LearningDispatcher):
             Rows of the job store, highest priority first, read-only as kernels need them; and
             positive integers. Ties keep queue order: earlier submit first, then log order.
         """
+        self.last_size = self.size
+        return self._in_window(view, self.size)
+
+    def _in_window(self, view: View, size: int) -> tuple[IntArray, IntArray]:
         jobs = self.candidates(view)
         values = priority_values(self.priority_rule, jobs, view.now)
-        first = np.argsort(-values, kind="stable")[: self.size]
+        first = np.argsort(-values, kind="stable")[:size]
         points = isinstance(self.priority_rule, Multifactor)
         integers = point_priorities if points else rank_priorities
         return frozen(jobs.rows[first]), integers(values[first])

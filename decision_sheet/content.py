@@ -37,6 +37,7 @@ _KINDS = (("queue", "partition", "QOS"), ("size",), ("account", "user"))
 UNSURE, UNLIKE = "~", "†"
 #: Outcomes of jobs that did not run to their end.
 _LOST = ("timeout", "killed", "cancelled")
+_NEVER = ("rejected", "never_started")
 _MINUS = "\N{MINUS SIGN}"
 
 
@@ -235,7 +236,10 @@ def _figures(
     )
     yield (
         "Jobs that can never run",
-        tuple(_share(summary[one]["rejected"], summary[one]["in_log"]) for one in every),
+        tuple(
+            _share(sum(summary[one][how] for how in _NEVER), summary[one]["in_log"])
+            for one in every
+        ),
     )
 
 

@@ -52,6 +52,7 @@ def not_modelled(tables: Tables) -> Iterator[str]:
             break
     aside = sum(counts["set_aside"].values())
     for number, what in ((counts["rejected"], "jobs that can never run here"),
+                         (counts["never_started"], "jobs that can never start"),
                          (aside, "rows of the log that are no jobs")):  # fmt: skip
         if number:
             yield f"Left out of all waits: {number:,} {what}."

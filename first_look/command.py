@@ -162,8 +162,9 @@ def reproducing(tables: Tables) -> str:
     near = {}
     for name, path in first.items():
         schedule = load_run(path).schedule
-        _, recorded, simulated, _ = both_waits(schedule, schedule.workload.submit >= 0)
-        one = Measured.of(recorded, simulated)
+        every = schedule.workload.submit >= 0
+        _, recorded, simulated, _, missing = both_waits(schedule, every)
+        one = Measured.of(recorded, simulated, missing)
         if len(recorded) and one.grade != "not":
             near[name] = abs(one.simulated - one.recorded)
     return min(near, key=lambda name: near[name], default="")

@@ -196,6 +196,8 @@ def _left_out(counts: Mapping[str, Any], place: Place, results: Results) -> list
         said.append(f"Set aside: {number:,} ({reason}).")
     for reason, number in counts["rejected_because"].items():
         said.append(f"Rejected, because they can never run here: {number:,} ({reason}).")
+    for reason, number in counts.get("never_started_because", {}).items():
+        said.append(f"Never started: {number:,} ({reason}).")
     said += _other_ends(place)
     seen = {run.predictor: run.not_a_forecast for run in place.runs if run.not_a_forecast}
     said += [f"Not a forecast: {predictor} {note}." for predictor, note in seen.items()]
@@ -217,6 +219,7 @@ def _left_out(counts: Mapping[str, Any], place: Place, results: Results) -> list
 _ENDINGS = {
     "timeout": "killed at the requested time (in the figures)",
     "cancelled": "cancelled in the queue (in no figure)",
+    "never_started": "that can never start (in no figure)",
     "not_ended": "not ended (in no figure of jobs)",
 }
 

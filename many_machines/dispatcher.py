@@ -20,8 +20,9 @@ from cpsched.api.tools import build
 from many_machines.separate import machines_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
+    from cpsched.api.dispatchers import Reservation, WaitReason
     from cpsched.api.model import IntArray, System
 
 _NO_ROWS = np.zeros(0, dtype=np.int64)
@@ -44,6 +45,8 @@ class _Scheduler:
         self.inner = inner
         self.wakes: set[int] = set()
         self.left: tuple[IntArray, IntArray] | None = (_NO_ROWS, _NO_ROWS)
+        #: Its last decision.
+        self.last = Decision()
 
     def answer(self, view: View) -> Decision | None:
         """Return its decision on its machine's jobs; None if it has no news, or nothing to do."""
@@ -55,7 +58,7 @@ class _Scheduler:
         self.left = waiting, running
         if not (len(waiting) or self.inner.acts_when_idle):
             return None
-        decision = self.inner.decide(view)
+        decision = self.last = self.inner.decide(view)
         if decision.again_at is not None:
             self.wakes.add(decision.again_at)
         self._note(view, decision)
@@ -134,6 +137,8 @@ class PerMachine(Dispatcher):
         machines = machines_of(system)
         self._machine = {name: at for at, one in enumerate(machines) for name in one.queues}
         self._schedulers = [_Scheduler(self._made()) for _ in machines]
+        #: What the last decision was about.
+        self._decided: View | None = None
         #: A job store, its number of queues, and the machine of each: a cache.
         self._codes: tuple[object, int, IntArray] = (None, 0, _NO_ROWS)
         if self.allocator is not None:
@@ -151,6 +156,7 @@ class PerMachine(Dispatcher):
         ConfigError
             If a job may run on several machines.
         """
+        self._decided = view
         answers = [
             answer
             for at, own in self._views(view)
@@ -212,10 +218,67 @@ class PerMachine(Dispatcher):
         machines = {self._machine.get(name, -1) for name in (queue or "").split(",")}
         return machines.pop() if len(machines) == 1 else -1
 
-    def never_starts(self, view: View) -> IntArray:
-        """Return the jobs that no dispatcher will ever start."""
-        rows = [self._schedulers[at].inner.never_starts(own) for at, own in self._views(view)]
+    def _of_row(self, view: View, row: int) -> tuple[Dispatcher, View] | None:
+        """Return the dispatcher of a job's machine, and what it is shown; None if it has none."""
+        for at, own in self._views(view):
+            if row in own.waiting.rows:
+                return self._schedulers[at].inner, own
+        return None
+
+    def ranking(self, view: View) -> IntArray | None:
+        """Return the orders of all machines, one after the other; None if one has none."""
+        orders = [self._schedulers[at].inner.ranking(own) for at, own in self._views(view)]
+        known = [order for order in orders if order is not None]
+        return np.concatenate([_NO_ROWS, *known]) if len(known) == len(orders) else None
+
+    def considered(self, view: View) -> IntArray | None:
+        """Return the jobs that the dispatchers consider."""
+        rows: list[IntArray] = []
+        for at, own in self._views(view):
+            considered = self._schedulers[at].inner.considered(own)
+            rows.append(own.waiting.rows if considered is None else considered)
         return np.concatenate([_NO_ROWS, *rows])
+
+    def not_considered(self, view: View, decision: Decision, row: int) -> str:
+        """Return why the dispatcher of its machine does not consider a job."""
+        there = self._of_row(view, row)
+        return "" if there is None else there[0].not_considered(there[1], decision, row)
+
+    def barring(self, view: View, row: int) -> IntArray | None:
+        """Return the jobs of its machine that a job may not overtake."""
+        there = self._of_row(view, row)
+        if there is None:
+            return None
+        inner, own = there
+        barring = inner.barring(own, row)
+        return own.waiting.rows if barring is None else barring
+
+    def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:  # noqa: ARG002
+        """Return what the dispatchers reserve, each in its last decision."""
+        return [
+            one
+            for at, own in self._views(view)
+            for one in self._schedulers[at].inner.reservations(own, self._schedulers[at].last)
+        ]
+
+    def wait_note(self, row: int) -> str:
+        """Return the note of its machine's dispatcher on a job's wait."""
+        there = None if self._decided is None else self._of_row(self._decided, row)
+        return "" if there is None else there[0].wait_note(row)
+
+    def wait_reason(
+        self, view: View, decision: Decision, row: int, derived: WaitReason
+    ) -> WaitReason:
+        """Return the reason of its machine's dispatcher."""
+        there = self._of_row(view, row)
+        return derived if there is None else there[0].wait_reason(there[1], decision, row, derived)
+
+    def never_starts(self, view: View) -> Mapping[int, str]:
+        """Return why the dispatchers will never start some jobs."""
+        reasons: dict[int, str] = {}
+        for at, own in self._views(view):
+            reasons.update(self._schedulers[at].inner.never_starts(own))
+        return reasons
 
     def state(self) -> Mapping[str, Any]:
         """Return what the dispatchers remember."""

@@ -93,6 +93,7 @@ class _Found:
         self._columns = {name: shared(len(fitted.workload)) for name in _OF_JOBS}
         self._segments = _Segments(segments, len(fitted.system.resources))
         self._rejected: set[int] = set()
+        self._never_started: dict[int, str] = {}
 
     def add(self, run: SavedRun, rows: IntArray, node: int) -> None:
         """Add the run of a machine: the rows of its jobs, and its first node."""
@@ -109,6 +110,8 @@ class _Found:
         self._fitted.workload.let_go()
         self._segments.add(run.schedule.segments, rows, node)
         self._rejected |= set(rows[list(run.schedule.rejected)].tolist())
+        for row, reason in run.schedule.never_started.items():
+            self._never_started[int(rows[row])] = reason
         self.decisions.update(run.decisions)
         self.predictions.update(run.predictions)
         self.timing.update(run.timing)
@@ -125,6 +128,7 @@ class _Found:
             segments=self._segments.in_order(),
             rejected=reasons,
             overrun=self.policy[2].overrun,
+            never_started=self._never_started,
             **of_jobs,
         )
 

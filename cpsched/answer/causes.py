@@ -27,11 +27,16 @@ def why_waiting(context: DecisionContext) -> Waiting:
     room = fitting.room(context.view.free)
     fits_after = fitting.place(context.free_after) is not None
     ahead: OtherJob | None = None
-    note = context.dispatcher.wait_note(context.row)
+    note: str | None
+    never = context.dispatcher.never_starts(context.shown).get(context.row, "")
+    note = never or context.dispatcher.wait_note(context.row)
     if note:
-        reason = WaitReason.LIMIT
+        reason = WaitReason.NEVER if never else WaitReason.LIMIT
     elif not room.fits:
         reason = WaitReason.NO_ROOM
+    elif (note := _unconsidered(context)) is not None:
+        derived = WaitReason.NOT_CONSIDERED
+        reason, ahead = _as_told(context, derived), context.first_ahead()
     elif not fits_after:
         reason = WaitReason.OTHERS_START
     else:
@@ -51,27 +56,37 @@ def why_waiting(context: DecisionContext) -> Waiting:
         planned=None if reserved is None else reserved.start,
         planned_nodes=None if nodes is None else node_list(names, np.sort(nodes)),
         asked_again=context.decision.again_at,
-        note=note,
+        note=note or "",
     )
+
+
+def _unconsidered(context: DecisionContext) -> str | None:
+    """Return why the dispatcher does not consider a job, '' if it does not say; None if it does."""
+    dispatcher, row = context.dispatcher, context.row
+    note = dispatcher.not_considered(context.shown, context.decision, row)
+    considered = dispatcher.considered(context.shown)
+    return note if note or (considered is not None and row not in considered) else None
+
+
+def _as_told(context: DecisionContext, derived: WaitReason) -> WaitReason:
+    """Return the dispatcher's reason where it has a better one than what follows."""
+    return context.dispatcher.wait_reason(context.shown, context.decision, context.row, derived)
 
 
 def _held_back(context: DecisionContext, fitting: Fitting) -> tuple[WaitReason, OtherJob | None]:
     """
     Say why a job that fits beside all starting jobs does not start, and which job is in its way.
     """
-    dispatcher, row, delays = context.dispatcher, context.row, None
-    considered = dispatcher.considered(context.shown)
-    if considered is not None and row not in considered:
-        derived = WaitReason.NOT_CONSIDERED
-    elif (delays := delayed(context, fitting)) is not None:
+    delays = delayed(context, fitting)
+    if delays is not None:
         derived = WaitReason.RESERVATION
-    elif dispatcher.selects_sets:
+    elif context.dispatcher.selects_sets:
         derived = WaitReason.NOT_SELECTED
     elif not context.reserved and context.first_ahead() is not None:
         derived = WaitReason.ORDER
     else:
         derived = WaitReason.PLANNED_LATER
-    reason = dispatcher.wait_reason(context.shown, context.decision, row, derived)
+    reason = _as_told(context, derived)
     if reason is WaitReason.RESERVATION:
         return reason, delays
     return reason, context.first_ahead() if reason is WaitReason.ORDER else None

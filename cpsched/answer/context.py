@@ -114,13 +114,14 @@ class DecisionContext:
 
     def first_ahead(self) -> OtherJob | None:
         """
-        Return the first job in the dispatcher's order that stays in the queue, if before this one.
+        Return the first job that stays in the queue and may not be overtaken, if before this one.
         """
         started = {self.row_of[start.handle] for start in self.starts}
+        barring = self.dispatcher.barring(self.shown, self.row)
         for row in self.order or ():
             if row == self.row:
                 break
-            if row not in started:
+            if row not in started and (barring is None or row in barring):
                 reserved = self.reserved.get(int(self.columns[row, c.HANDLE]))
                 if reserved is None:
                     return self.other(row)

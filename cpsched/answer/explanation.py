@@ -21,6 +21,8 @@ class JobState(StrEnum):
     RUNNING = "running"
     ENDED = "ended"
     CANCELLED = "cancelled"
+    NEVER_STARTED = "never-started"
+    """It has left the queue, for it could never start."""
     REJECTED = "rejected"
     """It can never run on this system."""
 
@@ -165,7 +167,8 @@ class Waiting:
     before
         Jobs before it in the order that start now.
     ahead
-        The job that its start would delay, or that it must not overtake; None if neither.
+        The job that its start would delay, that it must not overtake, or behind which the
+        dispatcher does not consider it; None if there is none.
     waits_for
         Running jobs, including those that start now, whose ends make room for it if no other job
         starts; by expected end.
@@ -178,7 +181,8 @@ class Waiting:
     asked_again
         When the dispatcher asks to be called next even if nothing happens; None: never.
     note
-        What else the dispatcher says about it: with the reason ``LIMIT`` the limit's name.
+        What else the dispatcher says about it: the limit that holds it, why it can never start, or
+        the depth, window or interval for which it is not considered.
     """
 
     reason: WaitReason
@@ -219,7 +223,7 @@ class Explanation:
     places
         Where it runs.
     reason
-        Why a job is held or rejected, or starts.
+        Why a job is held or rejected, starts, or could never start.
     waiting
         Why a waiting job does not start.
     overtaken

@@ -44,6 +44,7 @@ _OUTCOMES = {
     JobOutcome.TIMEOUT: JobState.ENDED,
     JobOutcome.KILLED: JobState.ENDED,
     JobOutcome.CANCELLED: JobState.CANCELLED,
+    JobOutcome.NEVER_STARTED: JobState.NEVER_STARTED,
 }
 _STATES = {c.WAITING: JobState.WAITING, c.HELD: JobState.HELD}
 
@@ -264,6 +265,8 @@ def _explanation(
         said = {**said, "stats": {}, "waiting": None, "reason": None}
     if state is JobState.HELD:
         said["reason"] = _held(present, handle)
+    if state is JobState.NEVER_STARTED:
+        said["reason"] = saved["never"].get(str(handle))
     about = Explanation(
         dispatcher=present.dispatcher,
         predictor=present.predictor,
@@ -309,6 +312,13 @@ def _next_decision(simulator: Simulator, time: int) -> int | None:
     return after
 
 
+def _never(present: Present, handle: int) -> str:
+    """Return why a waiting job can never start; '' if it can."""
+    view = present.cluster.view(present.now)
+    (at,) = np.flatnonzero(view.waiting.handle == handle)
+    return present.cluster.dispatcher.never_starts(view).get(int(view.waiting.rows[at]), "")
+
+
 def _held(present: Present, handle: int) -> str:
     """Say what keeps a job out of the queue: a time, or a job and what that one waits for."""
     workload, state = present.jobs.workload, present.table.column(c.STATE)
@@ -323,6 +333,8 @@ def _held(present: Present, handle: int) -> str:
         handle = needed
         name = brief(str(workload.job_id[handle]))
         said += f" may not start before job {name} has {'started' if started else 'ended'}"
+        if state[handle] == c.WAITING and (never := _never(present, handle)):
+            return f"{said}, which can never start: {never}"
         if state[handle] != c.HELD:
             return f"{said}, which {'waits' if state[handle] == c.WAITING else 'runs'}"
         said += ", which"

@@ -225,6 +225,8 @@ def summary_of(about: Explanation) -> str:
     if about.state is JobState.HELD:
         return f"{job} is held at {clock(about.time, epoch)}: {about.reason}"
     end = "" if about.end is None else clock(about.end, epoch)
+    if about.state is JobState.NEVER_STARTED:
+        return f"{job} left the queue at {end}, for it can never start: {about.reason}"
     if about.state is JobState.CANCELLED:
         return f"{job} was cancelled at {end}, before it started"
     start = "" if about.start is None else clock(about.start, epoch)
@@ -241,6 +243,8 @@ def _why(about: Explanation) -> str:
         return f"the dispatcher has not been called since the job was submitted{at}"
     if waiting.reason is WaitReason.LIMIT:
         return f"a limit holds it: {waiting.note}"
+    if waiting.reason is WaitReason.NEVER:
+        return f"it can never start: {waiting.note}"
     if waiting.reason is WaitReason.NO_ROOM:
         return waiting.room.obstacle
     return f"it would fit, but {_held_back(about, waiting)}"
@@ -264,6 +268,8 @@ def _held_back(about: Explanation, waiting: Waiting) -> str:
     if waiting.reason is WaitReason.UNDECIDED:
         when = "" if again is None else f"; it tries again at {clock(again, about.epoch)}"
         return f"{about.dispatcher} reached its limit without an answer and starts nothing{when}"
+    if waiting.reason is WaitReason.NOT_CONSIDERED and waiting.note:
+        return waiting.note
     if waiting.reason is WaitReason.NOT_CONSIDERED:
         unseen = f"{about.dispatcher} does not consider it"
         if about.rank is None:

@@ -44,6 +44,7 @@ def show_results(
         Whether to print the finding.
     """
     from cpsched.show.leading import leading, leading_text
+    from cpsched.show.never_started import never_started
     from cpsched.show.readable import readable
     from cpsched.show.record import reproduced
     from cpsched.show.sentences import conclusions
@@ -59,7 +60,7 @@ def show_results(
             echo(f"\n{found.place}")
             for line in left_out(run.path):
                 say(line)
-        for line in reproduced(tables, found.place):
+        for line in (*never_started(tables, found.place), *reproduced(tables, found.place)):
             say(line)
         if (when := tables.results.measure_from) is not None:
             say(f"the table is of whole runs, sentences of the jobs submitted from {when} on")
@@ -134,6 +135,7 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
         Whether the runs' folders are kept.
     """
     from cpsched.show.leading import leading
+    from cpsched.show.never_started import never_started
     from cpsched.show.overviews import overview
     from cpsched.show.record import reproduced
     from cpsched.show.sentences import conclusions
@@ -141,6 +143,7 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
     told = leading(tables)
     return {
         "reproduced": [line for one in told for line in reproduced(tables, one.place)],
+        "never_started": [line for one in told for line in never_started(tables, one.place)],
         "record": tables.record.rows(),
         "leading": [asdict(found) for found in told],
         "over_all_logs": overview(tables).data,

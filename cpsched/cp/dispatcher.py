@@ -124,6 +124,16 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         """Return the window; None where others may start, too."""
         return None if self.fills else self._in_window(view).rows
 
+    def not_considered(self, view: View, decision: Decision, row: int) -> str:  # noqa: ARG002
+        """Return that a job is outside the window."""
+        considered = self.considered(view)
+        if considered is None or row in considered:
+            return ""
+        return (
+            f"only {len(considered):,} of {len(view.waiting):,} waiting jobs are planned, and it is"
+            f" not among them (window={self.window})"
+        )
+
     def build(self, view: View) -> BuiltModel | None:
         """
         Return the model of a decision for inspection; None if no waiting job can ever start.

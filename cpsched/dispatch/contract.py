@@ -13,8 +13,6 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-import numpy as np
-
 from cpsched.base.spec import RemembersArguments
 
 if TYPE_CHECKING:
@@ -48,6 +46,8 @@ class WaitReason(StrEnum):
     """It would fit, but the dispatcher plans to start it later, or gives no reason."""
     LIMIT = "limit"
     """A limit on what may run at once holds it, or one on single jobs."""
+    NEVER = "never-starts"
+    """No end of another job, and no later second, lets it start."""
 
 
 class Reservation(NamedTuple):
@@ -146,6 +146,35 @@ class Dispatcher(RemembersArguments, ABC):
         """Return the rows of the job store that it considers for a start now; None: all waiting."""
         return None
 
+    def not_considered(
+        self,
+        view: View,  # noqa: ARG002
+        decision: Decision,  # noqa: ARG002
+        row: int,  # noqa: ARG002
+    ) -> str:
+        """
+        Return which window, depth or interval keeps it from considering a waiting job.
+
+        For example ``only the first 20 of 35 waiting jobs are planned (window=20)``; '' for a job
+        that it considers, and where :meth:`considered` says all there is to say.
+
+        Parameters
+        ----------
+        view, decision
+            What it was shown and what it answered, before that is carried out.
+        row
+            The job's row of the job store.
+        """
+        return ""
+
+    def barring(self, view: View, row: int) -> IntArray | None:  # noqa: ARG002
+        """
+        Return the rows of the waiting jobs that a job may not overtake where they do not start.
+
+        None: all that are before it in the order. Those behind it in the order do not count.
+        """
+        return None
+
     def reservation_view(self, view: View) -> View:
         """Return the view with the runtimes and expected ends that its reservations go by."""
         return view
@@ -190,13 +219,14 @@ class Dispatcher(RemembersArguments, ABC):
         """
         return ""
 
-    def never_starts(self, view: View) -> IntArray:  # noqa: ARG002
+    def never_starts(self, view: View) -> Mapping[int, str]:  # noqa: ARG002
         """
-        Return the rows of the job store of waiting jobs that it will never start, whatever ends.
+        Return why it will never start some waiting jobs, whatever ends, by row of the job store.
 
-        They are cancelled once nothing else is left to happen.
+        For example ``{7: "QOSMaxWallDurationPerJobLimit"}``. Once nothing else is left to happen,
+        they leave the queue and are counted as never started.
         """
-        return np.zeros(0, dtype=np.int64)
+        return {}
 
     def on_epoch(self, epoch: int | None) -> None:
         """Receive the Unix time of second 0, if known; called before :meth:`reset`."""

@@ -76,6 +76,14 @@ class Wrapper(Dispatcher):
         """Return the jobs that the other dispatcher considers."""
         return self.inner.considered(self.shown(view))
 
+    def not_considered(self, view: View, decision: Decision, row: int) -> str:
+        """Return why the other dispatcher does not consider a job."""
+        return self.inner.not_considered(self.shown(view), decision, row)
+
+    def barring(self, view: View, row: int) -> IntArray | None:
+        """Return the jobs that a job may not overtake under the other dispatcher."""
+        return self.inner.barring(self.shown(view), row)
+
     def reservation_view(self, view: View) -> View:
         """Return the view that the other dispatcher's reservations go by."""
         return self.inner.reservation_view(self.shown(view))
@@ -94,8 +102,8 @@ class Wrapper(Dispatcher):
         """Return the other dispatcher's note on a job's wait."""
         return self.inner.wait_note(row)
 
-    def never_starts(self, view: View) -> IntArray:
-        """Return the jobs that the other dispatcher will never start."""
+    def never_starts(self, view: View) -> Mapping[int, str]:
+        """Return why the other dispatcher will never start some jobs."""
         return self.inner.never_starts(self.shown(view))
 
 

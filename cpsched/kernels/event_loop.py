@@ -105,7 +105,8 @@ class Holds(NamedTuple):
 
     ``failed`` says which of them end without success. The jobs that depend on job i are
     ``dependents[first[i]:first[i + 1]]``. ``outcomes`` are those of jobs that have not ended, have
-    completed, are cancelled and killed. ``wakes`` are the seconds at which to ask the dispatcher.
+    completed, are cancelled, are killed and can never start. ``wakes`` are the seconds at which to
+    ask the dispatcher.
     """
 
     begin: IntArray
@@ -115,7 +116,7 @@ class Holds(NamedTuple):
     failed: BoolArray
     dependents: IntArray
     first: IntArray
-    outcomes: tuple[int, int, int, int]
+    outcomes: tuple[int, ...]
     wakes: IntArray
 
 

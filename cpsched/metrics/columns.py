@@ -121,11 +121,12 @@ def job_places(schedule: Schedule) -> tuple[IntArray, pa.Array]:
 
 
 def _reasons(schedule: Schedule) -> pa.Array:
-    """Return why each job was rejected; a few reasons serve for many jobs."""
-    texts = list(dict.fromkeys(schedule.rejected.values()))
+    """Return why each job was rejected or never started; a few reasons serve for many jobs."""
+    reasons = {**schedule.rejected, **schedule.never_started}
+    texts = list(dict.fromkeys(reasons.values()))
     code = {text: index for index, text in enumerate(texts)}
     which = np.full(len(schedule.workload), -1, dtype=np.int64)
-    which[list(schedule.rejected)] = [code[text] for text in schedule.rejected.values()]
+    which[list(reasons)] = [code[text] for text in reasons.values()]
     return arrow.coded(which, texts)
 
 

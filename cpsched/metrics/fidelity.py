@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.base.types import MISSING
+from cpsched.model.schedule import JobOutcome
 
 if TYPE_CHECKING:
     from cpsched.base.types import BoolArray, FloatArray, IntArray
@@ -45,6 +46,9 @@ class Measured:
         Shares of jobs whose start is off by at most :data:`WITHIN`.
     rank
         Spearman's rank correlation of recorded and simulated waits; None where one is constant.
+    missing
+        Jobs with a recorded start that can never start in the simulation; not among ``jobs``.
+        ``within`` counts them as far off.
     """
 
     jobs: int
@@ -56,11 +60,13 @@ class Measured:
     p90_error: float
     within: tuple[float, ...]
     rank: float | None
+    missing: int = 0
 
     @classmethod
-    def of(cls, recorded: IntArray, simulated: IntArray) -> Measured:
+    def of(cls, recorded: IntArray, simulated: IntArray, missing: int = 0) -> Measured:
         """Return it of the waits of some jobs, shape ``(n,)`` each, n at least 1."""
         error = simulated - recorded
+        jobs = len(error) + missing
         off = np.abs(error)
         return cls(
             jobs=len(off),
@@ -70,17 +76,25 @@ class Measured:
             median_error=float(np.median(off)),
             mean_error=float(off.mean()),
             p90_error=float(np.quantile(off, 0.9)),
-            within=tuple(float((off <= limit).mean()) for limit in WITHIN),
+            within=tuple(float((off <= limit).sum() / jobs) for limit in WITHIN),
             rank=_rank_correlation(recorded, simulated),
+            missing=missing,
         )
 
     @property
     def grade(self) -> str:
-        """``closely``, ``roughly`` or ``not``: by the bias, and by the order of jobs or starts."""
+        """
+        ``closely``, ``roughly`` or ``not``: by the bias, and by the order of jobs or starts.
+
+        Of ``closely`` at most a twentieth of the jobs never start, of ``roughly`` a fifth.
+        """
         off = abs(self.bias) / max(self.recorded, SHORTEST)
         # If almost no job waits, there is no order to be reproduced.
         rank = 1.0 if self.rank is None else self.rank
+        lost = self.missing / (self.jobs + self.missing)
         for word, (bias, least, near) in (("closely", _CLOSE), ("roughly", _ROUGH)):
+            if lost > 1 - near:
+                continue
             if off <= bias and (rank >= least or self.within[1] >= near):
                 return word
         return "not"
@@ -100,12 +114,17 @@ def _ranks(values: IntArray) -> FloatArray:
 
 
 class Waits(NamedTuple):
-    """Rows of the jobs with both starts, and waits in seconds, shape ``(n,)`` each."""
+    """
+    Rows of the jobs with both starts, and waits in seconds, shape ``(n,)`` each.
+
+    ``missing`` is how many more jobs have a recorded start, and can never start in the simulation.
+    """
 
     rows: IntArray
     recorded: IntArray
     simulated: IntArray
     lag: int
+    missing: int = 0
 
 
 def both_waits(schedule: Schedule, inside: BoolArray, lag: int | None = None) -> Waits:
@@ -129,4 +148,5 @@ def both_waits(schedule: Schedule, inside: BoolArray, lag: int | None = None) ->
     if lag is None:
         at_once = recorded[(simulated == 0) & (recorded <= AT_ONCE)]
         lag = int(np.median(at_once)) if len(at_once) else 0
-    return Waits(rows, recorded, simulated + lag, lag)
+    missing = int((inside & known & (schedule.outcome == JobOutcome.NEVER_STARTED)).sum())
+    return Waits(rows, recorded, simulated + lag, lag, missing)

@@ -22,6 +22,8 @@ from cpsched.model.arrays import constant, let_go, shared
 from cpsched.model.schedule import PART, JobOutcome
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.metrics.window import Window
     from cpsched.model.schedule import Schedule
@@ -130,25 +132,32 @@ def counts(schedule: Schedule) -> dict[str, Any]:
     Return the fate of every row of the log.
 
     ``in_log = set aside + rejected + simulated`` and ``simulated = completed + timeout + killed
-    + cancelled + not_ended``.
+    + cancelled + never_started + not_ended``.
     """
     workload = schedule.workload
     aside = {reason: int(number) for reason, number in workload.set_aside}
     of = {item: int((schedule.outcome == item).sum()) for item in JobOutcome}
-    kinds = Counter(reason_kind(reason) for reason in schedule.rejected.values())
     return {
         "in_log": len(workload) + sum(aside.values()),
         "set_aside": dict(sorted(aside.items())),
         "rejected": of[JobOutcome.REJECTED],
-        "rejected_because": dict(sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0]))),
+        "rejected_because": _by_kind(schedule.rejected),
         "simulated": len(workload) - of[JobOutcome.REJECTED],
         "completed": of[JobOutcome.COMPLETED],
         "timeout": of[JobOutcome.TIMEOUT],
         "killed": of[JobOutcome.KILLED],
         "cancelled": of[JobOutcome.CANCELLED],
+        "never_started": of[JobOutcome.NEVER_STARTED],
+        "never_started_because": _by_kind(schedule.never_started),
         "not_ended": of[JobOutcome.NOT_ENDED],
         "requested_time_assumed": int(workload.requested_time_assumed.sum()),
     }
+
+
+def _by_kind(reasons: Mapping[int, str]) -> dict[str, int]:
+    """Return how many jobs have each kind of reason, the most frequent first."""
+    kinds = Counter(reason_kind(reason) for reason in reasons.values())
+    return dict(sorted(kinds.items(), key=lambda kind: (-kind[1], kind[0])))
 
 
 def statistics(values: AnyArray) -> dict[str, Any]:

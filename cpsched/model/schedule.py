@@ -41,6 +41,8 @@ class JobOutcome(IntEnum):
     """Can never run on this system; it never entered the queue."""
     KILLED = 4
     """Ended by the dispatcher."""
+    NEVER_STARTED = 5
+    """Left the queue without a start: no end of another job, and no second, could start it."""
 
 
 class Leaving(IntEnum):
@@ -172,7 +174,7 @@ class Schedule:
         As simulated: the workload mapped onto the system, rejected jobs included.
     start, end
         Seconds, or ``MISSING``; ``(J,)``. A job that was queued again has the last of its starts,
-        one cancelled in the queue has an end and no start.
+        one cancelled in the queue, or that never starts, has an end and no start.
     outcome
         :class:`JobOutcome` codes.
     ranking_estimate, runtime_estimate, runtime_bound
@@ -181,6 +183,8 @@ class Schedule:
         Allocations, by (start, job, node).
     rejected
         Why a job can never run, by row.
+    never_started
+        Why a job that entered the queue can never start, by row.
     outages
         When nodes were down.
     overrun
@@ -199,6 +203,7 @@ class Schedule:
     rejected: Mapping[int, str]
     overrun: str
     outages: Outages = field(default_factory=Outages.none)
+    never_started: Mapping[int, str] = field(default_factory=dict)
 
     def parts(self) -> Iterator[tuple[int, Schedule]]:
         """
@@ -213,18 +218,16 @@ class Schedule:
         order = put_away(np.argsort(self.segments.job, kind="stable"))
         edges = [*range(0, num_jobs, PART), num_jobs]
         bounds = np.searchsorted(self.segments.job, edges, sorter=order).tolist()
-        rejected = sorted(self.rejected)
-        reasons = np.searchsorted(rejected, edges).tolist()
         for at, (first, end) in enumerate(pairwise(edges)):
             segments = self.segments.take(np.sort(order[bounds[at] : bounds[at + 1]]))
-            why = rejected[reasons[at] : reasons[at + 1]]
             yield (
                 first,
                 replace(
                     self,
                     workload=self.workload.between(first, end),
                     segments=replace(segments, job=segments.job - first),
-                    rejected={row - first: self.rejected[row] for row in why},
+                    rejected=_within(self.rejected, first, end),
+                    never_started=_within(self.never_started, first, end),
                     **{name: getattr(self, name)[first:end] for name in _OF_JOBS},
                 ),
             )
@@ -263,3 +266,8 @@ class Schedule:
         never |= (kind == DependencyType.AFTERNOTOK) & completed
         met[rows] = np.where(never, MISSING, when)
         return met
+
+
+def _within(reasons: Mapping[int, str], first: int, end: int) -> dict[int, str]:
+    """Return the reasons of the rows in ``[first, end)``, counted from ``first``."""
+    return {row - first: reason for row, reason in reasons.items() if first <= row < end}

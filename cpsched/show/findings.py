@@ -28,6 +28,7 @@ _FATES = (
     (("timeout",), "simulated", "are stopped at their time limit"),
     (("killed", "cancelled"), "simulated", "are killed or cancelled"),
     (("rejected",), "in_log", "can never run"),
+    (("never_started",), "simulated", "never start"),
 )
 #: The least rise of such a share that is reported.
 _TOLD = 0.0005
@@ -158,7 +159,9 @@ def lost(run: Mapping[str, Any], base: Mapping[str, Any]) -> Iterator[str]:
     Such jobs leave the machine to others, so without this a shorter wait would look free.
     """
     for counts, of, what in _FATES:
-        now, then = (sum(row[one] for one in counts) / max(row[of], 1) for row in (run, base))
+        now, then = (
+            sum(row.get(one, 0) for one in counts) / max(row[of], 1) for row in (run, base)
+        )
         if now - then >= _TOLD:
             yield f"{100 * now:.1f} % of the jobs {what} instead of {100 * then:.1f} %"
 

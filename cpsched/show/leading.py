@@ -100,6 +100,7 @@ class Leading:
     is_baseline: bool
     figures: tuple[Measured, ...]
     fates: tuple[str, ...] = ()
+    never_started: float = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -192,6 +193,7 @@ def _row(
         repetitions=int(row["repetitions"] or 0),
         jobs=_number(row["simulated"]) or 0,
         rejected=_number(row["rejected"]) or 0,
+        never_started=_number(row.get("never_started")) or 0,
         knows_runtimes=bool(row["knows_runtimes"]),
         is_baseline=key_of(row) in bases,
         figures=tuple(
@@ -306,11 +308,14 @@ def _legend(found: LeadingRows, *, scenarios: bool) -> Iterator[str]:
     """Say what is the same in all rows, and what the marks mean."""
     rows = found.rows
     jobs, rejected = ({row.jobs for row in rows}, {row.rejected for row in rows})
+    never = {row.never_started for row in rows}
     most = max(row.repetitions for row in rows)
     same = [
         f"{_range(jobs)} {'job' if jobs == {1} else 'jobs'} simulated, {_range(rejected)} rejected",
         "one run each" if most == 1 else f"means of {counted(most, 'repetition')}",
     ]
+    if any(never):
+        same.insert(1, f"{_range(never)} never started")
     if len({row.predictor for row in rows}) == 1:
         same.append(f"runtime estimate: {escaped(estimate(rows[0].predictor))}")
     if len({row.allocator for row in rows}) == 1 and rows[0].allocator:

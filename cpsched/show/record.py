@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.words import counted
 from cpsched.show.findings import ratio_of, span
 from cpsched.study.results import place_of
 
@@ -89,7 +90,9 @@ def _waits(row: dict[str, Any]) -> str:
     if abs(off) <= 1:
         recorded += f" ({100 * off:+.0f} %)"
     lag = f" with {row['lag_s']} s from decision to start" if row["lag_s"] else ""
+    never = row.get("never_started", 0)
+    lost = f", {counted(never, 'job')} that ran in the record can never start" if never else ""
     return (
         f"mean wait simulated {simulated}{lag}, recorded {recorded}; {near} of the jobs start"
-        " within ten minutes of their recorded start"
+        f" within ten minutes of their recorded start{lost}"
     )

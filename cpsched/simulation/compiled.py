@@ -38,7 +38,10 @@ _SECONDS = 0.1
 _FIRST_DECISIONS = 1024
 _BUILT_IN = (Fifo, Prb, Easy, Conservative)
 _ENDS = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)
-_OUTCOMES = int(JobOutcome.NOT_ENDED), _ENDS[0], int(JobOutcome.CANCELLED), int(JobOutcome.KILLED)
+_OUTCOMES = (
+    *(int(JobOutcome.NOT_ENDED), int(JobOutcome.COMPLETED), int(JobOutcome.CANCELLED)),
+    *(int(JobOutcome.KILLED), int(JobOutcome.NEVER_STARTED)),
+)
 
 
 def rule_of(dispatcher: Dispatcher) -> np.int64 | np.int32 | np.int8 | None:

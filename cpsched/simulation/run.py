@@ -132,8 +132,13 @@ class Run:
     def _repr_html_(self) -> str:
         """Return the leading figures as a small table, for notebooks."""
         number = counted(len(self.schedule.workload), "job")
-        rejected = self.summary["counts"]["rejected"]
-        caption = f"{self._title()}: {number}" + (f", {rejected:,} rejected" if rejected else "")
+        counts = self.summary["counts"]
+        lost = [
+            f", {counts[fate]:,} {fate.replace('_', ' ')}"
+            for fate in ("rejected", "never_started")
+            if counts[fate]
+        ]
+        caption = f"{self._title()}: {number}{''.join(lost)}"
         return leading_table(caption, [self.figures]).html()
 
     def _title(self) -> str:
@@ -176,4 +181,5 @@ def schedule_of(fitted: Fitted, simulator: Simulator, allocations: AllocationRec
         rejected=dict(fitted.rejected),
         overrun=str(simulator.overrun),
         outages=simulator.outages,
+        never_started={int(rows[row]): why for row, why in simulator.why_never().items()},
     )

@@ -83,6 +83,14 @@ _AFTEROK, _AFTERNOTOK, _AFTER = (
     int(kind) for kind in (DependencyType.AFTEROK, DependencyType.AFTERNOTOK, DependencyType.AFTER)
 )
 _COMPLETED, _TIMEOUT = int(JobOutcome.COMPLETED), int(JobOutcome.TIMEOUT)
+_NEVER_STARTED = int(JobOutcome.NEVER_STARTED)
+#: How a job ended that another depends on, in words.
+_ENDS = {
+    JobOutcome.TIMEOUT: "ended at its time limit",
+    JobOutcome.CANCELLED: "was cancelled",
+    JobOutcome.KILLED: "was killed",
+    JobOutcome.NEVER_STARTED: "never started",
+}
 
 
 class Overrun(StrEnum):
@@ -196,6 +204,8 @@ class Simulator:
         self._evolves = bool(self.arrivals.evolve_to.any())
         self._num_held = 0
         self._next_submit = 0
+        #: Why jobs can never start that were left at the end, by row; see :meth:`why_never`.
+        self._never: dict[int, str] = {}
         #: No job before this one waits or runs.
         self._oldest = 0
         #: Events to come: second, phase, counter, job.
@@ -493,14 +503,19 @@ class Simulator:
         self._push(time, _CANCEL if time > submit else _AFTER_SUBMIT, job)
 
     def _cancel(self, row: int) -> None:
+        outcome = JobOutcome.CANCELLED
         if self.machine.is_in(row, c.HELD):
             self._num_held -= 1
+            needed = self._dependency[row]
+            if needed >= 0 and self._cancel_at[row] != self.now:
+                met = self._fulfilled(needed, self._dependency_type[row])
+                outcome = JobOutcome.NEVER_STARTED if met is False else outcome
         elif not self.machine.is_in(row, c.WAITING):
             if self.machine.is_in(row, c.RUNNING) and self._cancel_at[row] == self.now:
                 self._kill(row)
             return
         self.cluster.cancel(row, self.now)
-        self._finish(row, JobOutcome.CANCELLED)
+        self._finish(row, outcome)
 
     # --- start, end ------------------------------------------------------------------------------
 
@@ -643,14 +658,55 @@ class Simulator:
         for row, allocation in starts:
             self._started(row, allocation, self.now)
 
+    def why_never(self) -> dict[int, str]:
+        """Return why jobs can never start, of those that have left the queue for it, by row."""
+        reasons = dict(self._never)
+        for row in np.flatnonzero(self.outcome[: self._next_submit] == _NEVER_STARTED).tolist():
+            if row not in reasons:
+                reasons[row] = self._unmet(row)
+        return reasons
+
+    def _unmet(self, row: int) -> str:
+        """Say why the dependency of a job can never be fulfilled."""
+        needed = self._dependency[row]
+        outcome, status = JobOutcome(int(self.outcome[needed])), Status(self._status[needed])
+        how = _ENDS.get(outcome, "did not fail")
+        if outcome is JobOutcome.COMPLETED and status in UNSUCCESSFUL:
+            how = f"ended as {status.name.lower()}"
+        kind = DependencyType(self._dependency_type[row]).name.lower()
+        return f"depends ({kind}) on job {self.arrivals.job_id(needed)}, which {how}"
+
+    def _never_start(self, row: int, reason: str) -> None:
+        """Take a job that can never start out of the queue, and those that depend on it."""
+        if self.machine.is_in(row, c.HELD):
+            self._num_held -= 1
+        elif not self.machine.is_in(row, c.WAITING):
+            return
+        self.cluster.cancel(row, self.now)
+        self.outcome[row], self.end_time[row] = _NEVER_STARTED, self.now
+        self._never[row] = reason
+        for hook in self._hooks["on_end"]:
+            hook(row, _NEVER_STARTED, self.now)
+        if self._has_holds:
+            jobs, bounds = self.arrivals.dependents
+            why = f"depends on job {self.arrivals.job_id(row)}, which can never start"
+            for dependent in jobs[bounds[row] : bounds[row + 1]].tolist():
+                self._never_start(dependent, why)
+
     def _give_up(self) -> bool:
-        """Cancel the jobs that the dispatcher says will never start; say whether there are any."""
-        hopeless: list[int] = []
+        """
+        Let the jobs go that the dispatcher says will never start; say whether there are any.
+
+        Jobs that waited behind them may start then.
+        """
+        hopeless: Mapping[int, str] = {}
         if self.machine.num_waiting:
-            hopeless = self.dispatcher.never_starts(self.machine.view(self.now)).tolist()
-        for row in hopeless:
-            self._cancel(row)
+            hopeless = self.dispatcher.never_starts(self.machine.view(self.now))
+        for row, reason in hopeless.items():
+            self._never_start(row, reason)
         left = self.machine.num_waiting + self._num_held
+        if left and hopeless:
+            self._instant(self.now)
         if left and not hopeless:
             waiting = self.machine.view(self.now).waiting
             states = self.machine.store.columns[: self._next_submit, c.STATE]
@@ -678,6 +734,7 @@ class Simulator:
             "node_changes": self._down.made,
             "next_submit": self._next_submit,
             "counter": self._counter,
+            "never": {str(row): reason for row, reason in self.why_never().items()},
             "tick": -1 if self._tick is None else self._tick,
             "start_time": copied(self.start_time),
             "end_time": copied(self.end_time),
@@ -709,6 +766,7 @@ class Simulator:
         if submitted:
             self.machine.set_classes(self.arrivals.eligible(store))
         self.cluster.restore(saved["cluster"])
+        self._never = {int(row): reason for row, reason in saved.get("never", {}).items()}
         self._lent = None
         self._events = [(int(a), int(b), int(k), int(d)) for a, b, k, d in saved["events"].tolist()]
         heapq.heapify(self._events)

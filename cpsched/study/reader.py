@@ -123,19 +123,22 @@ def load_run(folder: str | Path, workload: Workload | None = None) -> SavedRun:
             f" {len(workload)}; {_REMEDY}"
         )
     try:
+        outcome, reasons = jobs.members("outcome", JobOutcome), jobs.reasons()
+        never = {row for row in reasons if outcome[row] == JobOutcome.NEVER_STARTED}
         schedule = Schedule(
             workload=workload,
             system=system,
             start=jobs.integers("start"),
             end=jobs.integers("end"),
-            outcome=jobs.members("outcome", JobOutcome),
+            outcome=outcome,
             ranking_estimate=jobs.integers("predicted_priority"),
             runtime_estimate=jobs.integers("predicted"),
             runtime_bound=jobs.integers("predicted_bound"),
             segments=_segments(allocations, system),
-            rejected=jobs.reasons(),
+            rejected={row: why for row, why in reasons.items() if row not in never},
             overrun=said["settings"].overrun,
             outages=_outages(folder),
+            never_started={row: why for row, why in reasons.items() if row in never},
         )
         _check_ranges(schedule)
     except UNREADABLE as error:
@@ -250,7 +253,7 @@ class _Stored:
         return away
 
     def reasons(self) -> dict[int, str]:
-        """Return why jobs were rejected, by row."""
+        """Return why jobs were rejected, or never started, by row."""
         return {
             first + row: texts[row].as_py()
             for first, texts in self._texts("reason")

@@ -42,18 +42,19 @@ def _rows(
     schedule = load_run(run.path, workload).schedule
     submit = schedule.workload.submit
     since = second_of(schedule.workload, "measure_from", start)
-    rows, recorded, simulated, lag = both_waits(
+    rows, recorded, simulated, lag, missing = both_waits(
         schedule, submit >= (submit[0] if since is None else since)
     )
     kinds = kinds_of(schedule, rows, schedule.workload.runtime[rows])
     every = [("all", "all", rows >= 0)] if len(rows) else []
     for kind, name, own in (*every, *groups_of(kinds, FEWEST)):
-        one = Measured.of(recorded[own], simulated[own])
+        one = Measured.of(recorded[own], simulated[own], missing if kind == "all" else 0)
         yield {
             **run.labels,
             "kind": kind,
             "group": name,
             "jobs": one.jobs,
+            "never_started": one.missing,
             "recorded_wait_mean_s": one.recorded,
             "simulated_wait_mean_s": one.simulated,
             "lag_s": lag,

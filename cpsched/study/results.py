@@ -39,7 +39,7 @@ LABELS = ("workload", "system", "dispatcher", "predictor")
 _TIMES = ("submit", "start", "end", "nominal_runtime", "cores")
 COUNTS = (
     *("in_log", "set_aside", "rejected", "simulated"),
-    *("completed", "timeout", "killed", "cancelled", "not_ended"),
+    *("completed", "timeout", "killed", "cancelled", "never_started", "not_ended"),
 )
 #: Which run a row or a result is of: its labels.
 RunKey = tuple[str, str, str, str]
@@ -332,7 +332,7 @@ def _damaged(run: Path, error: Exception) -> str:
 def _counts(summary: Mapping[str, Any]) -> dict[str, int]:
     counts = summary["counts"]
     aside = sum(counts["set_aside"].values())
-    return {key: aside if key == "set_aside" else int(counts[key]) for key in COUNTS}
+    return {key: aside if key == "set_aside" else int(counts.get(key, 0)) for key in COUNTS}
 
 
 def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Sums]:

@@ -12,6 +12,8 @@ from cpsched.model.schedule import JobOutcome
 from cpsched.verification.findings import Rule
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from cpsched.base.types import BoolArray
     from cpsched.model.schedule import Schedule
     from cpsched.verification.checked import Checked
@@ -28,7 +30,7 @@ def check_outcome(checked: Checked) -> None:
         Rule.OUTCOME, ~known, lambda row: f"has outcome {outcome[row]}, which does not exist"
     )
     started, finished = schedule.start != MISSING, schedule.end != MISSING
-    ran, cancelled = ended(schedule), outcome == JobOutcome.CANCELLED
+    ran, cancelled = ended(schedule), _left_the_queue(schedule)
     unfinished = outcome == JobOutcome.NOT_ENDED
     wrong_start = (ran & ~started) | (started & known & ~ran & ~unfinished)
     wrong_end = finished != (ran | cancelled)
@@ -46,24 +48,39 @@ def check_outcome(checked: Checked) -> None:
 
 
 def check_rejected(checked: Checked) -> None:
-    """Check that exactly the rejected jobs have a reason."""
+    """Check that exactly the jobs that are rejected, or never start, have a reason."""
+    schedule = checked.schedule
+    _check_reasons(checked, schedule.rejected, JobOutcome.REJECTED, "be rejected")
+    _check_reasons(checked, schedule.never_started, JobOutcome.NEVER_STARTED, "never start")
+
+
+def _check_reasons(
+    checked: Checked, reasons: Mapping[int, str], outcome: JobOutcome, what: str
+) -> None:
     schedule = checked.schedule
     num_jobs = len(schedule.workload)
     explained = np.zeros(num_jobs, dtype=np.bool_)
-    for row, reason in schedule.rejected.items():
+    for row, reason in reasons.items():
         if 0 <= row < num_jobs:
             explained[row] = bool(reason)
         else:
             checked.add_once(
                 Rule.REJECTED, f"row {row} is given a reason, rows are within [0, {num_jobs})"
             )
-    rejected = schedule.outcome == JobOutcome.REJECTED
-    checked.add(Rule.REJECTED, rejected & ~explained, lambda _: "is rejected without a reason")
+    has_it = schedule.outcome == outcome
+    name = outcome.name.lower().replace("_", " ")
+    checked.add(Rule.REJECTED, has_it & ~explained, lambda _: f"is {name} without a reason")
     checked.add(
         Rule.REJECTED,
-        explained & ~rejected,
-        lambda row: f"has a reason to be rejected, but is not: {schedule.rejected[row]}",
+        explained & ~has_it,
+        lambda row: f"has a reason to {what}, but is not: {reasons[row]}",
     )
+
+
+def _left_the_queue(schedule: Schedule) -> BoolArray:
+    """Tell which jobs left the queue before they started."""
+    gone: BoolArray = np.isin(schedule.outcome, [JobOutcome.CANCELLED, JobOutcome.NEVER_STARTED])
+    return gone
 
 
 def check_not_early(checked: Checked) -> None:
@@ -77,7 +94,7 @@ def check_not_early(checked: Checked) -> None:
         started & (start < submit),
         lambda row: f"starts at {start[row]}, was submitted at {submit[row]}",
     )
-    cancelled = (schedule.outcome == JobOutcome.CANCELLED) & (end != MISSING)
+    cancelled = _left_the_queue(schedule) & (end != MISSING)
     checked.add(
         Rule.SUBMIT,
         cancelled & (end < submit),

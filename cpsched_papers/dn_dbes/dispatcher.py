@@ -114,6 +114,14 @@ class DnDbes(Dispatcher):
             return WaitReason.NOT_CONSIDERED
         return WaitReason.NOT_SELECTED if derived is WaitReason.PLANNED_LATER else derived
 
+    def not_considered(self, view: View, decision: Decision, row: int) -> str:  # noqa: ARG002
+        """Return that both sides did not negotiate, and when they do again."""
+        if decision.stats.get(NEGOTIATIONS):
+            return ""
+        again = decision.again_at
+        when = "" if again is None else f", and does so again at second {again:,}"
+        return f"the batch scheduler did not negotiate in this second{when} (period={self._period})"
+
     # --- a decision ------------------------------------------------------------------------------
 
     def decide(self, view: View) -> Decision:

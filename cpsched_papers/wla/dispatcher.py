@@ -112,6 +112,16 @@ class Wla(LearningDispatcher):
         self._machine.update(view, np.unique(view.waiting.eligible_class))
         return self._window(view)
 
+    def not_considered(self, view: View, decision: Decision, row: int) -> str:  # noqa: ARG002
+        """Return that a job is outside the window."""
+        considered = self.considered(view)
+        if considered is None or row in considered:
+            return ""
+        return (
+            f"only the first {self.solver.window:,} jobs that fit a slot of neighbouring nodes are"
+            f" considered (window={self.solver.window})"
+        )
+
     def _window_alone(self, view: View) -> Decision:
         """Start jobs of the window."""
         window = self._window(view)

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.api.tools import amount
+from cpsched.api.tools import amount, duration
 from slurm_adapter.kernels.records import MOST, USED, Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from cpsched.api.model import AnyArray
     from slurm_adapter.dispatch.policy import Association, Policy, Qos
@@ -106,6 +106,22 @@ class Job(NamedTuple):
     minutes: int
 
 
+class Over(NamedTuple):
+    """
+    A limit on single jobs that a job is over.
+
+    Attributes
+    ----------
+    reason
+        As ``squeue`` names it.
+    detail
+        Whose limit it is, the limit and the job's value, in words.
+    """
+
+    reason: str
+    detail: str
+
+
 class LimitBook:
     """
     Counters of a policy, and templates of jobs.
@@ -149,9 +165,9 @@ class LimitBook:
         found = self._templates.get(key)
         if found is None:
             found = self._templates[key] = self._first.size - 1
-            reason = next(self._too_much(job, amounts), None) if self.on_jobs else None
-            if reason is not None:
-                self._add(_rank(reason), ("job", reason), 0, reason, 0)
+            over = next(self._too_much(job, amounts), None) if self.on_jobs else None
+            if over is not None:
+                self._add(_rank(over.reason), ("job", *over), 0, over.reason, 0)
             if self._enforced:
                 self._charge(job)
             self._charge_licenses(job)
@@ -169,12 +185,14 @@ class LimitBook:
         found: list[list[int]] = self._entries.array[first:end].tolist()
         return found
 
-    def never_fits(self, template: int, amounts: Sequence[int]) -> bool:
-        """Say whether a job takes more than some counter could ever have."""
-        return any(
-            checked and amounts[kind] * factor > self._counts.array[counter, MOST]
+    def never_fits(self, template: int, amounts: AnyArray) -> str:
+        """Return the limit that a job exceeds even if nothing runs; '' if there is none."""
+        over = (
+            counter
             for counter, kind, factor, checked in self._of(template)
+            if checked and amounts[kind] * factor > self._counts.array[counter, MOST]
         )
+        return next((self.told(counter, template, amounts) for counter in over), "")
 
     def told(self, counter: int, template: int, amounts: AnyArray) -> str:
         """Describe a counter's limit, its use and a job's request; '' if that does not count."""
@@ -186,14 +204,19 @@ class LimitBook:
         asked = int(amounts[kind] * factor)
         used, most = self._counts.array[counter, [USED, MOST]].tolist()
         if limit == "job":
-            return self.reasons[counter]
+            return f"{self.reasons[counter]}: {scope[1]}"
         tres = str(scope.pop(0)) if kind else ""
         numbers = (
             amount(tres, number) if tres else f"{number:,}" for number in (used, most, asked)
         )
         whose = {"array": "of its array", "license": f"of licence {scope[0]}"}.get(limit)
+        whose = whose or f"{limit} of {self._holder(scope)}"
+        if asked > most:
+            return "{}: {} is {}, it asks for {}".format(
+                self.reasons[counter], whose, *[*numbers][1:]
+            )
         said = "{} of {} in use, it asks for {}".format(*numbers)
-        return f"{self.reasons[counter]}: {whose or f'{limit} of {self._holder(scope)}'}, {said}"
+        return f"{self.reasons[counter]}: {whose}, {said}"
 
     def _holder(self, scope: Sequence[object]) -> str:
         """Return whose limit it is."""
@@ -307,28 +330,33 @@ class LimitBook:
 
     # --- limits on single jobs --------------------------------------------------------------------
 
-    def _too_much(self, job: Job, amounts: Sequence[int]) -> Iterator[str]:
-        """Return the reasons for which a job can never start, whatever runs."""
+    def _too_much(self, job: Job, amounts: Sequence[int]) -> Iterator[Over]:
+        """Return the limits for which a job can never start, whatever runs."""
         said: set[object] = set()
-        for _, qos in self._levels(job):
-            yield from self._over(qos.limits, "QOSMax", job, amounts, said)
+        for name, qos in self._levels(job):
+            whose = f"QOS {name}"
+            yield from self._over(qos.limits, "QOSMax", whose, job, amounts, said)
             least = qos.limits.get("MinTRES", {})
-            yield from self._where(least, amounts, _LEAST, "QOSMin", lambda own, need: own < need)
+            for tres, bound in least.items():
+                own = self._amount(tres, amounts)
+                if tres in self._kind and own < bound:
+                    yield _over_limit("QOSMin", tres, _LEAST, "MinTRES", whose, bound, own)
         above = {
             limit: self._inherited(job, limit).get(limit)
             for limit in ("MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall")
         }
         limits = {limit: value for limit, value in above.items() if value is not None}
-        yield from self._over(limits, "AssocMax", job, amounts, said)
+        yield from self._over(limits, "AssocMax", "the association", job, amounts, said)
 
     def _over(
         self,
         limits: Mapping[str, Any],
         prefix: str,
+        whose: str,
         job: Job,
         amounts: Sequence[int],
         said: set[object],
-    ) -> Iterator[str]:
+    ) -> Iterator[Over]:
         nodes = max(self._amount("node", amounts), 1)
         for limit, factor, share, reasons in (
             ("MaxTRES", 1, 1, _PER_JOB),
@@ -341,27 +369,30 @@ class LimitBook:
                 if (limit, tres) not in said
             }
             said.update((limit, tres) for tres in new)
-            scaled = [-(-amount * factor // share) for amount in amounts]
-            yield from self._where(new, scaled, reasons, prefix, lambda own, most: own > most)
+            for tres, most in new.items():
+                own = -(-self._amount(tres, amounts) * factor // share)
+                if tres in self._kind and own > most:
+                    yield _over_limit(prefix, tres, reasons, limit, whose, most, own)
         if "MaxWall" in limits and "MaxWall" not in said:
             said.add("MaxWall")
-            if job.minutes * 60 > limits["MaxWall"]:
-                yield f"{prefix}WallDurationPerJobLimit"
-
-    def _where(
-        self,
-        bounds: Mapping[str, int],
-        amounts: Sequence[int],
-        reasons: Mapping[str, str],
-        prefix: str,
-        is_wrong: Callable[[int, int], bool],
-    ) -> Iterable[str]:
-        for tres, bound in bounds.items():
-            if tres in self._kind and is_wrong(self._amount(tres, amounts), bound):
-                yield prefix + _named(tres, reasons)
+            most, own = limits["MaxWall"], job.minutes * 60
+            if own > most:
+                detail = f"MaxWall of {whose} is {duration(most)}, it asks for {duration(own)}"
+                yield Over(f"{prefix}WallDurationPerJobLimit", detail)
 
     def _amount(self, tres: str, amounts: Sequence[int]) -> int:
         return int(amounts[self._kind[tres] - 1]) if tres in self._kind else 0
+
+
+def _over_limit(
+    prefix: str, tres: str, reasons: Mapping[str, str], limit: str, whose: str, bound: int, own: int
+) -> Over:
+    """Return a limit on single jobs that a job is over, or below."""
+    unit = " minutes" if limit.endswith("Mins") else ""
+    where = " on each node" if limit.endswith("PerNode") else ""
+    numbers = [amount(tres, number) + unit for number in (bound, own)]
+    detail = "{} of {} is {}, it asks for {}{}".format(limit, whose, *numbers, where)
+    return Over(prefix + _named(tres, reasons), detail)
 
 
 def _rank(reason: str) -> int:

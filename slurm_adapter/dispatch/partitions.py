@@ -8,7 +8,8 @@ import numpy as np
 
 from cpsched.api.errors import ConfigError
 from cpsched.api.model import immutable
-from cpsched.api.tools import listed
+from cpsched.api.tools import clock, listed
+from cpsched.api.tools import duration as words
 from slurm_adapter.dispatch.policy import Partition
 
 if TYPE_CHECKING:
@@ -91,6 +92,7 @@ class Reservations:
     def __init__(self, system: System, policy: Policy, epoch: int = 0) -> None:
         found = policy.reservations.values()
         self._at = {one.name: at for at, one in enumerate(found)}
+        self._names, self._epoch = tuple(self._at), epoch or None
         self.start: IntArray = np.array([one.start - epoch for one in found], dtype=np.int64)
         self.end: IntArray = np.array([one.end - epoch for one in found], dtype=np.int64)
         place = {name: at for at, name in enumerate(system.node_names)}
@@ -111,6 +113,65 @@ class Reservations:
     def at(self, name: str | None) -> int:
         """Return the position of a reservation, -1 if there is none of that name."""
         return self._at.get(name or "", -1)
+
+    def usable(self, at: int, now: int, until: int) -> tuple[BoolArray, str]:
+        """
+        Return the nodes that reservations leave to a job, and what they keep from it; '': nothing.
+
+        Parameters
+        ----------
+        at
+            The reservation that it runs in, -1 for none.
+        now, until
+            From when to when it would run, seconds.
+        """
+        if at >= 0:
+            begin = clock(self.start.item(at), self._epoch)
+            own = f"its reservation {self._names[at]}"
+            waits = f"{own} begins at {begin}" if self.start.item(at) > now else ""
+            return self.nodes[at], waits or f"it does not fit on the nodes of {own}"
+        kept = np.flatnonzero((self.start < until) & (self.end > now)).tolist()
+        free: BoolArray = np.logical_not(self.nodes[kept].any(axis=0))
+        if not kept:
+            return free, ""
+        first = min(kept, key=lambda one: (int(self.start[one]), one))
+        begin, end = (clock(int(times[first]), self._epoch) for times in (self.start, self.end))
+        return free, (
+            f"reservation {self._names[first]} keeps nodes from {begin} to {end}, and it would run"
+            f" until {clock(until, self._epoch)}"
+        )
+
+    def why_never(
+        self, at: int, submit: int, since: int, duration: int, nodes: BoolArray, fewest: int
+    ) -> str:
+        """
+        Return why a job can never run in a reservation, '' if it can.
+
+        Parameters
+        ----------
+        submit, since
+            When it was submitted, and from which second on it may start now.
+        duration
+            Seconds for which it is expected to run.
+        nodes
+            Those of its partition, shape ``(N,)``.
+        fewest
+            How many nodes it needs.
+        """
+        name, start, end = self._names[at], self.start.item(at), self.end.item(at)
+        until, usable = clock(end, self._epoch), int((self.nodes[at] & nodes).sum())
+        asked = f"it asks for {words(duration)}"
+        if duration > end - start:
+            return f"reservation {name} lasts {words(end - start)}, {asked}"
+        if usable < fewest:
+            return f"it needs {fewest:,} nodes, reservation {name} has {usable:,} that it may use"
+        if end <= submit:
+            return f"reservation {name} ended at {until}, before it was submitted"
+        if max(submit, start) + duration > end:
+            return f"reservation {name} ends at {until}, before it could end: {asked}"
+        if max(since, start) + duration > end:
+            return f"reservation {name} ends at {until}, and had no free nodes in time: {asked}"
+        return ""
 
     def next_change(self, after: int) -> int | None:
         """Return the first second after one at which a reservation begins or ends."""

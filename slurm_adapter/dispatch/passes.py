@@ -11,11 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.api.dispatchers import Dispatcher, WaitReason, decision_of, with_plan
+from cpsched.api.dispatchers import (
+    Dispatcher,
+    WaitReason,
+    decision_of,
+    make_allocator,
+    with_plan,
+)
 from cpsched.api.errors import ConfigError
 from cpsched.api.kernels import FAR
 from cpsched.api.model import JobStore, JobTable, immutable
 from cpsched.api.model import columns as c
+from cpsched.api.tools import clock
+from slurm_adapter.dispatch.depths import Queue, barring
 from slurm_adapter.dispatch.machine import always_apart, held_in, make_nodes
 from slurm_adapter.dispatch.records import Records
 from slurm_adapter.dispatch.settings import settings_of
@@ -42,6 +50,12 @@ _LIMITS = {
     "bf_max_job_assoc": r.OF_ASSOCIATION,
     "bf_max_job_start": r.BACKFILL_STARTS,
     "bf_job_part_count_reserve": r.PARTITION_RESERVATIONS,
+}
+#: What the numbers of passes are called that bound the jobs they look at.
+_NAMES = {
+    **{place: name for name, place in _LIMITS.items()},
+    r.TESTED: "bf_max_job_test",
+    r.DEPTH: "default_queue_depth",
 }
 #: Seconds for which a job rests that was queued again.
 _REST = 121
@@ -102,6 +116,8 @@ class Passes(Dispatcher):
         self._claimed: dict[int, int] = {}
         #: Records that started in the last decision.
         self._started: IntArray = _NOTHING
+        #: What the last decision was about.
+        self._decided: View | None = None
         self._last_eligible: AnyArray | None = None
         self._saved = None
 
@@ -132,7 +148,8 @@ class Passes(Dispatcher):
         if self._saved is not None:
             self._rebuild(view, self._saved)
         self._look_around(view)
-        self._numbers[r.STARTS_ALONE] = 0
+        self._decided = view
+        self._numbers[[r.STARTS_ALONE, r.MAIN, r.BACKFILL, r.MAIN_STARTED]] = 0
         store, held, why, other = view.waiting.store, held_in(view), -1, BY_PYTHON
         while why != 0:
             why, packed, looked_at, self._started = kernels.decide(
@@ -346,6 +363,80 @@ class Passes(Dispatcher):
         found: IntArray = immutable(view.waiting.rows[free])
         return found
 
+    def not_considered(self, view: View, decision: Decision, row: int) -> str:  # noqa: ARG002
+        """Return which depth or interval keeps both passes from a job in all its partitions."""
+        reasons = [self._out_of_reach(view, record) for record in self._records.of_row(row)]
+        return reasons[0] if reasons and all(reasons) else ""
+
+    def _out_of_reach(self, view: View, record: int) -> str:
+        """Return why no pass looks at a record; '' if one does."""
+        records, book, now = self._records, self._book[0], view.now
+        begins = records.table.item(record, r.BEGINS)
+        if begins > now:
+            return f"it was queued again, and rests until {self._clock(begins)}"
+        submit = view.waiting.store.columns.item(records.table.item(record, r.ROW), c.SUBMIT)
+        if max(int(book["last"]), int(book["last_backfill"])) < submit:
+            return f"no pass of Slurm has come since it was submitted{self._next_pass()}"
+        main, queue = bool(self._numbers[r.MAIN]), self._queue(now)
+        backfills = bool(records.settings["backfill_interval"][0] >= 0)
+        reason = queue.out_of_backfill(record) if backfills else ""
+        if reason or not main or self._numbers[r.BACKFILL]:
+            return reason
+        reason = queue.out_of_main(record)
+        return f"{reason}{self._next_pass()}" if reason else ""
+
+    def _queue(self, now: int) -> Queue:
+        """Return the queue as the passes of the last decision saw it."""
+        records, by_main = self._records, int(self._numbers[r.MAIN_STARTED])
+        known = np.concatenate([records.order, self._started])
+        numbers = self._numbers.copy()
+        numbers[r.NOW] = now
+        return Queue(
+            table=records.table,
+            order=known[np.lexsort((known, records.table[known, r.KEY]))],
+            by_main=set(self._started[:by_main].tolist()),
+            by_backfill=set(self._started[by_main:].tolist()),
+            numbers=numbers,
+            names=_NAMES,
+            is_skipped=self._is_skipped,
+        )
+
+    def _is_skipped(self, record: int) -> bool:
+        """Say whether a pass goes on behind a record because a limit holds it."""
+        limits = self._records.limits.limits(self._records.jobs.amounts)
+        over = int(slurm.holding(self._records.table, record, record + 1, limits))
+        stops = self._numbers[r.LIMITS_STOP] and over >= 0 and limits.counters[over, r.STOPS]
+        return over >= 0 and not stops
+
+    def _next_pass(self) -> str:
+        """Say when the next pass is due, and by what parameter; '' if none is."""
+        book, policy = self._book[0], self.policy
+        due = {
+            "batch_sched_delay": int(book["after_submit"]),
+            "sched_min_interval": int(book["after_end"]),
+            "sched_interval": int(book["full"]),
+            "bf_interval": int(book["backfill"]),
+        }
+        name = min(due, key=lambda name: due[name])
+        if due[name] >= FAR:
+            return ""
+        return f", the next comes at {self._clock(due[name])} ({name}={policy[name]})"
+
+    def _clock(self, second: int) -> str:
+        return clock(second, self._epoch or None)
+
+    def barring(self, view: View, row: int) -> IntArray:
+        """Return the jobs of the same partitions, or nodes, behind which the main pass stops."""
+        records = self._records
+        own, least, now = records.of_row(row), self._numbers[r.LEAST_PRIORITY], view.now
+        table, queued = records.table, records.order
+        holds = (table[queued, r.PRIORITY] >= least) & (table[queued, r.RESERVES_FROM] <= now)
+        holds &= table[queued, r.BEGINS] <= now
+        reservation = table.item(own.start, r.RESERVATION) if own else -1
+        holds = (holds | (reservation >= 0)) & (table[queued, r.RESERVATION] == reservation)
+        nodes = records.partitions.nodes
+        return barring(table, own, queued[holds], nodes, self._is_skipped)
+
     def wait_reason(
         self,
         view: View,  # noqa: ARG002
@@ -359,7 +450,31 @@ class Passes(Dispatcher):
         return WaitReason.ORDER if derived is WaitReason.PLANNED_LATER else derived
 
     def wait_note(self, row: int) -> str:
-        """Return the limit that holds a job, as ``squeue`` names it, whose it is and its use."""
+        """
+        Return the limit that holds a job, as ``squeue`` names it, whose it is and its use.
+
+        Where there is none, the reservation that does.
+        """
+        return self._limit_note(row) or self._reservation_note(row)
+
+    def _reservation_note(self, row: int) -> str:
+        """Return the reservation that keeps a job from nodes on which it would fit."""
+        view, records = self._decided, self._records
+        own, there = records.of_row(row), records.reservations
+        if view is None or not own or not len(there):
+            return ""
+        now, at = view.now, records.table.item(own.start, r.RESERVATION)
+        until = now + max(view.waiting.store.columns.item(row, c.RUNTIME_ESTIMATE), 1)
+        usable, note = there.usable(at, now, until)
+        if not note or (at >= 0 and there.start.item(at) > now):
+            return note
+        allocator = make_allocator("first-fit")
+        allocator.reset(view.system)
+        kept = np.where(usable[:, None], view.free, 0)
+        held = allocator.place(view, row, kept) is None
+        return note if held and allocator.place(view, row, view.free) is not None else ""
+
+    def _limit_note(self, row: int) -> str:
         over, records = self._holding(row), self._records
         told = (
             records.limits.told(
@@ -376,15 +491,23 @@ class Passes(Dispatcher):
         limits = records.limits.limits(records.jobs.amounts)
         return int(slurm.holding(records.table, own.start, own.stop, limits))
 
-    def never_starts(self, view: View) -> IntArray:
-        """Return the jobs that no limit would ever let start, or whose reservation has passed."""
-        records = self._records
-        found = [
-            row
-            for row in view.waiting.rows.tolist()
-            if all(records.never_fits(one, view.now) for one in records.of_row(row))
-        ]
-        return np.array(found, dtype=np.int64)
+    def never_starts(self, view: View) -> Mapping[int, str]:
+        """Return the jobs that no limit would ever let start, or whose reservation is too short."""
+        columns = view.waiting.store.columns
+        reasons = {
+            row: self._why_never(row, columns, view.now) for row in view.waiting.rows.tolist()
+        }
+        return {row: reason for row, reason in reasons.items() if reason}
+
+    def _why_never(self, row: int, columns: IntArray, now: int) -> str:
+        """Return why a job can start in none of its partitions, whatever ends; '' if it can."""
+        submit, duration = (
+            columns.item(row, c.SUBMIT),
+            max(columns.item(row, c.RUNTIME_ESTIMATE), 1),
+        )
+        records = self._records.of_row(row)
+        reasons = [self._records.why_never(record, submit, now, duration) for record in records]
+        return reasons[0] if reasons and all(reasons) else ""
 
     # --- saving -----------------------------------------------------------------------------------
 

@@ -26,6 +26,7 @@ from cpsched.api.errors import ConfigError, check_choice, check_least
 from cpsched.api.kernels import FAR
 from cpsched.api.model import columns as c
 from cpsched.api.model import immutable
+from slurm_adapter.dispatch.depths import Queue, barring
 from slurm_adapter.dispatch.machine import always_apart, make_nodes, run_passes
 from slurm_adapter.kernels import records as r
 
@@ -39,6 +40,7 @@ _NEVER = -1
 #: Weights of nodes that have none; a view, read-only as those of systems.
 _ALIKE = immutable(np.zeros(0, dtype=np.int64))
 _NOTHING: IntArray = np.zeros(0, dtype=np.int64)
+_NO_RECORDS: IntArray = np.zeros((0, r.NUM_FIELDS), dtype=np.int64)
 #: One template, which counts against nothing.
 _NO_LIMITS = r.Limits(
     *(np.zeros((0, 4), dtype=np.int64), np.zeros(2, dtype=np.int64)),
@@ -130,6 +132,8 @@ class SlurmBackfill(LearningDispatcher):
         self._rules = r.Rules(numbers, _NOTHING, immutable(nowhere), _NOTHING, _NOTHING, nowhere)
         self._eligible: BoolArray | None = None
         self._due = _NEVER
+        #: The records of the last decision, and which of them it started.
+        self._last: tuple[IntArray, IntArray] = _NO_RECORDS, _NOTHING
 
     def choose(self, view: View) -> Decision:
         """Run the main pass, and the backfill pass where it is due."""
@@ -149,7 +153,8 @@ class SlurmBackfill(LearningDispatcher):
             self._eligible = view.eligible
         nodes = self._nodes._replace(shapes=store.shapes, eligible=view.eligible)
         queue = np.arange(len(rows)), records
-        packed, looked_at, _ = run_passes(view, queue, self._rules, _NO_LIMITS, nodes)
+        packed, looked_at, started = run_passes(view, queue, self._rules, _NO_LIMITS, nodes)
+        self._last = records, started
         decision = decision_of(view, packed)
         if len(decision.actions) == len(view.waiting):
             self._due = _NEVER
@@ -177,6 +182,29 @@ class SlurmBackfill(LearningDispatcher):
             return False
         self._due = _NEVER
         return True
+
+    def not_considered(self, view: View, decision: Decision, row: int) -> str:  # noqa: ARG002
+        """Return that a job is beyond the depth of the backfill pass."""
+        records, started = self._last
+        at = np.flatnonzero(records[:, r.ROW] == row)
+        by_main = int(self._rules.numbers[r.MAIN_STARTED])
+        queue = Queue(
+            table=records,
+            order=np.arange(len(records)),
+            by_main=set(started[:by_main].tolist()),
+            by_backfill=set(started[by_main:].tolist()),
+            numbers=self._rules.numbers,
+            names={r.TESTED: "depth"},
+            is_skipped=lambda _: False,
+        )
+        return queue.out_of_backfill(int(at[0])) if len(at) else ""
+
+    def barring(self, view: View, row: int) -> IntArray:  # noqa: ARG002
+        """Return the jobs of the same queue, behind which the main pass stops."""
+        records, _ = self._last
+        at = int(np.flatnonzero(records[:, r.ROW] == row)[0])
+        own, nodes = range(at, at + 1), np.zeros((0, 0), dtype=np.bool_)
+        return barring(records, own, np.arange(len(records)), nodes, lambda _: False)
 
     def wait_reason(
         self,

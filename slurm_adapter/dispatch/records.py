@@ -266,12 +266,28 @@ class Records:
                 shape, partition if several else -1, reservation
             )
 
-    def never_fits(self, record: int, now: int) -> bool:
-        """Say whether a job will never start in a partition, whatever ends."""
-        if self.table.item(record, r.UNTIL) <= now:
-            return True
-        template = self.table.item(record, r.TEMPLATE)
-        return self.limits.never_fits(template, self.jobs.amounts[record].tolist())
+    def why_never(self, record: int, submit: int, now: int, duration: int) -> str:
+        """
+        Return why a job will never start in a partition, whatever ends; '' if it may.
+
+        Parameters
+        ----------
+        submit, now
+            When it was submitted, and the present second.
+        duration
+            Seconds for which it is expected to run.
+        """
+        own, partition = self.table[record, [r.RESERVATION, r.PARTITION]].tolist()
+        if own >= 0:
+            since = max(now, self.table.item(record, r.BEGINS))
+            nodes = self.partitions.nodes[partition]
+            fewest = self.table.item(record, r.NODES)
+            reason = self.reservations.why_never(own, submit, since, duration, nodes, fewest)
+            if reason:
+                return reason
+        return self.limits.never_fits(
+            self.table.item(record, r.TEMPLATE), self.jobs.amounts[record]
+        )
 
     def _entry(
         self, values: list[int], who: Who, partition: int, amounts: tuple[int, ...]

@@ -95,6 +95,11 @@ def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> Iterator[
         f"Waits are {reproduced}: {duration(one.recorded)} on average in the record,"
         f" {duration(one.simulated)} in the simulation ({_share(one)})."
     )
+    if one.missing:
+        yield (
+            f"{counted(one.missing, 'job')} that ran in the record can never start in the"
+            " simulation; shares of jobs count them."
+        )
     yield from _since(fidelity)
     if repeats:
         yield _repeated([one, *repeats])

@@ -101,11 +101,13 @@ def measure(
     if not inside.any():
         raise ConfigError("no job is submitted after that", key="--measure-from")
     known, started = recorded != MISSING, schedule.start != MISSING
+    waits = both_waits(schedule, inside, lag)
     left_out = {
         "without a recorded start": int((inside & ~known).sum()),
-        "that did not start in the simulation": int((inside & known & ~started).sum()),
+        "that can never start in the simulation": waits.missing,
+        "that did not start in the simulation": int((inside & known & ~started).sum())
+        - waits.missing,
     }
-    waits = both_waits(schedule, inside, lag)
     if not len(waits.rows):
         raise ConfigError(
             "no job has a recorded and a simulated start: fidelity needs a log that says when jobs"
@@ -117,7 +119,7 @@ def measure(
         rows=rows,
         recorded=waits.recorded,
         simulated=waits.simulated,
-        overall=Measured.of(waits.recorded, waits.simulated),
+        overall=Measured.of(waits.recorded, waits.simulated, waits.missing),
         from_submit=(
             float((recorded - submit)[rows].mean()),
             float((schedule.start - submit)[rows].mean() + waits.lag),

@@ -34,7 +34,7 @@ _AFTEROK, _AFTERNOTOK, _AFTER = (
 )
 _MISSING = int(MISSING)
 #: Positions in ``Holds.outcomes``.
-_NOT_ENDED, _COMPLETED, _CANCELLED, _KILLED = range(4)
+_NOT_ENDED, _COMPLETED, _CANCELLED, _KILLED, _NEVER_STARTED = range(5)
 
 
 @leaf
@@ -128,6 +128,9 @@ def _cancel(count, holds, tables, lists, record, row):
     outcome = holds.outcomes[_CANCELLED]
     if state == c.HELD:
         count.num_held -= 1
+        depends = holds.dependency[row] >= 0 and holds.cancel[row] != count.now
+        if depends and _fulfilled(holds, record, row) == 0:
+            outcome = holds.outcomes[_NEVER_STARTED]
     elif state == c.RUNNING and holds.cancel[row] == count.now:
         take_off_nodes(count, tables, lists, row)
         forget(record.events, count.num_events, row)

@@ -93,6 +93,7 @@ def run_due(order, given, room, held, starts):
     if starts:
         log, used, placed, num_placed = main_pass(order, given, room)
     started = records_in(placed, num_placed)
+    numbers[r.MAIN_STARTED] = len(started)
     jobs = np.empty(0, dtype=np.int64)
     if not numbers[r.BACKFILL]:
         return log, used, jobs, started

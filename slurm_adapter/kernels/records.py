@@ -69,7 +69,9 @@ TIGHT = 26
 #: Whether only starts matter: a pass ends as soon as it is certain that no more follow, and plans
 #: for fewer of the others.
 STARTS_ALONE = 27
-NUM_NUMBERS = 28
+#: How many jobs the main pass of the last decision has started.
+MAIN_STARTED = 28
+NUM_NUMBERS = 29
 
 
 class Rules(NamedTuple):

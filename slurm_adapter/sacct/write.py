@@ -116,11 +116,12 @@ def as_recorded(schedule: Schedule) -> Workload:
     """
     Return the workload as if the simulated schedule had been recorded.
 
-    Jobs that were rejected or have not ended are left out; killed jobs count as cancelled.
+    Jobs that were rejected or have not ended are left out; those that were killed, or can never
+    start, count as cancelled.
     """
     outcome, jobs, rows = schedule.outcome, schedule.workload, rows_recorded(schedule)
     outcome, start, end = outcome[rows], schedule.start[rows], schedule.end[rows]
-    cancelled = outcome == JobOutcome.CANCELLED
+    cancelled = np.isin(outcome, [JobOutcome.CANCELLED, JobOutcome.NEVER_STARTED])
     gone = cancelled | (outcome == JobOutcome.KILLED)
     jobs = jobs.take(rows)
     status = np.where(outcome == JobOutcome.TIMEOUT, Status.TIMEOUT, jobs.status)

@@ -31,6 +31,8 @@ def test_counts_come_first_and_add_up(schedule):
         "timeout": 1,
         "killed": 0,
         "cancelled": 1,
+        "never_started": 0,
+        "never_started_because": {},
         "not_ended": 0,
         "requested_time_assumed": 0,
     }

@@ -175,7 +175,7 @@ def test_dependency_and_begin_time_hold_a_job():
 )
 @pytest.mark.parametrize("submit", [0, 8])
 def test_dependencies_have_types(kind, status, start, submit):
-    """B waits for A, which runs from 1 to 5; where that can never be it is cancelled."""
+    """B waits for A, which runs from 1 to 5; where that can never be it never starts."""
     workload = jobs(
         (1, 1, 4), (submit, 1, 2),
         dependency=[-1, 0], dependency_type=[0, kind], status=[status, Status.UNKNOWN],
@@ -183,7 +183,8 @@ def test_dependencies_have_types(kind, status, start, submit):
     schedule = run(workload, machine((2,)), "easy").schedule
     at = int(np.flatnonzero(schedule.workload.dependency >= 0)[0])
     if start is None:
-        assert schedule.outcome[at] == JobOutcome.CANCELLED
+        assert schedule.outcome[at] == JobOutcome.NEVER_STARTED
+        assert f"depends ({kind.name.lower()}) on job" in schedule.never_started[at]
         assert schedule.end[at] == max(5, submit)
     else:
         assert schedule.start[at] == max(start, submit)

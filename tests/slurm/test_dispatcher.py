@@ -236,8 +236,14 @@ def test_a_job_above_what_one_may_have_never_starts():
     limit = limited('MaxTRES = "cpu=2"\nMaxWall = "1:00:00"')
     workload = jobs((0, 3, 10), (0, 2, 10), (0, 1, 3601), qos=["q"] * 3)
     found = run(workload, machine((4,)), limit)
-    outcomes = [JobOutcome.CANCELLED, JobOutcome.COMPLETED, JobOutcome.CANCELLED]
-    assert found.schedule.outcome.tolist() == outcomes
+    never = JobOutcome.NEVER_STARTED
+    assert found.schedule.outcome.tolist() == [never, JobOutcome.COMPLETED, never]
+    assert found.schedule.never_started == {
+        0: "QOSMaxCpuPerJobLimit: MaxTRES of QOS q is 2 cpu, it asks for 3 cpu",
+        2: "QOSMaxWallDurationPerJobLimit: MaxWall of QOS q is 1 h, it asks for 1 h 1 min",
+    }
+    assert found.summary["counts"]["never_started"] == 2
+    assert found.summary["counts"]["cancelled"] == 0
     assert not verify(found.schedule)
 
 
@@ -245,7 +251,7 @@ def test_a_job_that_never_starts_is_not_waited_for_while_shares_change():
     limit = limited('MaxTRES = "cpu=2"', PriorityWeightFairshare=1000)
     workload = jobs((0, 3, 10), (0, 2, 10), user=["ann"] * 2, qos=["q"] * 2)
     found = run(workload, machine((4,)), limit)
-    assert found.schedule.outcome.tolist() == [JobOutcome.CANCELLED, JobOutcome.COMPLETED]
+    assert found.schedule.outcome.tolist() == [JobOutcome.NEVER_STARTED, JobOutcome.COMPLETED]
 
 
 def test_held_jobs_are_no_waiting_ones_where_outages_are_planned(tmp_path):
@@ -284,7 +290,8 @@ def test_reserved_nodes_are_kept_for_those_who_ask_for_the_reservation():
     # asks for it starts at once, unless he would run longer than it lasts.
     assert found.schedule.start.tolist()[:4] == [0, 0, 200, 150]
     assert found.schedule.segments.node.tolist()[:4] == [1, 0, 0, 0]
-    assert found.schedule.outcome[4] == JobOutcome.CANCELLED
+    assert found.schedule.outcome[4] == JobOutcome.NEVER_STARTED
+    assert "reservation course" in found.schedule.never_started[4]
     early = jobs((0, 1, 10), (0, 1, 10), reservation=["course", None])
     assert starts(early, nodes, slurm(RESERVED)) == [100, 0]
 
