@@ -108,7 +108,8 @@ def import_command(
     touched = Touched(gaps=site.gaps)
     if log is not None:
         with reading(log):
-            touched = count(log, site.gaps, of_jobs(site.machine))
+            known = {entry.name.text for entry in site.machine.conf.reservations}
+            touched = count(log, site.gaps, of_jobs(site.machine), known)
     written = site.write(out, overwrite=overwrite)
     if as_json:
         print_json("slurm.import", _as_data(site, touched, written))

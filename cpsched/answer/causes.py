@@ -55,6 +55,8 @@ def why_waiting(context: DecisionContext) -> Waiting:
         would_end=context.end_of(context.row, context.view.now),
         planned=None if reserved is None else reserved.start,
         planned_nodes=None if nodes is None else node_list(names, np.sort(nodes)),
+        open_ended=context.is_open_ended(None if reserved is None else reserved.start)
+        or context.is_open_ended(None if ahead is None else ahead.start),
         asked_again=context.decision.again_at,
         note=note or "",
     )

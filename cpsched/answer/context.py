@@ -8,6 +8,7 @@ import numpy as np
 
 from cpsched.answer.explanation import OtherJob
 from cpsched.answer.room import node_list
+from cpsched.base.types import NO_TIME_LIMIT
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
 
@@ -93,6 +94,16 @@ class DecisionContext:
     def end_of(self, row: int, start: int) -> int:
         """Return the expected end of a waiting job if it started now."""
         return start + max(int(self.columns[row, c.RUNTIME_ESTIMATE]), 1)
+
+    def is_open_ended(self, start: int | None) -> bool:
+        """Say whether a planned start follows from the end of a job without a known time limit."""
+        if start is None:
+            return False
+        spans = [(one.start, one.end) for one in self.holdings()]
+        for handle, reserved in self.reserved.items():
+            if handle != self.handle and handle in self.row_of:
+                spans.append((reserved.start, self.end_of(self.row_of[handle], reserved.start)))
+        return any(end - begin == NO_TIME_LIMIT and end <= start for begin, end in spans)
 
     def other(
         self,

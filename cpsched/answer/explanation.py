@@ -178,6 +178,9 @@ class Waiting:
         Its expected end if it were started now.
     planned, planned_nodes
         When and where the dispatcher plans to start it, if it plans.
+    open_ended
+        Whether the start that is planned, of this job or of ``ahead``, follows from the end of a
+        job without a known time limit.
     asked_again
         When the dispatcher asks to be called next even if nothing happens; None: never.
     note
@@ -194,6 +197,7 @@ class Waiting:
     would_end: int | None = None
     planned: int | None = None
     planned_nodes: str | None = None
+    open_ended: bool = False
     asked_again: int | None = None
     note: str = ""
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
 from cpsched.answer.explanation import JobState
 from cpsched.base.tables import Column, Table
+from cpsched.base.types import NO_TIME_LIMIT
 from cpsched.base.words import (
     amounts,
     brief,
@@ -36,6 +38,9 @@ if TYPE_CHECKING:
 #: This many jobs or groups of nodes are named; the rest are counted.
 _MOST_SHOWN = 10
 _LABEL = 12
+#: Of a job whose requested time stands for none.
+_UNLIMITED = "no time limit known"
+_NOT_KNOWN = "when jobs have ended with no time limit known"
 
 
 def text(about: Explanation, width: int = 120) -> str:
@@ -92,7 +97,8 @@ def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
     if about.places:
         yield "nodes", _places(about.places)
     if about.state is JobState.STARTS and about.end is not None:
-        yield "until", f"{clock(about.end, about.epoch)}, as predicted"
+        until = f"{clock(about.end, about.epoch)}, as predicted"
+        yield "until", _UNLIMITED if _is_open(about.start, about.end) else until
 
 
 def _request(job: Asked) -> str:
@@ -103,8 +109,9 @@ def _request(job: Asked) -> str:
     if most is None and least <= 1:
         bounds = ""
     besides = f"{amounts(job.per_node)} on each node besides" if job.per_node else ""
-    time = f"for {duration(job.requested_time)}"
-    if job.predicted is not None:
+    open_ended = job.requested_time == NO_TIME_LIMIT
+    time = _UNLIMITED if open_ended else f"for {duration(job.requested_time)}"
+    if job.predicted is not None and job.predicted != NO_TIME_LIMIT:
         time += f" (predicted {duration(job.predicted)})"
     rules = ", ".join(job.rules)
     size = f"{counted(job.units, 'unit')} of {amounts(job.request)}"
@@ -118,15 +125,23 @@ def _waiting(about: Explanation, waiting: Waiting, width: int) -> Iterator[str]:
     yield from labelled("room for", _room(waiting.room), width)
     yield from _jobs("start now", waiting.before, width)
     if waiting.ahead is not None:
-        yield from _jobs("ahead", [waiting.ahead], width)
+        ahead = waiting.ahead
+        ahead = replace(ahead, start=None, end=None) if waiting.open_ended else ahead
+        yield from _jobs("ahead", [ahead], width)
     yield from _jobs("waits for", waiting.waits_for, width)
     if waiting.could_start is not None:
         when = f"at {_from_now(about, waiting.could_start)}, if no other job starts"
-        yield from labelled("could start", when, width)
+        ends = [_is_open(one.start, one.end) for one in waiting.waits_for]
+        yield from labelled("could start", _NOT_KNOWN if any(ends) else when, width)
     if waiting.planned is not None:
         where = "" if waiting.planned_nodes is None else f" on {waiting.planned_nodes}"
         plan = f"to start at {_from_now(about, waiting.planned)}{where}"
-        yield from labelled("planned", plan, width)
+        yield from labelled("planned", _NOT_KNOWN if waiting.open_ended else plan, width)
+
+
+def _is_open(start: int | None, end: int | None) -> bool:
+    """Say whether a job has no time limit that is known, so that its end is none, either."""
+    return start is not None and end is not None and end - start == NO_TIME_LIMIT
 
 
 def _from_now(about: Explanation, time: int) -> str:
@@ -185,7 +200,9 @@ def _jobs(label: str, others: Sequence[OtherJob], width: int) -> Iterator[str]:
 def _other(other: OtherJob) -> str:
     time = ""
     if other.start is not None and other.end is not None:
-        time = f"from {seconds(other.start)} to {seconds(other.end)} as expected"
+        until = f"to {seconds(other.end)} as expected"
+        until = _UNLIMITED if _is_open(other.start, other.end) else until
+        time = f"from {seconds(other.start)} {until}".replace(f" {_UNLIMITED}", f", {_UNLIMITED}")
     parts = [
         f"job {brief(other.job_id)} ({counted(other.units, 'unit')})",
         "" if other.rank is None else f"number {other.rank:,} in the queue",
@@ -209,6 +226,10 @@ def why_starting(context: DecisionContext) -> str:
         return f"{who} and is passed over, and this one fits"
     end = context.end_of(context.row, context.view.now)
     planned = f"{who}, but is planned for second {ahead.start:,}"
+    if context.is_open_ended(ahead.start):
+        planned = f"{who}, and waits for jobs with {_UNLIMITED}"
+    if end <= ahead.start and end - context.view.now == NO_TIME_LIMIT:
+        return f"{planned}: this one takes nothing that is needed then"
     if end <= ahead.start:
         return f"{planned}: this one is expected to end by then, at {end:,}"
     return f"{planned}: this one takes nothing that is needed then"
@@ -231,6 +252,8 @@ def summary_of(about: Explanation) -> str:
         return f"{job} was cancelled at {end}, before it started"
     start = "" if about.start is None else clock(about.start, epoch)
     if about.state is JobState.RUNNING:
+        if _is_open(about.start, about.end):
+            return f"{job} runs since {start}, {_UNLIMITED}"
         return f"{job} runs since {start} and is expected to end at {end}"
     return f"{job} ran from {start} to {end}"
 
@@ -258,7 +281,10 @@ def _held_back(about: Explanation, waiting: Waiting) -> str:
         return f"{len(waiting.before):,} {starting} now {them}"
     if waiting.reason is WaitReason.RESERVATION and ahead is not None:
         when = "" if ahead.start is None else f", planned for {clock(ahead.start, about.epoch)}"
+        when = "" if waiting.open_ended else when
         until = f"it is expected to run until {waiting.would_end:,} s"
+        decided = about.time if about.decided is None else about.decided
+        until = "it has no time limit" if _is_open(decided, waiting.would_end) else until
         return f"{until} and would delay job {_named(ahead)}{when}"
     if waiting.reason is WaitReason.ORDER and ahead is not None:
         until = "" if again is None else f" before {clock(again, about.epoch)}"
@@ -275,6 +301,8 @@ def _held_back(about: Explanation, waiting: Waiting) -> str:
         if about.rank is None:
             return unseen
         return f"it is number {about.rank:,} in the queue, and {unseen}"
+    if waiting.planned is not None and waiting.open_ended:
+        return f"{about.dispatcher} plans it for when jobs end that have {_UNLIMITED}"
     if waiting.planned is not None:
         return f"{about.dispatcher} plans it for {clock(waiting.planned, about.epoch)}"
     return f"{about.dispatcher} does not start it and gives no reason"

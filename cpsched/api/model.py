@@ -6,6 +6,7 @@ from cpsched.base.types import (
     MAX_AMOUNT,
     MAX_TIME,
     MISSING,
+    NO_TIME_LIMIT,
     UNBOUNDED,
     AnyArray,
     BoolArray,

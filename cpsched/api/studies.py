@@ -22,7 +22,7 @@ from cpsched.study.folder import check_target, slug
 from cpsched.study.gains import NOTICED
 from cpsched.study.log_study import study_of_log as log_study
 from cpsched.study.paired import Estimate, difference, ratio
-from cpsched.study.policies import PolicyFiles
+from cpsched.study.policies import PolicyFiles, ignored
 from cpsched.study.record import FEWEST
 from cpsched.study.results import Results, RunResult, place_of
 from cpsched.study.sources import Generated, prepare, second_of

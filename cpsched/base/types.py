@@ -20,6 +20,8 @@ MISSING: int = int(np.iinfo(np.int64).min)
 UNBOUNDED: int = 2**31 - 1
 #: Times beyond this many seconds (about 31,700 years) are not believed.
 MAX_TIME: int = 10**12
+#: A requested time of this many seconds stands for none: Slurm plans with a year, too.
+NO_TIME_LIMIT: int = 365 * 86400
 #: Amounts of one resource beyond this are not believed.
 MAX_AMOUNT: int = 2**53
 

@@ -25,7 +25,7 @@ from cpsched.dispatch.passes import decision_of, easy_pass, frozen, start_in_ord
 from cpsched.dispatch.priority import Urgency
 from cpsched.dispatch.shadow import PLAN, REQUESTED
 from cpsched.errors import check_choice
-from cpsched.model.decision import Decision, PlannedStarts
+from cpsched.model.decision import Decision, PlannedStarts, Start
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
@@ -91,6 +91,8 @@ class Cph(PlanningDispatcher[Pool]):
         #: The second for which the last plan had each job, by handle.
         self._last: dict[int, int] = {}
         self._rules = rules_of(constraint)
+        #: What the last decision was about, and the decision.
+        self._decided: tuple[View, Decision] | None = None
 
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
@@ -108,6 +110,28 @@ class Cph(PlanningDispatcher[Pool]):
         """Restore what :meth:`state` returned."""
         super().restore(state)
         self._last = dict(np.asarray(state["planned"]).tolist())
+
+    def choose(self, view: View) -> Decision:
+        """Plan, and keep the decision for what may be asked about it."""
+        decision = super().choose(view)
+        self._decided = view, decision
+        return decision
+
+    def wait_note(self, row: int) -> str:
+        """Return the rule of the site that holds a job, with what is in use and asked for."""
+        if self._decided is None:
+            return ""
+        view, decision = self._decided
+        handles = [action.handle for action in decision.actions if isinstance(action, Start)]
+        starting = view.waiting.rows[np.isin(view.waiting.handle, handles)]
+        jobs = JobTable(view.waiting.store, frozen(np.append(starting, row)))
+        for rule in self._rules:
+            for limit in rule.limits(view, jobs, self.allocator):
+                used = int(limit.held.sum() + limit.demand[:-1].sum())
+                asked = int(limit.demand[-1])
+                if asked and used + asked > limit.capacity:
+                    return f"rule '{rule.text}': {used:,} in use, it asks for {asked:,}"
+        return ""
 
     def own_limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:
         """Return limits on waiting jobs other than resources; subclasses may have others."""

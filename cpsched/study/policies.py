@@ -5,17 +5,21 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from cpsched.base import registry
 from cpsched.base.spec import Spec, options_of
+from cpsched.base.words import brief, counted, percent
 from cpsched.errors import ConfigError
+from cpsched.metrics.rejections import core_time
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Container, Iterator, Sequence
     from pathlib import Path
 
     from cpsched.mapping import Fitted
     from cpsched.model.system import System
-    from cpsched.model.workload import Workload
+    from cpsched.model.workload import Labels, Workload
 
 
 class PolicyFiles(ABC):
@@ -65,7 +69,54 @@ def kind_of(specification: str) -> PolicyFiles | None:
 def assumed_of(fitted: Fitted, dispatcher: str) -> list[str]:
     """Return in sentences what the site's policy does not know about a log, and what is assumed."""
     kind = kind_of(dispatcher)
-    return [] if kind is None else kind.remarks(dispatcher, fitted.system, fitted.workload)
+    if kind is not None:
+        return kind.remarks(dispatcher, fitted.system, fitted.workload)
+    return [
+        *ignored(fitted.workload, "reservation", (), "run on any nodes, at any time"),
+        *ignored(fitted.workload, "licenses", (), "do not wait for them"),
+    ]
+
+
+def ignored(workload: Workload, column: str, known: Container[str], instead: str) -> Iterator[str]:
+    """
+    Yield a sentence on the jobs that name a reservation or licences nothing here knows.
+
+    Parameters
+    ----------
+    column
+        ``reservation`` or ``licenses``.
+    known
+        The names that are modelled.
+    instead
+        What such jobs do in the simulation.
+    """
+    labels: Labels = getattr(workload, column)
+    unknown = {
+        code: names
+        for code, text in enumerate(labels.values)
+        if (names := [name for name in _names_in(text) if name not in known])
+    }
+    rows = np.flatnonzero(np.isin(labels.codes, list(unknown)))
+    if not len(rows):
+        return
+    time = core_time(workload)
+    share = float(time[rows].sum(dtype=np.float64)) / max(float(time.sum(dtype=np.float64)), 1.0)
+    names = sorted({name for code in np.unique(labels.codes[rows]) for name in unknown[code]})
+    what = {"reservation": "reservations", "licenses": "licences"}[column]
+    verb = "names" if len(rows) == 1 else "name"
+    yield (
+        f"{counted(len(rows), 'job')} ({percent(len(rows) / len(workload), 1)} of the jobs,"
+        f" {percent(share, 1)} of the core time) {verb} {what} that are not modelled"
+        f" ({brief(', '.join(names), 60)}). Such jobs {instead}."
+    )
+
+
+def _names_in(text: str) -> Iterator[str]:
+    """Yield the names in a list like ``matlab:2,ansys``."""
+    for part in text.replace("|", ",").split(","):
+        name = part.strip().partition(":")[0]
+        if name:
+            yield name
 
 
 def needs_policy(dispatcher: str, option: str) -> bool:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpsched.api.errors import ConfigError
 from cpsched.api.machines import compress, natural
+from cpsched.api.model import NO_TIME_LIMIT
 from slurm_adapter.config.conf import partition_nodes
 from slurm_adapter.dispatch.values import clock, toml_table
 from slurm_adapter.quantities import ENDLESS, INFINITE, amount, whole_minutes
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from slurm_adapter.config.lines import Entry, Value
 
 #: What slurm.conf means by no limit of time, in seconds: backfill plans with a year.
-_YEAR = 365 * 86400
+_YEAR = NO_TIME_LIMIT
 #: States in slurm.conf of nodes that are not there yet.
 _FUTURE = "FUTURE"
 #: ``gpu``, ``gpu:4``, ``gpu:a100:4(S:0-1)``, ``gpu:1g.5gb:7``, ``bandwidth:lustre:no_consume:4G``.

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.api.studies import PolicyFiles
+from cpsched.api.studies import PolicyFiles, ignored
 from cpsched.api.tools import brief, build, counted
 from slurm_adapter.config.without_effect import without_effect
 from slurm_adapter.dispatch import policy_edit, policy_file
@@ -46,6 +46,8 @@ def remarks(policy: Policy, system: System, workload: Workload) -> list[str]:
     """Return remarks to read before a log is simulated under a policy, in sentences."""
     return [
         *_unknown(policy, system, workload),
+        *ignored(workload, "reservation", policy.reservations, "run on any nodes, at any time"),
+        *ignored(workload, "licenses", policy.licenses, "do not wait for them"),
         *_without_effect(policy, system),
         *_preemption(policy, system, workload),
     ]

@@ -39,7 +39,7 @@ from slurm_adapter.sacct.lines import Lines
 from slurm_adapter.sacct.request import GRES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Container, Iterable, Iterator, Mapping
     from pathlib import Path
 
     from cpsched.api.errors import TraceError
@@ -147,8 +147,17 @@ class Touched:
     gaps: list[Gap] = field(default_factory=list)
 
 
-def count(log: Path, gaps: Iterable[Gap], hidden: Iterable[Gap]) -> Touched:
-    """Count the jobs of a log that gaps touch; hidden gaps are listed if they touch any."""
+def count(
+    log: Path, gaps: Iterable[Gap], hidden: Iterable[Gap], reservations: Container[str] = ()
+) -> Touched:
+    """
+    Count the jobs of a log that gaps touch; hidden gaps are listed if they touch any.
+
+    Parameters
+    ----------
+    reservations
+        Names of those in the configuration: others are listed with their jobs.
+    """
     found = Touched()
 
     def bad(_: TraceError) -> None:
@@ -163,7 +172,8 @@ def count(log: Path, gaps: Iterable[Gap], hidden: Iterable[Gap]) -> Touched:
         for gap in (*shown, *hidden):
             if gap.touches is not None and gap.touches(job):
                 gap.add(job)
-        for name, instead in gaps_of(job.values, job.options):
+        unknown = _unknown_reservations(job, reservations)
+        for name, instead in (*gaps_of(job.values, job.options), *unknown):
             gap = of_rows.setdefault((name, instead), Gap(name, instead, _counted))
             gap.add(job)
     listed = sorted(of_rows.values(), key=lambda gap: (-gap.jobs, gap.name))
@@ -256,6 +266,17 @@ def _of_reservations(conf: Conf) -> Iterator[Gap]:
         flags = [flag for flag in entry.text("Flags").split(",") if flag]
         for gap in of_words("Flags", flags, RESERVATION_FLAGS):
             yield Gap(f"{gap.name} of reservation {name}", gap.instead, touches)
+
+
+def _unknown_reservations(job: Job, known: Container[str]) -> Iterator[tuple[str, str]]:
+    """Yield the reservations that a job names and the configuration does not have."""
+    named = job.text("reservation") or job.options.get("reservation", "")
+    for name in filter(None, (part.strip() for part in named.split(","))):
+        if name not in known:
+            yield (
+                f"reservation {name}, which only the log names",
+                "its jobs run on any nodes, at any time",
+            )
 
 
 def _names_reservation(name: str, job: Job) -> bool:

@@ -211,10 +211,6 @@ class LimitBook:
         )
         whose = {"array": "of its array", "license": f"of licence {scope[0]}"}.get(limit)
         whose = whose or f"{limit} of {self._holder(scope)}"
-        if asked > most:
-            return "{}: {} is {}, it asks for {}".format(
-                self.reasons[counter], whose, *[*numbers][1:]
-            )
         said = "{} of {} in use, it asks for {}".format(*numbers)
         return f"{self.reasons[counter]}: {whose}, {said}"
 

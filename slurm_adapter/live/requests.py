@@ -6,7 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import InfeasibleRequestError
-from cpsched.api.model import MISSING, MemoryMapping
+from cpsched.api.model import MISSING, NO_TIME_LIMIT, MemoryMapping
 from cpsched.api.simulation import Request
 from slurm_adapter.live.fields import gres_of
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from slurm_adapter.live.snapshot import LiveJob
 
 #: Slurm's planning time for jobs without a time limit, seconds.
-YEAR = 365 * 86400
+YEAR = NO_TIME_LIMIT
 #: The mark of jobs held for cpsched.
 MARK = "cpsched"
 #: Reasons of jobs held by users or operators.

@@ -383,7 +383,10 @@ MaxWall = "00:01:00"
 
     asks = " in use, it asks for"
     for limit, gone in (
-        ("QOSMaxWallDurationPerJobLimit", 'MaxWall = "00:01:00"\n'),
+        (
+            "QOSMaxWallDurationPerJobLimit: MaxWall of QOS q is 1 min, it asks for 2 min",
+            'MaxWall = "00:01:00"\n',
+        ),
         (f"AssocMaxJobsLimit: MaxJobs of user ann, 0 of 0{asks} 1", "MaxJobs = 0"),
         (f"AssocGrpJobsLimit: GrpJobs of account lab, 0 of 0{asks} 1", "GrpJobs = 0"),
         (

@@ -107,9 +107,9 @@ NEVER = {
     'MaxTRESPerNode = "cpu=0"': "MaxTRESPerNode of QOS q is 0 cpu, it asks for 1 cpu on each node",
     'MaxTRESMins = "cpu=60"': "it asks for 180 cpu minutes",
     'MinTRES = "cpu=4"': "MinTRES of QOS q is 4 cpu, it asks for 3 cpu",
-    'GrpTRES = "cpu=2"': "GrpTRES of QOS q is 2 cpu, it asks for 3 cpu",
+    'GrpTRES = "cpu=2"': "GrpTRES of QOS q, 0 cpu of 2 cpu in use, it asks for 3 cpu",
     'MaxTRESPU = "cpu=2"': "it asks for 3 cpu",
-    "GrpJobs = 0": "GrpJobs of QOS q is 0, it asks for 1",
+    "GrpJobs = 0": "GrpJobs of QOS q, 0 of 0 in use, it asks for 1",
     "MaxJobsPU = 0": "it asks for 1",
 }
 
@@ -144,7 +144,9 @@ def test_licences_that_the_site_does_not_have():
     dispatcher = slurm("[licenses]\nlic = 1\n")
     workload = jobs((0, 1, 5), (0, 1, 5), licenses=["lic:2", "lic"], job_id=list("AB"))
     found = run(workload, machine((4,), (4,)), dispatcher)
-    assert found.schedule.never_started == {0: "Licenses: of licence lic is 1, it asks for 2"}
+    assert found.schedule.never_started == {
+        0: "Licenses: of licence lic, 0 of 1 in use, it asks for 2"
+    }
 
 
 def test_a_job_behind_one_that_can_never_start_runs_in_the_end():
