@@ -11,7 +11,12 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import ConfigError
-from slurm_adapter.config.inventory import ASSOCIATION_COLUMNS, QOS_COLUMNS, UNENFORCED
+from slurm_adapter.config.inventory import (
+    ASSOCIATION_COLUMNS,
+    QOS_COLUMNS,
+    UNENFORCED,
+    UNREAD_LIMITS,
+)
 from slurm_adapter.config.lines import Entry, Value, read_text
 from slurm_adapter.dispatch.policy import ASSOCIATIONS, QOS, Association, Qos
 
@@ -147,7 +152,8 @@ def _lost(row: Row, columns: Inventory, owner: tuple[str, str]) -> Iterator[Lost
         # Limits that are read and not enforced are reported as limits.
         if value.text in row.nothing or key in enforced_nowhere or not key:
             continue
-        if columns.is_lost(key, value.text):
+        is_none = value.text == "0" and key in UNREAD_LIMITS
+        if is_none or columns.is_lost(key, value.text):
             yield Lost(owner, value.key, value.text, columns.of(key).why)
 
 

@@ -123,6 +123,7 @@ def read_site(files: Files, name: str | None = None) -> Site:
             if not conf.text(one)
         ),
     ]
+    _add_unread_files(files, gaps, notes)
     topology = _topology(conf, files, gaps)
     laid_out = None
     if topology is not None:
@@ -161,6 +162,17 @@ def _texts(
 
 def _is_wide(job: Job) -> bool:
     return job.text("nnodes") not in ("", "0", "1")
+
+
+def _add_unread_files(files: Files, gaps: list[Gap], notes: list[str]) -> None:
+    """Name the files beside slurm.conf that say what a scheduler minds and that are not read."""
+    folder = files.conf.parent if files.conf else None
+    if folder is None:
+        return
+    if (folder / "resources.yaml").is_file():
+        gaps.append(Gap("resources.yaml", "no hierarchical resources: the file is not read"))
+    if (folder / "gres.conf").is_file():
+        notes.append("gres.conf is not read: what Gres= of slurm.conf says counts")
 
 
 #: Values of TopologyPlugin that need no file, and those of which a file is read.

@@ -520,6 +520,8 @@ _LIMITS_REPORTED = dict.fromkeys(
     ),
     _NOT_ENFORCED,
 )
+#: Limits that are not read, in lower case: of these 0 is a limit, too.
+UNREAD_LIMITS = frozenset(name.lower() for name in _LIMITS_REPORTED if "Prio" not in name)
 #: Columns of ``sacctmgr show qos``, after other names of a column are replaced.
 QOS_COLUMNS = Inventory(
     modelled=f"""

@@ -32,6 +32,7 @@ from slurm_adapter.config.inventory import (
 )
 from slurm_adapter.config.machine import oversubscribe
 from slurm_adapter.dispatch.parameters import PARAMETERS
+from slurm_adapter.quantities import amount, elapsed
 from slurm_adapter.sacct.as_json import json_rows
 from slurm_adapter.sacct.command import options_of
 from slurm_adapter.sacct.gaps import gaps_of
@@ -49,8 +50,8 @@ if TYPE_CHECKING:
     from slurm_adapter.config.policy import Imported
 
 _COUNTED = re.compile(r"\*[0-9]|\[")
-_CPUS = re.compile(r"(?:^|,)cpu=([0-9]+)")
-_GPUS = re.compile(r"(?:^|,)gres/gpu(:[^=,]+)?=([0-9]+)")
+_CPUS = re.compile(r"(?:^|,)cpu=([^,]+)")
+_GPUS = re.compile(r"(?:^|,)gres/gpu(:[^=,]+)?=([^,]+)")
 #: A profile of a multi-instance GPU, as Slurm names its type: ``1g.5gb``, ``a100_3g.20gb``.
 _MIG = re.compile(r"[0-9]+g\.[0-9]+gb")
 
@@ -91,20 +92,27 @@ class Job:
         """CPUs it had times seconds; 0 where the columns do not say them."""
         match = _CPUS.search(self.text("alloctres"))
         cpus = match[1] if match else self.text("alloccpus") or self.text("ncpus")
-        return self._seconds * int(cpus) if cpus.isdigit() else 0
+        return self._seconds * _or_none(amount, cpus)
 
     @property
     def gpu_seconds(self) -> int:
         """GPUs it had times seconds; 0 where the columns do not say them."""
         found = _GPUS.findall(self.text("alloctres") or self.text("reqtres"))
         # Types are part of the total, if that is given.
-        totals = [int(count) for kind, count in found if not kind]
-        return self._seconds * sum(totals or (int(count) for _, count in found))
+        totals = [_or_none(amount, count) for kind, count in found if not kind]
+        return self._seconds * sum(totals or (_or_none(amount, count) for _, count in found))
 
     @property
     def _seconds(self) -> int:
-        seconds = self.text("elapsedraw")
-        return int(seconds) if seconds.isdigit() else 0
+        return _or_none(elapsed, self.text("elapsedraw") or self.text("elapsed"))
+
+
+def _or_none(read: Callable[[str], int], text: str) -> int:
+    """Return what a column says, 0 where it is empty or cannot be read: the log's reader tells."""
+    try:
+        return read(text)
+    except ValueError:
+        return 0
 
 
 @dataclass(slots=True)

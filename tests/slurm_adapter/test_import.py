@@ -368,13 +368,17 @@ def test_topology_is_kept_where_slurm_only_warns(tmp_path):
     assert [gap.name for gap in found.gaps] == ["TopologyParam=TopoOptional"]
 
 
-def test_topology_yaml_is_reported(tmp_path):
+def test_files_that_are_not_read_are_reported(tmp_path):
     (tmp_path / "topology.yaml").write_text("- topology: default\n  cluster_default: true\n")
     nodes = "NodeName=a[1-2] Topology=default:b1\nNodeName=a[3-4] Topology=default:b2\n"
+    (tmp_path / "resources.yaml").write_text("- resource: power\n")
+    (tmp_path / "gres.conf").write_text("Name=gpu File=/dev/nvidia0\n")
     flat = TREE.replace("topology/tree", "topology/flat")
     found = site(tmp_path, f"{flat}{nodes}")
+    assert found.notes == ["gres.conf is not read: what Gres= of slurm.conf says counts"]
     assert [(gap.name, gap.instead) for gap in found.gaps] == [
         ("Topology=default:b1, default:b2 of 4 nodes", "no topology of its own"),
+        ("resources.yaml", "no hierarchical resources: the file is not read"),
         ("topology.yaml", "no topology: the file is not read"),
     ]
     files = Files(conf=tmp_path / "slurm.conf", topology=tmp_path / "topology.yaml")

@@ -205,7 +205,7 @@ QOS_TABLE = (
     "GrpJobsAccrue|MaxJobsAccruePU|MaxSubmitPU|Colour\n"
     "normal|0|gone|cluster|EnforceUsageThreshold,NoDecay|0.66|1.000000|||gres/tape=2|||2|\n"
     "high|100||cluster|DenyOnLimit,OverPartQOS||1.000000|2.0|500||3|||\n"
-    "low|0||within|NoReserve||0.1|||||7||red\n"
+    "low|0||within|NoReserve||0.1||||0|7||red\n"
 )
 
 
@@ -220,7 +220,7 @@ def test_columns_and_flags_of_qos_are_modelled_or_listed(tmp_path):
             "UsageThres=0.66 of QOS normal",
             "LimitFactor=2.0 of QOS high",
             "MinPrioThres=500 of QOS high",
-            "GrpJobsAccrue=3 of QOS high",
+            "GrpJobsAccrue=3, 0 of QOS high, QOS low",
             "MaxJobsAccruePU=7 of QOS low",
             "Colour=red of QOS low",
             "Preempt=gone of QOS normal",
@@ -242,8 +242,9 @@ def test_columns_of_accounts_are_modelled_or_listed(tmp_path):
     found = site(tmp_path, NODES, assoc=table)
     log = tmp_path / "log.txt"
     log.write_text(
-        "JobID|Submit|Start|User|Account|QOS|Partition|ElapsedRaw|NCPUS\n"
-        "1|x|y|ann|phys|normal|p|3600|2\n2|x|y|bob|phys|normal|p|3600|3\n3|x|y|cid|chem|normal|p|3600|5\n"
+        "JobID|Submit|Start|User|Account|QOS|Partition|Elapsed|AllocTRES\n"
+        "1|x|y|ann|phys|normal|p|01:00:00|cpu=2\n2|x|y|bob|phys|normal|p|01:00:00|cpu=3\n"
+        "3|x|y|cid|chem|normal|p|01:00:00|cpu=5K\n"
     )
     touched = inventory_count(log, found)
     assert touched == {
