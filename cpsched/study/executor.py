@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import os
 import shutil
-from concurrent.futures import as_completed
+import signal
+import threading
+from concurrent.futures import FIRST_COMPLETED, wait
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Protocol
 
 from cpsched.study.folder import under_way
@@ -14,6 +18,7 @@ from cpsched.study.worker import Done, work_on
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator, Sequence
+    from concurrent.futures import Future
     from pathlib import Path
 
     from cpsched.simulation.simulate import Checkpoint
@@ -112,6 +117,25 @@ def _some(
     return []
 
 
+@contextmanager
+def _deaf_to_ctrl_c() -> Iterator[None]:
+    """
+    Have processes that are started here not hear Ctrl-C, which a terminal sends to all.
+
+    This process hears it, and stops them; each of them would print a traceback of its own.
+    """
+    # What is ignored stays so in a new program, and what is blocked meanwhile is not lost here.
+    blocked = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    is_main = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, signal.SIG_IGN) if is_main else None
+    try:
+        yield
+    finally:
+        if is_main:
+            signal.signal(signal.SIGINT, handler or signal.SIG_DFL)
+        signal.pthread_sigmask(signal.SIG_SETMASK, blocked)
+
+
 def _processes(
     tasks: Sequence[Task], place: Place, watch: Watch | None, jobs: int
 ) -> Iterator[Done]:
@@ -123,8 +147,19 @@ def _processes(
     # Not joblib's own workers, which a program that embeds this may be using.
     pool = ProcessPoolExecutor(jobs, timeout=_LONGEST_RUN, env=one_thread)
     try:
-        for future in as_completed([pool.submit(work_on, task, place, watch) for task in tasks]):
-            yield future.result()
+        left = iter(tasks)
+        running: set[Future[Done]] = set()
+        while True:
+            with _deaf_to_ctrl_c():
+                # One more than can run, so that none waits for this process. With many more, the
+                # library's thread fails loudly when it is stopped.
+                more = islice(left, jobs + 1 - len(running))
+                running |= {pool.submit(work_on, task, place, watch) for task in more}
+            if not running:
+                return
+            done, running = wait(running, return_when=FIRST_COMPLETED)
+            for future in done:
+                yield future.result()
     finally:
         # Idle workers wait for work one behind the other. If the first was killed, the others would
         # never hear that there is no more, and this process would wait for them when it ends.
