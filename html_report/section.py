@@ -10,7 +10,7 @@ from cpsched.api.arrays import arrow
 from cpsched.api.errors import RunError
 from cpsched.api.figures import DAY, busiest, of_jobs, of_schedule, run_data
 from cpsched.api.simulation import describe_workload
-from cpsched.api.studies import load_run, reproduced, slug, unequal
+from cpsched.api.studies import load_run, reproduced, slug, solver_notes, unequal
 from cpsched.api.tools import amount, counted
 from html_report import charts, reproduce
 from html_report.page import inline
@@ -201,6 +201,7 @@ def _left_out(counts: Mapping[str, Any], place: Place, results: Results) -> list
     said += _other_ends(place)
     seen = {run.predictor: run.not_a_forecast for run in place.runs if run.not_a_forecast}
     said += [f"Not a forecast: {predictor} {note}." for predictor, note in seen.items()]
+    said += solver_notes((run.dispatcher, run.decisions) for run in place.runs)
     if counts.get("requested_time_assumed"):
         said.append(
             f"{counted(counts['requested_time_assumed'], 'job')} had no requested time; the"

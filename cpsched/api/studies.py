@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cpsched.figures import style
 from cpsched.show import write_tables
-from cpsched.show.decisions import count_table
+from cpsched.show.decisions import count_table, solver_notes
 from cpsched.show.findings import NOTICEABLE, Against, Change, Claim, lost
 from cpsched.show.leading import Leading, LeadingRows, Measured, leading
 from cpsched.show.overviews import Overview, overview

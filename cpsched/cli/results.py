@@ -93,12 +93,14 @@ def _in_colour() -> bool:
 
 def _notes(tables: Tables) -> Iterator[str]:
     """Give notes on how to read a comparison."""
+    from cpsched.show.decisions import solver_notes
     from cpsched.study.allocators import unequal
 
     runs = tables.results.runs
     seen = {(r.workload, r.predictor, r.not_a_forecast) for r in runs if r.not_a_forecast}
     for workload, predictor, note in sorted(seen):
         yield f"not a forecast on {escaped(workload)}: {escaped(predictor)} {note}"
+    yield from solver_notes((run.dispatcher, run.decisions) for run in runs)
     mixed = unequal((run.dispatcher, run.dispatcher_spec, run.allocator) for run in runs)
     if mixed is not None:
         yield mixed

@@ -23,6 +23,9 @@ PROVEN_OPTIMAL = "proven_optimal"
 LIMIT_HITS = "limit_hits"
 #: Solver calls that found no solution at all before their limit.
 NO_SOLUTION = "no_solution"
+#: Solver calls that answered that there is no solution; a list plan is one, so the answer is wrong.
+#: Only in the record of runs in which it happened.
+WRONGLY_INFEASIBLE = "wrongly_infeasible"
 #: Solver calls whose plan was better than the list plan and was followed.
 IMPROVED = "improved"
 #: Decisions in which the order of the last plan gave a better list plan than the priority did.
@@ -79,11 +82,13 @@ SEARCHED = "searched"
 def of_solve(solved: cpsat.Solved, num_jobs: int) -> dict[str, float]:
     """Return the statistics of one solver call with a number of jobs in the model."""
     cut_short = solved.status in (cpsat.Status.FEASIBLE, cpsat.Status.UNKNOWN)
+    wrong = {WRONGLY_INFEASIBLE: 1} if solved.status is cpsat.Status.INFEASIBLE else {}
     return {
         SOLVER_CALLS: 1,
         MODELLED_JOBS: num_jobs,
         PROVEN_OPTIMAL: int(solved.status is cpsat.Status.OPTIMAL),
         LIMIT_HITS: int(cut_short),
-        NO_SOLUTION: int(not solved.has_solution),
+        NO_SOLUTION: int(solved.status is cpsat.Status.UNKNOWN),
         DETERMINISTIC_TIME: solved.deterministic,
+        **wrong,
     }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from cpsched.base.tables import Column, Number, Table, decimals_for
+from cpsched.base.words import counted, escaped
+from cpsched.cp.stats import SOLVER_CALLS, WRONGLY_INFEASIBLE
 
 #: Keys in every dispatcher's record; all others are its own statistics.
 _ALWAYS = frozenset({"decisions", "starts"})
@@ -86,6 +89,29 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
     # A solver's numbers do not apply to dispatchers without one, nor do proposals.
     told = (column for column in columns if any(value is not None for value in column.values))
     return Table("", tuple(told))
+
+
+def solver_notes(runs: Iterable[tuple[str, _Counts]]) -> Iterator[str]:
+    """
+    Give a line for each dispatcher whose solver answered wrongly that there is no plan.
+
+    Parameters
+    ----------
+    runs
+        The dispatcher's name and the decision counts of each run.
+    """
+    wrong: Counter[str] = Counter()
+    calls: Counter[str] = Counter()
+    for dispatcher, counts in runs:
+        wrong[dispatcher] += int(counts.get(WRONGLY_INFEASIBLE, 0))
+        calls[dispatcher] += int(counts.get(SOLVER_CALLS, 0))
+    for dispatcher, number in wrong.items():
+        if number:
+            yield (
+                f"wrong answers of the solver: {escaped(dispatcher)} was told in {number:,} of"
+                f" {counted(calls[dispatcher], 'solver call')} that there is no solution, though a"
+                " list plan is one. The list plan was followed."
+            )
 
 
 def _counted(key: str, values: tuple[Number, ...]) -> Column:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.api.dispatchers import stats
+from cpsched.api.solver import cpsat
 from cpsched_papers.ipsched import program as programs
 from cpsched_papers.ipsched.layout import Layout, lay_out, shares_of
 
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from cpsched.api.model import IntArray
-    from cpsched.api.solver import cpsat
     from cpsched_papers.ipsched.problem import Problem, Program
     from cpsched_papers.ipsched.program import Answer
 
@@ -153,7 +153,10 @@ class Matcher:
         self.numbers[stats.MODELLED_JOBS] += len(program.problem)
         self.numbers[stats.MODEL_VARIABLES] += variables
         self.numbers[stats.MODEL_CONSTRAINTS] += constraints
-        self.numbers[stats.NO_SOLUTION] += int(not solved.has_solution)
+        self.numbers[stats.NO_SOLUTION] += int(solved.status is cpsat.Status.UNKNOWN)
+        if solved.status is cpsat.Status.INFEASIBLE:
+            # To start nothing is a solution.
+            self.numbers[stats.WRONGLY_INFEASIBLE] += 1
         self.numbers[stats.DETERMINISTIC_TIME] += solved.deterministic
 
 
