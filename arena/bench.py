@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import sys
 from dataclasses import asdict, dataclass, replace
@@ -14,7 +13,7 @@ from arena.logset import LogSet, content_of
 from arena.submission import Submission, installed
 from cpsched.api.errors import ConfigError, RunError
 from cpsched.api.studies import alike, carry_out, choice, make_tables, parse_study
-from cpsched.api.tools import read_json, read_text, replacing, subfolder, versions
+from cpsched.api.tools import json_text, read_json, read_text, replacing, subfolder, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -90,6 +89,7 @@ class Bench:
         there = [one for one in _entries(folder, told) if alike(one.name) not in again]
         submissions = [*there, *submissions]
         _check_names(logset, submissions)
+        _check_modules(submissions)
         wanted = {name for track in chosen for name in logset.names(track)}
         logs = [log for log in logset.logs if log.name in wanted]
         paths = find(logs, places)
@@ -222,7 +222,7 @@ class Bench:
             "installed": list(installed()),
         }  # fmt: skip
         with replacing(folder / MARK) as partial:
-            partial.write_text(json.dumps(about, indent=1) + "\n", encoding="utf-8")
+            partial.write_text(json_text(about, indent=1) + "\n", encoding="utf-8")
 
 
 def _check_names(logset: LogSet, submissions: Sequence[Submission]) -> None:
@@ -236,6 +236,23 @@ def _check_names(logset: LogSet, submissions: Sequence[Submission]) -> None:
         if alike(one.name) in taken:
             raise ConfigError(f"'{one.name}' is the name of another entry or of the set's own")
         taken[alike(one.name)] = one.name
+
+
+def _check_modules(submissions: Sequence[Submission]) -> None:
+    """
+    Raise if two entries bring different modules of one name.
+
+    The code of all is on one path, where the first module of a name stands for both.
+    """
+    taken: dict[str, tuple[Submission, str]] = {}
+    for one in submissions:
+        for name, digest in one.modules().items():
+            other, known = taken.setdefault(name, (one, digest))
+            if known != digest:
+                raise ConfigError(
+                    f"'{other.name}' and '{one.name}' both have a module '{name}'; rename it in"
+                    " one of them"
+                )
 
 
 def _check(folder: Path, logset: LogSet) -> None:

@@ -95,6 +95,20 @@ class Submission:
                 sha.update(path.name.encode() + path.read_bytes())
         return sha.hexdigest()[:12]
 
+    def modules(self) -> dict[str, str]:
+        """Return a digest of each module or package of its code, but for scripts that train."""
+        if self.code is None:
+            return {}
+        found = {}
+        for path in sorted(self.code.iterdir()):
+            files = sorted(path.rglob("*.py")) if path.is_dir() else [path]
+            files = [file for file in files if file.suffix == ".py"]
+            if files and path.name not in self.train and path.stem.isidentifier():
+                content = [str(file.relative_to(self.code)).encode() + b"\0" + file.read_bytes()
+                           for file in files]  # fmt: skip
+                found[path.stem] = sha256(b"\0".join(content)).hexdigest()
+        return found
+
     def copied(self, folder: Path) -> Self:
         """Return the entry with its code copied into a folder, from where it is run."""
         if self.code is None or self.code.parent == folder:

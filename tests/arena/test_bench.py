@@ -293,6 +293,25 @@ def test_a_folder_enters_with_what_it_learns_before_each_window(bench, cpsched, 
         assert message in _error(bench, code, tmp_path / "bad")
 
 
+def test_two_entries_with_different_modules_of_one_name_are_refused(bench, tmp_path):
+    """One of them used to be run with the code of the other."""
+    entries = []
+    for name, order in (("one", "sjf"), ("two", "ljf")):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "mine_too.py").write_text(
+            f"from cpsched.dispatch.rules import {order.title()}\nclass Own({order.title()}): pass\n"
+        )
+        (folder / "train.py").write_text(f"# {name}")
+        (folder / "entry.toml").write_text(f'name = "{name}"\ndispatcher = "mine_too:Own"\n')
+        entries += ["--entry", str(folder)]
+    (tmp_path / "two" / "train.py").unlink()
+    words = ("--out", str(tmp_path / "made"), "--track", "requested", "--quick", *entries)
+    code, _, err = bench(*words)
+    assert code == 2
+    assert "'one' and 'two' both have a module 'mine_too'; rename it in one of them" in err
+
+
 def _error(bench, entry, out):
     return bench("--out", str(out / "made"), "--track", "topology", "--quick", "--entry",
                  str(entry))[2]  # fmt: skip
