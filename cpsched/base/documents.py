@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import tomllib
+from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
@@ -28,6 +30,34 @@ def read_text(file: Path) -> str:
         raise ConfigError(f"cannot be read: {error.strerror or error}", where=file) from error
     except UnicodeDecodeError as error:
         raise ConfigError(f"is not UTF-8 text (byte {error.start})", where=file) from error
+
+
+def json_text(content: Any, **how: Any) -> str:
+    """
+    Return content as JSON, which has no NaN and no infinity: null stands for them.
+
+    Parameters
+    ----------
+    how
+        As for :func:`json.dumps`.
+    """
+    try:
+        return json.dumps(content, allow_nan=False, **how)
+    except ValueError:
+        return json.dumps(_finite(content), allow_nan=False, **how)
+
+
+def _finite(content: Any) -> Any:
+    """Return content with None for numbers that are not finite."""
+    if isinstance(content, float):
+        return content if isfinite(content) else None
+    if isinstance(content, Mapping):
+        # A key that is such a number is written as text.
+        return {
+            str(key) if isinstance(key, float) else key: _finite(value)
+            for key, value in content.items()
+        }
+    return [_finite(one) for one in content] if isinstance(content, list | tuple) else content
 
 
 def read_json(text: str | bytes) -> Any:

@@ -15,7 +15,8 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.base.own_code import fault_of, public_names
+from cpsched.errors import ConfigError, UnknownNameError, did_you_mean, instead_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -136,10 +137,53 @@ class Entry:
         module_name, _, attribute = self.target.partition(":")
         try:
             return getattr(import_module(module_name), attribute)
-        except (Exception, SystemExit) as error:  # a plug-in may fail in any way when imported
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a plug-in may fail in any way when imported
             raise ConfigError(
-                f"'{self.name}' ({self.target}, from {self.distribution}) cannot be loaded: {error}"
+                f"'{self.name}' ({self.target}, from {self.distribution}) cannot be loaded:"
+                f" {fault_of(error) or error or type(error).__name__}"
             ) from error
+
+    def load_class(self, group: str) -> Any:
+        """
+        Return the class that ``module:Class`` names.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such module, it cannot be imported, or it has no such class.
+        """
+        module_name, _, attribute = self.target.partition(":")
+        try:
+            module = import_module(module_name)
+        except ModuleNotFoundError as error:
+            if not f"{module_name}.".startswith(f"{error.name}."):
+                raise self._not_imported(module_name, error) from error
+            hint = did_you_mean(module_name, entries(group))
+            raise ConfigError(
+                f"no {GROUPS[group]} is called '{module_name}', and there is no module of this"
+                f" name on the path (PYTHONPATH).{hint}",
+                where=self.name,
+            ) from None
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:
+            raise self._not_imported(module_name, error) from error
+        if not hasattr(module, attribute):
+            there = instead_of(attribute, sorted(public_names(module)), "; its classes are:")
+            raise ConfigError(
+                f"cannot be loaded: module '{module_name}' has no '{attribute}'{there}",
+                where=self.name,
+            )
+        return getattr(module, attribute)
+
+    def _not_imported(self, module_name: str, error: BaseException) -> ConfigError:
+        said = fault_of(error) or f"{type(error).__name__}: {error}"
+        return ConfigError(
+            f"cannot be loaded: module '{module_name}' fails when it is imported: {said}",
+            where=self.name,
+        )
 
 
 @lru_cache(maxsize=1)
@@ -224,7 +268,12 @@ def load(group: str, name: str) -> Any:
     found = entry(group, name)
     if found is None:
         raise UnknownNameError(GROUPS[group], name, entries(group))
-    return found.load()
+    return found.load_class(group) if ":" in name else found.load()
+
+
+def is_registered(name: str) -> bool:
+    """Whether a name is registered in any group."""
+    return any(name in entries(group) for group in GROUPS)
 
 
 def _owner(point: EntryPoint) -> str:

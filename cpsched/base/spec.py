@@ -14,12 +14,20 @@ import json
 import re
 from dataclasses import dataclass
 from functools import cache
+from importlib import import_module
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from cpsched.base import registry
-from cpsched.errors import ConfigError, UnknownNameError, instead_of
+from cpsched.base.own_code import described, fault_of
+from cpsched.errors import (
+    ConfigError,
+    CpschedError,
+    DispatchError,
+    UnknownNameError,
+    instead_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,6 +38,7 @@ _FALSE = {"false", "no", "off", "0"}
 File = str
 #: Options in front of a comma or the end: a quoted value, or text without a comma.
 _CLASS = re.compile(r"([\w.]+:[A-Z]\w*)(?::|$)")
+_ANY_CLASS = re.compile(r"([\w.]+:[A-Za-z_]\w*)(?::|$)")
 _OPTION = re.compile(r'\s*([^=,]*?)\s*=\s*("(?:[^"\\]|\\.)*"|[^,"][^,]*?)?\s*(?:,|$)')
 
 
@@ -59,8 +68,10 @@ class Spec:
         ConfigError
             If an option has no value, or is given twice.
         """
-        by_class = _CLASS.match(text.strip())
         name, _, rest = text.strip().partition(":")
+        by_class = _CLASS.match(text.strip())
+        if by_class is None and not registry.is_registered(name):
+            by_class = _ANY_CLASS.match(text.strip())
         if by_class:
             name, rest = by_class[1], text.strip()[by_class.end() :]
         options: dict[str, str] = {}
@@ -132,6 +143,11 @@ def called(group: str, text: str) -> str:
     return next((name for name in presets if whole(group, name) == spec), str(Spec.parse(text)))
 
 
+def is_class(name: str) -> bool:
+    """Whether a name is that of a class of a module, ``module:Class``."""
+    return ":" in name
+
+
 def is_file(path: Path) -> bool:
     """Whether an option's value, or what stands for a specification, is the name of a file."""
     try:
@@ -161,7 +177,7 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
         If an option is unknown, or its value not of its type or refused by the constructor.
     """
     spec = whole(group, spec)
-    maker = registry.load(group, spec.name)
+    maker = _maker(group, spec.name)
     if lacks := getattr(maker, "__abstractmethods__", None):
         raise ConfigError(f"its class lacks the method {min(lacks)}", where=spec)
     signature = _signature(maker)
@@ -184,6 +200,58 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
         if isinstance(error, UnknownNameError) or getattr(error, "where", None) is not None:
             raise
         raise ConfigError(str(error), where=spec) from error
+    except (CpschedError, KeyboardInterrupt):
+        raise
+    except BaseException as error:
+        if not is_class(spec.name):
+            raise
+        kind, said = described(error)
+        said = fault_of(error) or f"its class raises {kind}: {said}"
+        raise DispatchError(f"{spec}: {said}") from error
+
+
+#: The base of classes that may be named, by group, and where it is imported from.
+_BASES = {
+    "dispatchers": ("cpsched.dispatch.contract:Dispatcher", "cpsched.api.Dispatcher"),
+    "allocators": ("cpsched.dispatch.allocators:Allocator", "cpsched.api.dispatchers.Allocator"),
+    "priorities": ("cpsched.dispatch.priority:Priority", "cpsched.api.dispatchers.Priority"),
+    "predictors": ("cpsched.model.prediction:RuntimePredictor", "cpsched.api.RuntimePredictor"),
+    "changes": ("cpsched.study.changes:Change", "cpsched.api.studies.ChangeOfLog"),
+    "observers": ("cpsched.simulation.observers:RunObserver", "cpsched.api.RunObserver"),
+}
+#: The methods of those that need no base.
+_METHODS = {
+    "runtime_models": ("reset", "work", "speed", "parts"),
+    "outages": ("outages",),
+    "backends": ("run",),
+}
+
+
+def _maker(group: str, name: str) -> Any:
+    """
+    Return what makes the things of a registered name, or a class that ``module:Class`` names.
+
+    Raises
+    ------
+    ConfigError
+        If that is not a class of the group.
+    """
+    maker = registry.load(group, name)
+    if not is_class(name):
+        return maker
+    kind, spec = registry.GROUPS[group], name
+    if not isinstance(maker, type):
+        what = f"is of type {type(maker).__name__}"
+        raise ConfigError(f"{what}, must be the class of a {kind}", where=spec)
+    if group in _BASES:
+        target, name = _BASES[group]
+        module, _, attribute = target.partition(":")
+        if not issubclass(maker, getattr(import_module(module), attribute)):
+            raise ConfigError(f"its class is not a {kind}; derive it from {name}", where=spec)
+    for method in _METHODS.get(group, ()):
+        if not callable(getattr(maker, method, None)):
+            raise ConfigError(f"its class lacks the method {method}", where=spec)
+    return maker
 
 
 def spec_of(group: str, thing: Any) -> Spec | None:
@@ -217,7 +285,7 @@ def spec_of(group: str, thing: Any) -> Spec | None:
 def resolved(group: str, spec: Spec) -> dict[str, Any]:
     """Return all options of a specification with their values, defaults included."""
     spec = whole(group, spec)
-    parameters = _signature(registry.load(group, spec.name)).parameters
+    parameters = _signature(_maker(group, spec.name)).parameters
     given = {key: _convert(spec, key, value, parameters, set()) for key, value in spec.options}
     return options_of(group, spec.name) | given
 
@@ -225,7 +293,7 @@ def resolved(group: str, spec: Spec) -> dict[str, Any]:
 def files_of(group: str, spec: Spec) -> dict[str, Path]:
     """Return the files that options of a specification name, by option."""
     spec = whole(group, spec)
-    parameters = _signature(registry.load(group, spec.name)).parameters
+    parameters = _signature(_maker(group, spec.name)).parameters
     return {
         key: Path(value)
         for key, value in spec.options
@@ -249,7 +317,7 @@ def canonical(group: str, text: str) -> str:
 
 def options_of(group: str, name: str) -> dict[str, Any]:
     """Return the options a registered thing takes beside those its name settles, with defaults."""
-    parameters = _signature(registry.load(group, name)).parameters
+    parameters = _signature(_maker(group, name)).parameters
     found = registry.entry(group, name)
     settled = {} if found is None else found.settled
     return {

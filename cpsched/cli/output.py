@@ -5,12 +5,13 @@ line.
 
 from __future__ import annotations
 
-import json
 import sys
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from cpsched.base.documents import json_text
+from cpsched.base.own_code import fault_of
 from cpsched.base.words import counted, escaped
 from cpsched.errors import CpschedError, DispatchError, VerificationError
 
@@ -42,7 +43,7 @@ def print_json(kind: str, content: dict[str, Any]) -> None:
         Determines the keys: ``schema`` is ``cpsched.KIND/1``; the number grows when a key changes
         its meaning or is removed. Units are part of the keys' names (``wait_s``).
     """
-    typer.echo(json.dumps({"schema": f"cpsched.{kind}/1", **content}, indent=1))
+    typer.echo(json_text({"schema": f"cpsched.{kind}/1", **content}, indent=1))
 
 
 def _is_plain(text: str) -> bool:
@@ -69,26 +70,29 @@ def guarded(run: Callable[[], Any], *, debug: bool) -> int:
         return WRONG if isinstance(error, DispatchError | VerificationError) else BAD_INPUT
     except KeyboardInterrupt:
         return _interrupted()
-    except SystemExit as ended:
-        # What typer raises on Ctrl-C.
-        if ended.code != INTERRUPTED:
-            raise
-        return _interrupted()
-    except SystemError as error:
-        # A compiled kernel that is interrupted reports it like this.
-        if not isinstance(error.__cause__, KeyboardInterrupt):
-            raise
-        return _interrupted()
     except BrokenPipeError:
         # The reader closed the pipe; Python must not report this at exit.
         sys.stderr.close()
         return 0
-    except OSError as error:
-        if debug:
-            raise
-        complain(f"{error.filename or 'output'}: {error.strerror or error}")
-        return BAD_INPUT
+    except BaseException as error:
+        return _other(error, debug=debug)
     return 0
+
+
+def _other(error: BaseException, *, debug: bool) -> int:
+    """Return the exit code for an error that is not one of cpsched's own, or raise it again."""
+    # What typer raises on Ctrl-C; a compiled kernel that is interrupted reports the second.
+    stopped = isinstance(error, SystemExit) and error.code == INTERRUPTED
+    cause = error.__cause__ if isinstance(error, SystemError) else None
+    if stopped or isinstance(cause, KeyboardInterrupt):
+        return _interrupted()
+    if not debug and (fault := fault_of(error)) is not None:
+        complain(f"{fault}; --debug shows the traceback")
+        return WRONG
+    if debug or not isinstance(error, OSError):
+        raise error
+    complain(f"{error.filename or 'output'}: {error.strerror or error}")
+    return BAD_INPUT
 
 
 def _interrupted() -> int:

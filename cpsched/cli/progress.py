@@ -9,6 +9,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
 from cpsched.base.words import duration, escaped
+from cpsched.cli.output import complain
 from cpsched.simulation.observers import Observer
 
 if TYPE_CHECKING:
@@ -230,6 +231,10 @@ class Bars:
         self._whole = self._progress.add_task(
             "study", total=runs - kept, unit="runs", more="", visible=runs > kept
         )
+
+    def note(self, sentence: str) -> None:
+        """Print why runs that are done are made again."""
+        complain(sentence, "note")
 
     def watch(self, name: str, jobs: int, epoch: int | None) -> list[Observer]:
         """Show a run by its dispatcher, predictor and seed: the end of its name, without hash."""

@@ -287,6 +287,8 @@ def _study(
 
 def _carried_out(study: Study, folder: Path, jobs: int, *, passing: bool) -> Comparison:
     outcome = carry_out(study, folder, jobs=jobs)
+    for reason in outcome.unknown:
+        warnings.warn(f"{reason}; its runs are made every time", stacklevel=3)
     if outcome.failed:
         first = outcome.failed[0]
         which = f"{len(outcome.failed)} of {outcome.runs} runs failed; the first, {first.name}"

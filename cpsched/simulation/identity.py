@@ -2,33 +2,61 @@
 What determines a run, by content and never by path, and its identity.
 
 Two runs with the same identity are the same run: their folders are equal except for measured times.
-Results of other code are other runs, so the identity includes the source of every package involved.
+Results of other code are other runs, so the identity includes the source of every class involved,
+see :mod:`cpsched.simulation.code`. Where some of it is not known, no run is taken for another one.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
-from importlib.metadata import PackageNotFoundError, version
-from importlib.util import find_spec
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from cpsched.base import registry
-from cpsched.base.spec import Spec, files_of, resolved, spec_of
+from cpsched.base.spec import Spec, files_of, is_class, resolved, spec_of, whole
 from cpsched.base.versions import versions
 from cpsched.errors import ConfigError
+from cpsched.simulation.code import NAMED, code_of, distribution_of, source_digest
 from cpsched.simulation.settings import RULES, Settings
 
-#: Parts of cpsched that only read runs: no run depends on them.
-_READERS = {"answer", "api", "checks", "cli", "figures", "show", "verification"}
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+
+class Identity(NamedTuple):
+    """
+    What determines a run.
+
+    Attributes
+    ----------
+    digest
+        SHA-256 (hex) of all that is known of it.
+    unknown
+        What is not known, a sentence each: the run may be another one of the same digest.
+    """
+
+    digest: str
+    unknown: tuple[str, ...]
 
 
 def identity(jobs: Any, system: str, dispatcher: Any, predictor: Any, settings: Settings) -> str:
+    """Return the SHA-256 (hex) of everything known that determines a run, see :func:`identify`."""
+    return identify(jobs, system, dispatcher, predictor, settings).digest
+
+
+def identify(
+    jobs: Any,
+    system: str,
+    dispatcher: Any,
+    predictor: Any,
+    settings: Settings,
+    readers: Iterable[tuple[str, str]] = (),
+) -> Identity:
     """
-    Return the SHA-256 (hex) of everything that determines a run.
+    Return the identity of a run.
 
     That is besides the parameters: of every dispatcher, predictor or other thing that they name all
     options, defaults included, the content of files and the code; and the versions of cpsched, with
@@ -42,6 +70,8 @@ def identity(jobs: Any, system: str, dispatcher: Any, predictor: Any, settings: 
         Digest of the system.
     dispatcher, predictor
         Specifications or objects.
+    readers
+        What reads, makes or changes the jobs: registry groups and specifications.
 
     Raises
     ------
@@ -55,28 +85,84 @@ def identity(jobs: Any, system: str, dispatcher: Any, predictor: Any, settings: 
         for name, rule in RULES.items()
         if rule.group
     }
+    seen = _Seen()
     content = {
         "jobs": jobs,
         "system": system,
-        "dispatcher": _component("dispatchers", _needed("dispatchers", dispatcher)),
-        "predictor": _component("predictors", _needed("predictors", predictor)),
-        **{name: _component(*one) for name, one in named.items()},
+        "dispatcher": seen.component("dispatchers", _needed("dispatchers", dispatcher)),
+        "predictor": seen.component("predictors", _needed("predictors", predictor)),
+        **{name: seen.component(*one) for name, one in named.items()},
+        "readers": [seen.reader(group, text) for group, text in readers],
         # The file of a table is known by its content.
         "settings": asdict(replace(settings, outages=named["outages"][1].name)),
         "versions": versions_here(),
     }
-    return hashlib.sha256(json.dumps(content, sort_keys=True, default=str).encode()).hexdigest()
+    text = json.dumps(content, sort_keys=True, default=str)
+    return Identity(hashlib.sha256(text.encode()).hexdigest(), tuple(seen.unknown))
 
 
-def _component(group: str, spec: Spec) -> dict[str, Any]:
-    """Return what determines a dispatcher, a predictor or the like."""
-    options = resolved(group, spec)
-    options |= {key: file_digest(path) for key, path in files_of(group, spec).items()}
-    entry = registry.entry(group, spec.name)
-    assert entry is not None
-    package = entry.target.partition(":")[0].partition(".")[0]
-    code = f"{_distribution(entry.distribution)} {source_digest(package)}"
-    return {"name": spec.name, "options": options, "code": code}
+@dataclass
+class _Seen:
+    """
+    What specifications name, as it is described.
+
+    Attributes
+    ----------
+    unknown
+        What is not known of it, a sentence each; without duplicates.
+    """
+
+    unknown: dict[str, None] = field(default_factory=dict)
+    _above: list[tuple[str, Spec]] = field(default_factory=list)
+
+    def component(self, group: str, spec: Spec) -> dict[str, Any]:
+        """Return what determines a dispatcher, a predictor or the like, and what it names."""
+        options = resolved(group, spec)
+        options |= {key: file_digest(path) for key, path in files_of(group, spec).items()}
+        described = {"name": spec.name, "options": options, "code": self.code(group, spec.name)}
+        self._above.append((group, spec))
+        named = [
+            self.component(other, inner)
+            for text in options.values()
+            if isinstance(text, str)
+            for other, inner in _named_in(text)
+            if (other, inner) not in self._above
+        ]
+        self._above.pop()
+        return {**described, "named": named} if named else described
+
+    def reader(self, group: str, text: str) -> Any:
+        """Return what determines a change, or the code of a reader or generator of jobs."""
+        spec = Spec.parse(text)
+        return self.component(group, spec) if group == "changes" else self.code(group, spec.name)
+
+    def code(self, group: str, name: str) -> str:
+        """Return the code of what is registered under a name, or of a class."""
+        entry = registry.entry(group, whole(group, Spec(name)).name)
+        assert entry is not None
+        code = code_of(entry.target.partition(":")[0])
+        for reason in code.unknown:
+            self.unknown[f"{name}: its code is not known: {reason}"] = None
+        return f"{distribution_of(entry.distribution)} {code.digest}"
+
+
+def _named_in(text: str) -> Iterator[tuple[str, Spec]]:
+    """Give what an option's value may name, with its group."""
+    try:
+        spec = Spec.parse(text)
+    except ConfigError:
+        return
+    for group in NAMED:
+        if registry.entry(group, spec.name) is None:
+            continue
+        try:
+            options = resolved(group, spec)
+        except (ConfigError, TypeError, ValueError):
+            continue  # it is something else of the same name
+        del options
+        yield group, spec
+        if is_class(spec.name):
+            return
 
 
 def _needed(group: str, thing: Any) -> Spec:
@@ -94,33 +180,6 @@ def _needed(group: str, thing: Any) -> Spec:
 def versions_here() -> dict[str, str]:
     """Return the versions and the source that results depend on; looked up once a process."""
     return {**versions(), "source": source_digest("cpsched")}
-
-
-@cache
-def source_digest(package: str) -> str:
-    """Return a digest of a package's source, 16 digits; of cpsched without readers of runs."""
-    found = find_spec(package)
-    if found is None:
-        return ""
-    sha = hashlib.sha256()
-    places = found.submodule_search_locations
-    if places is None:
-        sha.update(Path(str(found.origin)).read_bytes())
-        return sha.hexdigest()[:16]
-    for root in sorted(map(Path, places)):
-        for path in sorted(root.rglob("*.py")):
-            inside = path.relative_to(root)
-            if package != "cpsched" or inside.parts[0] not in _READERS:
-                sha.update(f"{inside.as_posix()}\0".encode() + path.read_bytes())
-    return sha.hexdigest()[:16]
-
-
-@cache
-def _distribution(name: str) -> str:
-    try:
-        return f"{name} {version(name)}"
-    except PackageNotFoundError:
-        return name
 
 
 def file_digest(path: Path) -> str:

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched import systems, traces
 from cpsched.base.spec import build, spec_of
+from cpsched.errors import ConfigError
 from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
 from cpsched.simulation import checkpoint as checkpoints
-from cpsched.simulation.identity import identity as identity_of
+from cpsched.simulation.identity import identify
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.run import Run as Run
 from cpsched.simulation.run import schedule_of
@@ -171,7 +172,9 @@ def _run_with(
 ) -> None:
     """Run, saving the state in a file; continue from it if it exists."""
     jobs, system = simulator.arrivals.workload.digest(), simulator.system.digest()
-    identity = identity_of(jobs, system, *what)
+    identity, unknown = identify(jobs, system, *what)
+    if unknown:
+        raise ConfigError(f"no checkpoint can be continued. {unknown[0]}", where=checkpoint.path)
     if checkpoint.path.exists():
         simulator.restore(checkpoints.read(checkpoint.path, identity))
     due = monotonic() + checkpoint.interval

@@ -40,6 +40,8 @@ class Outcome:
         In the same order.
     damaged
         New places of damaged run folders; their runs were repeated.
+    unknown
+        What is not known of the code of runs, a sentence each; these runs are made every time.
     """
 
     runs: int
@@ -47,6 +49,7 @@ class Outcome:
     folders: tuple[Path, ...]
     failed: tuple[Failure, ...]
     damaged: tuple[Path, ...] = ()
+    unknown: tuple[str, ...] = ()
 
 
 class Display(Protocol):
@@ -54,6 +57,10 @@ class Display(Protocol):
 
     def begin(self, runs: int, kept: int) -> None:
         """Show the number of runs, in all and done."""
+        ...
+
+    def note(self, sentence: str) -> None:
+        """Show why runs that are done are made again."""
         ...
 
     def watch(self, name: str, jobs: int, epoch: int | None) -> Sequence[Observer]:
@@ -118,10 +125,16 @@ def carry_out(
         found = store.finished(tasks)
         # A run made under another label keeps its folder.
         tasks = [replace(t, name=found[t.key].name) if t.key in found else t for t in tasks]
-        kept = {key: path for key, path in found.items() if not again and _has(path, formats)}
+        unsure = {task.key for task in tasks if again or task.unknown}
+        kept = {
+            key: path for key, path in found.items() if key not in unsure and _has(path, formats)
+        }
         store.describe(study, tasks)
         missing = [task for task in tasks if task.key not in kept]
+        unknown = tuple(dict.fromkeys(reason for task in tasks for reason in task.unknown))
         if display is not None:
+            for reason in unknown:
+                display.note(f"{reason}; its runs are made every time")
             display.begin(len(tasks), len(kept))
         failed = {}
         if missing:
@@ -137,6 +150,7 @@ def carry_out(
             folders=tuple(store.runs / t.name for t in tasks if t.name not in failed),
             failed=tuple(failed[task.name] for task in missing if task.name in failed),
             damaged=tuple(store.damaged),
+            unknown=unknown,
         )
         if finish is not None:
             finish(outcome)

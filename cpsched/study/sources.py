@@ -69,6 +69,10 @@ class LogFile:
                 found = traces.detect(self.path)
         return replace(self, digest=digest, format=found)
 
+    def reader(self) -> tuple[str, str] | None:
+        """Return the registry group and the name of what reads it, None if nothing does."""
+        return None if self.format is None else ("traces", self.format)
+
     def identity(self) -> list[Any]:
         """Return what determines the workload."""
         return ["file", self.digest, self.format, self.skip_bad_lines]
@@ -119,6 +123,10 @@ class Generated:
         every = tuple((key, getattr(options, key)) for key in sorted(options.__dataclass_fields__))
         module = sys.modules.get(type(generator).__module__)
         return replace(self, options=every, version=int(getattr(module, "VERSION", 0)))
+
+    def reader(self) -> tuple[str, str] | None:
+        """Return the registry group and the name of what makes it."""
+        return "generators", self.generator
 
     def identity(self) -> list[Any]:
         """Return what determines the workload."""
@@ -209,6 +217,11 @@ class Input(Jobs):
         jitter = [self.jitter, self.seed] if self.jitter else []
         changes = [list(self.changes)] if self.changes else []
         return [*self.source.identity(), part, jitter, *changes]
+
+    def readers(self) -> list[tuple[str, str]]:
+        """Return what reads, makes or changes the jobs: registry groups and specifications."""
+        reader = self.source.reader()
+        return [*([] if reader is None else [reader]), *(("changes", one) for one in self.changes)]
 
     def record(self) -> dict[str, Any]:
         """Return what ``run.json`` says about it."""

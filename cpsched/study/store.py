@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from cpsched.base.atomic_files import PARTIAL, open_lock, subfolder, write_all
+from cpsched.base.documents import json_text
 from cpsched.errors import RunError
 from cpsched.simulation.identity import versions_here
 from cpsched.study.folder import read_mark, recover, under_way
@@ -234,7 +235,7 @@ def identity_of(run: Path) -> str | None:
 
 def write_json(path: Path, content: Mapping[str, Any]) -> None:
     """Write a file in one step."""
-    text = json.dumps(content, indent=1, default=str) + "\n"
+    text = json_text(content, indent=1, default=str) + "\n"
     try:
         write_all(path.parent, {path.name: text.encode()})
     except OSError as error:

@@ -9,8 +9,8 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from cpsched.base.spec import Spec, files_of
-from cpsched.errors import ConfigError
-from cpsched.simulation.identity import identity as identity_of
+from cpsched.errors import ConfigError, RunError
+from cpsched.simulation.identity import Identity, identify
 from cpsched.study.changes import after
 from cpsched.study.folder import plain
 from cpsched.study.sources import Input, Jobs, machine_digest, system_source
@@ -39,6 +39,8 @@ class Task:
         The names of its workload, system, dispatcher and predictor in tables; and its seed.
     dispatcher, predictor
         Specifications.
+    unknown
+        What is not known of its code, a sentence each: then a run of its identity may be another.
     """
 
     name: str
@@ -48,11 +50,28 @@ class Task:
     dispatcher: str
     predictor: str
     settings: Settings
+    unknown: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
         """The end of the folder's name by which a run is found, whatever its labels."""
         return self.identity[:_DIGITS]
+
+    def check_identity(self) -> None:
+        """
+        Check that this process has the code and the files that identify the run.
+
+        Raises
+        ------
+        RunError
+            If it has others: the run would be kept as what it is not.
+        """
+        now = identity_of(self.made_of, self.dispatcher, self.predictor, self.settings)
+        if now.digest != self.identity:
+            raise RunError(
+                f"{_called(self)}: the code, the files or the versions of libraries here are not"
+                " those with which the study began; start it again"
+            )
 
     def record(self) -> dict[str, Any]:
         """Return what ``run.json`` says about its place in its study, and about how it was made."""
@@ -112,8 +131,7 @@ def _task(
     predictor: str,
     settings: Settings,
 ) -> Task:
-    system_digest = machine_digest(made_of.system)
-    identity = identity_of(made_of.identity(), system_digest, dispatcher, predictor, settings)
+    identity, unknown = identity_of(made_of, dispatcher, predictor, settings)
     specs = _short("dispatchers", dispatcher), _short("predictors", predictor)
     slug = plain(" ".join([*labels[:2], *specs, f"s{settings.seed}"]))
     names = ("workload", "system", "dispatcher", "predictor")
@@ -125,7 +143,15 @@ def _task(
         dispatcher=dispatcher,
         predictor=predictor,
         settings=settings,
+        unknown=unknown,
     )
+
+
+def identity_of(made_of: Input, dispatcher: str, predictor: str, settings: Settings) -> Identity:
+    """Return the identity of a run of a study."""
+    system_digest = machine_digest(made_of.system)
+    what = (dispatcher, predictor, settings, made_of.readers())
+    return identify(made_of.identity(), system_digest, *what)
 
 
 def _short(group: str, text: str) -> str:

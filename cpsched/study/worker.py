@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from cpsched.base import registry
+from cpsched.base.own_code import described, fault_of
 from cpsched.errors import CpschedError
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import simulate
@@ -90,15 +91,21 @@ def work_on(
     try:
         _carried_out(task, place, watch, checkpoint)
         return Done(name=task.name)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         # Whatever a dispatcher, a predictor or a library raises, the other runs continue.
         return Done(name=task.name, error=_reason(error), trace=traceback.format_exc())
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: BaseException) -> str:
     """Return an error as one line; of one that nobody foresaw, its type and where it was raised."""
-    kind, said = type(error).__name__, " ".join(str(error).split())
-    if said and isinstance(error, CpschedError | OSError):
+    kind, said = described(error)
+    if said and isinstance(error, CpschedError):
+        return said
+    if (fault := fault_of(error)) is not None:
+        return fault
+    if said and isinstance(error, OSError):
         return said
     last = traceback.extract_tb(error.__traceback__)[-1]
     return f"{kind}{': ' * bool(said)}{said} ({last.filename}, line {last.lineno})"
@@ -117,6 +124,7 @@ def _carried_out(
     """Simulate, and put the run in its place."""
     folder = begin(place.work, task.key)
     try:
+        task.check_identity()
         fitted = prepare(task.made_of)
         jobs = len(fitted.workload) - len(fitted.rejected)
         run = simulate(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched import traces
 from cpsched.base import arrow
+from cpsched.base.documents import json_text
 from cpsched.metrics.columns import (
     allocation_columns,
     jobs_in_parts,
@@ -108,4 +108,4 @@ def description(
 
 
 def _write_json(path: Path, content: Mapping[str, Any]) -> None:
-    path.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    path.write_text(json_text(content, indent=1) + "\n", encoding="utf-8")

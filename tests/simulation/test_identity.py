@@ -1,5 +1,6 @@
 """What determines a run: content, never names; and code, whoever wrote it."""
 
+import importlib
 import sys
 from dataclasses import replace
 
@@ -15,7 +16,6 @@ from cpsched.errors import ConfigError, RunError
 from cpsched.mapping import fit
 from cpsched.simulation import identity as identities
 from cpsched.simulation.identity import identity as identity_of
-from cpsched.simulation.identity import source_digest
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, Settings, simulate
 
@@ -83,7 +83,7 @@ def test_a_plug_in_counts_with_its_source(tmp_path, monkeypatch):
     monkeypatch.setattr(registry, "entries", lambda group: {**real(group), **mine})
     before = identity("mine")
     module.write_text(source + "# another one\n")
-    source_digest.cache_clear()
+    importlib.reload(sys.modules["plugged_for_identity"])
     assert identity("mine") != before
     sys.modules.pop("plugged_for_identity")
 

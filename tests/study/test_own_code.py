@@ -1,0 +1,112 @@
+"""Campaigns and own code: what changed is made again, what is not known is made every time."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from cpsched.study import Choice, carry_out
+from cpsched.study.task import tasks_of
+from cpsched.study.worker import Place, work_on
+
+pytestmark = pytest.mark.slow
+
+OWN = """\
+from cpsched.api.dispatchers import Priority
+import {helper}
+class Own(Priority):
+    name = "own"
+    def keys(self, jobs, now):
+        return ({helper}.SIGN * jobs.units,)
+"""
+
+
+@pytest.fixture
+def own(place, study, monkeypatch):
+    """A study of one run of EASY with an order of one's own, which imports a module."""
+    monkeypatch.syspath_prepend(place)
+    name = f"own_code_{place.name.replace('-', '_')}"
+    (place / f"{name}.py").write_text(OWN.format(helper=f"{name}_helper"))
+    (place / f"{name}_helper.py").write_text("SIGN = 1\n")
+    spec = f"easy:priority={name}:Own"
+    yield replace(
+        study,
+        dispatchers=(Choice("FIFO", "fifo"), Choice("Own", spec)),
+        workloads=tuple(replace(one, predictors=one.predictors[:1]) for one in study.workloads),
+        seeds=(1,),
+    )
+    _forget(name)
+
+
+def _forget(name):
+    for module in [one for one in sys.modules if one.startswith(name)]:
+        del sys.modules[module]
+
+
+def _name(study):
+    return study.dispatchers[1].spec.partition("=")[2].partition(":")[0]
+
+
+def test_changed_own_code_is_run_again(place, own):
+    """It used to be 'already done', with the old result."""
+    out = place / "out"
+    assert carry_out(own, out).kept == 0
+    assert carry_out(own, out).kept == 2
+    (place / f"{_name(own)}_helper.py").write_text("SIGN = -1\n")
+    _forget(_name(own))
+    outcome = carry_out(own, out)
+    assert (outcome.kept, outcome.failed, outcome.unknown) == (1, (), ())
+    starts = {(path / "jobs.parquet").read_bytes() for path in (out / "runs").glob("*own*")}
+    assert len(starts) == 2
+
+
+def test_unknown_code_is_run_every_time(place, own):
+    out = place / "out"
+    (place / f"{_name(own)}_helper.py").write_text("exec('SIGN = 1')\n")
+    for _ in range(2):
+        outcome = carry_out(own, out)
+        assert (outcome.kept, outcome.failed) in (((0, ())), (1, ()))
+        assert "_helper.py runs text as code (exec) in line 1" in outcome.unknown[0]
+    assert outcome.kept == 1
+    assert len(list((out / "runs").iterdir())) == 2
+
+
+def test_a_worker_with_other_code_does_not_make_the_run(place, own):
+    """A job array starts hours later: its run would be kept as one of the old code."""
+    (_, task) = tasks_of(own)
+    (place / f"{_name(own)}_helper.py").write_text("SIGN = -1\n")
+    _forget(_name(own))
+    (place / "work").mkdir()
+    (place / "runs").mkdir()
+    done = work_on(task, Place(runs=place / "runs", work=place / "work"), None)
+    assert "not those with which the study began; start it again" in done.error
+    assert not list((place / "runs").iterdir())
+
+
+COMMANDS = {
+    "compare": "compare log.swf --system four.toml -d fifo -d SPEC --out out --no-report",
+    "simulate": "simulate log.swf --system four.toml -d fifo -d SPEC --out out",
+}
+
+
+@pytest.mark.parametrize("command", ["compare", "simulate"])
+def test_commands_say_why_they_make_runs_again(place, own, command):
+    """One line; with two processes, too."""
+    (place / f"{_name(own)}_helper.py").write_text("exec('SIGN = 1')\n")
+    words = COMMANDS[command].replace("SPEC", own.dispatchers[1].spec).split()
+    argv = [sys.executable, "-m", "cpsched", *words]
+    path = os.pathsep.join([str(place), *sys.path])
+    for _ in range(2):
+        done = subprocess.run(
+            argv,
+            cwd=place,
+            env={**os.environ, "PYTHONPATH": path},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    (note,) = [line for line in done.stderr.splitlines() if line.startswith("note: ")]
+    assert note.endswith("(exec) in line 1; its runs are made every time")
+    assert ("1 made, 1 already done" in done.stdout) or ("Already done: 1 of 2" in done.stdout)
