@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from arena.bench import ENTRIES, INPUTS, MARK, about
 from arena.logset import QUICK
-from cpsched.api.tools import counted
+from cpsched.api.tools import counted, json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -119,7 +118,7 @@ def crate(folder: Path) -> str:
         ),
     ]
     whole = {"@context": "https://w3id.org/ro/crate/1.1/context", "@graph": graph}
-    return json.dumps(whole, indent=1) + "\n"
+    return json_text(whole, indent=1) + "\n"
 
 
 def _date(folder: Path) -> str:

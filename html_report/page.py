@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import json
 import re
 import zlib
 from pathlib import Path
@@ -23,7 +22,7 @@ from cpsched.api.figures import (
     PAPER,
     SOFT,
 )
-from cpsched.api.tools import visible
+from cpsched.api.tools import json_text, visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -112,7 +111,7 @@ def colour_name(colour: str) -> str:
 
 def island(content: Any) -> str:
     """Return JSON that may stand within a script element."""
-    text = json.dumps(content, ensure_ascii=False, separators=(",", ":"))
+    text = json_text(content, ensure_ascii=False, separators=(",", ":"))
     return "".join(_UNSAFE.get(char, char) for char in text)
 
 

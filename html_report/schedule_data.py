@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import base64
 import io
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from cpsched.api.figures import Rows, means, pieces, place
 from cpsched.api.logs import Labels
 from cpsched.api.model import MISSING
 from cpsched.api.simulation import JobOutcome, busy_window, job_places, nominal, waiting
+from cpsched.api.tools import json_text
 from html_report.page import packed
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ def drawn(schedule: Schedule, focus: Window | None, budget: int) -> dict[str, An
         **_over_time(schedule, window),
         "shade": "" if kept.all() else _shade(schedule, rows, window, ~kept[segments.job]),
     }
-    text = json.dumps(content, separators=(",", ":"), ensure_ascii=False)
+    text = json_text(content, separators=(",", ":"), ensure_ascii=False)
     ran = schedule.start != MISSING
     total = float(held.sum())
     return {

@@ -14,11 +14,13 @@ from cpsched.answer.context import DecisionContext
 from cpsched.answer.explanation import Explanation, JobState
 from cpsched.answer.room import places
 from cpsched.answer.why_text import summary_of, why_starting
+from cpsched.base.own_code import name_of, title
 from cpsched.base.spec import build
 from cpsched.base.types import MISSING, DependencyType
 from cpsched.base.words import brief, clock
+from cpsched.dispatch.answers import check_decision
 from cpsched.dispatch.wrapper import Wrapper
-from cpsched.errors import ConfigError
+from cpsched.errors import ConfigError, DispatchError
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
 from cpsched.model.schedule import JobOutcome
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulator import Simulator
 
+#: What looking at a decision that is not possible may raise.
+UNSOUND = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
 #: How many jobs of a chain of dependencies are named.
 _MOST_CHAINED = 5
 _OUTCOMES = {
@@ -76,7 +80,11 @@ def why(present: Present, handle: int) -> Explanation:
     decision = cluster.dispatcher.decide(view)
     cluster.accept(decision, now)
     names = present.jobs.workload.job_id
-    said = _look(handle, names, cluster.dispatcher, view, decision) or {}
+    try:
+        said = _look(handle, names, cluster.dispatcher, view, decision) or {}
+    except UNSOUND as error:
+        shown = f"{title(cluster.dispatcher)}: its decision makes no sense here"
+        raise DispatchError(f"{shown}: {type(error).__name__}: {error}") from error
     return _explanation(present, handle, said, now)
 
 
@@ -163,6 +171,8 @@ def _halted(
         witness.follow(simulator, handle, time, last)
         while (instant := simulator.next_time()) is not None and instant <= time:
             simulator.step()
+            if witness.failed is not None:
+                raise witness.failed
         if witness.decided is None or witness.seen:
             return witness, simulator
         # Later events needed no decision, so only now is the last decision known to be the last.
@@ -178,9 +188,10 @@ class _Witness(Wrapper):
         look: Callable[[Dispatcher, View, Decision], Any],
     ) -> None:
         super().__init__(inner)
-        self.name = inner.name  # type: ignore[misc]
+        self.name = name_of(inner)  # type: ignore[misc]
         self.decided: int | None = None
         self.seen: list[Any] = []
+        self.failed: Exception | None = None
         self.allocation: Allocation | None = None
         self._look = look
 
@@ -193,8 +204,14 @@ class _Witness(Wrapper):
             self.seen.clear()
         self.decided = view.now
         decision = self.inner.decide(view)
+        # It is looked at before the simulator checks it.
+        check_decision(self.inner, decision)
         if self._may_be_last(view.now):
-            self.seen.append(self._look(self.inner, view, decision))
+            try:
+                self.seen.append(self._look(self.inner, view, decision))
+            except UNSOUND as error:
+                # The simulator says better what is wrong with the decision, if anything is.
+                self.failed = error
         for action in decision.actions:
             if isinstance(action, Start) and action.handle == self._handle:
                 self.allocation = action.allocation

@@ -8,7 +8,7 @@ from __future__ import annotations
 from cpsched.base import node_lists, registry
 from cpsched.base.atomic_files import check_new_file, open_lock, replacing, subfolder, write_all
 from cpsched.base.csv_cells import guarded
-from cpsched.base.documents import read_json, read_text
+from cpsched.base.documents import json_text, read_json, read_text
 from cpsched.base.model_files import with_models
 from cpsched.base.node_lists import listed, named_nodes
 from cpsched.base.resources import path as shipped

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from cpsched.base.own_code import title
 from cpsched.base.spec import build
 from cpsched.base.types import Split
+from cpsched.dispatch.answers import check_own_allocator
 from cpsched.dispatch.memory import Memory
 from cpsched.errors import DispatchError
 from cpsched.kernels import parts, pass_state, placing
@@ -63,8 +65,25 @@ class Allocator:
     policy: ClassVar[int]
     looks_at_jobs: ClassVar[bool] = False
 
+    def __init_subclass__(cls) -> None:
+        """Have what a user's own class returns checked."""
+        super().__init_subclass__()
+        check_own_allocator(cls)
+
     def reset(self, system: System) -> None:
-        """Prepare for a system."""
+        """
+        Prepare for a system.
+
+        Raises
+        ------
+        DispatchError
+            If its class does not say in which order nodes are taken.
+        """
+        if not isinstance(getattr(self, "policy", None), int | np.integer):
+            raise DispatchError(
+                f"{title(self)}: its class has no policy, the order of nodes in which kernels place"
+                " jobs; derive it from an allocator that has one, such as FirstFit"
+            )
         self.capacity: IntArray = system.capacity
         self._topology = system.topology
         self.memory = Memory(self.capacity, system.topology)

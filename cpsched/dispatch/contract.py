@@ -14,6 +14,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from cpsched.base.spec import RemembersArguments
+from cpsched.dispatch.answers import check_own_dispatcher
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -109,6 +110,11 @@ class Dispatcher(RemembersArguments, ABC):
     keeps_places: bool = True
     allocator: Allocator | None = None
     interval: int | None = None
+
+    def __init_subclass__(cls) -> None:
+        """Have what a user's own class returns checked."""
+        super().__init_subclass__()
+        check_own_dispatcher(cls)
 
     def reset(self, system: System, seed: int) -> None:
         """Forget everything and prepare for a system, before a run starts."""

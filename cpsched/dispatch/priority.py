@@ -15,6 +15,7 @@ import numpy as np
 
 from cpsched.base.spec import build
 from cpsched.base.types import UNBOUNDED
+from cpsched.dispatch.answers import check_own_priority
 from cpsched.errors import ConfigError, check_range
 from cpsched.model.distinct import distinct_rows
 from cpsched.model.jobtable import JobTable
@@ -65,6 +66,11 @@ class Priority(ABC):
     learns: ClassVar[bool] = False
     history: RuntimeHistory | None = None
     by_age: bool = False
+
+    def __init_subclass__(cls) -> None:
+        """Have what a user's own class returns checked."""
+        super().__init_subclass__()
+        check_own_priority(cls)
 
     def reset(self, system: System) -> None:
         """

@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from cpsched.base.own_code import name_of
 from cpsched.base.spec import build
 from cpsched.base.types import MISSING, JobType, Status
+from cpsched.dispatch.answers import check_decision
 from cpsched.engine.encoder import JobEncoder, Request
 from cpsched.engine.machine import Machine
 from cpsched.engine.maintenance import Maintenance
@@ -49,6 +51,8 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.view import View
 
+#: The last second at which anything may happen.
+_LATEST = 2**62
 #: What a dispatcher does to running jobs, in messages.
 _VERBS: Mapping[type, str] = {
     Resize: "resizes {}",
@@ -274,7 +278,7 @@ class Cluster:
             for handle, _ in starts[:done]:
                 machine.leave(handle)
                 machine.store.writable[handle, c.STATE] = c.WAITING
-            raise DispatchError(f"{self.dispatcher.name}: {error}") from None
+            raise DispatchError(f"{name_of(self.dispatcher)}: {error}") from None
         machine.drop_started(done)
         if self._sees_starts:
             for handle, _ in starts:
@@ -472,6 +476,11 @@ class Cluster:
         wake = self._wakes[0] if self._wakes else None
         return wake if not ends or (wake is not None and wake <= ends[0][0]) else ends[0][0]
 
+    @property
+    def awaits_switches(self) -> bool:
+        """Whether a job's limit of switches will pass."""
+        return bool(self._switch_ends)
+
     def is_due(self, now: int) -> bool:
         """Say whether the dispatcher should be asked: something happened, or it asked for it."""
         wakes = self._wakes
@@ -549,12 +558,7 @@ class Cluster:
         DispatchError
             As :meth:`decide`.
         """
-        name = self.dispatcher.name
-        if not isinstance(decision, Decision):
-            raise DispatchError(
-                f"{name} decides {decision!r:.80}, must be a Decision (an empty one to start"
-                " nothing)"
-            )
+        check_decision(self.dispatcher, decision)
         for action in decision.actions:
             if not isinstance(action, Start):
                 self._check_action(action, now)
@@ -563,7 +567,7 @@ class Cluster:
 
     def _check_action(self, action: Any, now: int) -> None:
         """Check what is to be done to a running job."""
-        name, handle = self.dispatcher.name, getattr(action, "handle", -1)
+        name, handle = name_of(self.dispatcher), getattr(action, "handle", -1)
         job = f"job {self.machine.name(handle)}"
         verb = _VERBS.get(type(action))
         if verb is None or not self._may_change:
@@ -582,7 +586,7 @@ class Cluster:
             raise DispatchError(f"{doing} in the second in which it started or was resized")
 
     def _wake_at(self, second: int, now: int, *, acts: bool) -> None:
-        name = self.dispatcher.name
+        name = name_of(self.dispatcher)
         try:
             second = index(second)
         except TypeError:
@@ -596,6 +600,8 @@ class Cluster:
             raise DispatchError(
                 f"{name} wants to be woken at {second}, but the time is already {now}"
             )
+        if second > _LATEST:
+            raise DispatchError(f"{name} wants to be woken at {second}, which is after all time")
         if second not in self._wakes:
             heappush(self._wakes, second)
 

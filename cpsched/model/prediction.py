@@ -8,19 +8,19 @@ once it has ended, in the order in which things become known.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
+from cpsched.base.own_code import check_returns, method_of, repr_of, title
 from cpsched.base.spec import RemembersArguments
 from cpsched.base.types import MAX_TIME
 from cpsched.errors import DispatchError
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.model.jobstore import JobStore
     from cpsched.model.jobtable import JobTable
@@ -87,7 +87,7 @@ def answers_of(predictor: RuntimePredictor, prediction: Prediction, jobs: JobTab
         If they are not one for each job, runtimes are not whole numbers or, unclipped, not
         possible, or quantiles or chances are not a distribution.
     """
-    who = f"predictor '{predictor.name}' answers"
+    who = f"{method_of(predictor, 'predict')}predictor '{predictor.name}' answers"
     if not isinstance(prediction, Prediction):
         raise DispatchError(f"{who} with {type(prediction).__name__}, must be a Prediction")
     num = len(jobs.rows)
@@ -214,6 +214,11 @@ class RuntimePredictor(RemembersArguments, ABC):
     is_request: bool = False
     needs_truth: bool = False
 
+    def __init_subclass__(cls) -> None:
+        """Have what a user's own class returns checked."""
+        super().__init_subclass__()
+        check_returns(cls, {"stats": _check_counts, "provenance": _check_texts})
+
     def on_epoch(self, epoch: int | None) -> None:
         """
         Take note of the Unix time of second 0, None where it is not known; before :meth:`reset`.
@@ -262,6 +267,20 @@ class RuntimePredictor(RemembersArguments, ABC):
 
     def restore(self, state: Mapping[str, Any]) -> None:
         """Restore what :meth:`state` returned, in a predictor made and reset like that one."""
+
+
+def _check_counts(predictor: Any, stats: Any) -> None:
+    if not isinstance(stats, Mapping) or not all(
+        isinstance(value, int | np.integer) for value in stats.values()
+    ):
+        shown = f"{title(predictor)}.stats returns {repr_of(stats)}"
+        raise DispatchError(f"{shown}, must be whole numbers by name")
+
+
+def _check_texts(predictor: Any, texts: Any) -> None:
+    if not isinstance(texts, Mapping) or not all(isinstance(one, str) for one in texts.values()):
+        shown = f"{title(predictor)}.provenance returns {repr_of(texts)}"
+        raise DispatchError(f"{shown}, must be texts by name")
 
 
 def listens(predictor: RuntimePredictor, hook: str) -> bool:

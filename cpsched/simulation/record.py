@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections import Counter
+from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -175,7 +176,7 @@ class DecisionRecorder(Observer):
             "solver": np.array(self._solver),
             "around": np.array(self._around),
             "starts": self._starts,
-            "stats": json.dumps(self._stats),
+            "stats": json.dumps(self._sums()),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -191,7 +192,15 @@ class DecisionRecorder(Observer):
         return {
             "decisions": len(self._seconds),
             "starts": self._starts,
-            **dict(sorted(self._stats.items())),
+            **self._sums(),
+        }
+
+    def _sums(self) -> dict[str, float]:
+        """Return the sums as numbers of Python, whatever a dispatcher gave."""
+        sums: list[tuple[str, Any]] = sorted(self._stats.items())
+        return {
+            name: int(value) if isinstance(value, Integral) else float(value)
+            for name, value in sums
         }
 
     def timing(self) -> dict[str, float]:

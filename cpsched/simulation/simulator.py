@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from cpsched.base.own_code import name_of, title
 from cpsched.base.spec import build
 from cpsched.base.types import MISSING, DependencyType, Status
+from cpsched.base.words import counted
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
 from cpsched.errors import ConfigError, DispatchError, one_of
@@ -78,6 +80,10 @@ _BETWEEN = 1 << 14
 _FOREVER = 2**62
 #: Of a dispatch grid, seconds: a year.
 _LONGEST_INTERVAL = 366 * 86400
+#: Decisions without a start, and seconds, after which a dispatcher that only its own requests wake
+#: is taken to ask for ever: a day second by second, or a year.
+MOST_ASKED = 100_000
+LONGEST_STILL = 366 * 86400
 _TIMED_OUT, _CANCELLED = int(Status.TIMEOUT), int(Status.CANCELLED)
 _AFTEROK, _AFTERNOTOK, _AFTER = (
     int(kind) for kind in (DependencyType.AFTEROK, DependencyType.AFTERNOTOK, DependencyType.AFTER)
@@ -215,6 +221,10 @@ class Simulator:
         self._counter = 0
         #: The second of the dispatch grid at which the dispatcher is asked next, or None.
         self._tick: int | None = None
+        #: Since when nothing is left to happen but that the dispatcher is asked, and how often it
+        #: has been.
+        self._still_since: int | None = None
+        self._asked = 0
         self._instants = 0
         self.observers = tuple(observers)
         #: What is called when something has happened, by the method's name.
@@ -234,6 +244,9 @@ class Simulator:
             submit = self.arrivals.submit[self._next_submit]
             time = submit if time is None or submit < time else time
         wake, tick = self.cluster.next_wake, self._tick
+        if time is None and not (self.machine.num_waiting or self._num_held):
+            # All jobs have ended: what the dispatcher asks for makes no difference.
+            wake = tick = None
         if wake is not None and (time is None or wake < time):
             time = wake
         if tick is not None and (time is None or tick < time):
@@ -630,13 +643,45 @@ class Simulator:
         for hook in self._hooks["on_decision"]:
             hook(view, decision, seconds)
         if not decision.actions:
+            self._check_waits_for_something(now)
             return False
+        self._still_since = None
         if all(type(action) is Start for action in decision.actions):
             self._start(cast("Sequence[Start]", decision.actions))
             return decision.again_at == now
         for action in decision.actions:
             self._carry_out(action)
         return True
+
+    def _check_waits_for_something(self, now: int) -> None:
+        """
+        Check that a dispatcher that starts nothing does not ask to be asked for ever.
+
+        Raises
+        ------
+        DispatchError
+            If jobs wait and nothing is left to happen but that it is asked, and it has not started
+            any for :data:`MOST_ASKED` decisions, or wants to wait for longer than a year.
+        """
+        wake = self.cluster.next_wake
+        comes = self._events or self._next_submit < self._num_jobs or self._down.next_change
+        if wake is None or comes or self.cluster.awaits_switches or not self.machine.num_waiting:
+            self._still_since = None
+            return
+        if self._still_since is None:
+            self._still_since, self._asked = now, 0
+        self._asked += 1
+        if self._asked < MOST_ASKED and wake - self._still_since <= LONGEST_STILL:
+            return
+        waiting = self.machine.view(now).waiting
+        often = "once" if self._asked == 1 else f"{self._asked:,} times"
+        raise DispatchError(
+            f"{title(_asked_first(self.dispatcher))}: decide asks again (again_at) and starts none"
+            f" of {counted(len(waiting), 'waiting job')} (the first is job"
+            f" {self.arrivals.job_id(int(waiting.handle[0]))}), though nothing else is left to"
+            f" happen: asked {often} since second {self._still_since:,}, next at"
+            f" {wake:,}. Start a job, or ask for the second at which one can start"
+        )
 
     def _carry_out(self, action: Action) -> None:
         """Carry out one action of several kinds; the cluster has checked all but starts."""
@@ -713,8 +758,8 @@ class Simulator:
             needed = self.arrivals.dependency[: self._next_submit][states == c.HELD]
             row = int(waiting.handle[0]) if len(waiting) else int(needed.min())
             raise DispatchError(
-                f"{self.dispatcher.name} leaves {left} job{'s' if left > 1 else ''} waiting forever"
-                f" (the first is job {self.arrivals.job_id(row)}):"
+                f"{name_of(self.dispatcher)} leaves {left} job{'s' if left > 1 else ''} waiting"
+                f" forever (the first is job {self.arrivals.job_id(row)}):"
                 " nothing runs, nothing will be submitted, and nothing starts"
             )
         return bool(hopeless)
@@ -780,3 +825,10 @@ class Simulator:
         self._num_held = int((states == c.HELD).sum())
         for position, observer_state in saved.get("observers", {}).items():
             self.observers[int(position)].restore(observer_state)  # type: ignore[attr-defined]
+
+
+def _asked_first(dispatcher: Dispatcher) -> Dispatcher:
+    """Return the dispatcher that decides: that inside others."""
+    while (inner := getattr(dispatcher, "inner", None)) is not None:
+        dispatcher = inner
+    return dispatcher

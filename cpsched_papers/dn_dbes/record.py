@@ -8,7 +8,6 @@ sides is among them.
 
 from __future__ import annotations
 
-import json
 from contextlib import contextmanager
 from dataclasses import asdict
 from itertools import groupby
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import ConfigError, TraceError
 from cpsched.api.simulation import RunObserver
-from cpsched.api.tools import check_new_file, read_json, replacing
+from cpsched.api.tools import check_new_file, json_text, read_json, replacing
 from cpsched_papers.dn_dbes.messages import FromBatch, Machine, Message, Queue
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def listen(negotiation: Negotiation, file: TextIO, names: Sequence[str]) -> None
     """Write all that a negotiation says from now on to an open file; ``names`` are the jobs'."""
 
     def write(line: Mapping[str, Any]) -> None:
-        file.write(json.dumps(line, separators=(",", ":")) + "\n")
+        file.write(json_text(line, separators=(",", ":")) + "\n")
 
     def told(second: int, transaction: int, said: Sequence[Message]) -> None:
         for message in said:

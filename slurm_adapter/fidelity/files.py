@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from collections import Counter
 from dataclasses import asdict
 from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.simulation import SHORTEST
-from cpsched.api.tools import counted, duration, guarded, percent, write_all
+from cpsched.api.tools import counted, duration, guarded, json_text, percent, write_all
 from slurm_adapter.fidelity.downtime import as_csv, downtimes
 
 if TYPE_CHECKING:
@@ -56,7 +55,7 @@ def write_files(checked: Check, folder: Path) -> list[Path]:
     return write_all(
         folder,
         {
-            "fidelity.json": (json.dumps(about, indent=1) + "\n").encode(),
+            "fidelity.json": (json_text(about, indent=1) + "\n").encode(),
             "fidelity-jobs.csv": out.getvalue().encode(),
             **outages,
         },

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hmac
-import json
 import os
 import pwd
 import socket
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
 
 from cpsched.api.errors import ConfigError
+from cpsched.api.tools import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -122,7 +122,7 @@ class _Page(BaseHTTPRequestHandler):
         if known is None:
             self.send_error(404)
         else:
-            self._answer(json.dumps(known).encode(), "application/json")
+            self._answer(json_text(known).encode(), "application/json")
 
     def _tell_metrics(self) -> None:
         if self.watch.metrics is None:
