@@ -74,8 +74,9 @@ def when_in_log(
         dispatcher=dispatcher,
         predictor=predictor,
         settings=settings or Settings(),
-        # The errors of half as many are much the same, and take half as long.
-        forecaster=Forecaster(scenarios=max(scenarios // 2, 2)),
+        # The errors of a quarter are much the same, and take a quarter of the time: on KTH-SP2
+        # intervals corrected by 5 instead of 20 cover 82 instead of 79 % of 150 starts.
+        forecaster=Forecaster(scenarios=max(scenarios // 4, 2)),
     )
     run.judge(time, judged, partial(watch, "earlier jobs"))
     run.go_to(time)

@@ -91,7 +91,9 @@ class Prequential:
         self.asked = 0
         self._open: list[Told] = []
 
-    def run(self, handles: Sequence[int], watch: Watch | None = None) -> None:
+    def run(
+        self, handles: Sequence[int], watch: Watch | None = None, wanted: int | None = None
+    ) -> None:
         """
         Continue, and forecast some jobs once they are submitted and waiting.
 
@@ -99,15 +101,19 @@ class Prequential:
         ----------
         handles
             In submit order, none submitted yet.
+        wanted
+            Most forecasts, spread evenly over the handles; None: one for each that waits.
         watch
             Called with the number of jobs considered and the total.
         """
+        before = len(self.told)
         for at, handle in enumerate(handles):
             if watch is not None:
                 watch(at, len(handles))
             self.go_to(self.simulator.arrivals.submit[handle])
             self.asked += 1
-            if self.simulator.start_time[handle] == MISSING:
+            due = wanted is None or len(self.told) - before < wanted * (at + 1) / len(handles)
+            if due and self.simulator.start_time[handle] == MISSING:
                 self.forecast(handle)
 
     def judge(self, time: int, wanted: int, watch: Watch | None = None) -> None:
@@ -117,7 +123,7 @@ class Prequential:
         Parameters
         ----------
         wanted
-            About how many; half of the jobs asked about wait.
+            How many, if half of the jobs that are looked at wait; never more.
         watch
             As for :meth:`run`.
         """
@@ -125,7 +131,7 @@ class Prequential:
         first = max(submitted - _BACK * wanted, submitted // 10)
         if wanted and submitted - first >= 2:
             handles = np.linspace(first, submitted - 1, 2 * wanted).astype(np.int64)
-            self.run(np.unique(handles).tolist(), watch)
+            self.run(np.unique(handles).tolist(), watch, wanted)
 
     def go_to(self, second: int) -> None:
         """Continue to the end of a second, and learn from the jobs that have started by then."""

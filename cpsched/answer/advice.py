@@ -1,13 +1,19 @@
-"""What would start a waiting job earlier: less time or fewer nodes, in the same scenarios."""
+"""
+What would help a waiting job: less time or fewer nodes, in the same scenarios.
+
+A job on fewer nodes does the same work, so it runs and asks for as much longer. It is advised only
+where it also ends earlier.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.answer.starts import NEVER
+from cpsched.answer.asked import label
+from cpsched.answer.starts import NO_LIMIT
 from cpsched.base.types import UNBOUNDED
 from cpsched.base.words import counted, duration
 
@@ -20,6 +26,8 @@ if TYPE_CHECKING:
 #: The shares of the time, and of the units, that are tried.
 _TIMES = (2, 4, 8)
 _SIZES = (2, 4)
+#: The time limits that are tried for a job without one, seconds.
+_LIMITS = (7 * 86400, 2 * 86400, 86400)
 #: The least median gain that is reported, seconds, and the share of scenarios with a gain.
 _LEAST = 60
 _SURE = 0.6
@@ -42,6 +50,8 @@ class Advice:
         Seconds by which it starts earlier, the median of the scenarios.
     share
         Share of the scenarios in which it starts earlier.
+    ends_earlier
+        Seconds by which it ends earlier, the median of the scenarios.
     fits
         Probability that the job ends within this time; None where that is not what is changed, or
         no job has run from which to tell.
@@ -52,7 +62,16 @@ class Advice:
     units: int
     earlier: int
     share: float
+    ends_earlier: int
     fits: float | None
+
+
+class _Change(NamedTuple):
+    """A change in words, the columns of the workload, and how many times as long the job runs."""
+
+    words: str
+    columns: dict[str, int]
+    longer: int = 1
 
 
 def advice_on(
@@ -61,53 +80,74 @@ def advice_on(
     """
     Return the forecast of a waiting job, and what would start it earlier, largest gain first.
 
-    A job that asks for fewer units is assumed to run for as long as before.
+    A job that asks for fewer units runs for as much longer.
     """
     workload = present.jobs.workload
-    changes = [*_shorter(workload, handle), *_smaller(workload, handle)]
-    presents = [present, *(present.changed(handle, **columns) for _, columns in changes)]
-    starts, *others = forecaster.compare(presents, np.array([handle]))
-    before = starts.scenario[:, 0]
+    changes = []
+    for change in (*_shorter(workload, handle), *_smaller(workload, handle)):
+        limit = change.columns["requested_time"]
+        fits = forecaster.ends_within(present, handle, limit) if change.longer == 1 else None
+        allowed = change.longer == 1 or _allows(present, handle, limit)
+        if allowed and (fits is None or fits >= _LEAST_FIT):
+            changes.append((change, fits))
+    variants = [present.changed(handle, **change.columns) for change, _ in changes]
+    starts, runtime, gains = forecaster.compare(present, variants, handle, least=_SURE)
     found = []
-    for (words, columns), other in zip(changes, others, strict=True):
-        gained = np.minimum(before, NEVER // 2) - np.minimum(other.scenario[:, 0], NEVER // 2)
+    for (change, fits), gained in zip(changes, gains, strict=True):
         advice = Advice(
-            change=words,
-            requested_time=columns.get("requested_time", int(workload.requested_time[handle])),
-            units=columns.get("units", int(workload.units[handle])),
+            change=change.words,
+            requested_time=change.columns["requested_time"],
+            units=change.columns.get("units", int(workload.units[handle])),
             earlier=int(np.median(gained)),
             share=float((gained > 0).mean()),
-            fits=forecaster.ends_within(present, handle, columns["requested_time"])
-            if "requested_time" in columns
-            else None,
+            ends_earlier=int(np.median(gained - (change.longer - 1) * runtime)),
+            fits=fits,
         )
-        too_short = advice.fits is not None and advice.fits < _LEAST_FIT
-        if advice.earlier >= _LEAST and advice.share >= _SURE and not too_short:
+        if min(advice.earlier, advice.ends_earlier) >= _LEAST and advice.share >= _SURE:
             found.append(advice)
-    return starts, tuple(sorted(found, key=lambda one: -one.earlier))
+    return starts, tuple(sorted(found, key=lambda one: -one.ends_earlier))
 
 
-def _shorter(workload: Workload, row: int) -> list[tuple[str, dict[str, int]]]:
+def _allows(present: Present, handle: int, limit: int) -> bool:
+    """Tell whether a queue of a job takes it with another time limit."""
+    name = label(present.jobs.workload.queue, handle)
+    queues = present.jobs.system.queues
+    own = [queues[part] for part in (name or "").split(",") if part in queues]
+    return not own or any(queue.max_time is None or limit <= queue.max_time for queue in own)
+
+
+def _shorter(workload: Workload, row: int) -> list[_Change]:
     """Return changes to a shorter time: fractions of the requested time, in whole minutes."""
     asked = int(workload.requested_time[row])
+    if asked >= NO_LIMIT:
+        return [
+            _Change(f"a time limit of {duration(limit)} instead of none", {"requested_time": limit})
+            for limit in _LIMITS
+        ]
     found: dict[int, None] = dict.fromkeys(
         limit for part in _TIMES if (limit := -(-asked // part // 60) * 60) and limit < asked
     )
     return [
-        (f"{duration(limit)} instead of {duration(asked)}", {"requested_time": limit})
+        _Change(f"{duration(limit)} instead of {duration(asked)}", {"requested_time": limit})
         for limit in found
     ]
 
 
-def _smaller(workload: Workload, row: int) -> list[tuple[str, dict[str, int]]]:
-    """Return changes to fewer units, on as many fewer nodes."""
-    units, least, most = (
-        int(getattr(workload, name)[row]) for name in ("units", "nodes_min", "nodes_max")
+def _smaller(workload: Workload, row: int) -> list[_Change]:
+    """
+    Return changes to fewer units, on as many fewer nodes, that do the same work.
+
+    The job runs for as much longer, so it asks for as much more time.
+    """
+    units, least, most, asked = (
+        int(getattr(workload, name)[row])
+        for name in ("units", "nodes_min", "nodes_max", "requested_time")
     )
     shaped = any(
         getattr(workload, name)[row]
         for name in ("segment", "max_switches", "contiguous", "job_type")
     )
+    core = workload.resources.index("core")
     found = []
     for part in _SIZES:
         # As many on each node as before.
@@ -117,8 +157,17 @@ def _smaller(workload: Workload, row: int) -> list[tuple[str, dict[str, int]]]:
             **dict.fromkeys(("units", "units_min", "units_max"), units // part),
             "nodes_min": max(least // part, 1),
             "nodes_max": most if most == UNBOUNDED else max(most // part, 1),
+            "requested_time": asked if asked >= NO_LIMIT else asked * part,
         }
-        on_nodes = least > 1
-        few = counted(columns["nodes_min"], "node") if on_nodes else counted(units // part, "unit")
-        found.append((f"{few} instead of {least if on_nodes else units:,}", columns))
+        sizes = []
+        for number, nodes, time in (
+            (columns["units"], columns["nodes_min"], columns["requested_time"]),
+            (units, least, asked),
+        ):
+            cores = number * int(workload.request[row, core])
+            cores += nodes * int(workload.per_node[row, core])
+            on_nodes = f" on {counted(nodes, 'node')}" if least > 1 else ""
+            long = "" if asked >= NO_LIMIT else f" for {duration(time)}"
+            sizes.append(f"{counted(cores, 'core')}{on_nodes}{long}")
+        found.append(_Change(" instead of ".join(sizes), columns, part))
     return found

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from math import floor
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -25,13 +26,40 @@ if TYPE_CHECKING:
 _HOUR, _DAY = 3600, 86400
 #: At first, this many of the jobs that ended last are learnt from: no more are remembered.
 _LEARNT = 5000
-#: Time between checks whether all have started, as a share of the elapsed time.
-_STEP = 0.25
+#: Time between checks whether all have started, as a share of the elapsed time; seconds at least.
+_STEP, _FIRST_STEP = 0.125, 60
 #: How much of what makes a runtime long or short is its user's, all jobs', and its own.
 _SHARES = (0.6, 0.3, 0.1)
 #: In this share of the scenarios a job uses its whole requested time, though no job like it did:
 #: what has not happened in a handful of jobs may well happen next.
 _WHOLE = 0.1
+#: A share times a number is off by less.
+_ROUNDING = 1e-9
+
+
+class _Scenarios(NamedTuple):
+    """
+    What is drawn for the scenarios of a present; S of them, K jobs.
+
+    Attributes
+    ----------
+    planned
+        Starts of the jobs asked about by requested times.
+    runtime
+        Seconds, shape ``(S, K)``.
+    coming
+        The jobs that come in each.
+    """
+
+    present: Present
+    planned: IntArray
+    runtime: IntArray
+    coming: list[Coming]
+
+    def future(self, present: Present, number: int) -> Simulator:
+        """Return a scenario of the present, or of a variant of it."""
+        asked = np.maximum(present.jobs.workload.requested_time, 1)
+        return present.future(np.minimum(self.runtime[number], asked), self.coming[number])
 
 
 class Forecaster:
@@ -80,34 +108,44 @@ class Forecaster:
         handles
             Of the jobs, shape ``(n,)``.
         """
-        return self.compare([present], handles)[0]
+        return self._starts(self._scenarios(present, handles), handles)
 
-    def compare(self, presents: list[Present], handles: IntArray) -> list[Starts]:
+    def compare(
+        self, present: Present, variants: list[Present], handle: int, *, least: float
+    ) -> tuple[Starts, IntArray, list[IntArray]]:
         """
-        Return the same for variants of the present with other requests of waiting jobs.
+        Return the forecast of one job, and how much earlier it starts in variants.
 
-        All use the same scenarios, so two forecasts differ only because of the change.
+        All use the same scenarios, so a difference is due to the change alone. A variant is
+        simulated until the job has started in it, or starts in the present: later it is not
+        earlier. One in which too few scenarios can still be earlier is given up.
+
+        Parameters
+        ----------
+        variants
+            Presents with another request of the job.
+        least
+            The share of scenarios in which it must start earlier.
+
+        Returns
+        -------
+        starts
+            The forecast.
+        runtime
+            Seconds that the job runs in each scenario, shape ``(S,)``.
+        earlier
+            Seconds in each scenario, 0 where it is not earlier, for each variant, shape ``(S,)``;
+            of one that was given up, all 0.
         """
-        first = presents[0]
-        self._learn(first)
-        planned = [self._planned(present, handles) for present in presents]
-        latest = [self._latest(first.now, second) for second in planned]
-        seconds = [np.empty((self.scenarios, len(handles)), dtype=np.int64) for _ in presents]
-        seed = stream_seed(self._seed, f"forecast {first.now}")
-        rng = np.random.default_rng(seed)
-        drawn = self._drawn(first, seed)
-        coming = self._coming(first, max(latest), rng)
-        for number in range(self.scenarios):
-            self.watch(number, self.scenarios)
-            for present, until, found in zip(presents, latest, seconds, strict=True):
-                asked = present.jobs.workload.requested_time
-                runtime = np.minimum(drawn[number], np.maximum(asked, 1))
-                simulator = present.future(runtime, coming[number])
-                found[number] = _played(simulator, handles, until, self._horizon)
-        return [
-            Starts(first.now, handles, found, plan)
-            for found, plan in zip(seconds, planned, strict=True)
-        ]
+        handles = np.array([handle])
+        drawn = self._scenarios(present, handles)
+        starts = self._starts(drawn, handles, 1 + len(variants))
+        earlier = []
+        for at, variant in enumerate(variants, 1):
+            self.watch(at * self.scenarios, (1 + len(variants)) * self.scenarios)
+            earlier.append(_earlier(drawn, variant, starts, self._horizon, least))
+        limit = int(present.jobs.workload.requested_time[handle])
+        return starts, np.minimum(drawn.runtime[:, handle], limit), earlier
 
     def ends_within(self, present: Present, handle: int, seconds: int) -> float | None:
         """Return the probability that a waiting job runs for no longer; None if no job has run."""
@@ -119,10 +157,30 @@ class Forecaster:
         inside = likely.runtime[0, :size] <= seconds
         return float(likely.weight[0, :size][inside].sum())
 
+    def _scenarios(self, present: Present, handles: IntArray) -> _Scenarios:
+        """Draw the scenarios of a present, and plan it by requested times."""
+        self._learn(present)
+        planned = self._planned(present, handles)
+        seed = stream_seed(self._seed, f"forecast {present.now}")
+        rng = np.random.default_rng(seed)
+        runtime = self._drawn(present, seed)
+        coming = self._coming(present, self._latest(present.now, planned), rng)
+        return _Scenarios(present, planned, runtime, coming)
+
+    def _starts(self, drawn: _Scenarios, handles: IntArray, rounds: int = 1) -> Starts:
+        """Simulate each scenario until jobs have started."""
+        present = drawn.present
+        seconds = np.empty((self.scenarios, len(handles)), dtype=np.int64)
+        for number in range(self.scenarios):
+            self.watch(number, rounds * self.scenarios)
+            future = drawn.future(present, number)
+            seconds[number] = _played(future, handles, present.now + self._horizon)
+        return Starts(present.now, handles, seconds, drawn.planned)
+
     def _planned(self, present: Present, handles: IntArray) -> IntArray:
         runtime = np.maximum(present.jobs.workload.requested_time, 1)
         simulator = present.future(runtime, Coming.none())
-        return _played(simulator, handles, present.now + self._horizon, self._horizon)
+        return _played(simulator, handles, present.now + self._horizon)
 
     def _latest(self, now: int, planned: IntArray) -> int:
         """Return until when jobs arrive: arrivals after the planned starts do not matter."""
@@ -198,11 +256,34 @@ def _together(drawn: IntArray, user: IntArray, rng: np.random.Generator) -> IntA
     return found
 
 
-def _played(simulator: Simulator, handles: IntArray, until: int, horizon: int) -> IntArray:
-    """Return the starts of the jobs, with the shape of ``handles``."""
+def _earlier(
+    drawn: _Scenarios, variant: Present, starts: Starts, horizon: int, least: float
+) -> IntArray:
+    """
+    Return by how many seconds the only job starts earlier in a variant, shape ``(S,)``.
+
+    All are 0 where it does so in less than the least share of the scenarios.
+    """
+    before = np.minimum(starts.scenario[:, 0], NEVER // 2)
+    earlier = np.zeros(len(before), dtype=np.int64)
+    misses, most = 0, floor((1 - least) * len(before) + _ROUNDING)
+    for number, second in enumerate(starts.scenario[:, 0].tolist()):
+        end = min(second, starts.now + horizon)
+        start = int(_played(drawn.future(variant, number), starts.handle, end)[0])
+        if start == NEVER:
+            misses += 1
+            if misses > most:
+                return np.zeros_like(earlier)
+        else:
+            earlier[number] = before[number] - start
+    return earlier
+
+
+def _played(simulator: Simulator, handles: IntArray, end: int) -> IntArray:
+    """Return the starts of the jobs before a second, with the shape of ``handles``."""
     begin = at = simulator.now
-    while at < begin + horizon and (simulator.start_time[handles] == MISSING).any():
-        at = min(at + max(int(_STEP * (at - begin)), (until - begin) // 64, 60), begin + horizon)
+    while at < end and (simulator.start_time[handles] == MISSING).any():
+        at = min(at + max(int(_STEP * (at - begin)), _FIRST_STEP), end)
         simulator.run(until=at)
     start: IntArray = simulator.start_time[handles]
     return np.where(start == MISSING, NEVER, start)

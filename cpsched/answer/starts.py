@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 #: A start beyond the end of the scenario: later than any second.
 NEVER = 2**62
+#: A time limit of a year or more is none: schedulers plan so where a job has no limit.
+NO_LIMIT = 365 * 86400
 
 
 @dataclass(frozen=True, slots=True, eq=False)

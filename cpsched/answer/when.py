@@ -10,12 +10,13 @@ import numpy as np
 from cpsched.answer.advice import Advice, advice_on
 from cpsched.answer.asked import label
 from cpsched.answer.calibration import Calibration
-from cpsched.answer.starts import NEVER, Starts
+from cpsched.answer.starts import NEVER, NO_LIMIT, Starts
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
     from cpsched.answer.forecaster import Forecaster
+    from cpsched.base.types import IntArray
     from cpsched.model.workload import Workload
     from cpsched.simulation.present import Present
 
@@ -31,6 +32,8 @@ class JobForecast:
         As in the log; '' where unknown.
     units, nodes_min, requested_time
         What it asks for.
+    limit
+        Whether the time limit is ``known``, ``assumed`` because the log has none, or ``unknown``.
     submit
         Second.
     p10, p50, p90
@@ -49,6 +52,7 @@ class JobForecast:
     units: int
     nodes_min: int
     requested_time: int
+    limit: str
     submit: int
     p10: int | None
     p50: int | None
@@ -78,6 +82,9 @@ class Answer:
         How many were simulated.
     judged
         How many earlier forecasts were used to correct these.
+    unlimited
+        How many running or waiting jobs have no known time limit: what starts after them has no
+        start by requested times.
     bounds
         Whether no job has ended and no forecast was scored by then: nothing is known but requests,
         so that ``planned`` is when a job starts at the latest if no later job goes first, and
@@ -94,6 +101,7 @@ class Answer:
     scenarios: int
     judged: int
     bounds: bool = False
+    unlimited: int = 0
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON types."""
@@ -154,7 +162,19 @@ def when(
         scenarios=forecaster.scenarios,
         judged=len(calibration),
         bounds=bounds,
+        unlimited=int((present.jobs.workload.requested_time[_unended(present)] >= NO_LIMIT).sum()),
     )
+
+
+def _unended(present: Present) -> IntArray:
+    return present.in_state(c.RUNNING, c.WAITING, c.HELD)
+
+
+def _limit(workload: Workload, row: int) -> str:
+    """Return how the time limit of a job is known."""
+    if workload.requested_time[row] >= NO_LIMIT:
+        return "unknown"
+    return "assumed" if workload.requested_time_assumed[row] else "known"
 
 
 def _forecasts(
@@ -175,6 +195,7 @@ def _forecasts(
             units=int(workload.units[row]),
             nodes_min=int(workload.nodes_min[row]),
             requested_time=int(workload.requested_time[row]),
+            limit=_limit(workload, row),
             submit=int(workload.submit[row]),
             chance=None if chances is None else float(chances[at]),
             **{name: _second(values[at]) for name, values in levels.items()},

@@ -11,10 +11,13 @@ from cpsched.base.words import brief, clock, counted, duration, percent
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
+    from cpsched.answer.advice import Advice
     from cpsched.answer.when import Answer, JobForecast
 
 #: A table shows at most this many jobs.
 _MOST_SHOWN = 40
+#: What is assumed of a job on fewer cores.
+_SAME_WORK = "if the same work takes as much longer as there are fewer cores"
 
 
 def text(answer: Answer, width: int = 120) -> str:
@@ -31,12 +34,18 @@ def changes(answer: Answer) -> list[str]:
         f"{one.change}: starts {duration(one.earlier)} earlier, in {percent(one.share)} of the"
         " scenarios"
         + (
-            ""
+            f", and ends {duration(one.ends_earlier)} earlier, {_SAME_WORK}"
+            if _is_smaller(answer, one)
+            else ""
             if one.fits is None
-            else f"; that is enough time with a probability of {percent(one.fits)}"
+            else f", and has enough time with a probability of {percent(one.fits)}"
         )
         for one in answer.advice
     ]
+
+
+def _is_smaller(answer: Answer, advice: Advice) -> bool:
+    return advice.units < answer.jobs[0].units
 
 
 def _one(answer: Answer, width: int) -> Iterator[str]:
@@ -54,23 +63,34 @@ def _one(answer: Answer, width: int) -> Iterator[str]:
         }
         shown = {
             "starts": starts,
-            "in": [_ahead(answer, second) for second in starts.values()],
+            "in": [
+                *(_ahead(answer, second) for second in (job.p10, job.p50, job.p90)),
+                _planned(answer, job.planned),
+            ],
             "at": [_at(answer, second) for second in starts.values()],
         }
         yield from _table(shown, width)
         yield ""
     if not answer.advice:
-        yield from wrap("Neither less time nor fewer nodes would start it earlier.", width)
+        text = (
+            "No shorter time limit would start it earlier. No smaller size would end it earlier,"
+            f" {_SAME_WORK}."
+        )
+        yield from wrap(text, width)
         return
     yield "What would start it earlier"
     yield ""
     shown = {
         "change": [one.change for one in answer.advice],
-        "earlier": [duration(one.earlier) for one in answer.advice],
+        "starts earlier": [duration(one.earlier) for one in answer.advice],
+        "ends earlier": [duration(one.ends_earlier) for one in answer.advice],
         "scenarios": [percent(one.share) for one in answer.advice],
         "enough": ["-" if one.fits is None else percent(one.fits) for one in answer.advice],
     }
     yield from _table(shown, width)
+    if any(_is_smaller(answer, one) for one in answer.advice):
+        yield ""
+        yield from wrap(f"Fewer cores: {_SAME_WORK}.", width)
 
 
 def _table(columns: Mapping[str, Iterable[str]], width: int) -> list[str]:
@@ -94,6 +114,8 @@ def summary(answer: Answer) -> str:
             f"{said}It starts in {_ahead(answer, job.planned)} at the latest, at"
             f" {_at(answer, job.planned)}, if no later job goes first."
         )
+    if answer.bounds and answer.unlimited:
+        return said + f"Its latest start is unknown: {_unlimited(answer)} no known time limit."
     if job.p50 is None:
         return said + "It starts after the end of the simulated scenarios."
     said += f"It is likely to start in {_ahead(answer, job.p50)}, at {_at(answer, job.p50)}"
@@ -107,7 +129,13 @@ def summary(answer: Answer) -> str:
 
 def _asks(job: JobForecast) -> str:
     nodes = f" on {counted(job.nodes_min, 'node')}" if job.nodes_min > 1 else ""
-    return f"{counted(job.units, 'unit')}{nodes} for {duration(job.requested_time)}"
+    size = f"{counted(job.units, 'unit')}{nodes}"
+    time = duration(job.requested_time)
+    return {
+        "known": f"{size} for {time}",
+        "assumed": f"{size} for {time} (assumed)",
+        "unknown": f"{size}, no time limit known",
+    }[job.limit]
 
 
 def _many(answer: Answer, width: int) -> Iterator[str]:
@@ -120,7 +148,7 @@ def _many(answer: Answer, width: int) -> Iterator[str]:
         "asks for": [_asks(job) for job in shown],
         "submitted ago": [duration(answer.now - job.submit) for job in shown],
     }
-    planned = [_ahead(answer, job.planned) for job in shown]
+    planned = [_planned(answer, job.planned) for job in shown]
     if answer.bounds:
         columns["starts in at most"] = planned
     else:
@@ -137,7 +165,22 @@ def _many(answer: Answer, width: int) -> Iterator[str]:
         yield f"and {counted(len(answer.jobs) - len(shown), 'more job')} (--json has all)"
 
 
+def _unlimited(answer: Answer) -> str:
+    jobs = counted(answer.unlimited, "running or waiting job")
+    return f"{jobs} {'has' if answer.unlimited == 1 else 'have'}"
+
+
 def _basis(answer: Answer) -> str:
+    text = _base(answer)
+    if answer.unlimited and any(job.planned is None for job in answer.jobs):
+        text += (
+            f" {_unlimited(answer)} no known time limit, so a start by requested times that depends"
+            " on it is unknown."
+        )
+    return text
+
+
+def _base(answer: Answer) -> str:
     if answer.bounds:
         return (
             f"Bounds under {answer.dispatcher}, not probabilities: no job is known to have ended,"
@@ -157,6 +200,10 @@ def _basis(answer: Answer) -> str:
 
 def _ahead(answer: Answer, second: int | None) -> str:
     return "later" if second is None else duration(max(second - answer.now, 0))
+
+
+def _planned(answer: Answer, second: int | None) -> str:
+    return "unknown" if second is None and answer.unlimited else _ahead(answer, second)
 
 
 def _at(answer: Answer, second: int | None) -> str:

@@ -255,6 +255,8 @@ class Present:
                 int(workload.requested_time[handle]),
                 int(new["requested_time"][handle]),
             )
+        # The dispatcher has decided on the job as it was.
+        cluster["wakes"] = np.union1d(cluster["wakes"], [self.now + 1]).astype(np.int64)
         state["cluster"] = cluster
         changed = replace(self.jobs, workload=workload.with_columns(**new))
         return replace(self, jobs=changed, state=state)

@@ -119,16 +119,22 @@ def detect(path: str | PathLike[str]) -> str:
     TraceError
         If both are unclear (the message lists the formats), or the file cannot be read.
     """
+    from cpsched.traces.foreign import foreign
     from cpsched.traces.text import head
 
     path = Path(path)
     start = head(path)
-    found = [reader.name for reader in _formats() if reader.matches(path, start)]
-    name = found[0] if len(found) == 1 else _named(path)
+    choice = f"choose one of {', '.join(registry.names('traces'))} with --format"
+    matching = [reader.name for reader in _formats() if reader.matches(path, start)]
+    if len(matching) == 1:
+        return matching[0]
+    known = f"accepted are {', '.join(registry.names('traces'))} (--format)"
+    if not matching and (what := foreign(start)):
+        raise TraceError(f"is {what}; {known}", file=path)
+    name = _named(path)
     if name is None:
-        what = f"could be {' or '.join(found)}" if found else "has an unrecognised format"
-        choice = f"choose one of {', '.join(registry.names('traces'))} with --format"
-        raise TraceError(f"{what if start else 'is empty'}; {choice}", file=path)
+        what = f"could be {' or '.join(matching)}" if matching else "has an unrecognised format"
+        raise TraceError(f"{what if start.strip() else 'is empty'}; {choice}", file=path)
     return name
 
 

@@ -140,4 +140,6 @@ def repeated(values: AnyArray) -> BoolArray:
 def no_jobs(path: Path, set_aside: Sequence[tuple[str, int]]) -> TraceError:
     """Return the error for a log in which no row is a job."""
     why = ", ".join(f"{count} {reason}" for reason, count in set_aside)
+    if not why and not path.stat().st_size:
+        return TraceError("the file is empty, there is no job in it", file=path)
     return TraceError(f"no job in it: {why}" if why else "no job in it", file=path)

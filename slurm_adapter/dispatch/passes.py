@@ -545,6 +545,10 @@ class Passes(Dispatcher):
         # Whatever it is: jobs may have other shapes in this view.
         self._book["reordered"] = -1
         records, store = self._records, view.waiting.store
+        # All at once: one by one takes most of the time of a short simulation.
+        rows = np.unique(saved["records"][:, r.ROW]).astype(np.int64)
+        if len(rows):
+            records.learn(store.labels, JobTable(store, immutable(rows)))
         kept = [r.SINCE, r.PRIORITY, r.PLANNED, r.BEGINS, r.KEY]
         for place, known in enumerate(saved["records"]):
             row = int(known[r.ROW])

@@ -129,6 +129,8 @@ class _Reading:
         columns = self.waits.columns(self.jobs)
         self.notes.update(self.waits.counts)
         self.notes["jobs of other clusters than the first"] = len(self.clusters)
+        uneven = "jobs with GPUs or the like that do not divide among their nodes, rounded up"
+        self.notes[uneven] = self.shapes.num_uneven
         counts = [f"{what}: {count}" for what, count in self.notes.items() if count]
         if self.suspended:
             counts.append(f"hours for which jobs were suspended: {self.suspended / 3600:,.1f}")

@@ -15,11 +15,12 @@ their memory. What Slurm calls a CPU is a core or a hardware thread, as the site
   has a range (``-N 2-4``).
 - generic resources: ``ReqTRES``, else ``AllocTRES`` (not of an exclusive job, for whole nodes come
   with all they have), else ``ReqGRES``, ``AllocGRES``; totals over all nodes (``PER_NODE:``: each
-  node's), so each node needs its share, rounded up. A request for a type (``gres/gpu:v100``) counts
-  as ``gpu:v100`` and, unless a total is given beside it, as ``gpu``. A type is what was asked for,
-  in ``ReqTRES``, ``ReqGRES`` or, where accounting does not track types, ``SubmitLine``; the type
-  of what a job got says nothing. Where no column has any: ``--gres``, ``--gpus-per-node`` and
-  ``--gpus`` of ``SubmitLine``.
+  node's), so each node needs its share. What does not divide is grouped with cores, in units that
+  have as many cores and GPUs each, else rounded up for each node and counted. A request for a type
+  (``gres/gpu:v100``) counts as ``gpu:v100`` and, unless a total is given beside it, as ``gpu``. A
+  type is what was asked for, in ``ReqTRES``, ``ReqGRES`` or, where accounting does not track types,
+  ``SubmitLine``; the type of what a job got says nothing. Where no column has any: ``--gres``,
+  ``--gpus-per-node`` and ``--gpus`` of ``SubmitLine``.
 - memory: ``ReqMem`` per core (``4Gc``) goes to the unit; per node (``4Gn``), or a total
   (``AllocTRES`` mem, ``ReqMem`` without letter, ``ReqTRES`` mem) divided by the nodes and rounded
   up, goes to the node. ``--mem=0``, all the node's memory, is the memory of the node it got; where
@@ -34,6 +35,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from math import gcd
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import TraceError
@@ -93,6 +95,9 @@ class Shapes:
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str | None, ...], Shape] = {}
+        self._uneven: set[tuple[str | None, ...]] = set()
+        #: How often a shape was given that holds more than was asked for.
+        self.num_uneven = 0
 
     def of(self, row: Mapping[str, str], options: Mapping[str, str], place: Place) -> Shape:
         """Return the shape of a row; as :func:`shape`."""
@@ -101,11 +106,21 @@ class Shapes:
         if found is None:
             if len(self._kept) >= _MOST_KEPT:
                 self._kept.clear()
-            found = self._kept[key] = shape(row, options, place)
+                self._uneven.clear()
+            uneven: list[str] = []
+            found = self._kept[key] = shape(row, options, place, uneven)
+            if uneven:
+                self._uneven.add(key)
+        self.num_uneven += key in self._uneven
         return found
 
 
-def shape(row: Mapping[str, str], options: Mapping[str, str], place: Place) -> Shape:
+def shape(
+    row: Mapping[str, str],
+    options: Mapping[str, str],
+    place: Place,
+    uneven: list[str] | None = None,
+) -> Shape:
     """
     Return how a job lies on nodes.
 
@@ -115,6 +130,8 @@ def shape(row: Mapping[str, str], options: Mapping[str, str], place: Place) -> S
         Columns of ``sacct`` by name in lower case.
     options
         Options of the command that submitted it, see :mod:`slurm_adapter.sacct.command`.
+    uneven
+        Filled with the generic resources of which it cannot hold exactly what was asked for.
 
     Raises
     ------
@@ -146,7 +163,7 @@ def shape(row: Mapping[str, str], options: Mapping[str, str], place: Place) -> S
             raise place.error(f"are fewer than the {nodes} nodes", "cores", cores)
     # All GPUs of a node that a job has for itself are held, asked for or not.
     held = {} if exclusive and row.get("reqtres") else _untyped(got.generic)
-    on_node = _generic(row, options, asked.generic or held, nodes, place)
+    on_node, totals = _generic(row, options, asked.generic or held, nodes, place)
     request = {"core": 1}
     size, each = _memory(row, asked.memory, None if exclusive else got.memory, place)
     if size and each == "core":
@@ -157,8 +174,16 @@ def shape(row: Mapping[str, str], options: Mapping[str, str], place: Place) -> S
         exclusive = True
     segment, max_switches, switch_wait = _locality(options, place)
     least, most = _bounds(options, nodes, place)
+    groups = _grouped(cores, totals, nodes or 1)
+    units = groups or cores
+    if groups:
+        request = {kind: size * (cores // units) for kind, size in request.items()}
+        request |= {kind: total // units for kind, total in totals.items()}
+        on_node = {kind: size for kind, size in on_node.items() if kind not in totals}
+    elif uneven is not None:
+        uneven.extend(totals)
     return Shape(
-        units=cores,
+        units=units,
         request=request,
         per_node=on_node,
         nodes_min=least,
@@ -190,19 +215,48 @@ def _generic(
     known: Mapping[str, int],
     nodes: int | None,
     place: Place,
-) -> dict[str, int]:
-    """Return what a job needs of generic resources on each node; ``known`` are totals."""
+) -> tuple[dict[str, int], dict[str, int]]:
+    """
+    Return what a job needs of generic resources on each node; ``known`` are totals.
+
+    Returns
+    -------
+    on_node
+        Rounded up.
+    uneven
+        Totals of those that do not divide among the nodes.
+    """
     totals = known or _old_generic(row, nodes, place)
     if totals:
         totals = {**totals, **_types_in_command(totals, options, place)}
-        return {
+        uneven = {kind: total for kind, total in totals.items() if total % (nodes or 1)}
+        on_node = {
             kind: _share(total, nodes, kind, place)
             for kind, total in totals.items()
             # Of two types that are not on every node, it is not known which node has which.
             if total % (nodes or 1) == 0 or total == totals.get(kind.partition(":")[0])
         }
+        return on_node, uneven
     on_node = _in_command(options, nodes or 1, place)
-    return {kind: count for kind, count in on_node.items() if count}
+    totals = _in_command(options, 1, place)
+    # What is asked for on a node is the same however many nodes there are.
+    uneven = {
+        kind: total
+        for kind, total in totals.items()
+        if total != on_node[kind] and total % (nodes or 1)
+    }
+    return {kind: count for kind, count in on_node.items() if count}, uneven
+
+
+def _grouped(cores: int, totals: Mapping[str, int], nodes: int) -> int:
+    """
+    Return in how many units cores and totals that do not divide among nodes can be grouped.
+
+    Twelve cores and three GPUs on two nodes are three units of four cores and a GPU. 0 where there
+    is no such unit for each node, or nothing to group.
+    """
+    units = gcd(cores, *totals.values())
+    return units if totals and units >= nodes else 0
 
 
 def _in_command(options: Mapping[str, str], nodes: int, place: Place) -> dict[str, int]:

@@ -1,13 +1,17 @@
 """When the jobs of a log start: without the future, and corrected by what came of earlier ones."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tiny import jobs, machine
 
 from cpsched.answer.forecaster import Forecaster
 from cpsched.answer.when_text import text
+from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, InfeasibleRequestError
 from cpsched.mapping import append, fit
+from cpsched.model.system import Queue
 from cpsched.simulation.simulate import Settings
 from cpsched.systems import parse
 from slurm_adapter.sacct import batch_script
@@ -101,6 +105,95 @@ def test_a_shorter_or_smaller_job_starts_earlier():
     assert "at the latest" in shown
     assert "Bounds under easy, not probabilities" in shown
     assert max(len(line) for line in shown.splitlines()) <= 100
+
+
+@pytest.mark.parametrize(
+    ("time", "advised"),
+    [(2000, ["1 core for 1 h 7 min instead of 2 cores for 33 min 20 s"]), (4000, [])],
+)
+def test_a_smaller_job_does_the_same_work(time, advised):
+    """On one core job 2 takes twice as long: only the short one can be backfilled then."""
+    fitted = fit(
+        jobs((0, 3, 6000), (1, 4, 6000), (2, 2, time, time), user=["a", "b", "c"]), machine([4])
+    )
+    answer = when_in_log(fitted, time=2, job="2", judged=0)
+    smaller = [one for one in answer.advice if one.units < 2]
+    assert [one.change for one in smaller] == advised
+    assert all(one.requested_time == 2 * time for one in smaller)
+    assert all(one.ends_earlier == one.earlier - time for one in smaller)
+    shown = " ".join(text(answer, 100).split())
+    assert ("Fewer cores: if the same work takes as much longer" in shown) == bool(advised)
+
+
+def test_a_size_that_its_queue_does_not_allow_is_no_advice():
+    """The queue takes jobs of up to an hour, so half of the cores for longer is none."""
+    system = machine([4], queues=[Queue(name="q", max_time=3600)])
+    fitted = fit(
+        jobs((0, 3, 3500), (1, 4, 3500), (2, 2, 1900), user=["a", "b", "c"], queue=["q"] * 3),
+        system,
+    )
+    answer = when_in_log(fitted, time=2, job="2", judged=0)
+    assert all(one.units == 2 for one in answer.advice)
+
+
+def test_variants_are_simulated_no_longer_than_they_matter():
+    """What is skipped changes no gain: they are those of whole simulations, or all 0."""
+    workload, system = _log(300)
+    run = Prequential(
+        fit(workload, system), dispatcher="easy", predictor="requested", settings=Settings(),
+        forecaster=Forecaster(scenarios=8),
+    )  # fmt: skip
+    compared = 0
+    for handle in range(100, 300, 7):
+        run.go_to(run.simulator.arrivals.submit[handle])
+        if run.simulator.start_time[handle] != MISSING:
+            continue
+        present, handles = run.present(), np.array([handle])
+        limit = int(present.jobs.workload.requested_time[handle])
+        variant = present.changed(handle, requested_time=max(limit // 8, 60))
+        starts, _, (gain,) = run.forecaster.compare(present, [variant], handle, least=0.6)
+        drawn = run.forecaster._scenarios(present, handles)
+        whole = run.forecaster._starts(drawn._replace(present=variant), handles)
+        right = np.maximum(starts.scenario[:, 0] - whole.scenario[:, 0], 0)
+        assert gain.tolist() == (right if (right > 0).mean() >= 0.6 else 0 * right).tolist()
+        compared += bool(gain.any())
+    assert compared
+
+
+def test_a_job_without_a_known_limit_gets_no_date_a_year_ahead():
+    """Job 0 may run for ever, so there is no start by requested times after it."""
+    year = 365 * 86400
+    fitted = fit(jobs((0, 4, 6000, year), (1, 4, 6000, year), user=["a", "b"]), machine([4]))
+    answer = when_in_log(fitted, time=2, job="1", judged=0)
+    assert answer.bounds
+    assert answer.unlimited == 2
+    assert answer.jobs[0].limit == "unknown"
+    shown = " ".join(text(answer, 100).split())
+    assert "4 units, no time limit known" in shown
+    assert "latest start is unknown: 2 running or waiting jobs have no known time limit" in shown
+    assert "365 d" not in shown
+
+
+def test_a_limit_that_the_log_does_not_say_is_called_assumed():
+    """The system's default stands in for it."""
+    fitted = fit(
+        jobs((0, 4, 60), (1, 4, 60), requested_time=[60, MISSING]),
+        replace(machine([4]), default_time=600),
+    )
+    answer = when_in_log(fitted, time=2, job="1", judged=0)
+    assert answer.jobs[0].limit == "assumed"
+    assert "4 units for 10 min (assumed)" in text(answer, 100)
+
+
+def test_no_more_earlier_forecasts_are_made_than_wanted():
+    """They are spread over the jobs before, of which all wait."""
+    workload, system = _log(300)
+    run = Prequential(
+        fit(workload, system), dispatcher="easy", predictor="requested", settings=Settings(),
+        forecaster=Forecaster(scenarios=2),
+    )  # fmt: skip
+    run.judge(int(workload.submit[-1]), 5)
+    assert 1 <= len(run.told) <= 5
 
 
 def test_a_time_in_which_the_job_hardly_ends_is_no_advice():
