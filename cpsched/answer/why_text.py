@@ -294,10 +294,9 @@ def _held_back(about: Explanation, waiting: Waiting) -> str:
     if waiting.reason is WaitReason.UNDECIDED:
         when = "" if again is None else f"; it tries again at {clock(again, about.epoch)}"
         return f"{about.dispatcher} reached its limit without an answer and starts nothing{when}"
-    if waiting.reason is WaitReason.NOT_CONSIDERED and waiting.note:
-        return waiting.note
     if waiting.reason is WaitReason.NOT_CONSIDERED:
-        unseen = f"{about.dispatcher} does not consider it"
+        note = f": {waiting.note}" if waiting.note else ""
+        unseen = f"{about.dispatcher} does not consider it{note}"
         if about.rank is None:
             return unseen
         return f"it is number {about.rank:,} in the queue, and {unseen}"

@@ -52,7 +52,9 @@ def test_what_a_dispatcher_considers_comes_before_what_starts():
     assert about.summary.endswith("it would fit, but first does not consider it")
     told = ask(workload, machine((4,)), "B", 0, Told())
     assert told.waiting.reason is WaitReason.NOT_CONSIDERED
-    assert told.summary.endswith("it would fit, but only the first job is considered (depth=1)")
+    assert told.summary.endswith(
+        "it would fit, but told does not consider it: only the first job is considered (depth=1)"
+    )
     # The first is considered, and nothing is said of why it does not start.
     assert "depth" not in ask(workload, machine((4,)), "A", 0, Told()).summary
 
