@@ -1,5 +1,6 @@
 """Specifications: what can be written, how it becomes values, and what is said if it cannot be."""
 
+import shlex
 import sys
 from types import ModuleType
 
@@ -10,6 +11,7 @@ from cpsched.base.registry import Entry
 from cpsched.base.spec import Spec, build, called, canonical, options_of, spec_of
 from cpsched.dispatch.backfilling import Easy
 from cpsched.errors import ConfigError, CpschedError
+from cpsched.study.study import as_label, check_label
 
 # --- text ----------------------------------------------------------------------------------------
 
@@ -49,9 +51,47 @@ def test_str_is_canonical_and_reads_back():
 
 
 @pytest.mark.parametrize(
+    "text",
+    [
+        'easy:priority="urgency:patience=43200,share=1"',
+        'easy:priority="urgency:share=1,patience=43200"',
+        "easy:priority=urgency,priority.patience=43200,priority.share=1",
+        "easy:priority.share=1,priority=urgency:patience=43200",
+    ],
+)
+def test_options_of_an_option_need_no_quotes(text):
+    """Quotes do not survive a shell; what is printed has none, and reads back as the same."""
+    spec = Spec.parse(text)
+    assert spec.options == (("priority", "urgency:patience=43200,share=1"),)
+    assert str(spec) == "easy:priority=urgency,priority.patience=43200,priority.share=1"
+    assert Spec.parse(str(spec)) == spec
+    assert check_label(as_label(called("dispatchers", text))) == str(spec)
+    assert shlex.split(str(spec)) == [str(spec)]
+    priority = build("dispatchers", spec).priorities[0]
+    assert (priority.patience, priority.share) == (43200, 1.0)
+
+
+def test_options_nest_to_any_depth():
+    text = "try:dispatcher=easy,dispatcher.priority=urgency,dispatcher.priority.share=1"
+    more = f"{text},dispatcher.priority.patience=7,dispatcher.backfill=sjf"
+    assert Spec.parse(str(Spec.parse(more))) == Spec.parse(more)
+    inner = build("dispatchers", more).inner
+    assert (inner.priorities[0].patience, inner.priorities[1].name) == (7, "sjf")
+    assert str(Spec.parse(text)) == "try:dispatcher=easy:priority=urgency:share=1"
+
+
+def test_a_value_that_only_looks_like_a_specification_stays_as_it_is():
+    for value in ("C:runs,b=1", "rules: at most 4, of a=1", "a,b.npz"):
+        spec = Spec("thing", (("text", value),))
+        assert Spec.parse(str(spec)) == spec
+
+
+@pytest.mark.parametrize(
     ("text", "message"),
     [
         ("easy:priority", "easy:priority: 'priority' is not an option; write key=value"),
+        ("easy:priority.share=1", "priority.share: belongs to the option 'priority', which is not"),
+        ("easy:priority=urgency:share=1,priority.share=1", "priority.share: the option is given"),
         ("easy:priority=", "'priority=' is not an option"),
         ("easy:=fifo", "'=fifo' is not an option"),
         ("easy:priority=fifo,sjf", "'sjf' is not an option"),
@@ -174,6 +214,11 @@ def test_unknown_option_lists_what_there_is():
         build("predictors", "requested:factor=2")
 
 
+def test_an_option_of_an_option_that_lost_its_quotes_is_shown_as_it_is_written():
+    with pytest.raises(ConfigError, match="'priority' is written priority.share=1$"):
+        build("dispatchers", "easy:priority=urgency:patience=7,share=1")
+
+
 def test_what_is_given_is_no_option(monkeypatch):
     """An argument of the caller is passed on if it is taken, and cannot be written as text."""
     truth = object()
@@ -238,6 +283,34 @@ def test_a_preset_is_its_long_form():
     assert str(spec_of("dispatchers", build("dispatchers", "easy-urgency"))) == long
     with pytest.raises(ConfigError, match="priority: is settled: easy-slowdown is easy:priority="):
         build("dispatchers", "easy-slowdown:priority=sjf")
+
+
+@pytest.mark.parametrize(
+    ("text", "long"),
+    [
+        (
+            "easy-urgency:patience=86400",
+            "easy:priority=urgency:patience=86400,reserve=requested",
+        ),
+        (
+            "easy-urgency:patience=7,share=1,allocator=best-fit",
+            "easy:allocator=best-fit,priority=urgency,priority.patience=7,priority.share=1"
+            ",reserve=requested",
+        ),
+    ],
+)
+def test_a_preset_takes_the_options_of_the_priority_that_it_sets(text, long):
+    assert canonical("dispatchers", text) == canonical("dispatchers", long) == long
+    priority = build("dispatchers", text).priorities[0]
+    assert priority.patience == int(text.partition("patience=")[2].partition(",")[0])
+    assert Spec.parse(called("dispatchers", text)) == Spec.parse(text)
+
+
+def test_a_preset_refuses_what_neither_takes():
+    with pytest.raises(ConfigError, match="patience: no such option; 'easy' takes"):
+        build("dispatchers", "easy-slowdown:patience=7")
+    with pytest.raises(ConfigError, match="urgency:share=x: share: 'x' is not a number"):
+        build("dispatchers", "easy-urgency:share=x")
 
 
 @pytest.mark.parametrize(

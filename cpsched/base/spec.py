@@ -2,9 +2,11 @@
 Specifications like ``easy:priority=slowdown,backfill=sjf``: a name and its options.
 
 Options are the keyword parameters of the thing's constructor; their types come from its
-annotations, so a new option needs no code here. A value with a comma, a quote or spaces at its ends
-is written in double quotes, as in JSON: ``gbm-log:model="a,b.npz"``. Instead of a registered name
-there may be a class, ``my_package:Mine`` or ``my_package:Mine:key=value``.
+annotations, so a new option needs no code here. A value may be a specification itself; its options
+follow behind a dot: ``easy:priority=urgency,priority.patience=7200,priority.share=1``. Any other
+value with a comma, a quote or spaces at its ends is written in double quotes, as in JSON:
+``gbm-log:model="a,b.npz"``. Instead of a registered name there may be a class, ``my_package:Mine``
+or ``my_package:Mine:key=value``.
 """
 
 from __future__ import annotations
@@ -30,15 +32,17 @@ from cpsched.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Mapping
 
 _TRUE = {"true", "yes", "on", "1"}
 _FALSE = {"false", "no", "off", "0"}
 #: An option that names a file is annotated with this: its content counts, not its name.
 File = str
-#: Options in front of a comma or the end: a quoted value, or text without a comma.
 _CLASS = re.compile(r"([\w.]+:[A-Z]\w*)(?::|$)")
 _ANY_CLASS = re.compile(r"([\w.]+:[A-Za-z_]\w*)(?::|$)")
+#: A value that is a specification with several options.
+_INNER = re.compile(r"(?:[\w.]+:[A-Z]\w*|[\w-]+):[\w.-]+=[^,=\"]+(?:,[\w.-]+=[^,=\"]+)+")
+#: Options in front of a comma or the end: a quoted value, or text without a comma.
 _OPTION = re.compile(r'\s*([^=,]*?)\s*=\s*("(?:[^"\\]|\\.)*"|[^,"][^,]*?)?\s*(?:,|$)')
 
 
@@ -61,12 +65,12 @@ class Spec:
     @classmethod
     def parse(cls, text: str) -> Spec:
         """
-        Read ``name`` or ``name:key=value,key=value``.
+        Read ``name`` or ``name:key=value,key.key=value``.
 
         Raises
         ------
         ConfigError
-            If an option has no value, or is given twice.
+            If an option has no value, is given twice, or belongs to one that is not given.
         """
         name, _, rest = text.strip().partition(":")
         by_class = _CLASS.match(text.strip())
@@ -90,12 +94,49 @@ class Spec:
             if key in options:
                 raise ConfigError("the option is given twice", where=text, key=key)
             options[key] = _unquoted(text, key, value)
-        return cls(name, tuple(sorted(options.items())))
+        return cls(name, _nested(text, options))
 
     def __str__(self) -> str:
         if not self.options:
             return self.name
-        return f"{self.name}:{','.join(f'{key}={_quoted(value)}' for key, value in self.options)}"
+        return f"{self.name}:{','.join(f'{key}={value}' for key, value in self._written())}"
+
+    def _written(self) -> Iterator[tuple[str, str]]:
+        """Yield the options as they are written: those of a value that has several after it."""
+        for key, value in self.options:
+            inner = Spec.parse(value) if _INNER.fullmatch(value) else None
+            if inner is None or str(inner) != value:
+                yield key, _quoted(value)
+                continue
+            yield key, inner.name
+            for inner_key, inner_value in inner._written():
+                yield f"{key}.{inner_key}", inner_value
+
+
+def _nested(text: str, options: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return options in canonical order, those behind a dot in the value they belong to."""
+    merged = {key: value for key, value in options.items() if "." not in key}
+    inner: dict[str, dict[str, str]] = {}
+    for key, value in options.items():
+        outer, dot, rest = key.partition(".")
+        if dot and outer not in merged:
+            raise ConfigError(
+                f"belongs to the option '{outer}', which is not given: write {outer}=NAME, too",
+                where=text,
+                key=key,
+            )
+        if dot:
+            inner.setdefault(outer, {})[rest] = value
+    for key, value in merged.items():
+        if key not in inner and not _INNER.fullmatch(value):
+            continue
+        spec = Spec.parse(value)
+        more = inner.get(key, {})
+        twice = sorted(set(more) & {name for name, _ in spec.options})
+        if twice:
+            raise ConfigError("the option is given twice", where=text, key=f"{key}.{twice[0]}")
+        merged[key] = str(Spec(spec.name, _nested(text, {**dict(spec.options), **more})))
+    return tuple(sorted(merged.items()))
 
 
 def _quoted(value: str) -> str:
@@ -120,6 +161,8 @@ def whole(group: str, spec: Spec | str) -> Spec:
     """
     Return a specification without presets: ``easy:priority=slowdown`` for ``easy-slowdown``.
 
+    Options of the priority that a preset sets are the preset's, too: ``easy-urgency:share=1``.
+
     Raises
     ------
     ConfigError
@@ -129,11 +172,31 @@ def whole(group: str, spec: Spec | str) -> Spec:
     entry = registry.entry(group, spec.name)
     if entry is None or not entry.of:
         return spec
+    settled = dict(entry.settled)
     for key, _ in spec.options:
-        if key in entry.settled:
-            preset = Spec(entry.of, tuple(entry.settled.items()))
+        if key in settled:
+            preset = Spec(entry.of, tuple(settled.items()))
             raise ConfigError(f"is settled: {spec.name} is {preset}", where=spec, key=key)
-    return Spec(entry.of, tuple(sorted((dict(spec.options) | dict(entry.settled)).items())))
+    outer_of = {key: outer for outer, _, keys in passed_on(group, spec.name) for key in keys}
+    given = {
+        f"{outer_of[key]}.{key}" if key in outer_of else key: value for key, value in spec.options
+    }
+    return Spec(entry.of, _nested(str(spec), given | settled))
+
+
+#: Options of dispatchers whose values are specifications of this group, which presets pass on to.
+_NESTED = {"priority": "priorities"}
+
+
+def passed_on(group: str, name: str) -> Iterator[tuple[str, tuple[str, str], list[str]]]:
+    """Yield each option that a preset sets, group and name of its value, and what that takes."""
+    entry = registry.entry(group, name)
+    for outer, inner_group in _NESTED.items():
+        if entry is not None and outer in entry.settled:
+            inner = Spec.parse(entry.settled[outer])
+            taken = {*_signature(registry.load(group, entry.of)).parameters, *dict(inner.options)}
+            keys = [key for key in options_of(inner_group, inner.name) if key not in taken]
+            yield outer, (inner_group, inner.name), keys
 
 
 def called(group: str, text: str) -> str:
@@ -348,6 +411,9 @@ def _convert(
     accepted = sorted(name for name in parameters if name not in hidden)
     if key not in accepted:
         there = instead_of(key, accepted, f"; '{spec.name}' takes:")
+        nested = [outer for outer, value in spec.options if ":" in value and "." not in key]
+        if nested:
+            there += f" An option of '{nested[0]}' is written {nested[0]}.{key}={text}"
         raise ConfigError(f"no such option{there}", where=spec, key=key)
     wanted = _wanted(parameters[key])
     if text.lower() in ("none", "all") and "None" in wanted:

@@ -165,7 +165,7 @@ def _system(name: str, *, as_json: bool) -> None:
 def _meanings(kind: str, name: str) -> list[tuple[str, str]]:
     """Return what the docstrings of a thing and its bases say about each option, with defaults."""
     from cpsched.base import registry
-    from cpsched.base.spec import options_of
+    from cpsched.base.spec import options_of, passed_on
     from cpsched.generators.contract import describe
 
     thing = registry.load(kind, name)
@@ -179,7 +179,10 @@ def _meanings(kind: str, name: str) -> list[tuple[str, str]]:
             if option not in told or not text.startswith("As for "):
                 told[option] = text
     defaults = options_of(kind, name).items()
-    return [(f"{key}={_shown(value)}", told[key]) for key, value in defaults if key in told]
+    rows = [(f"{key}={_shown(value)}", told[key]) for key, value in defaults if key in told]
+    for _, inner, keys in passed_on(kind, name):
+        rows += [row for row in _meanings(*inner) if row[0].partition("=")[0] in keys]
+    return rows
 
 
 def _parameters(thing: Any) -> Iterator[tuple[str, str]]:

@@ -67,6 +67,13 @@ def test_the_list_of_dispatchers_begins_with_six(cpsched):
     assert "others" not in families
 
 
+def test_a_preset_lists_the_options_of_the_priority_that_it_sets(cpsched):
+    code, out, _ = cpsched("list", "dispatchers", "easy-urgency")
+    assert code == 0
+    assert {"allocator=first-fit", "patience=43200", "share=0.5"} <= set(out.split())
+    assert "patience" not in cpsched("list", "dispatchers", "easy-slowdown")[1]
+
+
 def test_what_is_said_is_of_the_dispatcher_itself(of_width):
     """Nobody says the same of itself as another, but for when the three auctions go wrong."""
     found = _by_name(of_width("dispatchers", 1000))
