@@ -64,7 +64,7 @@ class Rollout(LearningDispatcher):
         scenarios: int = 10,
         arrivals: int = 10,
         caution: float = 2.0,
-        allocator: str = "consolidate",
+        allocator: str = "first-fit",
         reserve: str = REQUESTED,
     ) -> None:
         super().__init__(learns=True, allocator=allocator, reserve=reserve)

@@ -65,7 +65,7 @@ class WholeQueue(Dispatcher):
     allocator: Allocator
 
     def __init__(
-        self, patience: int = 64800, arrivals: int = 10, allocator: str = "consolidate"
+        self, patience: int = 64800, arrivals: int = 10, allocator: str = "first-fit"
     ) -> None:
         check_range("patience", patience, 1, 2**40)
         check_range("arrivals", arrivals, 0, 10_000)

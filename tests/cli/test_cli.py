@@ -79,7 +79,11 @@ def test_one_allocator_for_all_or_a_line_that_they_differ(files, cpsched):
     (files / "nodes.toml").write_text(nodes)
     several = ("simulate", "log.swf", "--system", "nodes.toml", "-d", "fifo", "-d", "rollout")
     _, out, _ = cpsched(*several)
-    assert "allocators differ: consolidate (rollout), first-fit (fifo); set allocator=..." in out
+    assert "allocators differ" not in out
+    assert out.count("allocator: first-fit") == 1
+    _, out, _ = cpsched(*several[:-1], "rollout:allocator=consolidate")
+    named = "consolidate (rollout:allocator=consolidate), first-fit (fifo)"
+    assert f"allocators differ: {named}; set allocator=..." in " ".join(out.split())
     code, out, err = cpsched(*several, "--allocator", "best-fit", "--out", "out")
     assert (code, err) == (0, "")
     assert "allocators differ" not in out

@@ -76,7 +76,7 @@ def test_estimates_are_tried_too():
 
 
 def test_the_allocator_is_that_of_the_other_dispatcher():
-    assert allocator_of("try:dispatcher=rollout") == "consolidate"
+    assert allocator_of("try:dispatcher=rollout:allocator=consolidate") == "consolidate"
     assert with_allocator("try:dispatcher=easy", "frugal") == "try:dispatcher=easy:allocator=frugal"
     named = 'try:dispatcher="easy:allocator=best-fit"'
     assert allocator_of(with_allocator(named, "frugal")) == "best-fit"

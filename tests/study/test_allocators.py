@@ -2,6 +2,7 @@
 
 import pytest
 
+from cpsched.base import registry
 from cpsched.errors import ConfigError
 from cpsched.study.allocators import allocator_of, unequal
 
@@ -18,7 +19,9 @@ file = "log.swf"
     ("dispatcher", "allocator"),
     [
         ("easy", "first-fit"),
-        ("rollout", "consolidate"),
+        ("rollout", "first-fit"),
+        ("plan", "first-fit"),
+        ("easy-urgency", "first-fit"),
         ("easy:allocator=best-fit,backfill=sjf", "best-fit"),
         ("cph-3", "first-fit"),
         ("slurm-backfill", None),
@@ -27,6 +30,16 @@ file = "log.swf"
 )
 def test_an_allocator_is_that_of_the_options_or_the_usual_one(dispatcher, allocator):
     assert allocator_of(dispatcher) == allocator
+
+
+def test_all_dispatchers_of_the_core_place_by_the_same_allocator_unless_told_otherwise():
+    own = [
+        name
+        for name, entry in registry.entries("dispatchers").items()
+        if entry.distribution == "cpsched" and entry.target.startswith("cpsched.")
+    ]
+    assert {"easy", "rollout", "plan", "planned-easy", "cph", "try"} <= {*own}
+    assert {allocator_of(name) for name in own if name != "preempt"} <= {"first-fit", None}
 
 
 def test_all_dispatchers_that_name_none_get_the_allocator_of_the_study(read):
