@@ -27,7 +27,7 @@ _HOUR, _DAY = 3600, 86400
 #: At first, this many of the jobs that ended last are learnt from: no more are remembered.
 _LEARNT = 5000
 #: Time between checks whether all have started, as a share of the elapsed time; seconds at least.
-_STEP, _FIRST_STEP = 0.125, 60
+_STEP, _FIRST_STEP = 0.25, 60
 #: How much of what makes a runtime long or short is its user's, all jobs', and its own.
 _SHARES = (0.6, 0.3, 0.1)
 #: In this share of the scenarios a job uses its whole requested time, though no job like it did:

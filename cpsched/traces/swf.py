@@ -15,7 +15,8 @@ How its 18 fields become a workload of layout ``processors``:
   recorded submit time contains that already, and making them a dependency would count it twice.
 
 Some sites append fields of their own to every line. Those behind the 18th are not read; a ``Note``
-in the workload's header counts them. All lines must have as many fields as the first.
+in the workload's header counts them. All lines must have as many fields as the first. Other notes
+name what the header says twice or wrongly.
 
 Rows without a run time (``never ran``) or without processors (``no processors``) and the lines
 that repeat a checkpointed job's pieces (status 2, 3, 4: ``partial execution``; the job has its
@@ -31,7 +32,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, Status
-from cpsched.base.words import counted
+from cpsched.base.words import brief, counted
 from cpsched.errors import TraceError
 from cpsched.model.distinct import by_appearance
 from cpsched.model.workload import Labels, Workload, names_of
@@ -40,7 +41,7 @@ from cpsched.traces.swf_lines import FIELDS, KEPT, Lines, read_lines
 from cpsched.traces.text import title
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cpsched.base.types import BoolArray, IntArray
@@ -48,6 +49,8 @@ if TYPE_CHECKING:
 _COMMENT = re.compile(r"([A-Z]\w*):(?:\s+(.*))?", re.DOTALL)
 _UNIX_TIME = re.compile(r"-?[0-9]{1,13}(?!\S)")
 _PARTIAL = (2, 3, 4)
+#: Keys of the header that have one value.
+_ONCE = ("MaxJobs", "MaxRecords", "MaxProcs", "MaxNodes", "MaxRuntime", "StartTime", "TimeZone")
 _NUMBERS_LINE = re.compile(rb"\s*-?[0-9]+(?:[ \t]+-?[0-9.]+){9,}\s*")
 
 
@@ -93,15 +96,7 @@ def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
         (match[1], (match[2] or "").strip()) if match else ("", comment)
         for comment, match in matches
     )
-    if lines.surplus:
-        note = f"the {lines.surplus} fields of each line behind the 18th are not read"
-        header = (*header, ("Note", note))
-    if lines.rounded:
-        note = (
-            "times with a fraction are rounded to whole seconds in"
-            f" {counted(lines.rounded, 'line')}"
-        )
-        header = (*header, ("Note", note))
+    header = (*header, *(("Note", note) for note in _notes(lines, header)))
     field = {index + 1: column for index, column in zip(KEPT, lines.table.T, strict=True)}
     processors = np.where(field[8] > 0, field[8], field[5])
     partial = np.isin(field[11], _PARTIAL)
@@ -144,6 +139,40 @@ def _workload(path: Path, lines: Lines, *, skip_bad_lines: bool) -> Workload:
         header=header,
         set_aside=set_aside,
     )
+
+
+def _notes(lines: Lines, header: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield what is to be said of fields that are not read, and of contradictions."""
+    if lines.surplus:
+        yield f"the {lines.surplus} fields of each line behind the 18th are not read"
+    if lines.rounded:
+        number = counted(lines.rounded, "line")
+        yield f"times with a fraction are rounded to whole seconds in {number}"
+    column = {index: at for at, index in enumerate(KEPT)}
+    got, asked = (lines.table[:, column[index]] for index in (4, 7))
+    yield from _contradictions(
+        header, len(lines.line), int(np.where(asked > 0, asked, got).max(initial=0))
+    )
+
+
+def _contradictions(
+    header: Sequence[tuple[str, str]], num_lines: int, largest: int
+) -> Iterator[str]:
+    """Yield where the header says something else than itself, or than the lines."""
+    values: dict[str, str] = {}
+    for key, text in header:
+        if key in _ONCE and values.setdefault(key, text) != text:
+            yield f"the header has {key} twice: {brief(values[key])} and {brief(text)}"
+    if (records := _number(values.get("MaxRecords"))) not in (None, num_lines):
+        yield f"the header says MaxRecords {records:,}, the log has {counted(num_lines, 'line')}"
+    most = _number(values.get("MaxProcs"))
+    if most and largest > most:
+        yield f"the header says MaxProcs {most:,}, a job has {largest:,} processors"
+
+
+def _number(text: str | None) -> int | None:
+    match = re.match(r"[0-9]{1,15}(?!\S)", text or "")
+    return int(match[0]) if match else None
 
 
 def _check(

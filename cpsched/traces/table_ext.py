@@ -37,6 +37,8 @@ AMOUNTS = {
 }
 KNOWN = (*REQUIRED, *AMOUNTS.values(), "user", "name", "queue", "constraint", "src_id", "node_ids")
 
+#: What a workload has no place for.
+_UNREAD = ("src_id", "node_ids")
 _EXCLUSIVE = re.compile(r"(?:^|[|&,:])exclusive(?:$|[|&,:])|#excl$")
 
 
@@ -70,7 +72,14 @@ def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
         layout="units",
         request=request[:, asked],
         exclusive=np.array([*says, False])[jobs["constraint"].codes],
-        header=[("", comment) for comment in table.comments],
+        header=[
+            *(("", comment) for comment in table.comments),
+            *(
+                ("Note", f"the column {name} is not read")
+                for name in _UNREAD
+                if name in table.columns
+            ),
+        ],
         set_aside=set_aside,
         **jobs,
     )

@@ -140,7 +140,9 @@ def explain_command(
     lines = [("Slurm", f"{view['state']}, reason {view['reason']}")]
     if ahead is not None:
         lines += [("forecast", summary(ahead))]
-        told = changes(ahead) or ["neither less time nor fewer nodes would start it earlier"]
+        told = changes(ahead) or [
+            "no shorter time limit would start it earlier, no smaller size end it earlier"
+        ]
         lines += [("" if at else "change", change) for at, change in enumerate(told)]
     if remark:
         lines.append(("policy", sentence(remark)))

@@ -323,3 +323,20 @@ def test_lines_with_another_number_of_fields_than_the_first_are_wrong(log, first
         traces.read(log("a.swf", text))
     workload = traces.read(log("a.swf", text), skip_bad_lines=True)
     assert dict(workload.set_aside) == {"bad line": 2}
+
+
+LINE = "1 0 0 10 {0} -1 -1 {0} 60 -1 1 1 1 1 1 1 -1 -1\n"
+
+
+@pytest.mark.parametrize(
+    ("header", "note"),
+    [
+        ("; MaxProcs: 8\n; MaxProcs: 16\n", "the header has MaxProcs twice: 8 and 16"),
+        ("; MaxProcs: 2\n", "the header says MaxProcs 2, a job has 4 processors"),
+        ("; MaxRecords: 7\n", "the header says MaxRecords 7, the log has 1 line"),
+        ("; MaxProcs: 4\n; MaxRecords: 1\n; MaxProcs: 4\n", None),
+    ],
+)
+def test_what_the_header_says_wrongly_is_noted(log, header, note):
+    workload = traces.read(log("a.swf", header + LINE.format(4)))
+    assert [text for key, text in workload.header if key == "Note"] == ([note] if note else [])

@@ -574,3 +574,9 @@ def test_a_damaged_description_of_a_column_does_not_end_the_process(tmp_path, lo
     ended = subprocess.run([sys.executable, "-c", read], capture_output=True, text=True)
     assert "TraceError" in ended.stderr
     assert ended.returncode == 1
+
+
+def test_columns_that_are_not_read_are_named(log):
+    header = "job,submit,run,reqtime,nodes,cores_per_node,src_id"
+    workload = traces.read(log("a.ext.csv", f"{header}\n1,0,5,9,1,4,x\n"))
+    assert ("Note", "the column src_id is not read") in workload.header
