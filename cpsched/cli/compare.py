@@ -9,7 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.cli.log_study import complain_about, narrowed, study_of_log
+from cpsched.cli.log_study import (
+    complain_about,
+    narrowed,
+    say_what_is_not_followed,
+    study_of_log,
+)
 from cpsched.cli.options import COMPARISON, RepeatedRuns, Shown, grouped, option
 from cpsched.cli.output import SOME_FAILED, counted, echo, print_json
 from cpsched.cli.progress import steps, study_bars
@@ -57,6 +62,8 @@ def command(
     # Each is looked at, so that a file that is not there is named.
     if False not in [_is_log(one) for one in study]:
         wanted, repeat = study_of_log(study, runs, **against), "--seeds 5"
+        if not shown.as_json:
+            say_what_is_not_followed(wanted)
     else:
         if len(study) > 1:
             raise ConfigError("is one of several; name one study, or logs", where=study[0])

@@ -73,6 +73,23 @@ def say_what_is_assumed(study: Study) -> None:
         echo(escaped(line))
 
 
+def say_what_is_not_followed(study: Study) -> None:
+    """Say what each dispatcher does not know about each log, once, before they are compared."""
+    from cpsched.cli.progress import reading
+    from cpsched.study.policies import assumed_of
+    from cpsched.study.sources import prepare
+    from cpsched.study.task import tasks_of
+
+    first = {task.labels[:3]: task for task in reversed(tasks_of(study))}
+    lines: dict[str, None] = {}
+    for labels, task in reversed(first.items()):
+        with reading(str(dict(labels)["workload"])):
+            fitted = prepare(task.made_of)
+        lines.update(dict.fromkeys(assumed_of(fitted, task.dispatcher)))
+    for line in lines:
+        echo(escaped(line))
+
+
 def complain_about(outcome: Outcome, *, kept: bool = True) -> None:
     """
     Say what was damaged and what failed, once for each error.
