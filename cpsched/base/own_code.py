@@ -47,7 +47,7 @@ def fault_of(error: BaseException) -> str | None:
     if last is None:
         return None
     code, (kind, said) = last[0].f_code, described(error)
-    where = f"{os.path.basename(code.co_filename)}, line {last[1]}"  # noqa: PTH119
+    where = f"{code.co_filename}, line {last[1]}"
     return f"{code.co_qualname} raises {kind}{': ' * bool(said)}{said} ({where})"
 
 

@@ -73,6 +73,7 @@ NAMED = [
     "conservative:priority={}:Own",
     "try:dispatcher=easy:priority={}:Own",
     'try:dispatcher="easy:backfill={}:Own,reserve=requested"',
+    "try:dispatcher=easy,dispatcher.priority={}:Own,dispatcher.backfill=sjf",
     'preempt:dispatcher="conservative:priority={}:Own"',
     'per-machine:dispatcher="try:dispatcher=easy:priority={}:Own"',
 ]
