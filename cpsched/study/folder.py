@@ -224,6 +224,19 @@ def find_runs(folder: Path) -> list[Path]:
     raise RunError(f"{folder} is not a run and holds none: there is no {MARK}{hint}")
 
 
+def unmarked_runs(folder: Path) -> list[Path]:
+    """Return the runs in a study's folder, or a folder of runs, whose :data:`MARK` is missing."""
+    parents = [folder / "runs", folder]
+    places = sorted({path for parent in parents for path in parent.glob("*") if path.is_dir()})
+    return [
+        path
+        for path in places
+        if not path.name.startswith(".")
+        and not (path / MARK).exists()
+        and any((path / name).is_file() for name in CONTENT)
+    ]
+
+
 _LONGEST = 90
 
 

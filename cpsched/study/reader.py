@@ -36,7 +36,7 @@ from cpsched.study.writer import FORMAT, OUTAGES, description
 from cpsched.traces.table_own import tables_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
     from enum import IntEnum
 
     from cpsched.base.types import IntArray
@@ -83,7 +83,9 @@ class SavedRun(Run):
         return self.settings.runtime_model == "recorded"
 
 
-def load_run(folder: str | Path, workload: Workload | None = None) -> SavedRun:
+def load_run(
+    folder: str | Path, workload: Workload | None = None, *, changed: Collection[str] = ()
+) -> SavedRun:
     """
     Read a run folder.
 
@@ -91,6 +93,8 @@ def load_run(folder: str | Path, workload: Workload | None = None) -> SavedRun:
     ----------
     workload
         One at hand: if it is the run's own, by its digest, the jobs are not read once more.
+    changed
+        Files that are read though they were changed after they were written.
 
     Raises
     ------
@@ -108,6 +112,8 @@ def load_run(folder: str | Path, workload: Workload | None = None) -> SavedRun:
         )
     said = _said(about, folder / MARK)
     for name, what in faults(folder):
+        if name in changed and (folder / name).is_file():
+            continue
         raise RunError(f"{folder / name} {what}; {_REMEDY}")
     if workload is None or workload.digest() != about.get("workload", {}).get("digest"):
         workload = _read(
