@@ -83,7 +83,9 @@ def command(
                 echo(f"Report: {html}")
     if not as_json:
         skip = " --skip-bad-lines" if dict(workload.set_aside).get("bad line") else ""
-        for line in where_next(log, machine, out, skip, POLICIES.get(str(nearest), "easy")):
+        base = POLICIES.get(str(nearest), "easy")
+        compared = bool(found.get("record"))
+        for line in where_next(log, machine, out, skip, base, recorded=compared):
             echo(line)
     else:
         print_json("try", {"machine": list(machine.said), **found})
@@ -148,12 +150,12 @@ def carry_out_and_say(study: Study, folder: Path, jobs: int, *, as_json: bool) -
     if nearest and not unfit:
         say(f"{nearest} reproduces the record, EASY does not: if that is what runs there, compare"
             " with it instead.")  # fmt: skip
-    return {"nearest": nearest}
+    return {"nearest": nearest, "record": tables.record.rows()}
 
 
 def reproducing(tables: Tables) -> str:
     """Return the policy that is nearest to the record if EASY does not reproduce it; else ''."""
-    from cpsched.api.simulation import Measured, both_waits
+    from cpsched.api.simulation import both_waits
     from cpsched.api.studies import load_run
 
     if all(row["reproduced"] != "not" for row in tables.record.rows() if row["kind"] == "all"):
@@ -162,16 +164,20 @@ def reproducing(tables: Tables) -> str:
     near = {}
     for name, path in first.items():
         schedule = load_run(path).schedule
-        every = schedule.workload.submit >= 0
-        _, recorded, simulated, _, missing = both_waits(schedule, every)
-        one = Measured.of(recorded, simulated, missing)
-        if len(recorded) and one.grade != "not":
+        waits = both_waits(schedule, schedule.workload.submit >= 0)
+        if len(waits.rows) and (one := waits.measured()).grade != "not":
             near[name] = abs(one.simulated - one.recorded)
     return min(near, key=lambda name: near[name], default="")
 
 
 def where_next(
-    log: Path, machine: Machine, out: Path | None, skip: str = "", base: str = "easy"
+    log: Path,
+    machine: Machine,
+    out: Path | None,
+    skip: str = "",
+    base: str = "easy",
+    *,
+    recorded: bool = True,
 ) -> list[str]:
     """
     Return commands that lead on.
@@ -182,6 +188,8 @@ def where_next(
         The option that a log with bad lines needs.
     base
         What others are compared with.
+    recorded
+        Whether the log has starts with which simulated ones can be compared.
     """
     name = shlex.quote(str(log))
     system = shlex.quote(machine.system if machine.known else f"{out}/inputs/{_ASSUMED}")
@@ -190,12 +198,11 @@ def where_next(
     if not machine.known and out is None:
         lines.append(f"  cpsched try {name} --out first   keeps the runs and the assumed machine")
         return [*lines, "  docs/guides/systems.md           your machine as a file of twenty lines"]
-    return [
-        *lines,
+    lines += [
         f"  cpsched compare {on} -d {base} -d easy-urgency --seeds 5 --out runs",
         f"  cpsched what-if {on}{using} --change 'scale-load 1.1' --out answers",
-        f"  cpsched slurm fidelity {on}{using} --out check",
     ]
+    return [*lines, f"  cpsched slurm fidelity {on}{using} --out check"] if recorded else lines
 
 
 def _write_page(folder: Path, html: Path) -> None:
