@@ -66,6 +66,11 @@ def _section(one: Scored) -> Iterator[str]:
     yield _picture(one)
     yield "<h3>Triple on each log</h3>"
     yield _table(one.on_each(), [])
+    yield "<h3>Load of each log, and what became of its jobs under the baseline</h3>"
+    yield "<ul>"
+    for log, lines in one.conditions.items():
+        yield f"<li>{_text(log)}: {_text('. '.join(lines))}</li>"
+    yield "</ul>"
     yield "</section>"
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from arena.bounds import lower_bounds
 from arena.scores import FEWEST_RANKED, LONGEST, SCORE, TRIPLE, Scores
 from cpsched.api import load_run
-from cpsched.api.studies import Estimate, ratio
-from cpsched.api.tools import Column, Table, escaped, times
+from cpsched.api.studies import Estimate, lines_of_run, ratio
+from cpsched.api.tools import Column, Table, escaped, read_json, times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,12 +42,15 @@ class Scored:
     ----------
     bounds
         By figure: geometric means over logs and seeds of bounds over the baseline's figures.
+    conditions
+        By log: what became of its jobs under the baseline, and its offered load, in lines.
     """
 
     track: Track
     scores: Scores
     entries: tuple[Entry, ...]
     bounds: dict[str, float]
+    conditions: dict[str, list[str]]
 
     @classmethod
     def of(
@@ -67,7 +70,14 @@ class Scored:
         beside = [run for run in oracle if (run.workload, run.seed) in there]
         scores = Scores([*runs, *beside], base)
         bounds = {} if track.run else dict(_bounds(scores, [r for r in runs if r.who == base]))
-        return cls(track=track, scores=scores, entries=tuple(scores.table()), bounds=bounds)
+        first = {run.workload: run for run in reversed(runs) if run.who == base}
+        return cls(
+            track=track,
+            scores=scores,
+            entries=tuple(scores.table()),
+            bounds=bounds,
+            conditions={log: lines_of_run(_summary(first[log])) for log in scores.logs},
+        )
 
     def name(self, entry: Entry) -> str:
         """Return what an entry is called in tables."""
@@ -159,6 +169,7 @@ class Scored:
             "track": self.track.name,
             "logs": self.scores.logs,
             "bounds": self.bounds,
+            "conditions": self.conditions,
             "friedman_p": self.scores.friedman,
             "entries": [{"name": self.name(one), **asdict(one)} for one in self.entries],
         }
@@ -204,6 +215,11 @@ def _bound(run: RunResult) -> tuple[float, float]:
     ran = schedule.end - schedule.start
     machine = int(schedule.system.capacity[:, core].sum())
     return lower_bounds(jobs.submit, ran, jobs.units * jobs.request[:, core], machine)
+
+
+def _summary(run: RunResult) -> dict[str, Any]:
+    found: dict[str, Any] = read_json((run.path / "metrics.json").read_text(encoding="utf-8"))
+    return found
 
 
 def _geometric(values: Sequence[float]) -> float:

@@ -6,11 +6,14 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import RunError
+from cpsched.api.simulation import in_words as outcome_in_words
 from cpsched.api.studies import (
     HIGHER,
     LOWER,
     NOTICED,
+    above_capacity,
     findings,
+    load_shares,
     lost,
     make_tables,
     misfit,
@@ -35,9 +38,6 @@ MOST = 5
 _KINDS = (("queue", "partition", "QOS"), ("size",), ("account", "user"))
 #: Marks of a change that may be chance, and of a group whose record is not reproduced.
 UNSURE, UNLIKE = "~", "†"
-#: Outcomes of jobs that did not run to their end.
-_LOST = ("timeout", "killed", "cancelled")
-_NEVER = ("rejected", "never_started")
 _MINUS = "\N{MINUS SIGN}"
 
 
@@ -68,6 +68,8 @@ class Sheet:
         Whether the baseline is what happened.
     figures
         Name of each figure, and its value for the baseline and each scenario.
+    load
+        What it means that more is offered than the machine can do; empty where it can do all.
     payers
         Who gains and who pays.
     unlike
@@ -85,6 +87,7 @@ class Sheet:
     finding: str
     record: tuple[str, ...]
     figures: tuple[tuple[str, tuple[str, ...]], ...]
+    load: tuple[str, ...]
     payers: tuple[Payer, ...]
     unlike: tuple[str, ...]
     limits: tuple[str, ...]
@@ -131,6 +134,7 @@ def content(folder: Path, *, anonymous: bool = False) -> Sheet:
         finding="" if grade == "not" else findings(tables)[0].sentences[0],
         record=tuple(f"{line[0].upper()}{line[1:]}." for line in reproduced(tables, base.place)),
         figures=tuple(_figures(tables, rows, shown, grade)),
+        load=tuple(_above(tables, ["baseline", *shown])),
         payers=tuple(payers),
         unlike=tuple(unlike),
         limits=tuple(not_modelled(tables)),
@@ -227,20 +231,35 @@ def _figures(
         ("", *(f"{100 * row['shorter']:.0f} % / {100 * row['longer']:.0f} %" for row in own)),
     )
     yield "Longest wait", of("wait_max_s")
-    yield (
-        "Jobs stopped at their limit, killed or cancelled",
-        tuple(
-            _share(sum(summary[one][how] for how in _LOST), summary[one]["simulated"])
-            for one in every
-        ),
-    )
-    yield (
-        "Jobs that can never run",
-        tuple(
-            _share(sum(summary[one][how] for how in _NEVER), summary[one]["in_log"])
-            for one in every
-        ),
-    )
+    yield from _outcomes(tables, every)
+    yield "Offered load", tuple(_load(tables, one) for one in every)
+
+
+def _outcomes(tables: Tables, every: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield how many jobs or rows have each outcome but completion, with shares."""
+    rows = {(row["outcome"], row["dispatcher"]): row for row in tables.outcomes.rows()}
+    for name in dict.fromkeys(outcome for outcome, _ in rows if outcome != "completed"):
+        own = [rows.get((name, one)) for one in every]
+        if any(own):
+            title = outcome_in_words(name)
+            yield f"{title[0].upper()}{title[1:]} (of jobs / core-hours)", tuple(map(_share, own))
+
+
+def _above(tables: Tables, every: Sequence[str]) -> Iterator[str]:
+    """Yield what it means that more is offered than the machine can do."""
+    for row in tables.summary.rows():
+        if row["dispatcher"] in every and (shares := load_shares(row)):
+            yield from above_capacity(row["dispatcher"], shares)
+
+
+def _load(tables: Tables, scenario: str) -> str:
+    """Return the highest offered load of a resource."""
+    row = next(one for one in tables.summary.rows() if one["dispatcher"] == scenario)
+    shares = load_shares(row)
+    if not shares:
+        return "-"
+    kind, most = max(shares, key=lambda one: one[1])
+    return f"{100 * most:.1f} % of {kind}"
 
 
 def _payers(tables: Tables, letter: str, unlike: dict[str, None]) -> Iterator[Payer]:
@@ -305,6 +324,10 @@ def _signed(seconds: float) -> str:
     return shown if shown == "0 s" else f"{_MINUS if seconds < 0 else '+'}{shown}"
 
 
-def _share(number: float, of: float) -> str:
-    share = 100 * number / of if of else 0.0
-    return "0" if not number else f"{number:,.0f} ({share:.1f} %)"
+def _share(row: Row | None) -> str:
+    """Return a number of jobs, its share of the jobs, and its share of the core-hours."""
+    if row is None or not row["jobs"]:
+        return "0"
+    shares = [row["of_jobs"], row["of_core_hours"]]
+    known = " / ".join(f"{100 * one:.1f} %" for one in shares if one is not None)
+    return f"{row['jobs']:,.0f} ({known})"

@@ -113,7 +113,7 @@ def renamed(tables: Tables, names: Names, called: dict[str, str]) -> Tables:
         results=replace(results, runs=runs, baseline=base),
         **{
             name: of(getattr(tables, name))
-            for name in ("summary", "differences", "gains", "record")
+            for name in ("summary", "outcomes", "differences", "gains", "record")
         },
     )
 

@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from cpsched.api.simulation import WAIT_MEANING
 from cpsched.api.tools import visible
 from decision_sheet.content import UNLIKE, UNSURE
 from decision_sheet.sure import RULE, SURE
@@ -34,6 +35,7 @@ def page(sheet: Sheet) -> str:
         *([f'<p class="finding">{_text(sheet.finding)}</p>'] if sheet.finding else []),
         "<h2>Gain and loss</h2>",
         _figures(sheet),
+        *(f"<p>{_text(line[0].upper() + line[1:])}.</p>" for line in sheet.load),
         "<p class=\"soft\">How sure: "
         + "; ".join(f"<b>{word}</b>: {_text(when)}" for word, when in RULE.items())
         + ". The first that applies counts.</p>",
@@ -43,7 +45,7 @@ def page(sheet: Sheet) -> str:
         "<h2>Not modelled</h2>",
         f'<ul class="limits">{"".join(f"<li>{_text(one)}</li>" for one in sheet.limits)}</ul>',
         "<footer>", *(f"<p>{_text(note)}</p>" for note in sheet.notes),
-        "<p>Waits count from the submit. Simulated with cpsched"
+        f"<p>Waits are {WAIT_MEANING}. Simulated with cpsched"
         + ('; appendix: <a href="report.html">the long report</a>' if sheet.report else "")
         + ".</p></footer>",
     ]  # fmt: skip

@@ -14,7 +14,14 @@ import numpy as np
 from cpsched.api.figures import Rows, means, pieces, place
 from cpsched.api.logs import Labels
 from cpsched.api.model import MISSING
-from cpsched.api.simulation import JobOutcome, busy_window, job_places, nominal, waiting
+from cpsched.api.simulation import (
+    JobOutcome,
+    began,
+    busy_window,
+    job_places,
+    nominal,
+    waiting,
+)
 from cpsched.api.tools import json_text
 from html_report.page import packed
 
@@ -140,7 +147,7 @@ def _jobs(schedule: Schedule, boxes: Rectangles) -> dict[str, Any]:
         "where": _coded(where),
         "outcome": _coded([outcomes[code] for code in schedule.outcome[chosen].tolist()]),
     }
-    submit, start, end = (of[chosen] for of in (workload.submit, schedule.start, schedule.end))
+    submit, start, end = (of[chosen] for of in (workload.submit, began(schedule), schedule.end))
     numbers = {
         # Differences are small numbers, which take less room: the page adds them up.
         "submit": np.diff(submit, prepend=0),

@@ -10,7 +10,15 @@ from cpsched.api.arrays import arrow
 from cpsched.api.errors import RunError
 from cpsched.api.figures import DAY, busiest, of_jobs, of_schedule, run_data
 from cpsched.api.simulation import describe_workload
-from cpsched.api.studies import load_run, reproduced, slug, solver_notes, unequal
+from cpsched.api.studies import (
+    load_lines,
+    load_run,
+    outcome_lines,
+    reproduced,
+    slug,
+    solver_notes,
+    unequal,
+)
 from cpsched.api.tools import amount, counted
 from html_report import charts, reproduce
 from html_report.page import inline
@@ -131,7 +139,11 @@ def make_section(
         "id": slug(place.name),
         "name": place.name,
         "finding": () if finding is None else finding.sentences,
-        "record": list(reproduced(tables, place.name)),
+        "record": [
+            *reproduced(tables, place.name),
+            *outcome_lines(tables, place.name),
+            *load_lines(tables, place.name),
+        ],
         "lead": charts.lead_table(tables, place),
         "looks": place.looks,
         **{slot: [inline(one) for one in some] for slot, some in figures.items()},
@@ -198,7 +210,6 @@ def _left_out(counts: Mapping[str, Any], place: Place, results: Results) -> list
         said.append(f"Rejected, because they can never run here: {number:,} ({reason}).")
     for reason, number in counts.get("never_started_because", {}).items():
         said.append(f"Never started: {number:,} ({reason}).")
-    said += _other_ends(place)
     seen = {run.predictor: run.not_a_forecast for run in place.runs if run.not_a_forecast}
     said += [f"Not a forecast: {predictor} {note}." for predictor, note in seen.items()]
     said += solver_notes((run.dispatcher, run.decisions) for run in place.runs)
@@ -214,24 +225,3 @@ def _left_out(counts: Mapping[str, Any], place: Place, results: Results) -> list
             f" {place.runs[0].seed}); tables, ratios and intervals cover all."
         )
     return said
-
-
-#: Fates of a job other than completion.
-_ENDINGS = {
-    "timeout": "killed at the requested time (in the figures)",
-    "cancelled": "cancelled in the queue (in no figure)",
-    "never_started": "that can never start (in no figure)",
-    "not_ended": "not ended (in no figure of jobs)",
-}
-
-
-def _other_ends(place: Place) -> list[str]:
-    """Describe the other fates of jobs, once if they are the same in all runs."""
-    runs = {}
-    for one in place.runs:
-        parts = [f"{one.counts[k]:,} {w}" for k, w in _ENDINGS.items() if one.counts[k]]
-        runs[f"{one.dispatcher} {one.predictor}"] = ", ".join(parts)
-    if len(set(runs.values())) == 1:
-        common = next(iter(runs.values()))
-        return [f"Under every dispatcher: {common}."] if common else []
-    return [f"Under {who}: {what}." for who, what in runs.items() if what]

@@ -7,6 +7,14 @@ from cpsched.show import write_tables
 from cpsched.show.decisions import count_table, solver_notes
 from cpsched.show.findings import NOTICEABLE, Against, Change, Claim, lost
 from cpsched.show.leading import Leading, LeadingRows, Measured, leading
+from cpsched.show.outcomes import (
+    above_capacity,
+    lines_of_run,
+    load_lines,
+    load_shares,
+    loads,
+    outcome_lines,
+)
 from cpsched.show.overviews import Overview, overview
 from cpsched.show.readable import Titled, most_changed, readable
 from cpsched.show.record import misfit, reproduced

@@ -27,10 +27,12 @@ _MATTERS = 0.01
 
 def heading(workload: Workload, system: System) -> str:
     """Return the lines that describe what was simulated."""
+    from cpsched.metrics.outcomes import counted_jobs
+
     days = (int(workload.submit[-1]) - int(workload.submit[0])) / 86400
     nodes = "1 pool" if system.num_nodes == 1 else counted(system.num_nodes, "node")
     return (
-        f"{escaped(workload.title)}: {counted(len(workload), 'job')} submitted over"
+        f"{escaped(workload.title)}: {counted_jobs(workload)} submitted over"
         f" {days:,.1f} days\non {escaped(system.title)}: {nodes}, {totals(system)}"
         f"{_recorded(workload)}"
     )
@@ -39,14 +41,15 @@ def heading(workload: Workload, system: System) -> str:
 def _recorded(workload: Workload) -> str:
     """Return a line on the recorded waits, to compare with the simulated ones."""
     from cpsched.base.types import MISSING
+    from cpsched.metrics.waits import MEANING, recorded_wait
 
-    known = workload.recorded_start != MISSING
-    if not known.any():
+    waits = recorded_wait(workload)
+    waits = waits[waits != MISSING]
+    if not len(waits):
         return ""
-    waits = (workload.recorded_start - workload.submit)[known]
     return (
         f"\nrecorded in the log: mean wait {duration(float(waits.mean()))}, longest"
-        f" {duration(float(waits.max()))}; cpsched slurm fidelity compares every start"
+        f" {duration(float(waits.max()))}, {MEANING};\ncpsched slurm fidelity compares every start"
     )
 
 
@@ -61,21 +64,25 @@ def left_out(run: Path) -> Iterator[str]:
         schedule = load_run(run).schedule
         yield from not_simulated(schedule.workload, schedule.rejected)
     else:
-        yield from _not_jobs(counts["set_aside"])
+        yield from _not_jobs(counts["set_aside"], counts["in_log"])
 
 
 def not_simulated(workload: Workload, rejected: Mapping[int, str]) -> Iterator[str]:
     """Give lines on the rows of a log that are not jobs, or are jobs that cannot run."""
     from cpsched.metrics.rejections import rejections
 
-    yield from _not_jobs(dict(sorted(workload.set_aside)))
+    aside = dict(sorted(workload.set_aside))
+    yield from _not_jobs(aside, len(workload) + sum(aside.values()))
     if rejected:
         yield from _rejected(rejections(workload, rejected), len(workload))
 
 
-def _not_jobs(rows: Mapping[str, int]) -> Iterator[str]:
+def _not_jobs(rows: Mapping[str, int], of: int) -> Iterator[str]:
     for reason, number in rows.items():
-        yield f"set aside: {counted(number, 'row')} of the log ({escaped(reason)})"
+        yield (
+            f"set aside: {counted(number, 'row')} of the log ({escaped(reason)}),"
+            f" {_percent(number / of)} of its rows"
+        )
 
 
 def _rejected(found: list[Rejection], jobs: int) -> Iterator[str]:

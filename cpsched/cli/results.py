@@ -16,7 +16,7 @@ from cpsched.cli.output import echo, escaped
 from cpsched.cli.report import left_out, say, width
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from cpsched.base.tables import Table
     from cpsched.study.results import RunResult
@@ -45,6 +45,7 @@ def show_results(
     """
     from cpsched.show.leading import leading, leading_text
     from cpsched.show.never_started import never_started
+    from cpsched.show.outcomes import load_lines, outcome_lines
     from cpsched.show.readable import readable
     from cpsched.show.record import reproduced
     from cpsched.show.sentences import conclusions
@@ -60,7 +61,14 @@ def show_results(
             echo(f"\n{found.place}")
             for line in left_out(run.path):
                 say(line)
-        for line in (*never_started(tables, found.place), *reproduced(tables, found.place)):
+        # Reasons and counts of what is left out stand above where they are the same in all runs.
+        above = ("rejected", "set_aside")
+        for line in (
+            *never_started(tables, found.place),
+            *reproduced(tables, found.place),
+            *outcome_lines(tables, found.place, without=above, never=("never_started",)),
+            *load_lines(tables, found.place),
+        ):
             say(line)
         if (when := tables.results.measure_from) is not None:
             say(f"the table is of whole runs, sentences of the jobs submitted from {when} on")
@@ -72,7 +80,11 @@ def show_results(
             echo(f"\n{titled.place}: {titled.title}\n\n{titled.table.in_words().text(width())}")
         for table in _of_first_runs(tables):
             echo(f"\n{table.in_words().text(width())}")
-    sentences = conclusions(tables, repeat) if praise else []
+    if praise:
+        _show_finding(conclusions(tables, repeat))
+
+
+def _show_finding(sentences: Sequence[str]) -> None:
     if sentences:
         echo("")
     for line in sentences:
@@ -138,6 +150,7 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
     """
     from cpsched.show.leading import leading
     from cpsched.show.never_started import never_started
+    from cpsched.show.outcomes import loads
     from cpsched.show.overviews import overview
     from cpsched.show.record import reproduced
     from cpsched.show.sentences import conclusions
@@ -147,6 +160,12 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
         "reproduced": [line for one in told for line in reproduced(tables, one.place)],
         "never_started": [line for one in told for line in never_started(tables, one.place)],
         "record": tables.record.rows(),
+        "outcomes": tables.outcomes.rows(),
+        "offered_load": [
+            {"place": one.place, "of": load.runs, "load": dict(load.shares)}
+            for one in told
+            for load in loads(tables, one.place)
+        ],
         "leading": [asdict(found) for found in told],
         "over_all_logs": overview(tables).data,
         "finding": conclusions(tables),

@@ -10,6 +10,7 @@ import numpy as np
 from cpsched.metrics import jobs
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import used, waiting
+from cpsched.metrics.waits import began
 from cpsched.metrics.window import Window, busy_window, finished
 from cpsched.model.arrays import let_go, shared
 
@@ -141,7 +142,7 @@ def read(run: Run, look: Look) -> RunData:
         here = slice(first, first + len(done))
         submit = part.workload.submit[done]
         runtime, width[here] = (values[done] for values in nominal(part))
-        wait[here] = jobs.wait(submit, part.start[done])
+        wait[here] = jobs.wait(submit, began(part)[done])
         response = jobs.turnaround(submit, part.end[done])
         slowdown[here] = jobs.bounded_slowdown(response, runtime)
         for column in (wait, width, slowdown):

@@ -9,6 +9,7 @@ import numpy as np
 from cpsched.base.words import duration
 from cpsched.figures.lanes import Rows, place
 from cpsched.figures.style import SPANS, canvas, moments
+from cpsched.metrics.waits import began
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -40,7 +41,7 @@ def draw_waits(schedule: Schedule, window: Window) -> Figure:
     rows, segments = Rows.of(schedule), schedule.segments
     inside = (segments.start < window.end) & (segments.end > window.start)
     boxes = place(schedule, rows, np.flatnonzero(inside))
-    wait = (schedule.start - schedule.workload.submit)[boxes.job]
+    wait = (began(schedule) - schedule.workload.submit)[boxes.job]
     left, right = np.maximum(boxes.start, window.start), np.minimum(boxes.end, window.end)
     corners = [(left, boxes.low), (right, boxes.low), (right, boxes.high), (left, boxes.high)]
     polygons = np.stack([np.stack(corner, axis=1) for corner in corners], axis=1)

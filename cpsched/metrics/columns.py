@@ -13,6 +13,7 @@ from cpsched.base.types import MISSING
 from cpsched.metrics.jobs import bounded_slowdown
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import Counted, Load, changes, waits
+from cpsched.metrics.waits import began, recorded_wait
 from cpsched.metrics.window import finished
 from cpsched.model.schedule import JobOutcome, Leaving
 
@@ -52,7 +53,7 @@ def job_columns(schedule: Schedule) -> dict[str, Any]:
         "submit": arrow.numbers(workload.submit),
         "start": _optional(schedule.start),
         "end": _optional(schedule.end),
-        "wait": arrow.numbers(np.where(started, schedule.start - workload.submit, 0), started),
+        "wait": arrow.numbers(np.where(started, began(schedule) - workload.submit, 0), started),
         "num_nodes": arrow.numbers(num_nodes),
         "nodes": nodes,
         "units": arrow.numbers(workload.units),
@@ -81,13 +82,13 @@ def job_measures(schedule: Schedule) -> dict[str, Any]:
     runtime = nominal(schedule).runtime
     turnaround = np.where(done, schedule.end - workload.submit, 0)
     slowdown = bounded_slowdown(turnaround, np.where(done, runtime, 0))
-    recorded = workload.recorded_start
+    recorded = recorded_wait(workload)
     labels = ("user", "group", "queue", "name")
     return {
         **{name: _labels(getattr(workload, name)) for name in labels},
         "turnaround": arrow.numbers(turnaround, done),
         "bounded_slowdown": arrow.numbers(slowdown, done),
-        "recorded_wait": arrow.numbers(recorded - workload.submit, recorded != MISSING),
+        "recorded_wait": _optional(recorded),
     }
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.base.types import MISSING
+from cpsched.metrics.waits import began, held, recorded_wait
 from cpsched.model.schedule import JobOutcome
 
 if TYPE_CHECKING:
@@ -37,7 +38,10 @@ class Measured:
     Attributes
     ----------
     recorded, simulated
-        Mean waits.
+        Mean waits, from submit to first start (:mod:`cpsched.metrics.waits`).
+    held
+        The mean part of both that passes before a job may start. It cannot be wrong, so that
+        ``rank``, ``share`` and ``grade`` leave it out.
     bias
         Mean of simulated minus recorded.
     median_error, mean_error, p90_error
@@ -45,7 +49,8 @@ class Measured:
     within
         Shares of jobs whose start is off by at most :data:`WITHIN`.
     rank
-        Spearman's rank correlation of recorded and simulated waits; None where one is constant.
+        Spearman's rank correlation of recorded and simulated waits without the held part; None
+        where one is constant.
     missing
         Jobs with a recorded start that can never start in the simulation; not among ``jobs``.
         ``within`` counts them as far off.
@@ -54,6 +59,7 @@ class Measured:
     jobs: int
     recorded: float
     simulated: float
+    held: float
     bias: float
     median_error: float
     mean_error: float
@@ -63,8 +69,19 @@ class Measured:
     missing: int = 0
 
     @classmethod
-    def of(cls, recorded: IntArray, simulated: IntArray, missing: int = 0) -> Measured:
-        """Return it of the waits of some jobs, shape ``(n,)`` each, n at least 1."""
+    def of(
+        cls,
+        recorded: IntArray,
+        simulated: IntArray,
+        held: IntArray | None = None,
+        missing: int = 0,
+    ) -> Measured:
+        """
+        Return it of the waits of some jobs, shape ``(n,)`` each, n at least 1.
+
+        ``held`` is the part of each wait before the job may start, none by default.
+        """
+        before = np.zeros_like(recorded) if held is None else held
         error = simulated - recorded
         jobs = len(error) + missing
         off = np.abs(error)
@@ -72,14 +89,21 @@ class Measured:
             jobs=len(off),
             recorded=float(recorded.mean()),
             simulated=float(simulated.mean()),
+            held=float(before.mean()),
             bias=float(error.mean()),
             median_error=float(np.median(off)),
             mean_error=float(off.mean()),
             p90_error=float(np.quantile(off, 0.9)),
             within=tuple(float((off <= limit).sum() / jobs) for limit in WITHIN),
-            rank=_rank_correlation(recorded, simulated),
+            rank=_rank_correlation(recorded - before, simulated - before),
             missing=missing,
         )
+
+    @property
+    def share(self) -> float | None:
+        """The bias as a share of the recorded wait without the held part; None where that is 0."""
+        free = self.recorded - self.held
+        return self.bias / free if free > 0 else None
 
     @property
     def grade(self) -> str:
@@ -88,7 +112,7 @@ class Measured:
 
         Of ``closely`` at most a twentieth of the jobs never start, of ``roughly`` a fifth.
         """
-        off = abs(self.bias) / max(self.recorded, SHORTEST)
+        off = abs(self.bias) / max(self.recorded - self.held, SHORTEST)
         # If almost no job waits, there is no order to be reproduced.
         rank = 1.0 if self.rank is None else self.rank
         lost = self.missing / (self.jobs + self.missing)
@@ -117,36 +141,45 @@ class Waits(NamedTuple):
     """
     Rows of the jobs with both starts, and waits in seconds, shape ``(n,)`` each.
 
-    ``missing`` is how many more jobs have a recorded start, and can never start in the simulation.
+    ``held`` is the part of both waits before the job may start; ``missing`` is how many more jobs
+    have a recorded start, and can never start in the simulation.
     """
 
     rows: IntArray
     recorded: IntArray
     simulated: IntArray
+    held: IntArray
     lag: int
     missing: int = 0
+
+    def measured(self, own: BoolArray | IntArray | None = None) -> Measured:
+        """Return how closely the waits of some of the jobs are reproduced, or of all."""
+        rows, missing = (slice(None), self.missing) if own is None else (own, 0)
+        return Measured.of(self.recorded[rows], self.simulated[rows], self.held[rows], missing)
 
 
 def both_waits(schedule: Schedule, inside: BoolArray, lag: int | None = None) -> Waits:
     """
-    Return recorded and simulated waits, both from when a job could start.
+    Return recorded and simulated waits, both from submit to first start.
 
     Parameters
     ----------
     inside
         The jobs that count, shape ``(J,)``.
     lag
-        Seconds that a controller needs from its decision to the start. None: the median recorded
-        wait of jobs that start as they are submitted in the simulation, and within :data:`AT_ONCE`
-        of it in the record; 0 where there are none.
+        Seconds that a controller needs from its decision to the start. None: the median time that
+        jobs waited in the record after they could start, of those that start at that second in the
+        simulation and within :data:`AT_ONCE` of it in the record; 0 where there are none.
     """
     workload = schedule.workload
     known, started = workload.recorded_start != MISSING, schedule.start != MISSING
     rows = np.flatnonzero(inside & known & started)
-    since = np.maximum(workload.submit, workload.begin)[rows]
-    recorded, simulated = workload.recorded_start[rows] - since, schedule.start[rows] - since
+    before = held(workload)[rows]
+    recorded = recorded_wait(workload)[rows]
+    simulated = (began(schedule) - workload.submit)[rows]
     if lag is None:
-        at_once = recorded[(simulated == 0) & (recorded <= AT_ONCE)]
+        late = recorded - before
+        at_once = late[(simulated == before) & (late <= AT_ONCE)]
         lag = int(np.median(at_once)) if len(at_once) else 0
     missing = int((inside & known & (schedule.outcome == JobOutcome.NEVER_STARTED)).sum())
-    return Waits(rows, recorded, simulated + lag, lag, missing)
+    return Waits(rows, recorded, simulated + lag, before, lag, missing)

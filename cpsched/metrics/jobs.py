@@ -34,7 +34,8 @@ def wait(submit: IntArray, start: IntArray) -> IntArray:
     """
     Return how long each job waited, ``start - submit``, seconds, shape ``(num_jobs,)``.
 
-    A job that was held (begin time, dependency) waits from its submit on all the same.
+    A job that was held (begin time, dependency) waits from its submit on all the same. The start is
+    the first one, see :func:`~cpsched.metrics.waits.began`.
 
     Raises
     ------

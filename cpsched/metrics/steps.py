@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.base.types import MISSING
+from cpsched.metrics.waits import began
 from cpsched.metrics.window import horizon
 from cpsched.model.arrays import constant, put_away
 from cpsched.model.schedule import PART, JobOutcome
@@ -258,10 +259,12 @@ def waits(schedule: Schedule, *, held: bool = True) -> tuple[IntArray, IntArray]
     Notes
     -----
     The queue size of Remediani (2017) eq. 3.2, taken at every second. A job cancelled in the
-    queue waits until then; one that starts as it is submitted never waits.
+    queue waits until then; one that starts as it is submitted never waits. A suspended job does not
+    wait (:func:`~cpsched.metrics.waits.began`).
     """
     workload = schedule.workload
-    until = np.where(schedule.start != MISSING, schedule.start, schedule.end)
+    start = began(schedule)
+    until = np.where(start != MISSING, start, schedule.end)
     until = np.where(until != MISSING, until, horizon(schedule))
     since = workload.submit if held else released(schedule)
     rows = (schedule.outcome != JobOutcome.REJECTED) & (since < until)

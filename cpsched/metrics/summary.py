@@ -14,9 +14,12 @@ from cpsched.metrics import groups as job_groups
 from cpsched.metrics import jobs, system
 from cpsched.metrics.lost import goodput
 from cpsched.metrics.nominal import nominal
+from cpsched.metrics.offered import offered_load
+from cpsched.metrics.outcomes import is_attempt, outcomes
 from cpsched.metrics.placement import placement
 from cpsched.metrics.rejections import reason_kind
 from cpsched.metrics.steps import StepFunction, exact_sum, waiting
+from cpsched.metrics.waits import began, recorded_wait
 from cpsched.metrics.window import busy_window, finished, steady_window
 from cpsched.model.arrays import constant, let_go, shared
 from cpsched.model.schedule import PART, JobOutcome
@@ -58,6 +61,7 @@ def _whole(schedule: Schedule, window: Window | None, steady: Window | None) -> 
     length = window.length if window else None
     return {
         "counts": counts(schedule),
+        "outcomes": outcomes(schedule),
         "overrun": schedule.overrun,
         "window_s": list(window) if window else None,
         "steady_window_s": list(steady) if steady else None,
@@ -68,6 +72,7 @@ def _whole(schedule: Schedule, window: Window | None, steady: Window | None) -> 
 
 def _machine(schedule: Schedule, window: Window | None, steady: Window | None) -> dict[str, Any]:
     return {
+        "offered_load": offered_load(schedule),
         "utilization": system.utilization(schedule, window),
         "steady_utilization": system.utilization(schedule, steady),
         "node_utilization": system.node_utilization(schedule),
@@ -117,7 +122,7 @@ def _gathered(schedule: Schedule) -> dict[str, IntArray]:
         submit = part.workload.submit[done]
         own = nominal(part)
         found["submit"][here] = submit
-        found["wait"][here] = jobs.wait(submit, part.start[done])
+        found["wait"][here] = jobs.wait(submit, began(part)[done])
         found["response"][here] = jobs.turnaround(submit, part.end[done])
         found["runtime"][here], found["width"][here] = (values[done] for values in own)
         found["user"][here] = part.workload.user.codes[done]
@@ -129,10 +134,11 @@ def _gathered(schedule: Schedule) -> dict[str, IntArray]:
 
 def counts(schedule: Schedule) -> dict[str, Any]:
     """
-    Return the fate of every row of the log.
+    Return the fate of every row of the log; :func:`~cpsched.metrics.outcomes.outcomes` has shares.
 
     ``in_log = set aside + rejected + simulated`` and ``simulated = completed + timeout + killed
-    + cancelled + never_started + not_ended``.
+    + cancelled + never_started + not_ended``. Of the simulated rows ``attempts`` are further
+    attempts of a job.
     """
     workload = schedule.workload
     aside = {reason: int(number) for reason, number in workload.set_aside}
@@ -150,6 +156,7 @@ def counts(schedule: Schedule) -> dict[str, Any]:
         "never_started": of[JobOutcome.NEVER_STARTED],
         "never_started_because": _by_kind(schedule.never_started),
         "not_ended": of[JobOutcome.NOT_ENDED],
+        "attempts": int(is_attempt(workload)[schedule.outcome != JobOutcome.REJECTED].sum()),
         "requested_time_assumed": int(workload.requested_time_assumed.sum()),
     }
 
@@ -212,9 +219,8 @@ def _recorded(schedule: Schedule, *_: Window | None) -> dict[str, Any]:
 def _recorded_wait(schedule: Schedule) -> dict[str, Any]:
     """Return the log's own mean wait, over the simulated jobs whose start it knows."""
     workload = schedule.workload
-    known = workload.recorded_start != MISSING
-    rows = known & (schedule.outcome != JobOutcome.REJECTED)
-    waits = workload.recorded_start[rows] - workload.submit[rows]
+    recorded = recorded_wait(workload)
+    waits = recorded[(recorded != MISSING) & (schedule.outcome != JobOutcome.REJECTED)]
     return {
         "jobs": len(waits),
         "mean": exact_sum(waits) / len(waits) if len(waits) else None,

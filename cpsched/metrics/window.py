@@ -10,13 +10,13 @@ from cpsched.base.types import MISSING
 from cpsched.model.schedule import JobOutcome
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.schedule import Schedule
 
 #: Share of the jobs submitted before a steady window begins, and after it ends.
 _WARM_UP = 0.05
 #: With fewer jobs, a twentieth of them is a handful.
-_FEWEST_JOBS = 100
+FEWEST_JOBS = 100
 
 
 class Window(NamedTuple):
@@ -79,13 +79,18 @@ def steady_window(schedule: Schedule) -> Window | None:
     """
     workload = schedule.workload
     entered = schedule.outcome != JobOutcome.REJECTED
-    if entered.sum() < _FEWEST_JOBS:
+    if entered.sum() < FEWEST_JOBS:
         return None
-    shares = [_WARM_UP, 1 - _WARM_UP]
-    start, end = np.quantile(workload.submit[entered], shares, method="inverted_cdf").tolist()
+    start, end = submits_between(workload.submit[entered])
     if end - start < max(float(workload.runtime[entered].mean()), 1):
         return None
     return Window(start, end) if end <= horizon(schedule) else None
+
+
+def submits_between(submit: IntArray) -> Window:
+    """Return the submits by which 5 % and 95 % of some jobs have been submitted."""
+    shares = [_WARM_UP, 1 - _WARM_UP]
+    return Window(*np.quantile(submit, shares, method="inverted_cdf").tolist())
 
 
 def horizon(schedule: Schedule) -> int:

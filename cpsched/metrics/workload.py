@@ -9,6 +9,7 @@ import numpy as np
 
 from cpsched.base.types import MISSING, Status
 from cpsched.base.words import duration, memory
+from cpsched.metrics.waits import MEANING, recorded_wait
 from cpsched.model.workload import SET_ASIDE
 
 if TYPE_CHECKING:
@@ -53,10 +54,9 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
     labels = ("queue", "partition", "user", "group", "name")
     rows.extend((f"{name}s", _labels(getattr(workload, name))) for name in labels)
     rows.append(("status", _statuses(workload)))
-    known = workload.recorded_start != MISSING
-    if known.any():
-        waits = (workload.recorded_start - workload.submit)[known]
-        rows.append(("recorded wait", f"{_spread(waits, duration)}, since submit"))
+    waits = recorded_wait(workload)
+    if len(waits := waits[waits != MISSING]):
+        rows.append(("recorded wait", f"{_spread(waits, duration)}, {MEANING}"))
     else:
         rows.append(("recorded wait", "unknown"))
     return rows
@@ -64,8 +64,7 @@ def describe(workload: Workload) -> list[tuple[str, str]]:
 
 def as_data(workload: Workload) -> dict[str, Any]:
     """Return what is in a workload as plain JSON types; None where the log does not say."""
-    waits = workload.recorded_start - workload.submit
-    known = workload.recorded_start != MISSING
+    waits = recorded_wait(workload)
     asked = workload.requested_time[workload.requested_time != MISSING]
     codes, counts = np.unique(workload.status, return_counts=True)
     return {
@@ -79,7 +78,7 @@ def as_data(workload: Workload) -> dict[str, Any]:
         "layout": workload.layout,
         "runtime_s": _figures(workload.runtime),
         "requested_time_s": _figures(asked),
-        "recorded_wait_s": _figures(waits[known]),
+        "recorded_wait_s": _figures(waits[waits != MISSING]),
         "units": _figures(workload.units),
         "resources": list(workload.resources),
         **{

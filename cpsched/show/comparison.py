@@ -22,6 +22,7 @@ from cpsched.errors import ConfigError, RunError
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
 from cpsched.show.leading import leading, leading_text
+from cpsched.show.outcomes import load_lines, outcome_lines
 from cpsched.show.record import reproduced
 from cpsched.show.sentences import conclusions
 from cpsched.simulation.run import Run
@@ -126,7 +127,12 @@ class Comparison:
         scenarios = self.tables.results.by_group
         tables = ""
         for found in leading(self.tables):
-            said = "\n".join([found.place, *reproduced(self.tables, found.place)])
+            lines = [
+                *reproduced(self.tables, found.place),
+                *outcome_lines(self.tables, found.place),
+                *load_lines(self.tables, found.place),
+            ]
+            said = "\n".join([found.place, *lines])
             tables += f"{said}\n{leading_text(found, 120, scenarios=scenarios)}\n\n"
         text = tables + self.finding if scenarios else f"{self.finding}\n\n{tables.rstrip()}"
         return f'<pre style="white-space: pre-wrap">{escape(text)}</pre>'

@@ -10,6 +10,7 @@ from cpsched.base.tables import BEST, WORST, Better, Column, Table
 from cpsched.base.words import counted, escaped, estimate
 from cpsched.base.words import ratio as times
 from cpsched.metrics.leading import BY_NAME, LEADING
+from cpsched.metrics.waits import MEANING
 from cpsched.show.findings import lost
 from cpsched.study.comparisons import EQUAL, UNKNOWN, key_of
 from cpsched.study.results import place_of
@@ -85,6 +86,8 @@ class Leading:
 
     Attributes
     ----------
+    jobs, attempts
+        Distinct jobs that were simulated, and rows of the log that are further attempts of these.
     fates
         Of which more of its jobs than of the baseline's have it, see
         :func:`~cpsched.show.findings.lost`.
@@ -101,6 +104,7 @@ class Leading:
     figures: tuple[Measured, ...]
     fates: tuple[str, ...] = ()
     never_started: float = 0
+    attempts: float = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +195,8 @@ def _row(
         predictor=str(row["predictor"]),
         allocator=None if allocator is None else str(allocator),
         repetitions=int(row["repetitions"] or 0),
-        jobs=_number(row["simulated"]) or 0,
+        jobs=(_number(row["simulated"]) or 0) - (_number(row["attempts"]) or 0),
+        attempts=_number(row["attempts"]) or 0,
         rejected=_number(row["rejected"]) or 0,
         never_started=_number(row.get("never_started")) or 0,
         knows_runtimes=bool(row["knows_runtimes"]),
@@ -310,8 +315,11 @@ def _legend(found: LeadingRows, *, scenarios: bool) -> Iterator[str]:
     jobs, rejected = ({row.jobs for row in rows}, {row.rejected for row in rows})
     never = {row.never_started for row in rows}
     most = max(row.repetitions for row in rows)
+    starts = {row.jobs + row.attempts for row in rows}
+    again = f" ({_range(starts)} attempts)" if starts != jobs else ""
     same = [
-        f"{_range(jobs)} {'job' if jobs == {1} else 'jobs'} simulated, {_range(rejected)} rejected",
+        f"{_range(jobs)} {'job' if jobs == {1} else 'jobs'}{again} simulated,"
+        f" {_range(rejected)} rejected",
         "one run each" if most == 1 else f"means of {counted(most, 'repetition')}",
     ]
     if any(never):
@@ -320,6 +328,7 @@ def _legend(found: LeadingRows, *, scenarios: bool) -> Iterator[str]:
         same.append(f"runtime estimate: {escaped(estimate(rows[0].predictor))}")
     if len({row.allocator for row in rows}) == 1 and rows[0].allocator:
         same.append(f"allocator: {rows[0].allocator}")
+    same.append(f"waits: {MEANING}")
     if any(row.figures[-1].value is not None for row in rows):
         same.append("core use: in the steady window")
     yield "; ".join(same)

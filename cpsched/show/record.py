@@ -84,15 +84,18 @@ def of_groups(tables: Tables, changes: Iterable[str], most: tuple[str, str] | No
 
 
 def _waits(row: dict[str, Any]) -> str:
-    simulated, recorded = (span(row[f"{one}_wait_mean_s"]) for one in ("simulated", "recorded"))
-    near = f"{100 * row['within_10_min']:.0f} %"
-    off = ratio_of(row["simulated_wait_mean_s"], row["recorded_wait_mean_s"]) - 1
+    seconds = [row[f"{one}_wait_mean_s"] for one in ("simulated", "recorded")]
+    simulated, recorded = map(span, seconds)
+    held = row["held_mean_s"]
+    off = ratio_of(*(one - held for one in seconds)) - 1
     if abs(off) <= 1:
-        recorded += f" ({100 * off:+.0f} %)"
+        without = f", without the {span(held)} before jobs may start" if held >= 1 else ""
+        recorded += f" ({100 * off:+.0f} %{without})"
     lag = f" with {row['lag_s']} s from decision to start" if row["lag_s"] else ""
+    near = f"{100 * row['within_10_min']:.0f} %"
     never = row.get("never_started", 0)
     lost = f", {counted(never, 'job')} that ran in the record can never start" if never else ""
     return (
-        f"mean wait simulated {simulated}{lag}, recorded {recorded}; {near} of the jobs start"
-        f" within ten minutes of their recorded start{lost}"
+        f"mean wait from submit simulated {simulated}{lag}, recorded {recorded}; {near} of the jobs"
+        f" start within ten minutes of their recorded start{lost}"
     )

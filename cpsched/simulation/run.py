@@ -15,7 +15,9 @@ from cpsched.base.words import brief, counted, duration
 from cpsched.metrics.columns import job_columns, job_measures
 from cpsched.metrics.jobs import wait
 from cpsched.metrics.leading import Figures, leading_table
+from cpsched.metrics.outcomes import in_words
 from cpsched.metrics.summary import summarize
+from cpsched.metrics.waits import began
 from cpsched.metrics.window import finished
 from cpsched.model import columns as c
 from cpsched.model.arrays import move, put_away
@@ -132,13 +134,10 @@ class Run:
     def _repr_html_(self) -> str:
         """Return the leading figures as a small table, for notebooks."""
         number = counted(len(self.schedule.workload), "job")
-        counts = self.summary["counts"]
-        lost = [
-            f", {counts[fate]:,} {fate.replace('_', ' ')}"
-            for fate in ("rejected", "never_started")
-            if counts[fate]
-        ]
-        caption = f"{self._title()}: {number}{''.join(lost)}"
+        outcomes = self.summary["outcomes"]
+        parts = [f"{item['jobs']:,} {in_words(name)}"
+                 for name, item in outcomes.items() if name != "completed"]  # fmt: skip
+        caption = ", ".join([f"{self._title()}: {number}", *parts])
         return leading_table(caption, [self.figures]).html()
 
     def _title(self) -> str:
@@ -149,7 +148,7 @@ class Run:
     def _waits(self) -> Any:
         """Return the waits of the jobs that ran to an end, seconds."""
         done = finished(self.schedule)
-        return wait(self.schedule.workload.submit[done], self.schedule.start[done])
+        return wait(self.schedule.workload.submit[done], began(self.schedule)[done])
 
 
 def schedule_of(fitted: Fitted, simulator: Simulator, allocations: AllocationRecorder) -> Schedule:

@@ -17,6 +17,7 @@ import numpy as np
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.groups import FORMS, by_form, labels
 from cpsched.metrics.nominal import nominal
+from cpsched.metrics.waits import began
 from cpsched.metrics.window import finished
 from cpsched.model.arrays import let_go, shared
 from cpsched.model.schedule import PART
@@ -112,7 +113,7 @@ def _read(run: RunResult, start: int | str | None) -> _Jobs:
         submit = part.workload.submit[own]
         runtime = nominal(part).runtime[own]
         columns["rows"][here], columns["submit"][here] = own + first, submit
-        columns["wait"][here] = job_metrics.wait(submit, part.start[own])
+        columns["wait"][here] = job_metrics.wait(submit, began(part)[own])
         response = job_metrics.turnaround(submit, part.end[own])
         slowdown[here] = job_metrics.bounded_slowdown(response, runtime)
         for kind, label in by_label.items():

@@ -160,6 +160,7 @@ _FAIRNESS = Measure(
     better=Better.HIGHER, optional=True,
 )  # fmt: skip
 _USE = (
+    _share("offered_load_*", "offered_load", "load", _ANY, header="* offered"),
     _share("utilization_*", "utilization", _ANY, header="* use", better=Better.HIGHER),
     _share("steady_utilization_*", "steady_utilization", _ANY, header="* use, steady",
            better=Better.HIGHER),

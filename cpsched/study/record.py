@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.metrics.fidelity import Measured, both_waits
+from cpsched.metrics.fidelity import both_waits
 from cpsched.metrics.groups import groups_of, kinds_of
 from cpsched.study.reader import load_run
 from cpsched.study.sources import second_of
@@ -24,8 +24,9 @@ def record(results: Results, workload: Workload | None = None) -> list[dict[str,
     Return a row for all jobs and for each group of them; none where a log records no starts.
 
     ``reproduced`` is what ``cpsched slurm fidelity`` says of their waits: ``closely``, ``roughly``
-    or ``not`` (:mod:`cpsched.metrics.fidelity`). Waits count from when a job could start. A
-    ``workload`` that is at hand need not be read again.
+    or ``not`` (:mod:`cpsched.metrics.fidelity`). Waits are from submit to first start, and
+    ``held_mean_s`` of them pass before a job may start. A ``workload`` that is at hand need not be
+    read again.
     """
     base = results.baseline.dispatcher
     first: dict[str, RunResult] = {}
@@ -42,13 +43,12 @@ def _rows(
     schedule = load_run(run.path, workload).schedule
     submit = schedule.workload.submit
     since = second_of(schedule.workload, "measure_from", start)
-    rows, recorded, simulated, lag, missing = both_waits(
-        schedule, submit >= (submit[0] if since is None else since)
-    )
+    waits = both_waits(schedule, submit >= (submit[0] if since is None else since))
+    rows = waits.rows
     kinds = kinds_of(schedule, rows, schedule.workload.runtime[rows])
     every = [("all", "all", rows >= 0)] if len(rows) else []
     for kind, name, own in (*every, *groups_of(kinds, FEWEST)):
-        one = Measured.of(recorded[own], simulated[own], missing if kind == "all" else 0)
+        one = waits.measured(None if kind == "all" else own)
         yield {
             **run.labels,
             "kind": kind,
@@ -57,7 +57,8 @@ def _rows(
             "never_started": one.missing,
             "recorded_wait_mean_s": one.recorded,
             "simulated_wait_mean_s": one.simulated,
-            "lag_s": lag,
+            "held_mean_s": one.held,
+            "lag_s": waits.lag,
             "within_10_min": one.within[1],
             "rank_correlation": one.rank,
             "reproduced": one.grade,

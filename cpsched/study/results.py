@@ -36,10 +36,11 @@ _integers = partial(integers, none=-1)
 #: Labels of a run's place in a study.
 LABELS = ("workload", "system", "dispatcher", "predictor")
 #: Of ``jobs.parquet``.
-_TIMES = ("submit", "start", "end", "nominal_runtime", "cores")
+_TIMES = ("submit", "wait", "end", "nominal_runtime", "cores")
 COUNTS = (
     *("in_log", "set_aside", "rejected", "simulated"),
     *("completed", "timeout", "killed", "cancelled", "never_started", "not_ended"),
+    "attempts",
 )
 #: Which run a row or a result is of: its labels.
 RunKey = tuple[str, str, str, str]
@@ -78,6 +79,8 @@ class RunResult:
         Seconds; they differ between equal runs.
     decisions
         What its dispatcher counts, see :attr:`~cpsched.simulation.simulate.Run.decisions`.
+    outcomes
+        What became of jobs and rows, see :func:`cpsched.metrics.outcomes.outcomes`.
     record
         What the log itself says of the jobs: ``recorded_wait_s`` and ``recorded_use`` of the
         summary.
@@ -101,6 +104,7 @@ class RunResult:
     knows_runtimes: bool = False
     not_a_forecast: str | None = None
     decisions: Mapping[str, float] = field(default_factory=dict)
+    outcomes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     record: Mapping[str, Any] = field(default_factory=dict)
     changes: tuple[str, ...] = ()
 
@@ -317,6 +321,7 @@ def _read(run: Path, place: Mapping[str, Any]) -> RunResult:
             days=_days(run, summary["steady_window_s"]),
             timing=_json(run / "timing.json"),
             decisions=dict(about["decisions"]),
+            outcomes=dict(summary["outcomes"]),
             record={name: summary[name] for name in ("recorded_wait_s", "recorded_use")},
             changes=tuple((about.get("arguments") or {}).get("changes") or ()),
         )
@@ -359,8 +364,8 @@ def _of_days(
     """Yield the same of some jobs; days begin with the first submit."""
     day = (columns[0] - first) // DAY
     num_days = int(day.max(initial=-1)) + 1
-    submit, start, end, runtime, width = (column[done] for column in columns)
-    wait, response = job_metrics.wait(submit, start), job_metrics.turnaround(submit, end)
+    submit, wait, end, runtime, width = (column[done] for column in columns)
+    response = job_metrics.turnaround(submit, end)
     values = {
         "wait_mean_s": wait,
         "slowdown_mean": job_metrics.slowdown(response, runtime),

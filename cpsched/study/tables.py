@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.base.spec import called
 from cpsched.errors import ConfigError
 from cpsched.metrics.leading import on_front
+from cpsched.metrics.outcomes import EXCLUDED
 from cpsched.study.comparisons import COLUMNS, Difference, comparisons, is_lower
 from cpsched.study.gains import gains
 from cpsched.study.measures import AREA
@@ -18,7 +19,7 @@ from cpsched.study.results import Results, collect, mean, place_of
 from cpsched.study.study import Baseline, as_label
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from cpsched.metrics.leading import Headline
@@ -73,6 +74,9 @@ class Tables:
         The same for short, medium and long jobs.
     sizes
         Waits of jobs by the share of the machine they ask for.
+    outcomes
+        What became of the jobs and rows of the log: one row for each outcome of those runs, with
+        the mean number of ``jobs`` and their shares.
     differences
         Every figure against the baseline's, with intervals.
     gains
@@ -89,6 +93,7 @@ class Tables:
     summary: Rows
     classes: Rows
     sizes: Rows
+    outcomes: Rows
     differences: Rows
     gains: Rows
     record: Rows
@@ -102,7 +107,7 @@ class Tables:
         return {
             name: getattr(self, name)
             for name in (
-                *("summary", "classes", "sizes", "differences"),
+                *("summary", "classes", "sizes", "outcomes", "differences"),
                 *(name for name in ("gains", "record") if len(getattr(self, name))),
                 *("runs", "timing"),
             )
@@ -168,6 +173,7 @@ def make_tables(
         summary=Rows.of(summary),
         classes=Rows.of(_group_rows(repeated, "class", "groups")),
         sizes=Rows.of(_group_rows(repeated, "size", "sizes")),
+        outcomes=Rows.of([row for of in repeated for row in _outcome_rows(of)]),
         differences=Rows.of(comparisons(repeated, results.baseline), least=COLUMNS),
         gains=Rows.of(by_group),
         record=Rows.of(record(results, workload)),
@@ -238,6 +244,20 @@ def _summary_row(of: Sequence[RunResult], on_front: bool | None) -> dict[str, Ce
         **{name: _mean_count([run.counts[name] for run in of]) for name in first.counts},
         **{name: mean(run.figures.get(name) for run in of) for name in first.figures},
     }
+
+
+def _outcome_rows(of: Sequence[RunResult]) -> Iterator[dict[str, Cell]]:
+    """Yield what became of jobs and rows, as means over repetitions; a run may have none of it."""
+    for name in dict.fromkeys(name for run in of for name in run.outcomes):
+        each = [run.outcomes.get(name, {}) for run in of]
+        work = mean(one.get("of_core_hours", 0.0) for one in each)
+        yield {
+            **_names(of[0]),
+            "outcome": name,
+            "jobs": _mean_count([one.get("jobs", 0) for one in each]),
+            "of_jobs": mean(one.get("of_jobs", 0.0) for one in each),
+            "of_core_hours": None if name.startswith(EXCLUDED) else work,
+        }
 
 
 def _group_rows(

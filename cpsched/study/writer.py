@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 #: When nodes were down; only if some were.
 OUTAGES = "outages.parquet"
 #: Of the layout of run folders; a reader refuses others.
-FORMAT = 3
+FORMAT = 4
 
 
 def save_run(

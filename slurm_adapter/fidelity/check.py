@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cpsched.api.answers import why_in_log
 from cpsched.api.errors import ConfigError
@@ -26,8 +26,8 @@ class Check:
 
     Attributes
     ----------
-    schedule
-        Of the run that is compared.
+    schedule, summary
+        Of the run that is compared, and all its numbers.
     whole
         How closely it reproduces the log.
     lag
@@ -39,6 +39,7 @@ class Check:
     """
 
     schedule: Schedule
+    summary: Mapping[str, Any]
     whole: Fidelity
     lag: int
     repeats: tuple[Measured, ...]
@@ -112,6 +113,7 @@ def check(
 
     return Check(
         schedule=schedule,
+        summary=run.summary,
         whole=whole,
         lag=whole.lag,
         repeats=tuple(measure(one, start=start, lag=whole.lag).overall for one in moved),

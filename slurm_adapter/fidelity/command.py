@@ -114,12 +114,16 @@ def command(
 
 
 def _lines(checked: Check) -> Iterator[str]:
+    from cpsched.api.studies import lines_of_run
     from slurm_adapter.fidelity.files import statement
 
     whole = checked.whole
-    yield f"{counted(whole.overall.jobs, 'job')} with a recorded start"
+    starts = whole.overall.jobs
+    again = f" ({starts:,} attempts)" if starts > whole.jobs else ""
+    yield f"{counted(whole.jobs, 'job')}{again} with a recorded start"
     for reason, number in whole.left_out.items():
         yield f"left out: {counted(number, 'job')} {reason}"
+    yield from lines_of_run(checked.summary)
     yield ""
     yield from map(escaped, statement(whole, checked.repeats))
     yield ""

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
-from cpsched.api.simulation import SHORTEST
+from cpsched.api.simulation import SHORTEST, WAIT_MEANING
 from cpsched.api.tools import counted, duration, guarded, json_text, percent, write_all
 from slurm_adapter.fidelity.downtime import as_csv, downtimes
 
@@ -32,9 +32,11 @@ def write_files(checked: Check, folder: Path) -> list[Path]:
     outages = {"fidelity-outages.csv": as_csv(checked.schedule, down).encode()} if down else {}
     whole, workload = checked.whole, checked.schedule.workload
     about: dict[str, Any] = {
-        "schema": "cpsched.fidelity/2",
+        "schema": "cpsched.fidelity/3",
         "statement": list(statement(whole, checked.repeats)),
         **whole.to_dict(),
+        "outcomes": checked.summary["outcomes"],
+        "offered_load": checked.summary["offered_load"],
         "lag": checked.lag,
         "repeats": [asdict(one) for one in checked.repeats],
         "differences": [one._asdict() for one in checked.differences],
@@ -45,6 +47,7 @@ def write_files(checked: Check, folder: Path) -> list[Path]:
         "submit": workload.submit[whole.rows],
         "recorded_wait_s": whole.recorded,
         "simulated_wait_s": whole.simulated,
+        "held_s": whole.held,
         "error_s": whole.error,
     }
     out = io.StringIO()
@@ -99,7 +102,7 @@ def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> Iterator[
             f"{counted(one.missing, 'job')} that ran in the record can never start in the"
             " simulation; shares of jobs count them."
         )
-    yield from _since(fidelity)
+    yield _meaning(one)
     if repeats:
         yield _repeated([one, *repeats])
     minute, ten, hour = one.within
@@ -118,15 +121,14 @@ def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> Iterator[
     yield from _warnings(fidelity)
 
 
-def _since(fidelity: Fidelity) -> Iterator[str]:
-    """Say from when waits count, where that makes a difference."""
-    recorded, simulated = map(duration, fidelity.from_submit)
-    one = fidelity.overall
-    if (recorded, simulated) != (duration(one.recorded), duration(one.simulated)):
-        yield (
-            "These waits count from when a job could start (Eligible); from its submit they are"
-            f" {recorded} and {simulated}."
-        )
+def _meaning(one: Measured) -> str:
+    """Say what a wait is, and which part of it no scheduler can change."""
+    if one.held < 1:
+        return f"Waits are {WAIT_MEANING}."
+    return (
+        f"Waits are {WAIT_MEANING}. On average {duration(one.held)} of them pass before a job may"
+        " start (begin time, dependency, hold). The verdict and its percentage leave that out."
+    )
 
 
 def _repeated(runs: Sequence[Measured]) -> str:
@@ -144,15 +146,19 @@ def _repeated(runs: Sequence[Measured]) -> str:
 
 
 def _share(one: Measured) -> str:
-    if not one.recorded:
+    share = one.share
+    if share is None:
         return f"{duration(one.bias)} more"
-    share = one.bias / one.recorded
     return f"{percent(abs(share))} {'more' if share >= 0 else 'less'}"
 
 
 def _warnings(fidelity: Fidelity) -> Iterator[str]:
     """Name groups whose waits are much less well reproduced than those of all jobs."""
-    whole = max(abs(fidelity.overall.bias), 0.05 * fidelity.overall.recorded, SHORTEST)
+    whole = max(
+        abs(fidelity.overall.bias),
+        0.05 * (fidelity.overall.recorded - fidelity.overall.held),
+        SHORTEST,
+    )
     off = [
         (kind, name, one)
         for kind, name, one in fidelity.groups

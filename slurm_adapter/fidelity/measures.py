@@ -9,14 +9,14 @@ import numpy as np
 
 from cpsched.api.errors import ConfigError
 from cpsched.api.model import MISSING
-from cpsched.api.simulation import Measured, both_waits, groups_of, kinds_of
+from cpsched.api.simulation import WAIT_MEANING, both_waits, groups_of, is_attempt, kinds_of
 from cpsched.api.studies import FEWEST
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.api.model import IntArray
-    from cpsched.api.simulation import Schedule, Waits
+    from cpsched.api.simulation import Measured, Schedule, Waits
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -29,12 +29,11 @@ class Fidelity:
     rows
         Of the workload, shape ``(n,)``.
     recorded, simulated
-        Waits in seconds, shape ``(n,)``.
+        Waits from submit to first start, seconds, shape ``(n,)``.
+    held
+        The part of both before each job may start, seconds, shape ``(n,)``.
     overall
         All jobs together.
-    from_submit
-        The recorded and the simulated mean wait from the submit on, seconds; all others count from
-        when a job could start, where that is later.
     groups
         Kind and name of a group, and its jobs: queues, partitions, accounts, users, QOS,
         lengths, sizes, GPUs, recorded reasons.
@@ -42,16 +41,19 @@ class Fidelity:
         Jobs that are not compared, by reason.
     lag
         Seconds that were added to every simulated start.
+    jobs
+        Distinct jobs among them; the others are further attempts of these.
     """
 
     rows: IntArray
     recorded: IntArray
     simulated: IntArray
+    held: IntArray
     overall: Measured
-    from_submit: tuple[float, float]
     groups: tuple[tuple[str, str, Measured], ...]
     left_out: dict[str, int]
     lag: int
+    jobs: int
 
     @property
     def error(self) -> IntArray:
@@ -61,8 +63,9 @@ class Fidelity:
     def to_dict(self) -> dict[str, Any]:
         """Return everything but the single jobs as plain JSON types."""
         return {
+            "jobs": self.jobs,
             "overall": asdict(self.overall),
-            "mean_waits_from_submit": list(self.from_submit),
+            "wait": WAIT_MEANING,
             "groups": [
                 {"kind": kind, "group": name, **asdict(one)} for kind, name, one in self.groups
             ],
@@ -119,14 +122,12 @@ def measure(
         rows=rows,
         recorded=waits.recorded,
         simulated=waits.simulated,
-        overall=Measured.of(waits.recorded, waits.simulated, waits.missing),
-        from_submit=(
-            float((recorded - submit)[rows].mean()),
-            float((schedule.start - submit)[rows].mean() + waits.lag),
-        ),
+        held=waits.held,
+        overall=waits.measured(),
         groups=tuple(_groups(schedule, waits, reasons or {})),
         left_out={reason: number for reason, number in left_out.items() if number},
         lag=waits.lag,
+        jobs=len(rows) - int(is_attempt(workload)[rows].sum()),
     )
 
 
@@ -137,10 +138,7 @@ def _groups(
     kinds = kinds_of(schedule, rows, workload.runtime[rows])
     if reasons:
         kinds["reason"] = _recorded_reasons(workload.job_id[rows].tolist(), reasons)
-    return [
-        (kind, name, Measured.of(waits.recorded[own], waits.simulated[own]))
-        for kind, name, own in groups_of(kinds, FEWEST)
-    ]
+    return [(kind, name, waits.measured(own)) for kind, name, own in groups_of(kinds, FEWEST)]
 
 
 def _recorded_reasons(

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pyarrow.parquet as pq
 import pytest
@@ -168,7 +169,7 @@ def test_one_system(cpsched):
 
 
 def test_verify_fails_on_a_corrupted_schedule(files, cpsched):
-    """Exit code 1, the broken rules are named."""
+    """Exit code 1; the file that was changed is named."""
     import pyarrow as pa
 
     cpsched(*SIMULATE, "-d", "fifo", "--out", "run")
@@ -179,7 +180,53 @@ def test_verify_fails_on_a_corrupted_schedule(files, cpsched):
     code, out, err = cpsched("verify", "run")
     assert code == 1
     assert " wrong" in out
-    assert err.startswith("cpsched: 1 schedule contradicts")
+    assert err == (
+        "cpsched: files of 1 run are missing, changed, or not what follows from the schedule:"
+        " jobs.parquet\n"
+    )
+
+
+def _edited(path):
+    content = json.loads(path.read_text())
+    content["outcomes"]["completed"]["jobs"] += 1
+    path.write_text(json.dumps(content))
+
+
+def _truncated(path):
+    path.write_bytes(path.read_bytes()[:60])
+
+
+_NAMES = (
+    *("run.json", "metrics.json", "system.json", "jobs.parquet", "workload.parquet"),
+    *("allocations.parquet", "queue.parquet", "timing.json"),
+)
+
+
+@pytest.mark.parametrize("name", _NAMES)
+@pytest.mark.parametrize("damage", [_truncated, Path.unlink])
+def test_verify_names_each_file_that_is_damaged(files, cpsched, name, damage):
+    """Not a schedule that contradicts its inputs, and no other file."""
+    cpsched(*SIMULATE, "-d", "fifo", "-d", "easy", "--out", "run")
+    one, _ = sorted((files / "run" / "runs").iterdir())
+    damage(one / name)
+    code, out, err = cpsched("verify", "run")
+    assert code == 1
+    assert err == (
+        "cpsched: files of 1 run are missing, changed, or not what follows from the schedule:"
+        f" {name}\n"
+    )
+    assert out.count(", OK") == 1
+    (finding,) = [line for line in out.splitlines() if line.startswith("  files: ")]
+    assert finding.startswith(f"  files: {name} is ")
+
+
+def test_verify_names_what_differs_in_edited_metrics(files, cpsched):
+    cpsched(*SIMULATE, "-d", "fifo", "--out", "run")
+    _edited(_only(files / "run") / "metrics.json")
+    code, out, err = cpsched("verify", "run")
+    assert (code, err.rpartition(": ")[2]) == (1, "metrics.json\n")
+    assert "metrics.json is damaged: it was changed after it was written" in out
+    assert "  files: metrics.json: outcomes does not follow from the schedule" in out
 
 
 def test_part_of_a_log(files, cpsched):
@@ -430,7 +477,10 @@ def test_recorded_waits_are_printed_beside_simulated_ones(files, cpsched):
     recorded = LOG.replace("1 0 -1 4", "1 0 60 4").replace("2 1 -1 4", "2 1 180 4")
     (files / "log.swf").write_text(recorded)
     out = cpsched(*SIMULATE, "-d", "fifo")[1]
-    assert "recorded in the log: mean wait 2 min, longest 3 min; cpsched slurm fidelity" in out
+    assert (
+        "recorded in the log: mean wait 2 min, longest 3 min, from submit to first start;\ncpsched"
+        in out
+    )
 
 
 def test_one_is_not_many(files, cpsched):

@@ -74,7 +74,7 @@ def test_the_page_has_question_record_gain_loss_and_limits(study, cpsched):
         f"zq-big: 1 more node of node group {MINE}-nodes",
         f"time limit of queue {MINE}-short: 0:30:00; backfill = sjf",
         f"without the jobs of user {MINE}-u0",
-        "The log records no starts", "48 (50.0 %)", "bought", "Jobs that ran in both",
+        "The log records no starts", "48 (50.0 % / ", "bought", "Jobs that ran in both",
         f"{MINE}-short: \N{MINUS SIGN}", "Users do not react", "No node fails",
         '<a href="report.html">', "96 jobs, simulated over 11.",
     ):  # fmt: skip

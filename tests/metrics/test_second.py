@@ -13,7 +13,8 @@ from cpsched.model.schedule import JobOutcome
 
 #: Measured by hand elsewhere (test_placement, test_lost), or no measure.
 ELSEWHERE = {
-    *("counts", "overrun", "placement", "lost", "restarts", "recorded_wait_s", "recorded_use"),
+    *("counts", "outcomes", "overrun", "offered_load", "placement", "lost", "restarts"),
+    *("recorded_wait_s", "recorded_use"),
 }
 
 

@@ -34,6 +34,7 @@ def test_counts_come_first_and_add_up(schedule):
         "never_started": 0,
         "never_started_because": {},
         "not_ended": 0,
+        "attempts": 0,
         "requested_time_assumed": 0,
     }
 

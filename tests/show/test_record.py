@@ -21,7 +21,7 @@ def tables(grade, *groups, over=0.0, scenarios=True):
     """Return what is said of the record of one run: all jobs, and groups by kind, name and grade."""
     rows = [
         {"workload": "log", "system": "four", "dispatcher": "easy", "kind": kind, "group": name, "reproduced": one,
-         "simulated_wait_mean_s": 450_000.0, "recorded_wait_mean_s": 900.0, "lag_s": 0, "within_10_min": 0.4}
+         "simulated_wait_mean_s": 450_000.0, "recorded_wait_mean_s": 900.0, "held_mean_s": 0.0, "lag_s": 0, "within_10_min": 0.4}
         for kind, name, one in (("all", "all", grade), *groups)
         if one
     ]  # fmt: skip
@@ -32,8 +32,8 @@ def tables(grade, *groups, over=0.0, scenarios=True):
 
 
 VALUES = (
-    "(mean wait simulated 5 d 5 h, recorded 15 min; 40 % of the jobs start within ten minutes of"
-    " their recorded start)"
+    "(mean wait from submit simulated 5 d 5 h, recorded 15 min; 40 % of the jobs start within ten"
+    " minutes of their recorded start)"
 )
 
 
@@ -113,7 +113,9 @@ def test_an_answer_begins_with_the_verdict_and_praises_nothing_that_is_not_repro
         assert set(rows["reproduced"]) == {grade}
         first = found.finding.splitlines()[0]
         if grade == "not":
-            assert first.startswith("The baseline does not reproduce the record (mean wait simul")
+            assert first.startswith(
+                "The baseline does not reproduce the record (mean wait from submit simul"
+            )
         else:
             assert "reproduce" not in first
         assert ("Of 2 scenarios" in found.finding) == (grade != "not")

@@ -185,7 +185,7 @@ def _leaves(content, path=()):
     """Yield the way to everything in a document; of long lists and tables to the ends."""
     if isinstance(content, dict | list):
         keys = list(content if isinstance(content, dict) else range(len(content)))
-        for key in keys if len(path) < 1 or len(keys) < 16 else (keys[0], keys[-1]):
+        for key in keys if len(path) < 1 or len(keys) < 20 else (keys[0], keys[-1]):
             yield from _leaves(content[key], (*path, key))
     if path:
         yield path

@@ -90,6 +90,7 @@ def tables(*runs, knowing=(), front=(), behind=(), counts=None, reproduced=None)
                     "system": "machine",
                     "dispatcher": "easy",
                     "kind": "all",
+                    "held_mean_s": 0.0,
                     "reproduced": grade,
                     "simulated_wait_mean_s": 60.0,
                     "recorded_wait_mean_s": 9000.0,

@@ -78,12 +78,27 @@ def test_jobs_without_both_starts_are_left_out_and_counted():
         fidelity_of(workload())
 
 
-def test_a_held_job_waits_from_when_it_may_start():
+def test_a_held_job_waits_from_its_submit_and_its_hold_is_told():
     log = jobs((0, 1, 5), begin=np.array([100]), recorded_start=np.array([103]))
     found = measure(run(log, machine((1,)), "easy").schedule)
-    assert (found.recorded.tolist(), found.simulated.tolist()) == ([3], [0])
-    assert found.from_submit == (103, 100)
-    assert list(statement(found))[1].endswith("from its submit they are 1 min 43 s and 1 min 40 s.")
+    assert (found.recorded.tolist(), found.simulated.tolist()) == ([103], [100])
+    assert found.held.tolist() == [100]
+    first, second, *_ = statement(found)
+    assert first.endswith(
+        "1 min 43 s on average in the record, 1 min 40 s in the simulation (100 % less)."
+    )
+    assert second == (
+        "Waits are from submit to first start. On average 1 min 40 s of them pass before a job may"
+        " start (begin time, dependency, hold). The verdict and its percentage leave that out."
+    )
+
+
+def test_attempts_of_a_job_are_not_so_many_jobs():
+    log = jobs((0, 1, 5), (10, 1, 5), (20, 1, 5), (20, 1, 5), job_id=["7", "7#2", "7#3", "8"])
+    found = measure(
+        run(log.with_columns(recorded_start=log.submit), machine((4,)), "easy").schedule
+    )
+    assert (found.jobs, found.overall.jobs) == (2, 4)
 
 
 def test_the_jobs_that_differ_most_are_told_from_both_sides():
@@ -128,7 +143,7 @@ def test_the_lag_of_a_controller_is_part_of_each_start(folder):
     about = json.loads(files[0].read_text())
     assert (checked.lag, about["lag"], len(about["differences"])) == (2, 2, 2)
     rows = files[1].read_text().splitlines()
-    assert rows[0] == "job_id,submit,recorded_wait_s,simulated_wait_s,error_s"
+    assert rows[0] == "job_id,submit,recorded_wait_s,simulated_wait_s,held_s,error_s"
     assert len(rows) == 401
 
 
@@ -149,13 +164,13 @@ def test_repeats_say_how_far_chance_goes(folder):
     # Examples are told of the run in which nothing was moved.
     assert checked.differences == check(study(folder), folder / "out", examples=3).differences
     said = list(statement(checked.whole, checked.repeats))
-    assert said[1].startswith("Chance: over 3 simulations, with submits moved by seconds, ")
+    assert said[2].startswith("Chance: over 3 simulations, with submits moved by seconds, ")
     assert not any(line.startswith("Chance") for line in statement(checked.whole))
     # What seconds can do a what-if must exceed.
     far = replace(checked.repeats[0], simulated=checked.whole.overall.simulated + 7200, rank=0.0)
     far = replace(far, within=(0.0, 0.0, 0.0))
     said = list(statement(checked.whole, [far]))
-    assert "The verdict depends on these seconds: " in said[1]
+    assert "The verdict depends on these seconds: " in said[2]
     # Twice the standard deviation of the two means, and twice that where directions count alone.
     assert any("2 h 50 min" in line or "5 h 39 min" in line for line in said[2:])
 
