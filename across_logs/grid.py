@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING
 
 from cpsched.api.simulation import LEADING_FIGURES
 from cpsched.api.studies import (
-    HIGHER,
-    LOWER,
     NOTICEABLE,
-    UNCLEAR,
-    UNKNOWN,
     Against,
     Change,
+    is_clear,
     leading,
+    of_mean,
     ratio,
 )
 from cpsched.api.tools import Column, Table, escaped, estimate, times
@@ -131,11 +129,8 @@ def _figure(run: Leading, name: str) -> Measured:
 
 def _against(mean: Estimate) -> Against:
     """Return a mean of ratios as findings take it."""
-    verdict = UNKNOWN
-    if mean.low is not None and mean.high is not None:
-        verdict = LOWER if mean.high < 1 else HIGHER if mean.low > 1 else UNCLEAR
     said = interval(mean)
-    return Against(times(mean.mean), "", mean.mean, verdict, said and f"×{said}")
+    return Against(times(mean.mean), "", mean.mean, of_mean(mean), said and f"×{said}")
 
 
 def interval(mean: Estimate) -> str:
@@ -219,12 +214,21 @@ def tables_of(found: Sequence[Row], base: str) -> Iterator[Table]:
         names = [*found[0].logs, "geometric mean", "mean rank", "worst log", *more]
         columns = [Column("log", "", tuple(map(escaped, names)))]
         columns += [_column(row, figure, beside) for row in found]
-        known = any(one and one.interval for row in found for one in row.on_each(figure))
-        legend = ", with its 95 % interval; ~: no clear difference; r: over repetitions alone"
+        legend = "".join(_legend([one for row in found for one in row.on_each(figure) if one]))
         yield Table(
-            f"{title[0].upper()}{title[1:]}: ratio to {escaped(base)} on each log{legend * known}",
+            f"{title[0].upper()}{title[1:]}: ratio to {escaped(base)} on each log{legend}",
             tuple(columns),
         )
+
+
+def _legend(figures: Sequence[Measured]) -> Iterator[str]:
+    """Yield what stands beside a ratio."""
+    if any(one.interval for one in figures):
+        yield ", with its 95 % interval"
+    if any(one.clear is False for one in figures):
+        yield "; ~: not significant"
+    if any(one.of_repetitions for one in figures):
+        yield "; r: by the repetitions, not by the days of the log"
 
 
 def _column(row: Row, figure: str, beside: Sequence[str]) -> Column:
@@ -251,4 +255,6 @@ def _cell(one: Measured | None) -> str:
 def _mean(mean: Estimate | None) -> str:
     if mean is None:
         return "-"
-    return "\n".join(filter(None, (times(mean.mean), interval(mean).replace(" to ", "-"))))
+    mark = "" if mean.mean == 1 or is_clear(of_mean(mean)) else "~"
+    between = interval(mean).replace(" to ", "-")
+    return "\n".join(filter(None, (times(mean.mean) + mark, between)))

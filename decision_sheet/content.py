@@ -8,11 +8,10 @@ from typing import TYPE_CHECKING, Any
 from cpsched.api.errors import RunError
 from cpsched.api.simulation import in_words as outcome_in_words
 from cpsched.api.studies import (
-    HIGHER,
-    LOWER,
     NOTICED,
     above_capacity,
     findings,
+    is_clear,
     load_shares,
     lost,
     make_tables,
@@ -289,7 +288,7 @@ def _payers(tables: Tables, letter: str, unlike: dict[str, None]) -> Iterator[Pa
 
 
 def _group(row: Row) -> str:
-    sure = "" if row["verdict"] in (LOWER, HIGHER) else f" {UNSURE}"
+    sure = "" if is_clear(row["verdict"]) else f" {UNSURE}"
     jobs = counted(row["jobs"], "job")
     # A bare number says of nothing what it is.
     name = f"{row['kind']} {row['group']}" if row["group"].isdigit() else row["group"]

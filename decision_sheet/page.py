@@ -93,7 +93,7 @@ def _cells(values: Iterable[str]) -> str:
 
 
 def _legend(sheet: Sheet) -> str:
-    said = f"{UNSURE}: its 95 % interval holds no change, too, or there is none."
+    said = f"{UNSURE}: not confirmed by repetitions; the change may be chance."
     if sheet.unlike:
         said += f" {UNLIKE}: the recorded waits of {', '.join(sheet.unlike)} are not reproduced."
     return said

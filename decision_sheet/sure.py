@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from cpsched.api.studies import HIGHER, LOWER
+from cpsched.api.studies import ONE_RUN, is_clear, is_of_log
 
 #: The row of the sheet that has it.
 SURE = "How sure"
 #: Words, and when each is used; the first that applies.
 RULE = {
     "baseless": "the baseline does not reproduce the recorded waits, or log and machine do not fit",
-    "unknown": "no 95 % interval: fewer than eight days of log",
     "none": "no wait changes",
-    "open": "the 95 % interval holds no change, too",
+    "unknown": "one run each, which confirms no difference; repeat to confirm",
+    "open": "the 95 % interval holds no change, or changes below 1 %",
     "bought": "it does not, but more jobs are stopped, killed or never run",
-    "likely": "nothing of this, and the record is reproduced roughly or unknown",
+    "likely": "nothing of this, but the record is reproduced roughly or unknown, or the days of the"
+    " log do not confirm it",
     "sure": "nothing of this, and the record is reproduced closely",
 }
 
@@ -38,10 +39,10 @@ def how_sure(row: dict[str, Any], record: str, *, loses: bool) -> str:
         return "baseless"
     if not (row["difference"] or row["shorter"] or row["longer"]):
         return "none"
-    if row["difference_low"] is None:
+    if row["verdict"] == ONE_RUN:
         return "unknown"
-    if row["verdict"] not in (LOWER, HIGHER):
+    if not is_clear(row["verdict"]):
         return "open"
     if loses:
         return "bought"
-    return "sure" if record == "closely" else "likely"
+    return "sure" if record == "closely" and not is_of_log(row["verdict"]) else "likely"

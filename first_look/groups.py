@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.api.studies import HIGHER, LOWER, NOTICED
+from cpsched.api.studies import HIGHER, LOWER, NOTICED, is_clear
 from cpsched.api.tools import counted, duration
 
 if TYPE_CHECKING:
@@ -33,14 +33,14 @@ def who_pays(tables: Tables, place: str, about: tuple[str, str]) -> Iterator[str
         for row in tables.gains_about(place, about)
         if row["kind"] in ("length", "size") and abs(row["difference"]) >= NOTICED
     ]
-    told = {way: [row for row in rows if row["verdict"] == way] for way in (LOWER, HIGHER)}
+    told = {way: [row for row in rows if row["verdict"].startswith(way)] for way in (LOWER, HIGHER)}
     who = about[0]
     if told[LOWER]:
         yield f"Under {who}, these wait less: {_listed(told[LOWER])}."
     if told[HIGHER]:
         yield f"These pay for it with longer waits: {_listed(told[HIGHER])}."
     unclear = sorted(
-        (row for row in rows if row["verdict"] not in told), key=lambda row: -abs(row["hours"])
+        (row for row in rows if not is_clear(row["verdict"])), key=lambda row: -abs(row["hours"])
     )
     if unclear:
         left = len(unclear) - _MOST

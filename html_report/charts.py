@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.api.figures import Change, Point, of_changes, of_tradeoff
 from cpsched.api.simulation import LEADING
-from cpsched.api.studies import QUALITY, Estimate, difference, grouped, leading, most_changed
+from cpsched.api.studies import (
+    QUALITY,
+    Estimate,
+    difference,
+    grouped,
+    is_clear,
+    leading,
+    most_changed,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -65,7 +73,8 @@ def changes(tables: Tables, place: Place, about: Iterable[Who]) -> Iterator[Pict
 
 def _change(row: Row) -> Change:
     ends = row["difference_low"], row["difference_high"]
-    return Change(row["group"], Estimate(row["difference"], *ends, row["jobs"]))
+    estimate = Estimate(row["difference"], *ends, row["jobs"])
+    return Change(row["group"], estimate, is_clear(row["verdict"]))
 
 
 def _leading(tables: Tables, place: Place) -> LeadingRows:

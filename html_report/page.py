@@ -160,11 +160,6 @@ def html_table(titled: Titled) -> dict[str, Any]:
     """Return a table for the template: headers, and cells with what they are sorted by."""
     columns = titled.table.in_words().columns
     shown = [column.cells() for column in columns]
-    heads = {column.header for column in columns}
-    # Rows of several classes cover different jobs, so comparing them is meaningless. And a good
-    # mean means little without the longest wait beside it.
-    marked = "max wait" in heads and not heads & {"class", "size"}
-    best = [column.best if marked else None for column in columns]
     return {
         "title": titled.title,
         "caption": titled.table.caption,
@@ -179,7 +174,6 @@ def html_table(titled: Titled) -> dict[str, Any]:
                     "shown": shown[at][row],
                     "value": _number(column, row),
                     "text": column.is_text,
-                    "best": best[at] is not None and _number(column, row) == best[at],
                     "verdict": column.header == "verdict",
                 }
                 for at, column in enumerate(columns)

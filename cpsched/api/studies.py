@@ -24,7 +24,7 @@ from cpsched.study import SavedRun, carry_out, load_run, make_tables, save_run
 from cpsched.study.allocators import unequal
 from cpsched.study.campaign import Display
 from cpsched.study.changes import Change as ChangeOfLog
-from cpsched.study.comparisons import HIGHER, LOWER, UNCLEAR, UNKNOWN, Difference
+from cpsched.study.comparisons import Difference
 from cpsched.study.executor import Backend
 from cpsched.study.folder import check_target, slug
 from cpsched.study.gains import NOTICED
@@ -39,5 +39,6 @@ from cpsched.study.study import AXES, Choice, Study, alike, as_label, near
 from cpsched.study.study_file import choice, parse_study
 from cpsched.study.tables import Tables, grouped
 from cpsched.study.task import Task, tasks_of
+from cpsched.study.verdicts import HIGHER, LOWER, ONE_RUN, is_clear, is_of_log, of_mean
 from cpsched.study.worker import Done
 from cpsched.verification import verify

@@ -75,16 +75,6 @@ class Column:
         """Whether it holds names."""
         return any(isinstance(value, str) for value in self.values)
 
-    @property
-    def best(self) -> Number:
-        """The best value; None if no value is better than the others, or one is not a number."""
-        values = self.sorted_by or self.values
-        known = [value for value in values if isinstance(value, int | float)]
-        comparable = len(known) == sum(value is not None for value in values)
-        if self.better is None or len(known) < 2 or not comparable or min(known) == max(known):
-            return None
-        return max(known) if self.better is Better.HIGHER else min(known)
-
     def in_words(self) -> Column:
         """Return a column of seconds as time spans in one or two units (``1 h 24 min``)."""
         if self.unit != "s" or self.is_text:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.base.words import duration
-from cpsched.figures.style import BAD, GOOD, INK, WIDE, canvas, wrapped
+from cpsched.figures.style import BAD, BEHIND, GOOD, INK, WIDE, canvas, wrapped
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -20,10 +20,15 @@ _ROW, _HEAD, _BELOW = 0.24, 0.34, 0.5
 
 
 class Change(NamedTuple):
-    """How a group's mean wait changes: seconds longer, or shorter where negative, a job."""
+    """
+    How a group's mean wait changes: seconds longer, or shorter where negative, a job.
+
+    ``clear`` is whether the verdict confirms it.
+    """
 
     group: str
     seconds: Estimate
+    clear: bool
 
 
 def _interval(one: Estimate) -> list[float]:
@@ -100,7 +105,8 @@ def _panel(axes: Axes, kind: str, changes: Sequence[Change]) -> None:
         seconds = one.seconds.mean
         sign = "\N{MINUS SIGN}" if seconds < 0 else "+"
         text = f"{sign}{duration(abs(seconds))}" if seconds else "0 s"
-        _bar(axes, at, seconds, _interval(one.seconds), text, GOOD if seconds < 0 else BAD)
+        colour = (GOOD if seconds < 0 else BAD) if one.clear else BEHIND
+        _bar(axes, at, seconds, _interval(one.seconds), text, colour)
     axes.axvline(0, color=INK, linewidth=0.8)
     names = [wrapped(one.group, 22).partition("\n") for one in changes]
     axes.set_yticks(

@@ -128,7 +128,7 @@ def of_changes(who: str, kinds: Mapping[str, Sequence[Change]]) -> Picture:
     return Picture(
         title=f"who gains and who loses under {who}",
         caption="Change of the mean wait of a group's jobs against the baseline. Of many groups,"
-        " those with the largest total change are shown."
+        " those with the largest total change are shown. Grey: not significant."
         + (" Lines are 95 % intervals." if sure else ""),
         alt=f"Changes of mean waits under {who}: {said}.",
         draw=lambda: bars.draw_changes(kinds),

@@ -1,8 +1,9 @@
 """
 What may be said of a run against its baseline: decided here, for dispatchers and scenarios alike.
 
-A run *gains* only if an interval says so, if no more jobs than in the baseline are stopped or never
-run, and if its longest wait is known. Everything else is named for what it is.
+A run *gains* only if its repetitions say so (:mod:`cpsched.study.verdicts`), if no more jobs than
+in the baseline are stopped or never run, and if its longest wait is known. Everything else is named
+for what it is.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from cpsched.base.words import duration
 from cpsched.metrics.leading import BY_COLUMN
-from cpsched.study.comparisons import LOWER, UNKNOWN, is_clear
+from cpsched.study.verdicts import EQUAL, LEAST, LOWER, ONE_RUN, UNKNOWN, is_clear
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from cpsched.study.comparisons import Difference
 
 #: Smaller changes are not mentioned.
-NOTICEABLE = 0.01
+NOTICEABLE = LEAST
 #: Fates that more jobs may have than in the baseline: their counts, the total, and the words. A job
 #: that its user cancels may wait in one run and run in the other: that is no loss.
 _FATES = (
@@ -30,6 +31,10 @@ _FATES = (
     (("rejected",), "in_log", "can never run"),
     (("never_started",), "simulated", "never start"),
 )
+#: Verdicts where nothing was repeated: one run each, or fewer than three logs.
+_UNKNOWN = (ONE_RUN, UNKNOWN)
+#: What is added to a change without a verdict.
+_UNSURE = {ONE_RUN: ", not confirmed", UNKNOWN: ", without an interval"}
 #: The least rise of such a share that is reported.
 _TOLD = 0.0005
 
@@ -38,9 +43,9 @@ class Claim(IntEnum):
     """What may be said of a change, the best first."""
 
     GAIN = 0
-    """Lower by every interval, and nothing lost but time."""
+    """Lower by its verdict, and nothing lost but time."""
     ONE_RUN = 1
-    """Lower, without an interval that could say whether that is chance."""
+    """Lower, without repetitions that could say whether that is chance."""
     UNCLEAR = 2
     """Lower, but within the variation between runs or too little to mention."""
     DEARER = 3
@@ -60,7 +65,7 @@ class Against(NamedTuple):
     ratio
         Of both; 1 if both are 0, infinite if only the baseline's is.
     verdict
-        See :func:`cpsched.study.comparisons.verdict`.
+        See :attr:`cpsched.study.verdicts.Compared.verdict`.
     interval
         In words, empty if there is none.
     """
@@ -114,9 +119,11 @@ class Change:
     fates
         Of which more jobs than in the baseline have it, with both shares, in words.
     worse
-        Over several logs: those on which the figure is higher by every interval.
+        Over several logs: those on which the figure is higher by its verdict.
     placed
         Both allocators in words if they differ, else empty.
+    days
+        Of the log, over which there is an interval; None where there is none.
     """
 
     name: str
@@ -126,6 +133,7 @@ class Change:
     fates: tuple[str, ...] = ()
     worse: tuple[str, ...] = ()
     placed: str = ""
+    days: int | None = None
 
     @property
     def claim(self) -> Claim:
@@ -136,7 +144,7 @@ class Change:
         if self.fates or self.longest is None:
             return Claim.DEARER
         known = figure.verdict.startswith(LOWER)
-        if figure.ratio > 1 - NOTICEABLE or not (known or figure.verdict == UNKNOWN):
+        if figure.ratio > 1 - NOTICEABLE or not (known or figure.verdict in _UNKNOWN):
             return Claim.UNCLEAR
         return Claim.GAIN if known else Claim.ONE_RUN
 
@@ -181,7 +189,7 @@ def _tail(longest: Against | None) -> str:
     if longest is None:
         return "the longest wait is not known"
     if not longest.base_shown:
-        said = longest.interval and f" ({longest.interval})"
+        said = longest.interval and f" ({longest.interval}{_unsure(longest)})"
         return f"the longest wait is {longest.shown}{said}"
     ratio = longest.ratio
     if longest.shown == longest.base_shown:
@@ -194,5 +202,11 @@ def _tail(longest: Against | None) -> str:
         else f"{ratio:,.1f} times as long" if ratio < float("inf")
         else "longer"
     )  # fmt: skip
-    unsure = "" if longest.verdict == UNKNOWN or is_clear(longest.verdict) else ", not significant"
-    return f"the longest wait is {how} ({longest.values}{unsure})"
+    return f"the longest wait is {how} ({longest.values}{_unsure(longest)})"
+
+
+def _unsure(figure: Against) -> str:
+    """Return what is added to a change that the verdict does not confirm; empty where it does."""
+    if figure.verdict == EQUAL or is_clear(figure.verdict):
+        return ""
+    return _UNSURE.get(figure.verdict, ", not significant")

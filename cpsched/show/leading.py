@@ -12,8 +12,9 @@ from cpsched.base.words import ratio as times
 from cpsched.metrics.leading import BY_NAME, LEADING
 from cpsched.metrics.waits import MEANING
 from cpsched.show.findings import lost
-from cpsched.study.comparisons import EQUAL, UNKNOWN, key_of
+from cpsched.study.comparisons import key_of
 from cpsched.study.results import place_of
+from cpsched.study.verdicts import EQUAL
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -42,12 +43,12 @@ class Measured:
     ratio
         To the baseline's; None for the baseline itself, and where there is none.
     interval
-        The widest of the 95 % intervals of the ratio: over repetitions, and over parts of the log.
+        The 95 % interval of the ratio, see :func:`~cpsched.study.verdicts.shown`.
     of_repetitions
         Whether that interval is over repetitions alone.
     clear
-        Whether every interval excludes "no difference"; None without an
-        interval, and where nothing differs.
+        Whether the verdict is lower or higher (:mod:`cpsched.study.verdicts`), which one run each
+        never has; None without a ratio, and where nothing differs.
     mark
         ``*`` for the best of its column, ``!`` for the worst, else nothing.
     """
@@ -72,7 +73,7 @@ class Measured:
 
     @property
     def sure(self) -> str:
-        """Whether it is ``better`` or ``worse`` than the baseline's by every interval, or empty."""
+        """Whether it is ``better`` or ``worse`` than the baseline's by its verdict, or empty."""
         if not self.clear or self.ratio is None:
             return ""
         lower = BY_NAME[self.name].better is Better.LOWER
@@ -216,8 +217,8 @@ def _measured(name: str, value: Cell, against: Difference | None) -> Measured:
         value=_number(value),
         ratio=against.ratio,
         interval=against.interval,
-        of_repetitions=against.interval is not None and against.row["days"] is None,
-        clear=None if against.verdict in (UNKNOWN, EQUAL) else against.is_clear,
+        of_repetitions=against.is_of_repetitions,
+        clear=None if against.ratio is None or against.verdict == EQUAL else against.is_clear,
     )
 
 
@@ -243,17 +244,17 @@ def _against(compared: Sequence[Difference]) -> str:
 
 def _marked(rows: Sequence[Leading]) -> tuple[Leading, ...]:
     """
-    Return the rows with the best and the worst of each figure marked.
+    Return the rows with the best and the worst of each figure marked, where verdicts confirm them.
 
     Runs that know the runtimes, or lose more jobs than the baseline, are not ranked beside others.
     """
     ranked = [row for row in rows if not (row.knows_runtimes or row.fates)] or list(rows)
-    marks = [_marks([row.figures[at] for row in ranked]) for at, _ in enumerate(LEADING)]
+    marks = [_marks(ranked, at) for at, _ in enumerate(LEADING)]
     return tuple(
         replace(
             row,
             figures=tuple(
-                replace(one, mark=found.get(one.shown, ""))
+                replace(one, mark=_mark(one, row, found))
                 for one, found in zip(row.figures, marks, strict=True)
             ),
         )
@@ -263,19 +264,37 @@ def _marked(rows: Sequence[Leading]) -> tuple[Leading, ...]:
     )
 
 
-def _marks(figures: Sequence[Measured]) -> dict[str, str]:
-    """Return the marks of a column; values that are shown alike are marked alike."""
+def _marks(rows: Sequence[Leading], at: int) -> dict[str, tuple[str, str]]:
+    """
+    Return by the shown value of a column's best and worst the mark, and the verdict it needs.
+
+    A run needs its own verdict against the baseline; the baseline needs all others'.
+    """
     known = sorted(
-        (one for one in figures if one.value is not None), key=lambda one: one.value or 0
+        (one for row in rows if (one := row.figures[at]).value is not None),
+        key=lambda one: one.value or 0,
     )
     if not known:
         return {}
-    if BY_NAME[figures[0].name].better is Better.HIGHER:
+    if LEADING[at].better is Better.HIGHER:
         known.reverse()
     best, worst = known[0].shown, known[-1].shown
     if best == worst:
         return {}
-    return {best: BEST, **({worst: WORST} if len(figures) >= _FEWEST_FOR_WORST else {})}
+    others = {row.figures[at].sure for row in rows if not row.is_baseline}
+    against = others.pop() if len(others) == 1 else ""
+    found = {best: (BEST, against)}
+    return found if len(rows) < _FEWEST_FOR_WORST else {**found, worst: (WORST, against)}
+
+
+def _mark(one: Measured, row: Leading, marks: Mapping[str, tuple[str, str]]) -> str:
+    """Return the mark of a figure: nothing where it is neither best nor worst for certain."""
+    mark, others = marks.get(one.shown, ("", ""))
+    if row.is_baseline:
+        confirmed = others == ("worse" if mark == BEST else "better")
+    else:
+        confirmed = one.sure == ("better" if mark == BEST else "worse")
+    return mark if confirmed else ""
 
 
 def leading_text(found: LeadingRows, width: int, *, scenarios: bool, colour: bool = False) -> str:
@@ -320,7 +339,7 @@ def _legend(found: LeadingRows, *, scenarios: bool) -> Iterator[str]:
     same = [
         f"{_range(jobs)} {'job' if jobs == {1} else 'jobs'}{again} simulated,"
         f" {_range(rejected)} rejected",
-        "one run each" if most == 1 else f"means of {counted(most, 'repetition')}",
+        _repeated(most, compared=bool(found.against)),
     ]
     if any(never):
         same.insert(1, f"{_range(never)} never started")
@@ -332,25 +351,36 @@ def _legend(found: LeadingRows, *, scenarios: bool) -> Iterator[str]:
     if any(row.figures[-1].value is not None for row in rows):
         same.append("core use: in the steady window")
     yield "; ".join(same)
-    figures = [one for row in rows for one in row.figures]
-    parts = []
-    if found.against:
-        parts.append(f"×: ratio to {escaped(found.against)}")
-        if any(one.interval for one in figures):
-            parts[-1] += f", with its 95 % interval; {_UNCLEAR}: no clear difference"
-        if any(one.of_repetitions for one in figures):
-            parts.append(f"{_REPEATED}: over repetitions alone, not over the days of the log")
-    marks = {one.mark for one in figures}
-    parts += [
-        f"{mark} {word}" for mark, word in ((BEST, "best"), (WORST, "worst")) if mark in marks
-    ]
-    if parts:
+    if parts := list(_of_marks(found)):
         yield "; ".join(parts)
     if scenarios and len(jobs) > 1:
         yield "the table is of all jobs of each scenario, sentences of those that ran in both"
     for row in rows:
         if row.fates:
             yield f"not ranked: {escaped(row.dispatcher)}, {'; '.join(row.fates)}"
+
+
+def _of_marks(found: LeadingRows) -> Iterator[str]:
+    """Yield what ratios refer to, and what the marks mean."""
+    figures = [one for row in found.rows for one in row.figures]
+    if found.against:
+        interval = ", with its 95 % interval" if any(one.interval for one in figures) else ""
+        yield f"×: ratio to {escaped(found.against)}{interval}"
+        if any(one.clear is False for one in figures):
+            yield f"{_UNCLEAR}: not significant"
+        if any(one.of_repetitions for one in figures):
+            yield f"{_REPEATED}: by the repetitions, not by the days of the log"
+    marks = {one.mark for one in figures}
+    for mark, word in ((BEST, "best"), (WORST, "worst")):
+        if mark in marks:
+            yield f"{mark} {word}"
+
+
+def _repeated(most: int, *, compared: bool) -> str:
+    """Say how often each run was made; one run each has no verdict."""
+    if most > 1:
+        return f"means of {counted(most, 'repetition')}"
+    return f"one run each{' (repeat to confirm a difference)' if compared else ''}"
 
 
 def _range(numbers: set[float]) -> str:

@@ -155,9 +155,9 @@ def _of_groups(rows: Sequence[Row]) -> Table:
     chosen = [row for some in by_kind.values() for row in most_changed(some, 2 * _MOST + 2)]
     few = "; of many groups, those whose waits change most" if len(chosen) < len(rows) else ""
     sure: tuple[Column, ...] = ()
-    how = "no intervals, which need eight days"
+    how = "no intervals, which need repetitions or eight days"
     if any(row["difference_low"] is not None for row in chosen):
-        how = "95 % intervals over the days of the log"
+        how = "95 % intervals over the repetitions and the days of the log"
         intervals = tuple(
             "-"
             if row["difference_low"] is None
@@ -165,10 +165,7 @@ def _of_groups(rows: Sequence[Row]) -> Table:
             for row in chosen
         )
         values = _values(chosen, "difference")
-        sure = (
-            Column("interval", "", intervals, sorted_by=values, joined=True),
-            replace(_text(chosen, "verdict"), joined=True),
-        )
+        sure = (Column("interval", "", intervals, sorted_by=values, joined=True),)
     return Table(
         f"Jobs that ran in both runs; {how}; shorter and longer mean by a minute or more{few}",
         (
@@ -176,6 +173,7 @@ def _of_groups(rows: Sequence[Row]) -> Table:
             _spans(chosen, "wait_mean_s", "mean wait", duration),
             _spans(chosen, "base_wait_mean_s", "baseline", duration),
             *(_spans(chosen, "difference", "difference", _signed), *sure),
+            replace(_text(chosen, "verdict"), joined=True),
             *_columns(chosen, _GAINED),
         ),
     )
@@ -273,8 +271,8 @@ def _against(
         _number(longest, "value", "max wait", wait),
         replace(_number(longest, "base_value", "baseline's", wait), joined=True),
         caption=f"{f'Against {names[0]}. ' if same else ''}Intervals are 95 %, from the repetitions"
-        " and from the days of the log; a difference is significant only if"
-        " every interval excludes zero",
+        " and from the days of the log. Lower and higher: the repetitions exclude every change"
+        " below 1 %. (this log): the days do not confirm it. One run each has no verdict",
     )
 
 

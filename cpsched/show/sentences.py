@@ -14,9 +14,10 @@ from cpsched.base.words import estimate
 from cpsched.show.findings import Against, Change, Claim, lost, ratio_of, span
 from cpsched.show.overviews import overview
 from cpsched.show.record import not_reproduced, of_groups
-from cpsched.study.comparisons import SEEDS_ONLY, UNKNOWN, key_of
+from cpsched.study.comparisons import key_of
 from cpsched.study.gains import NOTICED
 from cpsched.study.results import place_of
+from cpsched.study.verdicts import ONE_RUN, is_of_log
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -38,8 +39,18 @@ _TOO_NARROW = (
     "Intervals are over the days of the log; on a machine whose queue never empties for weeks, they"
     " hold the truth less often than in 95 % of cases."
 )
+_SHORT = (
+    "The log is shorter than eight days, too short for intervals over its parts, so another part"
+    " may give other results."
+)
+_OF_LOG = (
+    "The repetitions confirm this for the jobs of this log; the interval over its days does not, so"
+    " other months may give other results."
+)
 #: The kinds of groups of which one is named.
 _KINDS = ("queue", "account")
+#: With fewer repetitions the front says something of these runs alone.
+_FEWEST = 2
 #: Most names in one sentence.
 _MOST = 6
 
@@ -90,7 +101,7 @@ def conclusions(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[str]:
 def findings(tables: Tables, repeat: str = SEVERAL_SEEDS) -> list[Finding]:
     """Return the finding on each workload and system that has a baseline."""
     if tables.results.by_group:
-        whole = _of_scenarios(tables)
+        whole = _of_scenarios(tables, repeat)
         return [] if whole is None else [whole]
     knowing = {key_of(row) for row in tables.summary.rows() if row["knows_runtimes"]}
     found = []
@@ -126,6 +137,7 @@ def _changes(tables: Tables) -> dict[str, Changes]:
             longest=None if longest is None else Against.of(longest),
             fates=tuple(lost(summary[key], summary[base])),
             placed=_placed(quality.row),
+            days=quality.row["days"],
         )
     return found
 
@@ -175,15 +187,27 @@ def _of_dispatchers(tables: Tables, changes: Changes, repeat: str) -> Iterator[s
             f"No run lowers the {what} of {best.base}{sure}: {best.name} comes closest with"
             f" {figure.values}{interval}; {best.price()}."
         )
-    if not figure.interval:
-        yield f"There are no intervals, so this may be chance: repeat with {repeat} to see."
-    if figure.verdict.endswith(SEEDS_ONLY):
-        yield (
-            "The log is shorter than eight days, too short for intervals over its parts, so another"
-            " part may give other results."
-        )
-    elif figure.interval:
-        yield _TOO_NARROW
+    caveat = _caveat([best], repeat)
+    if caveat:
+        yield caveat
+
+
+def _caveat(changes: Sequence[Change], repeat: str) -> str:
+    """Say what the intervals of some changes leave open; empty where there is none."""
+    verdicts = [one.figure.verdict for one in changes]
+    if ONE_RUN in verdicts:
+        return _unconfirmed(repeat)
+    if any(map(is_of_log, verdicts)):
+        return _OF_LOG if any(one.days for one in changes) else _SHORT
+    return _TOO_NARROW if any(one.figure.interval for one in changes) else ""
+
+
+def _unconfirmed(repeat: str) -> str:
+    """Say what one run each is worth, and what confirms it."""
+    return (
+        "One run each confirms no difference, because moving submits by seconds can change as much:"
+        f" repeat with {repeat} to confirm."
+    )
 
 
 def _level(tables: Tables, changes: Changes, best: RunKey) -> Iterator[str]:
@@ -222,6 +246,8 @@ def _front(tables: Tables, place: str) -> Iterator[str]:
         if place_of(row) == place and row["on_front"] is not None
     ]
     rows = [row for row in rows if not row["knows_runtimes"]] or rows
+    if all(row["repetitions"] < _FEWEST for row in rows):
+        return
     several = len({row["predictor"] for row in rows}) > 1
     names = [_name(row["dispatcher"], row["predictor"], several) for row in rows if row["on_front"]]
     if names:
@@ -231,7 +257,7 @@ def _front(tables: Tables, place: str) -> Iterator[str]:
         )
 
 
-def _of_scenarios(tables: Tables) -> Finding | None:
+def _of_scenarios(tables: Tables, repeat: str) -> Finding | None:
     """Say which scenario helps most, then in a sentence what each one changes."""
     groups: dict[RunKey, list[Row]] = {}
     for row in tables.gains.rows():
@@ -260,13 +286,9 @@ def _of_scenarios(tables: Tables) -> Finding | None:
         sentences.append(
             f"Only jobs submitted from {start} on are compared; tables of whole runs include all."
         )
-    if any(one.figure.interval for one in changes.values()):
-        sentences.append(_TOO_NARROW)
-    else:
-        sentences.append(
-            "There are no intervals over days, which need eight days of log: small differences may"
-            " be chance."
-        )
+    caveat = _caveat(list(changes.values()), repeat)
+    if caveat:
+        sentences.append(caveat)
     workload, system, name, predictor = best
     return Finding(f"{workload} on {system}", tuple(sentences), (name, predictor))
 
@@ -280,17 +302,19 @@ def _scenario(tables: Tables, key: RunKey, row: Row) -> Change:
         )
         for name, verdict, interval in (
             ("wait_mean_s", row["verdict"], _interval(row)),
-            ("wait_max_s", UNKNOWN, ""),
+            ("wait_max_s", row["wait_max_verdict"], ""),
         )
     )  # fmt: skip
     summary = {key_of(one): one for one in tables.summary.rows()}
-    base = next(iter(tables.compared[key].values())).base_key
+    compared = tables.compared[key]
+    base = next(iter(compared.values())).base_key
     return Change(
         name=key[2],
         base=base[2],
         figure=wait,
         longest=longest,
         fates=tuple(lost(summary[key], summary[base])),
+        days=compared["wait_mean_s"].row["days"] if "wait_mean_s" in compared else None,
     )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass
 from functools import reduce
 from operator import add
@@ -11,24 +10,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.metrics.groups import SIZES
-from cpsched.study import paired
 from cpsched.study.measures import MEASURED
-from cpsched.study.paired import difference, ratio
 from cpsched.study.results import LABELS
+from cpsched.study.verdicts import LOWER, ONE_RUN, RESOLUTION, Compared, is_clear, is_of_log, shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from cpsched.study.measures import Figure
-    from cpsched.study.paired import Estimate
+    from cpsched.study.paired import Sums
     from cpsched.study.results import RunKey, RunResult
     from cpsched.study.study import Baseline
+    from cpsched.study.verdicts import Ends
 
 Pairs = list[tuple["RunResult", "RunResult"]]
-EQUAL, LOWER, HIGHER = "equal", "lower", "higher"
-UNCLEAR, UNKNOWN = "unclear", "no interval"
-#: Added if no interval over parts of the log was computed.
-SEEDS_ONLY = " (seeds)"
 #: Columns of text of a row, which say what is compared with what.
 NAMES = (
     *(*LABELS, "allocator", *(f"base_{name}" for name in LABELS), "base_allocator"),
@@ -80,15 +75,19 @@ def comparisons(repeated: Sequence[list[RunResult]], baseline: Baseline) -> list
 
 def is_lower(of: Sequence[RunResult], base: Sequence[RunResult], figure: str) -> bool:
     """
-    Whether a figure of one group of repetitions is certainly lower than that of another.
+    Whether a figure of one group of repetitions is lower than that of another, by its verdict.
 
-    Every interval must say so; without intervals, as with one run each, the figures are compared.
+    Days that do not confirm what the repetitions say make it none. One run each has no verdict:
+    their figures are compared, which says something of these runs alone.
     """
     row = _row(_pairs(of, base), "all", figure)
     if row is None:
         return False
-    said = row["verdict"]
-    return bool(row["value"] < row["base_value"] if said == UNKNOWN else said.startswith(LOWER))
+    verdict = row["verdict"]
+    if verdict == ONE_RUN:
+        return bool(row["value"] < row["base_value"])
+    confirmed = row["days"] is None or not is_of_log(verdict)
+    return bool(verdict.startswith(LOWER) and confirmed)
 
 
 def _names(run: RunResult, base: RunResult) -> dict[str, str | None]:
@@ -128,79 +127,37 @@ def _row(pairs: Pairs, group: str, name: str) -> dict[str, Any] | None:
     if not both:
         return None
     values, bases = np.array([figures for _, figures in both], dtype=np.float64).T.tolist()
-    over = _over_days([pair for pair, _ in both], group, name)
-    found = {
-        "difference": difference(values, bases),
-        "ratio": ratio(values, bases),
-        "daily_difference": over[0],
-        "daily_ratio": over[1],
+    resolution = RESOLUTION if name.endswith("_s") else 0
+    daily = _days([pair for pair, _ in both], group, name)
+    compared = Compared.of(values, bases, daily, resolution=resolution)
+    estimates = {
+        "difference": compared.difference,
+        "ratio": compared.ratio,
+        "daily_difference": compared.daily_difference,
+        "daily_ratio": compared.daily_ratio,
     }
+    days = compared.daily_difference
     row: dict[str, Any] = {
-        "value": math.fsum(values) / len(both),
-        "base_value": math.fsum(bases) / len(both),
+        "value": compared.value,
+        "base_value": compared.base,
         "pairs": len(both),
-        "days": None if over[0] is None else over[0].number,
+        "days": None if days is None else days.number,
     }
-    for key, one in found.items():
+    for key, one in estimates.items():
         if not key.startswith("daily"):
             row[key] = None if one is None else one.mean
         row |= {f"{key}_{end}": getattr(one, end, None) for end in ("low", "high")}
-    return {**row, "verdict": verdict(row["value"], row["base_value"], found)}
+    return {**row, "verdict": compared.verdict}
 
 
-def _over_days(pairs: Pairs, group: str, name: str) -> tuple[Estimate | None, Estimate | None]:
-    """Return the estimates over days of a mean over jobs, of all repetitions together."""
+def _days(pairs: Pairs, group: str, name: str) -> tuple[Sums, Sums] | None:
+    """Return the sums by day of a mean over jobs, of all repetitions of both; None of others."""
     if (name, group) not in pairs[0][0].days:
-        return None, None
+        return None
     ours, theirs = (
         reduce(add, (run.days[name, group] for run in runs)) for runs in zip(*pairs, strict=True)
     )
-    return paired.over_days(ours, theirs)
-
-
-def verdict(value: float, base: float, found: Mapping[str, Estimate | None]) -> str:
-    """
-    Return the verdict of a comparison: ``lower``, ``higher``, ``equal``, ``unclear``, ``no
-    interval``.
-
-    Lower or higher only if every interval excludes no difference; ``(seeds)``: none over days.
-    The intervals are those of the ratio, which is what tables show, and of the difference where
-    there is no ratio.
-
-    Parameters
-    ----------
-    found
-        Estimates of the ``difference``, the ``ratio``, ``daily_difference`` and ``daily_ratio``.
-    """
-    bounds = [
-        one
-        for scope in ("", "daily_")
-        for one in [_bounds(found, f"{scope}ratio", 1) or _bounds(found, f"{scope}difference", 0)]
-        if one is not None
-    ]
-    if value == base and all(low == high == 0 for low, high in bounds):
-        return EQUAL
-    if not bounds:
-        return UNKNOWN
-    asked = "" if found.get("daily_difference") is not None else SEEDS_ONLY
-    if all(high < 0 for _, high in bounds):
-        return LOWER + asked
-    return HIGHER + asked if all(low > 0 for low, _ in bounds) else UNCLEAR
-
-
-def _bounds(
-    found: Mapping[str, Estimate | None], name: str, none: float
-) -> tuple[float, float] | None:
-    """Return the ends of an interval less the value that means no difference."""
-    one = found.get(name)
-    if one is None or one.low is None or one.high is None:
-        return None
-    return one.low - none, one.high - none
-
-
-def is_clear(verdict: str) -> bool:
-    """Whether a verdict is lower or higher by every interval."""
-    return verdict.startswith((LOWER, HIGHER))
+    return ours, theirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,23 +205,28 @@ class Difference:
         return found
 
     @property
-    def interval(self) -> tuple[float, float] | None:
-        """The widest of the 95 % intervals of the ratio: over repetitions, and over days."""
-        lows, highs = (
-            [self.row[f"{kind}_{end}"] for kind in ("ratio", "daily_ratio")]
-            for end in ("low", "high")
-        )
-        known = [one for one in lows if one is not None], [one for one in highs if one is not None]
-        return (min(known[0]), max(known[1])) if all(known) else None
+    def interval(self) -> Ends | None:
+        """The 95 % interval of the ratio, see :func:`~cpsched.study.verdicts.shown`."""
+        return shown(self._ends("ratio"), self._ends("daily_ratio"), self.verdict)
+
+    @property
+    def is_of_repetitions(self) -> bool:
+        """Whether that interval is over repetitions alone."""
+        own, daily = self._ends("ratio"), self._ends("daily_ratio")
+        return own is not None and (daily is None or is_of_log(self.verdict))
+
+    def _ends(self, name: str) -> Ends | None:
+        low, high = self.row[f"{name}_low"], self.row[f"{name}_high"]
+        return None if low is None or high is None else (low, high)
 
     @property
     def verdict(self) -> str:
-        """See :func:`verdict`."""
+        """See :attr:`cpsched.study.verdicts.Compared.verdict`."""
         return str(self.row["verdict"])
 
     @property
     def is_clear(self) -> bool:
-        """Whether it is lower or higher by every interval."""
+        """Whether it is lower or higher, for this log at least."""
         return is_clear(self.verdict)
 
     @property

@@ -1,8 +1,8 @@
 """
 Which groups of jobs gain or lose against the baseline: by queue, account, user, length, size, GPUs.
 
-Jobs that ran in both runs are compared one by one. Intervals are those of
-:func:`cpsched.study.paired.over_days`.
+Jobs that ran in both runs are compared one by one. Intervals and verdicts are those of
+:class:`cpsched.study.verdicts.Compared`.
 """
 
 from __future__ import annotations
@@ -21,10 +21,11 @@ from cpsched.metrics.waits import began
 from cpsched.metrics.window import finished
 from cpsched.model.arrays import let_go, shared
 from cpsched.model.schedule import PART
-from cpsched.study.comparisons import verdict, with_baselines
-from cpsched.study.paired import DAY, Sums, over_days
+from cpsched.study.comparisons import with_baselines
+from cpsched.study.paired import DAY, Sums
 from cpsched.study.reader import load_run
 from cpsched.study.sources import second_of
+from cpsched.study.verdicts import RESOLUTION, Compared
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -297,8 +298,12 @@ def _row(kind: str, name: str, sums: Sequence[_Sums]) -> Iterator[dict[str, Any]
         return
     slowdowns, most, changed = (sum(some) for some in list(zip(*sums, strict=True))[2:])
     shorter, longer = changed.tolist()
-    estimate = over_days(total, base_total)[0]
+    # A repetition may have no job of a small group.
+    means = [(one.ours.mean, one.theirs.mean) for one in sums if one.ours.weight.any()]
+    waits = Compared.of(*_apart(means), (total, base_total), resolution=RESOLUTION)
+    longest = Compared.of(*_apart([one.most.tolist() for one in sums]), resolution=RESOLUTION)
     mean, base_mean = (float(one.total.sum()) / number for one in (total, base_total))
+    low, high = waits.span or (None, None)
     yield {
         "kind": kind,
         "group": name,
@@ -306,14 +311,21 @@ def _row(kind: str, name: str, sums: Sequence[_Sums]) -> Iterator[dict[str, Any]
         "wait_mean_s": mean,
         "base_wait_mean_s": base_mean,
         "difference": mean - base_mean,
-        "difference_low": None if estimate is None else estimate.low,
-        "difference_high": None if estimate is None else estimate.high,
+        "difference_low": low,
+        "difference_high": high,
         "wait_max_s": round(most[0] / len(sums)),
         "base_wait_max_s": round(most[1] / len(sums)),
+        "wait_max_verdict": longest.verdict,
         "bounded_slowdown_mean": float(slowdowns[0]) / number,
         "base_bounded_slowdown_mean": float(slowdowns[1]) / number,
         "shorter": shorter / number,
         "longer": longer / number,
         "hours": (mean - base_mean) * number / len(sums) / 3600,
-        "verdict": verdict(mean, base_mean, {"daily_difference": estimate}),
+        "verdict": waits.verdict,
     }
+
+
+def _apart(pairs: Sequence[Sequence[Any]]) -> tuple[list[float], list[float]]:
+    """Return the first and the second of each pair."""
+    ours, theirs = zip(*pairs, strict=True)
+    return list(ours), list(theirs)

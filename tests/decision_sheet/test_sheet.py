@@ -124,8 +124,9 @@ def test_a_baseline_that_is_not_what_happened_is_said_first_and_nothing_is_prais
     ({}, "closely", False, "sure"), ({}, "roughly", False, "likely"), ({}, "", False, "likely"),
     ({}, "not", False, "baseless"), ({}, "closely", True, "bought"),
     ({"verdict": "unclear"}, "closely", False, "open"),
-    ({"verdict": "lower (seeds)"}, "closely", False, "open"),
-    ({"difference_low": None, "verdict": "no interval"}, "closely", False, "unknown"),
+    ({"verdict": "lower (this log)"}, "closely", False, "likely"),
+    ({"verdict": "one run"}, "closely", False, "unknown"),
+    ({"difference_low": None, "verdict": "one run"}, "closely", False, "unknown"),
     ({"difference": 0.0, "shorter": 0.0, "longer": 0.0}, "closely", False, "none"),
 ])  # fmt: skip
 def test_how_sure_an_answer_is(change, record, loses, word):

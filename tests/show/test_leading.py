@@ -44,7 +44,8 @@ def shown(*rows, width=140, **how):
 
 
 def test_ratios_stand_beside_the_figures_where_there_is_room():
-    text = shown(row("easy", EASY), row("prb", PRB, EASY), row("fifo", FIFO, EASY))
+    prb, fifo = (row(*one, EASY, clear=True) for one in (("prb", PRB), ("fifo", FIFO)))
+    text = shown(row("easy", EASY), prb, fifo)
     easy, prb, fifo = text.splitlines()[-3:]
     assert "×" not in easy
     assert "30 min* ×0.50" in prb
@@ -59,7 +60,7 @@ def test_ratios_stand_beside_the_figures_where_there_is_room():
 def test_it_fits_the_terminal_with_every_figure(width, interval):
     """Names are broken over lines, and the table goes on below; no figure is left out."""
     name = "rollout:backfill=sjf,predictor=last,priority=slowdown"
-    rows = [row("easy", EASY), row(name, PRB, EASY, interval, interval and False)]
+    rows = [row("easy", EASY), row(name, PRB, EASY, interval, clear=False)]
     text = shown(*rows, width=width)
     assert max(map(len, text.splitlines())) <= width
     assert text.count("×") == 7
@@ -73,10 +74,31 @@ def test_what_is_not_clear_is_marked_and_the_interval_shown():
     unsure = row("fifo", FIFO, EASY, (0.9, 1.2), False, repetitions=5)
     text = shown(row("easy", EASY, repetitions=5), sure, unsure, width=200)
     assert "means of 5 repetitions" in text
-    assert "with its 95 % interval; ~: no clear difference" in text
+    assert "with its 95 % interval; ~: not significant" in text
     *_, prb, _, fifo, ends = text.splitlines()
     assert "~" not in prb
     assert fifo.count("~") == ends.count("0.90-1.20") == 6
+
+
+def test_nothing_is_best_or_worst_without_a_verdict():
+    """Not by a ratio without an interval, nor by one whose interval holds no difference."""
+    some = (("prb", PRB), ("fifo", FIFO))
+    for interval in (None, (0.9, 1.2)):
+        rows = [row(*one, EASY, interval, clear=False) for one in some]
+        lines = shown(row("easy", EASY), *rows).splitlines()
+        assert "one run each (repeat to confirm a difference)" in lines[0]
+        assert "~: not significant" in " ".join(lines[:3])
+        table = "\n".join(lines[3:])
+        assert not set("*!") & set(table)
+        assert table.count("~") == 12
+        assert {one.sure for line in rows for one in line.figures} == {""}
+
+
+def test_the_baseline_is_best_only_if_all_others_are_worse():
+    one, other = row("a", FIFO, EASY, clear=True), row("b", FIFO, EASY, clear=True)
+    assert "20.00*" in shown(row("easy", EASY), one, other).splitlines()[-3]
+    unsure = row("b", FIFO, EASY, clear=False)
+    assert "20.00*" not in shown(row("easy", EASY), one, unsure)
 
 
 def test_what_looks_the_same_is_marked_the_same():
@@ -93,7 +115,7 @@ def test_who_knows_the_runtimes_is_not_crowned():
 
 def test_who_loses_jobs_is_not_the_best():
     killing = row("cap", PRB, EASY, fates=("50.0 % of the jobs are killed instead of 0.0 %",))
-    text = shown(row("easy", EASY), killing, row("fifo", FIFO, EASY))
+    text = shown(row("easy", EASY), killing, row("fifo", FIFO, EASY, clear=True))
     assert "not ranked: cap, 50.0 % of the jobs are killed instead of 0.0 %" in text
     *_, easy, cap, _ = text.splitlines()
     assert "1 h* " in easy

@@ -48,10 +48,10 @@ def test_weeks_that_do_not_agree_keep_a_run_on_the_front():
     weeks = Sums(np.array([10.0] * 10), np.ones(10))
     other = Sums(np.array([11.0] * 9 + [0.0]), np.ones(10))
     base = repeated("easy", (100.0, 50.0, 10.0), (100.0, 50.0, 10.1), weeks=weeks)
-    better = repeated("a", (100.0, 50.0, 9.9), (100.0, 50.0, 10.0), weeks=other)
+    better = repeated("a", (100.0, 50.0, 9.0), (100.0, 50.0, 9.1), weeks=other)
     assert fronts([base, better]) == [True, True]
-    agreed = Sums(np.array([9.9] * 10), np.ones(10))
-    better = repeated("a", (100.0, 50.0, 9.9), (100.0, 50.0, 10.0), weeks=agreed)
+    agreed = Sums(np.array([9.0] * 10), np.ones(10))
+    better = repeated("a", (100.0, 50.0, 9.0), (100.0, 50.0, 9.1), weeks=agreed)
     assert fronts([base, better]) == [False, True]
 
 

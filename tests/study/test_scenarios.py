@@ -135,7 +135,7 @@ def test_words_that_make_no_sense(words, message):
 
 
 def test_scenarios_are_compared_with_the_baseline_for_everybody(folder):
-    base = study(folder)
+    base = study(folder, seeds=3)
     scenarios = [
         scenario("gpus: add-nodes group=gpu,count=1"),
         scenario("without u1: drop user=u1"),
@@ -180,12 +180,24 @@ def test_scenarios_are_compared_with_the_baseline_for_everybody(folder):
     names = [name for name in runs if name != BASELINE]
     assert told[0].startswith(f"Of {len(names)} scenarios, gpus shortens the mean wait most: ")
     assert [line.partition(":")[0] for line in told[1:-1]] == names
-    assert told[-1].startswith("Intervals are over the days of the log; on a machine")
+    assert told[-1].startswith("The repetitions confirm this for the jobs of this log; the")
     assert re.match(
         r"gpus: mean wait .* instead of .* less, 95 % interval .* longest wait .* for account bio",
         told[1],
     )
     assert (folder / "out").is_dir()
+
+
+def test_one_run_each_has_no_verdict_however_many_days_the_log_has(folder):
+    """Its interval over the days is shown, and the way to confirm it is named."""
+    out = folder / "out"
+    carry_out(what_if(study(folder), [scenario("gpus: add-nodes group=gpu,count=1")], out), out)
+    tables = make_tables(out)
+    rows = [*tables.differences.rows(), *tables.gains.rows()]
+    assert {row["verdict"] for row in rows} <= {"one run", "equal"}
+    (jobs,) = (row for row in tables.gains.rows() if (row["kind"], row["group"]) == ("GPU", "yes"))
+    assert jobs["difference_high"] < 0
+    assert conclusions(tables, "--seeds 5")[-1].endswith("repeat with --seeds 5 to confirm.")
 
 
 def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder):
@@ -217,10 +229,11 @@ def test_what_changes_nothing_is_said_to(folder):
     tables = make_tables(folder / "out")
     assert conclusions(tables) == [
         "cap-request 9-0: changes nothing, no job waits longer or shorter.",
-        "There are no intervals over days, which need eight days of log: small differences may be chance.",
     ]
     (whom,) = (one.table for one in readable(tables)["gains"] if one.title.startswith(GAINS))
-    assert {"interval", "verdict"}.isdisjoint(column.header for column in whom.columns)
+    columns = {column.header: column.values for column in whom.columns}
+    assert "interval" not in columns
+    assert set(columns["verdict"]) == {"equal"}
 
 
 def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder):

@@ -9,17 +9,8 @@ from cpsched.show.findings import Against, Change, Claim
 from cpsched.show.overviews import Overview
 from cpsched.show.sentences import conclusions, findings
 from cpsched.study import Baseline
-from cpsched.study.comparisons import (
-    COLUMNS,
-    EQUAL,
-    HIGHER,
-    LOWER,
-    SEEDS_ONLY,
-    UNCLEAR,
-    UNKNOWN,
-    Difference,
-    key_of,
-)
+from cpsched.study.comparisons import COLUMNS, Difference, key_of
+from cpsched.study.verdicts import EQUAL, HIGHER, LOWER, ONE_RUN, THIS_LOG, UNCLEAR, UNKNOWN
 
 #: Of easy: mean bounded slowdown, longest wait and mean wait in seconds.
 BASE = {"bounded_slowdown_mean": 20.0, "wait_max_s": 14_400.0, "wait_mean_s": 3600.0}
@@ -34,7 +25,7 @@ def against(who, slowdown, longest, wait=3600.0, *, place="log", sure=None, **mo
             "base_workload": place, "base_system": "machine", "base_dispatcher": "easy",
             "base_predictor": "requested", "class": "all", "figure": figure, "value": value,
             "base_value": base, "ratio": value / base if value else None,
-            "verdict": sure or UNKNOWN,
+            "verdict": sure or ONE_RUN,
         }  # fmt: skip
         if sure is not None and row["ratio"]:
             row |= {"ratio_low": row["ratio"] - 0.05, "ratio_high": row["ratio"] + 0.05}
@@ -44,6 +35,7 @@ def against(who, slowdown, longest, wait=3600.0, *, place="log", sure=None, **mo
 
 #: Jobs of a run, as the summary counts them.
 COUNTS = {
+    "repetitions": 5,
     "in_log": 100,
     "simulated": 100,
     "timeout": 10,
@@ -115,9 +107,11 @@ def test_one_run_each_is_no_proof_and_the_price_is_in_the_same_sentence():
     lines = said(against("rollout", 10.0, 18_000.0, 1800.0), against("sjf", 15.0, 20_000.0))
     assert lines == [
         "In one run each, rollout has the lowest mean bounded slowdown, 10.00 instead of 20.00"
-        " (50 % less than easy); the longest wait is 25 % longer (5 h instead of 4 h).",
+        " (50 % less than easy); the longest wait is 25 % longer (5 h instead of 4 h, not"
+        " confirmed).",
         "Every run with a noticeably lower slowdown has a longer maximum wait.",
-        "There are no intervals, so this may be chance: repeat with several seeds to see.",
+        "One run each confirms no difference, because moving submits by seconds can change as much:"
+        " repeat with several seeds to confirm.",
     ]
 
 
@@ -126,7 +120,7 @@ def test_a_gain_without_a_price_is_named_beside_a_larger_one_with():
     assert "sjf has the lowest" in lines[0]
     assert lines[1] == (
         "Among runs whose maximum wait is no longer, rollout is lowest: 12.00 instead of 20.00 (40 % less); the"
-        " longest wait is 25 % shorter (3 h instead of 4 h)."
+        " longest wait is 25 % shorter (3 h instead of 4 h, not confirmed)."
     )
 
 
@@ -140,11 +134,29 @@ def test_a_gain_has_its_interval_beside_it():
         "Intervals are over the days of the log; on a machine whose queue never empties for weeks,"
         " they hold the truth less often than in 95 % of cases.",
     ]
-    seeds = against("a", 10.0, 14_400.0 * 1.2, sure=LOWER + SEEDS_ONLY)
+    seeds = against("a", 10.0, 14_400.0 * 1.2, sure=LOWER + THIS_LOG)
     seeds[1] |= {"verdict": UNCLEAR}
     first, second = said(seeds)
     assert first.endswith("longer (4 h 48 min instead of 4 h, not significant).")
     assert second.startswith("The log is shorter than eight days")
+    days = against("a", 10.0, 14_400.0, sure=LOWER + THIS_LOG, days=30)
+    assert said(days)[1].startswith("The repetitions confirm this for the jobs of this log; the")
+
+
+def test_one_run_over_many_days_is_no_gain_either():
+    """Its interval over the days leaves out what a moved submit changes."""
+    run = against("a", 19.0, 14_400.0, days=100, daily_ratio_low=0.94, daily_ratio_high=0.96)
+    first, second = said(run)
+    assert first.startswith("In one run each, a has a lower mean bounded slowdown, 19.00 instead")
+    assert second.endswith("repeat with several seeds to confirm.")
+
+
+def test_runs_that_were_not_repeated_have_no_front():
+    """No verdict says that another run beats one of them."""
+    run = against("a", 10.0, 14_400.0)
+    assert any("Pareto front" in line for line in said(run, front={"a"}))
+    once = said(run, front={"a"}, counts={key: {"repetitions": 1} for key in ("a", "easy")})
+    assert not any("Pareto front" in line for line in once)
 
 
 def test_a_difference_that_is_not_certain_is_no_gain():
@@ -214,6 +226,7 @@ CALM = Against("4 h", "4 h", 1.0, UNKNOWN)
 @pytest.mark.parametrize(("claim", "figure", "more"), [
     (Claim.GAIN, SHOWN, {}),
     (Claim.ONE_RUN, SHOWN._replace(verdict=UNKNOWN), {}),
+    (Claim.ONE_RUN, SHOWN._replace(verdict=ONE_RUN), {}),
     (Claim.UNCLEAR, SHOWN._replace(verdict=UNCLEAR), {}),
     (Claim.UNCLEAR, SHOWN._replace(ratio=0.999), {}),
     (Claim.DEARER, SHOWN, {"fates": ("some are killed",)}),
@@ -230,7 +243,7 @@ def test_what_may_be_claimed(claim, figure, more):
 HOSTILE = [(20.0, 14_400.0), (1.0, 0.0), (20.001, 14_401.0), (0.0, 0.0), (1e9, 1e12)]
 
 
-@pytest.mark.parametrize("sure", [None, LOWER, LOWER + SEEDS_ONLY, HIGHER, UNCLEAR, EQUAL])
+@pytest.mark.parametrize("sure", [None, LOWER, LOWER + THIS_LOG, HIGHER, UNCLEAR, EQUAL])
 @pytest.mark.parametrize("counts", [{}, {"simulated": 0, "rejected": 100}, {"in_log": 0}])
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize(("slowdown", "longest"), HOSTILE)
@@ -297,7 +310,7 @@ def test_a_record_that_is_not_reproduced_is_said_before_a_gain(monkeypatch):
     assert lines[1].startswith(f"other on machine: {unlike} sjf lowers ")
 
 
-def of_scenarios(sure=UNKNOWN, counts=None, **values):
+def of_scenarios(sure=ONE_RUN, counts=None, **values):
     """Return tables of scenarios by their mean wait; that of the baseline is 1000 s."""
     names = {"workload": "log", "system": "machine", "predictor": "requested"}
     gains = [
@@ -305,8 +318,9 @@ def of_scenarios(sure=UNKNOWN, counts=None, **values):
             "dispatcher": name,
             "kind": "all", "group": "all", "wait_mean_s": value, "base_wait_mean_s": 1000.0,
             "wait_max_s": 4000, "base_wait_max_s": 3600, "difference": value - 1000.0,
-            "difference_low": None if sure == UNKNOWN else value - 1100.0,
-            "difference_high": None if sure == UNKNOWN else value - 900.0, "verdict": sure,
+            "difference_low": None if sure == ONE_RUN else value - 1100.0,
+            "difference_high": None if sure == ONE_RUN else value - 900.0, "verdict": sure,
+            "wait_max_verdict": sure,
             "shorter": 0.1, "longer": 0.1, "hours": 0, "jobs": 10,
         }
         for name, value in values.items()
@@ -323,7 +337,9 @@ def of_scenarios(sure=UNKNOWN, counts=None, **values):
         record=SimpleNamespace(rows=list),
         gains=SimpleNamespace(rows=lambda: gains),
         compared={
-            key_of(row): {"wait_mean_s": Difference(row | base | {"figure": "wait_mean_s"})}
+            key_of(row): {
+                "wait_mean_s": Difference(row | base | {"figure": "wait_mean_s", "days": None})
+            }
             for row in gains
         },
         summary=SimpleNamespace(
@@ -341,7 +357,7 @@ TAIL = "; the longest wait is 11 % longer (1 h 7 min instead of 1 h)"
 @pytest.mark.parametrize(("sure", "wait", "counts", "begins"), [
     (LOWER, 500.0, {}, "Of 2 scenarios, small shortens the mean wait most: 8 min 20 s instead of"
      f" 16 min 40 s (50 % less, -10 min to -6 min 40 s){TAIL}."),
-    (UNKNOWN, 500.0, {}, "Of 2 scenarios, small has the shortest mean wait, perhaps by chance: 8"),
+    (ONE_RUN, 500.0, {}, "Of 2 scenarios, small has the shortest mean wait, perhaps by chance: 8"),
     (UNCLEAR, 999.0, {}, "None of the 2 scenarios that lose no jobs shortens the mean wait for certain; small comes"
      " closest: 16 min 39 s instead of 16 min 40 s (less than 1 % less"),
     (LOWER, 500.0, {"timeout": 60}, "None of the 2 scenarios shortens the mean wait without losing"
@@ -349,7 +365,7 @@ TAIL = "; the longest wait is 11 % longer (1 h 7 min instead of 1 h)"
      f" min 40 s){TAIL}; 60.0 % of the jobs are stopped at their time limit instead of 10.0 %."),
     (LOWER, 500.0, {"in_log": 150, "simulated": 150}, "Of 2 scenarios, small shortens the mean wait"
      " of the 10 jobs that ran in both most: 8 min 20 s"),
-    (UNKNOWN, 1100.0, {}, "None of the 2 scenarios shortens the mean wait (16 min 40 s)."),
+    (ONE_RUN, 1100.0, {}, "None of the 2 scenarios shortens the mean wait (16 min 40 s)."),
 ])  # fmt: skip
 def test_no_scenario_is_praised_for_a_trifle_for_chance_or_for_jobs_that_never_ran(
     sure, wait, counts, begins

@@ -95,7 +95,7 @@ def test_differences_are_paired_by_seed_and_predictor(finished):
     assert row["pairs"] == 3
     # An hour of log has no days to draw from.
     assert row["days"] is row["daily_ratio_low"] is None
-    assert row["verdict"] in ("lower (seeds)", "unclear")
+    assert row["verdict"] in ("lower (this log)", "unclear")
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_a_baseline_is_a_dispatcher_a_predictor_or_both(place, study, baseline, 
     assert {(row["dispatcher"], row["predictor"]) for row in rows} == expected
     # One run of each: no repetitions, no weeks, nothing to be sure of.
     verdicts = {row["verdict"] for row in rows}
-    assert verdicts <= {"no interval", "equal"}
+    assert verdicts <= {"one run", "equal"}
 
 
 def test_files_say_the_same_in_every_format(made):
@@ -174,7 +174,7 @@ def test_a_run_repeated_is_no_second_measurement(place, read):
     carry_out(still, place / "still")
     rows = make_tables(place / "still").differences.rows()
     assert {row["pairs"] for row in rows} == {1}
-    assert {row["verdict"] for row in rows} <= {"no interval", "equal"}
+    assert {row["verdict"] for row in rows} <= {"one run", "equal"}
     assert make_tables(place / "still").summary.rows()[0]["repetitions"] == 3
 
 
