@@ -291,7 +291,7 @@ def fronts(repeated: Sequence[Sequence[RunResult]]) -> list[bool | None]:
     Return which groups of repetitions are on the front of their workload and system.
 
     A group is off the front if another has means at least as low in all three figures, and
-    one of them lower by every interval there is (:func:`~cpsched.study.comparisons.is_lower`). So a
+    one of them lower by its verdict (:func:`~cpsched.study.comparisons.is_lower`). So a
     difference within the noise removes nothing from the front. With one run each, figures without
     an interval are compared as they are. Runs that know the runtimes have a front of their own.
     """

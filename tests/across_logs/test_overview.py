@@ -67,7 +67,7 @@ def test_a_gain_is_named_with_its_interval_and_the_longest_wait(study):
 
 
 def test_a_log_on_which_it_is_worse_is_in_the_same_sentence(study):
-    """Worse by every interval; a higher ratio within the noise is no loss."""
+    """Worse by its verdict; a higher ratio within the noise is no loss."""
     ratios = ((0.1, True), (0.1, True), (0.12, True), (1.3, True))
     (said,) = overview(study(*([run("a", one, clear=c)] for one, c in ratios))).sentences
     assert said.startswith("Over 4 logs, no run gains on easy for certain: a has ×0.")
