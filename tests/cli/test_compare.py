@@ -203,7 +203,7 @@ def test_systems_are_compared_with_one_of_them(files, cpsched):
         "--baseline-system", "four.toml", "--no-report", "--out", "out",
     )  # fmt: skip
     assert (code, err) == (0, "")
-    assert "×: ratio to easy on four\n" in out
+    assert "×: ratio to easy on four; ~: not significant\n" in out
     rows = (files / "out" / "tables" / "differences.csv").read_text().splitlines()
     assert all(",four," in row for row in rows[1:])
     code, _, err = cpsched(
