@@ -246,9 +246,9 @@ def _outcomes(tables: Tables, every: Sequence[str]) -> Iterator[tuple[str, tuple
 
 def _above(tables: Tables, every: Sequence[str]) -> Iterator[str]:
     """Yield what it means that more is offered than the machine can do."""
-    for row in tables.summary.rows():
-        if row["dispatcher"] in every and (shares := load_shares(row)):
-            yield from above_capacity(row["dispatcher"], shares)
+    rows = [row for row in tables.summary.rows() if row["dispatcher"] in every]
+    known = [(row["dispatcher"], load_shares(row)) for row in rows]
+    yield from above_capacity([(name, shares) for name, shares in known if shares])
 
 
 def _load(tables: Tables, scenario: str) -> str:

@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from dataclasses import asdict, replace
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -66,10 +67,13 @@ def show_results(
         for line in (
             *never_started(tables, found.place),
             *reproduced(tables, found.place),
+        ):
+            say(line)
+        for line in (
             *outcome_lines(tables, found.place, without=above, never=("never_started",)),
             *load_lines(tables, found.place),
         ):
-            say(line)
+            echo("\n".join(wrap(line, width(), subsequent_indent="  ", break_on_hyphens=False)))
         if (when := tables.results.measure_from) is not None:
             say(f"the table is of whole runs, sentences of the jobs submitted from {when} on")
         # Escaped already, apart from the colours of a terminal.

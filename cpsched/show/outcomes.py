@@ -90,8 +90,8 @@ def lines_of_run(summary: Mapping[str, Any]) -> list[str]:
     row = figures_of(summary)
     lines = [said(name, of) for name, of in summary["outcomes"].items() if name != _COMPLETED]
     if shares := load_shares(row):
-        lines.append(_load_line(shares, [row]))
-        lines += above_capacity("the run", shares)
+        lines.append(f"offered load: {_of_load(shares, [row])}")
+        lines += above_capacity([("the run", shares)])
     return lines
 
 
@@ -108,32 +108,31 @@ def loads(tables: Tables, place: str) -> list[Load]:
 def load_lines(tables: Tables, place: str) -> Iterator[str]:
     """Yield offered load and utilization at a place, and what a load above 100 % means."""
     rows = [row for row in tables.summary.rows() if place_of(row) == place]
-    who = _runs_at(tables, place)
     found = loads(tables, place)
-    if not found:
-        return
+    parts = []
     for load in found:
-        own = [row for row in rows if load_shares(row) == load.shares]
-        of = f" ({load.runs})" if len(who) > 1 else ""
-        yield f"{_load_line(load.shares, own)}{of}"
-    for load in found:
-        yield from above_capacity(load.runs, load.shares)
+        text = _of_load(load.shares, [row for row in rows if load_shares(row) == load.shares])
+        parts.append(f"{text} ({load.runs})" if len(rows) > 1 else text)
+    if parts:
+        yield f"offered load: {'; '.join(parts)}"
+    yield from above_capacity([(load.runs, load.shares) for load in found])
 
 
-def above_capacity(whose: str, shares: Shares) -> Iterator[str]:
-    """Yield what an offered load means, if one is above the capacity."""
-    kind, most = max(shares, key=lambda one: one[1])
-    if most > 1:
+def above_capacity(loads: Sequence[tuple[str, Shares]]) -> Iterator[str]:
+    """Yield a line on the runs whose offered load is above the capacity, if there are any."""
+    most = [(runs, *max(shares, key=lambda one: one[1])) for runs, shares in loads]
+    over = [f"{runs}: {_percent(share)} of {kind}" for runs, kind, share in most if share > 1]
+    if over:
+        whose = "every run" if len(over) == len(most) > 1 else "; ".join(over)
         yield (
-            f"offered load above 100 % ({whose}: {_percent(most)} of {kind}): the queue grows until"
-            " the last submit, so mean waits depend on the length of the log and have no steady"
-            " value"
+            f"offered load above 100 % ({whose}): the queue grows until the last submit,"
+            " so mean waits depend on the length of the log and have no steady value"
         )
 
 
-def _load_line(shares: Shares, rows: Sequence[Mapping[str, Any]]) -> str:
-    parts = [f"{_percent(share)} of {kind}{_used(rows, kind)}" for kind, share in shares]
-    return f"offered load: {'; '.join(parts)}"
+def _of_load(shares: Shares, rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return the offered load of each resource, with the utilization by runs."""
+    return ", ".join(f"{_percent(share)} of {kind}{_used(rows, kind)}" for kind, share in shares)
 
 
 def _runs_at(tables: Tables, place: str) -> list[tuple[str, str]]:
