@@ -124,6 +124,8 @@ class Change:
         Both allocators in words if they differ, else empty.
     days
         Of the log, over which there is an interval; None where there is none.
+    pairs
+        Of runs that are compared, one for each repetition; None over several logs.
     """
 
     name: str
@@ -134,6 +136,7 @@ class Change:
     worse: tuple[str, ...] = ()
     placed: str = ""
     days: int | None = None
+    pairs: int | None = None
 
     @property
     def claim(self) -> Claim:

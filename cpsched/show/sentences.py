@@ -138,6 +138,7 @@ def _changes(tables: Tables) -> dict[str, Changes]:
             fates=tuple(lost(summary[key], summary[base])),
             placed=_placed(quality.row),
             days=quality.row["days"],
+            pairs=quality.row["pairs"],
         )
     return found
 
@@ -195,7 +196,7 @@ def _of_dispatchers(tables: Tables, changes: Changes, repeat: str) -> Iterator[s
 def _caveat(changes: Sequence[Change], repeat: str) -> str:
     """Say what the intervals of some changes leave open; empty where there is none."""
     verdicts = [one.figure.verdict for one in changes]
-    if ONE_RUN in verdicts:
+    if ONE_RUN in verdicts or any(one.pairs == 1 for one in changes):
         return _unconfirmed(repeat)
     if any(map(is_of_log, verdicts)):
         return _OF_LOG if any(one.days for one in changes) else _SHORT
@@ -308,13 +309,15 @@ def _scenario(tables: Tables, key: RunKey, row: Row) -> Change:
     summary = {key_of(one): one for one in tables.summary.rows()}
     compared = tables.compared[key]
     base = next(iter(compared.values())).base_key
+    waits = compared["wait_mean_s"].row if "wait_mean_s" in compared else {}
     return Change(
         name=key[2],
         base=base[2],
         figure=wait,
         longest=longest,
         fates=tuple(lost(summary[key], summary[base])),
-        days=compared["wait_mean_s"].row["days"] if "wait_mean_s" in compared else None,
+        days=waits.get("days"),
+        pairs=waits.get("pairs"),
     )
 
 

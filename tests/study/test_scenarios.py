@@ -229,6 +229,8 @@ def test_what_changes_nothing_is_said_to(folder):
     tables = make_tables(folder / "out")
     assert conclusions(tables) == [
         "cap-request 9-0: changes nothing, no job waits longer or shorter.",
+        "One run each confirms no difference, because moving submits by seconds can change as much:"
+        " repeat with several seeds to confirm.",
     ]
     (whom,) = (one.table for one in readable(tables)["gains"] if one.title.startswith(GAINS))
     columns = {column.header: column.values for column in whom.columns}
