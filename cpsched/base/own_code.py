@@ -87,11 +87,11 @@ def title(thing: Any) -> str:
 
 
 def name_of(thing: Any) -> str:
-    """Return an object's name; of a user's own class that inherits its name, ``module:Class``."""
+    """Return an object's name, behind ``module:Class:`` if its own class inherits the name."""
     kind = type(thing)
     if "name" in vars(kind) or kind.__module__.partition(".")[0] in shipped():
         return str(thing.name)
-    return title(thing)
+    return f"{title(thing)}: {thing.name}"
 
 
 def method_of(thing: Any, method: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from cpsched.base.own_code import check_returns, method_of, name_of, repr_of, title
+from cpsched.base.own_code import check_returns, method_of, repr_of, title
 from cpsched.errors import DispatchError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, PlannedStarts, Requeue, Resize, Start, Suspend
@@ -37,7 +37,7 @@ def check_decision(dispatcher: Any, decision: Any, method: str = "decide") -> No
     """
     if not isinstance(decision, Decision):
         raise DispatchError(
-            f"{method_of(dispatcher, method)}{name_of(dispatcher)} decides {repr_of(decision)},"
+            f"{method_of(dispatcher, method)}{dispatcher.name} decides {repr_of(decision)},"
             " must be a Decision (an empty one to start nothing)"
         )
     actions: Any
