@@ -88,10 +88,12 @@ def title(thing: Any) -> str:
 
 def name_of(thing: Any) -> str:
     """Return an object's name, behind ``module:Class:`` if its own class inherits the name."""
-    kind = type(thing)
+    kind, name = type(thing), str(getattr(thing, "name", ""))
+    if not name:
+        return title(thing)
     if "name" in vars(kind) or kind.__module__.partition(".")[0] in shipped():
-        return str(thing.name)
-    return f"{title(thing)}: {thing.name}"
+        return name
+    return f"{title(thing)}: {name}"
 
 
 def method_of(thing: Any, method: str) -> str:
@@ -112,8 +114,6 @@ def check_returns(cls: Any, checks: Mapping[str, Callable[..., None]]) -> None:
     """
     Have what methods return checked, if a class is a user's own.
 
-    Such a class without a name is called as in its module.
-
     Parameters
     ----------
     checks
@@ -121,8 +121,6 @@ def check_returns(cls: Any, checks: Mapping[str, Callable[..., None]]) -> None:
     """
     if cls.__module__.partition(".")[0] in shipped():
         return
-    if not getattr(cls, "name", ""):
-        cls.name = cls.__qualname__
     for name, check in checks.items():
         method = cls.__dict__.get(name)
         if isinstance(method, FunctionType) and not getattr(method, "__isabstractmethod__", False):

@@ -61,7 +61,7 @@ class Allocator:
         What the passes that place jobs with it remember between decisions.
     """
 
-    name: ClassVar[str]
+    name: ClassVar[str] = ""
     policy: ClassVar[int]
     looks_at_jobs: ClassVar[bool] = False
 

@@ -37,7 +37,8 @@ def check_decision(dispatcher: Any, decision: Any, method: str = "decide") -> No
     """
     if not isinstance(decision, Decision):
         raise DispatchError(
-            f"{method_of(dispatcher, method)}{dispatcher.name} decides {repr_of(decision)},"
+            f"{method_of(dispatcher, method)}{dispatcher.name or 'it'} decides"
+            f" {repr_of(decision)},"
             " must be a Decision (an empty one to start nothing)"
         )
     actions: Any

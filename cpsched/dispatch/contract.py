@@ -100,7 +100,7 @@ class Dispatcher(RemembersArguments, ABC):
         another grid.
     """
 
-    name: ClassVar[str]
+    name: ClassVar[str] = ""
     family: ClassVar[str] = "others"
     good_for: ClassVar[str] = ""
     goes_wrong_when: ClassVar[str] = ""

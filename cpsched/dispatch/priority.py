@@ -61,7 +61,7 @@ class Priority(ABC):
         little. False is always right.
     """
 
-    name: ClassVar[str]
+    name: ClassVar[str] = ""
     static: ClassVar[bool] = False
     learns: ClassVar[bool] = False
     history: RuntimeHistory | None = None

@@ -9,6 +9,7 @@ from time import monotonic, perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 from cpsched import systems, traces
+from cpsched.base.own_code import title
 from cpsched.base.spec import build, spec_of
 from cpsched.errors import ConfigError
 from cpsched.mapping import Fitted, fit
@@ -226,4 +227,4 @@ def _fitted(
 
 def _called(group: str, thing: Any) -> str:
     """Return a canonical specification; of an object without one, its name."""
-    return str(spec_of(group, thing) or thing.name)
+    return str(spec_of(group, thing) or thing.name or title(thing))

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
+from cpsched.api import start_by
 from cpsched.base import registry
 from cpsched.base.documents import json_text
 from cpsched.base.own_code import fault_of
@@ -17,7 +18,6 @@ from cpsched.dispatch.priority import Priority
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, CpschedError, DispatchError
 from cpsched.model.decision import Decision, PlannedStarts, Start
-from cpsched.model.estimates import Requested
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.simulation import simulator
 
@@ -323,7 +323,7 @@ class Predicts(RuntimePredictor):
 @pytest.mark.parametrize(
     ("what", "said"),
     [
-        ("None", "Predicts.predict: predictor 'Predicts' answers with NoneType, must be a Pred"),
+        ("None", "Predicts.predict: predictor '' answers with NoneType, must be a Pred"),
         ("nan", "answers with float64 for ranking_estimate, must be whole seconds"),
         ("stats", "Predicts.stats returns {'x': nan}, must be whole numbers by name"),
         ("list", "Predicts.stats returns [1], must be whole numbers by name"),
@@ -351,9 +351,16 @@ def test_own_code_is_blamed_for_what_it_raises():
     assert fault_of(caught.value) is None
 
 
-def test_classes_without_a_name_have_one():
-    assert Again.name == "Again"
-    assert Requested.name == "requested"
+def test_classes_without_a_name_are_called_as_in_their_module():
+    """They used to fail where they were named."""
+
+    class Nameless(Dispatcher):
+        def decide(self, view):
+            return start_by(view, np.arange(len(view.waiting)), allocator)
+
+    allocator = FirstFit()
+    allocator.reset(SYSTEM)
+    assert run(TWO, SYSTEM, Nameless()).dispatcher.startswith(f"{HERE}:test_classes_without")
 
 
 def test_json_has_no_nan():
