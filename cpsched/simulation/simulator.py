@@ -84,6 +84,8 @@ _LONGEST_INTERVAL = 366 * 86400
 #: is taken to ask for ever: a day second by second, or a year.
 MOST_ASKED = 100_000
 LONGEST_STILL = 366 * 86400
+#: How often one is asked that asks to be when all jobs have ended.
+_MOST_AT_END = 1000
 _TIMED_OUT, _CANCELLED = int(Status.TIMEOUT), int(Status.CANCELLED)
 _AFTEROK, _AFTERNOTOK, _AFTER = (
     int(kind) for kind in (DependencyType.AFTEROK, DependencyType.AFTERNOTOK, DependencyType.AFTER)
@@ -225,6 +227,7 @@ class Simulator:
         #: has been.
         self._still_since: int | None = None
         self._asked = 0
+        self._is_over = False
         self._instants = 0
         self.observers = tuple(observers)
         #: What is called when something has happened, by the method's name.
@@ -244,8 +247,7 @@ class Simulator:
             submit = self.arrivals.submit[self._next_submit]
             time = submit if time is None or submit < time else time
         wake, tick = self.cluster.next_wake, self._tick
-        if time is None and not (self.machine.num_waiting or self._num_held):
-            # All jobs have ended: what the dispatcher asks for makes no difference.
+        if time is None and self._is_over:
             wake = tick = None
         if wake is not None and (time is None or wake < time):
             time = wake
@@ -665,12 +667,16 @@ class Simulator:
         """
         wake = self.cluster.next_wake
         comes = self._events or self._next_submit < self._num_jobs or self._down.next_change
-        if wake is None or comes or self.cluster.awaits_switches or not self.machine.num_waiting:
+        if wake is None or comes or self.cluster.awaits_switches:
             self._still_since = None
             return
         if self._still_since is None:
             self._still_since, self._asked = now, 0
         self._asked += 1
+        if not self.machine.num_waiting:
+            # Nothing that it may still be asked makes a difference.
+            self._is_over = self._asked >= _MOST_AT_END or wake - self._still_since > LONGEST_STILL
+            return
         if self._asked < MOST_ASKED and wake - self._still_since <= LONGEST_STILL:
             return
         waiting = self.machine.view(now).waiting
