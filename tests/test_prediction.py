@@ -119,7 +119,9 @@ def test_they_are_cut_at_the_request():
 def test_what_is_no_distribution_is_an_error(said, message, clipped):
     """It says which predictor, what it answers, and what would be right; on one line."""
     cluster = Cluster(machine((2,)), "fifo", Says(*said, clipped=clipped))
-    with pytest.raises(DispatchError, match=f"^predictor 'says' answers {message}") as raised:
+    with pytest.raises(
+        DispatchError, match=rf"Says\.predict: predictor 'says' answers {message}"
+    ) as raised:
         cluster.submit(_request(), 0)
     assert "\n" not in str(raised.value)
 

@@ -250,8 +250,10 @@ class Recorded(Dispatcher):
         for row, handle in zip(
             view.waiting.rows.tolist(), view.waiting.handle.tolist(), strict=True
         ):
-            held = passes.wait_note(row).partition(":")[0] or NODES
-            self.reasons[handle] = STARTS if handle in started else held
+            note = passes.wait_note(row).partition(":")[0]
+            # Slurm says of nodes that a reservation keeps that they are not available.
+            reason = note if note and not note.startswith("reservation ") else NODES
+            self.reasons[handle] = STARTS if handle in started else reason
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -104,7 +104,11 @@ def _read(
 ) -> dict[str, Any]:
     """Return what a setting says: values of the kinds of the defaults, within their bounds."""
     values = dict(defaults)
-    for name, value in Spec.parse(f"{key}:{text}").options:
+    spec = Spec.parse(f"{key}:{text}")
+    if spec.name != key:
+        # A word alone behind a colon reads as the name of a class.
+        raise ConfigError(f"'{text}' is not an option; write key=value", key=key)
+    for name, value in spec.options:
         if name not in values:
             raise ConfigError(f"has no {name}; there are: {', '.join(values)}", key=key)
         of = type(defaults[name])

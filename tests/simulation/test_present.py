@@ -105,7 +105,7 @@ def test_a_waiting_job_that_asks_for_less_is_backfilled():
     simulator = halted(fitted, "easy", 3)
     present = present_of(simulator, fitted, "easy")
     runtime = np.array([10, 5, 6])
-    for changed, start in ((present, 15), (present.changed(2, requested_time=6), 4)):
+    for changed, start in ((present, 15), (present.changed(2, requested_time=6), 3)):
         coming = Coming(like=np.array([2]), submit=np.array([4]), runtime=np.array([1]))
         future = changed.future(runtime, coming)
         future.run()
