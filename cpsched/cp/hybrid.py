@@ -21,8 +21,9 @@ from cpsched.cp.dispatcher import PlanningDispatcher
 from cpsched.cp.objective import add_starts
 from cpsched.cp.pool import Pool, add_pool, pool_of
 from cpsched.cp.solve import BuiltModel
+from cpsched.dispatch.backlog import OVERDUE
 from cpsched.dispatch.passes import decision_of, easy_pass, frozen, start_in_order
-from cpsched.dispatch.priority import Urgency
+from cpsched.dispatch.priority import Urgency, check_overdue
 from cpsched.dispatch.shadow import PLAN, REQUESTED
 from cpsched.errors import check_choice
 from cpsched.model.decision import Decision, PlannedStarts, Start
@@ -65,6 +66,9 @@ class Cph(PlanningDispatcher[Pool]):
     constraint
         Rules of a site that no decision breaks, with ``and`` between them, such as ``core per user
         at most 64 and jobs of queue debug at most 4``.
+    overdue
+        With ``search=urgency``, as for :class:`~cpsched.dispatch.priority.Urgency`: such jobs come
+        before those planned for now.
     """
 
     name = "cph"
@@ -82,10 +86,14 @@ class Cph(PlanningDispatcher[Pool]):
         fill: str = EASY,
         reserve: str = REQUESTED,
         constraint: str | None = None,
+        overdue: float | None = OVERDUE,
     ) -> None:
         check_choice("fill", fill, FILLS)
+        check_overdue(overdue)
         reserve = reserve if fill == EASY else PLAN
         super().__init__(search, objective, window, limit, allocator, reserve)
+        if isinstance(self.priority, Urgency):
+            self.priority.overdue = overdue
         self.fill = fill
         self.fills = fill != NOTHING_ELSE
         #: The second for which the last plan had each job, by handle.
@@ -237,14 +245,15 @@ class Cph(PlanningDispatcher[Pool]):
 
     def _filled(self, view: View, jobs: JobTable, planned: IntArray) -> Decision:
         """
-        Start jobs planned for now, and others by priority.
+        Start overdue jobs, those planned for now, and others by priority.
 
         Not by their planned starts: then the reservation is of the job that waits the shortest by
         the plan, and the urgent ones that are planned for later wait for longer still.
         """
         ranked = view.waiting.rows[self.priority.order(view.waiting, view.now)]
-        first = np.isin(ranked, jobs.rows[planned == 0])
-        rows = np.concatenate([ranked[first], ranked[~first]])
+        late = self.priority.late(JobTable(view.waiting.store, ranked), view.now)
+        after = np.where(late, 0, 1 + ~np.isin(ranked, jobs.rows[planned == 0]))
+        rows = ranked[np.argsort(after, kind="stable")]
         rows = frozen(rows[self._within_limits(view, rows)])
         if self.fill == ANY:
             return start_in_order(view, rows, self.allocator, stop=False)
@@ -273,7 +282,7 @@ class PlannedEasy(Cph):
 
     Parameters
     ----------
-    window, allocator, fill, reserve, constraint
+    window, allocator, fill, reserve, constraint, overdue
         As for :class:`Cph`.
     """
 
@@ -288,6 +297,7 @@ class PlannedEasy(Cph):
         fill: str = EASY,
         reserve: str = REQUESTED,
         constraint: str | None = None,
+        overdue: float | None = OVERDUE,
     ) -> None:
         super().__init__(
             window=window,
@@ -296,4 +306,5 @@ class PlannedEasy(Cph):
             fill=fill,
             reserve=reserve,
             constraint=constraint,
+            overdue=overdue,
         )

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.likely import RuntimeHistory
+from cpsched.dispatch.priority import Fifo
 from cpsched.dispatch.queue_order import QueueOrder
 from cpsched.dispatch.shadow import PLAN, ReservationView
 from cpsched.errors import ConfigError
@@ -59,12 +60,16 @@ class LearningDispatcher(Dispatcher):
         there is none.
     history
         What has been learnt.
+    overdue
+        Factor of the backlog after which its own order takes a job first, see
+        :class:`~cpsched.dispatch.backlog.Backlog`; None: only its priorities may have one.
     queues
         The order of each priority.
     """
 
     rule: np.int64 | np.int32 | np.int8 | None = None
     allocator: Allocator
+    overdue: float | None = None
 
     @property
     def in_queue_order(self) -> bool:
@@ -89,6 +94,7 @@ class LearningDispatcher(Dispatcher):
         self._learns = learns or any(priority.learns for priority in priorities)
         self.acts_when_idle = self._learns
         self._known_shapes: IntArray | None = None
+        self._sizes = Fifo()
 
     def reset(self, system: System, seed: int) -> None:  # noqa: ARG002
         """Prepare the priorities and the allocator for a system."""
@@ -97,6 +103,9 @@ class LearningDispatcher(Dispatcher):
         for priority, queue in zip(self.priorities, self.queues, strict=True):
             priority.reset(system)
             queue.forget()
+        self._sizes.reset(system)
+        factors = [self.overdue, *(priority.overdue for priority in self.priorities)]
+        self._notes_backlog = any(factor is not None for factor in factors)
         if self.allocator is not None:
             self.allocator.reset(system)
 
@@ -116,6 +125,8 @@ class LearningDispatcher(Dispatcher):
         self.history.note_ends(view)
         if not len(view.waiting):
             return NOTHING
+        if self._notes_backlog:
+            self.history.note_backlog(view, self._sizes.taken)
         decision = self.choose(view)
         self.history.note_starts(view, decision)
         return decision

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from cpsched.dispatch.backlog import Backlog
 from cpsched.kernels import likely
 from cpsched.kernels.scenarios import overdue_slope
 from cpsched.model import columns as c
 from cpsched.model.prediction import HORIZONS, LEVELS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from cpsched.base.types import FloatArray, IntArray
     from cpsched.model.decision import Decision
@@ -91,13 +92,25 @@ class Urgency(NamedTuple):
 
 
 class RuntimeHistory:
-    """What the jobs that ended last ran, those of each user and all."""
+    """
+    What the jobs that ended last ran, those of each user and all.
+
+    Attributes
+    ----------
+    backlog
+        How long the system needs for all unfinished work, where :meth:`note_backlog` is called.
+    """
 
     def __init__(self) -> None:
+        self.backlog = Backlog()
+        #: Until a decision ends: the waiting jobs, their facts and likely runtimes.
+        self._waiting: tuple[JobTable, FloatArray, Likely] | None = None
         self.forget()
 
     def forget(self) -> None:
         """Forget everything."""
+        self.backlog.forget()
+        self._waiting = None
         #: Of each running job by handle: its start, then user, requested time and traits.
         self._running: dict[int, tuple[float, ...]] = {}
         self._users: dict[str, int] = {}
@@ -143,6 +156,7 @@ class RuntimeHistory:
 
     def note_ends(self, view: View) -> None:
         """Learn from the jobs that ran at the last decision and do no more."""
+        self._waiting = None
         running = view.running
         handles = running.handle.tolist()
         known = self._running
@@ -162,10 +176,29 @@ class RuntimeHistory:
 
     def note_starts(self, view: View, decision: Decision) -> None:
         """Remember what starts now: it may have ended when the dispatcher is asked next."""
+        self._waiting = None
         if not decision.actions:
             return
         started = _of_handles(view.waiting, [action.handle for action in decision.actions])
         self._remember(started, np.full(len(started), view.now, dtype=np.int64))
+
+    def note_backlog(self, view: View, taken: Callable[[JobTable], IntArray]) -> None:
+        """
+        Note how long the system needs for all jobs that wait or run, see :class:`Backlog`.
+
+        What is known of the waiting jobs is cached until :meth:`note_starts`.
+
+        Parameters
+        ----------
+        taken
+            Returns the least amounts that jobs take.
+        """
+        waiting = view.waiting
+        facts = self.facts(waiting)
+        runtimes = self.likely(facts)
+        self._waiting = waiting, facts, runtimes
+        expected = runtimes.expectations()[1]
+        self.backlog.note(view, expected, taken, lambda jobs: self.of(jobs).expectations()[1])
 
     def _remember(self, jobs: JobTable, start: IntArray) -> None:
         facts = self.facts(jobs)[:, : likely.SAID]
@@ -227,12 +260,18 @@ class RuntimeHistory:
 
     def facts(self, jobs: JobTable) -> FloatArray:
         """Return what is known of jobs, see :mod:`cpsched.kernels.likely`; shape ``(n, F)``."""
+        if self._waiting is not None:
+            waiting, facts, _ = self._waiting
+            if jobs.rows is waiting.rows and jobs.store is waiting.store:
+                return facts
         said = jobs.runtime_quantiles, jobs.ends_within
         request = jobs.requested_time, jobs.runtime_estimate, jobs.cores
         return facts_of(self.users(jobs), *request, *said, ran=jobs.ran)
 
     def likely(self, facts: FloatArray) -> Likely:
         """Return the likely runtimes of jobs of which this is known."""
+        if self._waiting is not None and facts is self._waiting[1]:
+            return self._waiting[2]
         past, own = (self._past, self._num_past), (self._own, self._num_own)
         return Likely(*likely.likely_runtimes(facts, *past, *own, self.scale))
 
@@ -286,6 +325,7 @@ class RuntimeHistory:
             "typical_area": self._typical_area,
             "judged": np.array([self._change, self._error, self._num_judged]),
             "last": np.array([(user, *last) for user, last in self._last.items()]).reshape(-1, 3),
+            **{f"backlog_{name}": values for name, values in self.backlog.state().items()},
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -303,6 +343,8 @@ class RuntimeHistory:
         self._num_judged = int(judged)
         last = np.asarray(state["last"]).tolist()
         self._last = {int(user): (runtime, estimate) for user, runtime, estimate in last}
+        named = {name: state[f"backlog_{name}"] for name in self.backlog.state()}
+        self.backlog.restore(named)
 
 
 def facts_of(

@@ -16,6 +16,7 @@ import numpy as np
 from cpsched.base.spec import build
 from cpsched.base.types import UNBOUNDED
 from cpsched.dispatch.answers import check_own_priority
+from cpsched.dispatch.backlog import OVERDUE
 from cpsched.errors import ConfigError, check_range
 from cpsched.model.distinct import distinct_rows
 from cpsched.model.jobtable import JobTable
@@ -26,7 +27,7 @@ SHARE_POWER = 0.5
 PATIENCE = 43200
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
+    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
     from cpsched.dispatch.likely import RuntimeHistory
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
@@ -54,6 +55,8 @@ class Priority(ABC):
     history
         How long the jobs ran that have ended; set and kept by a
         :class:`~cpsched.dispatch.learning.LearningDispatcher`.
+    overdue
+        Factor of the backlog after which jobs go first; None: however long they wait.
     by_age
         Whether, of two jobs that differ in nothing but when they were submitted (and who they
         are), the one before in the table never comes after the other: same request, units,
@@ -65,6 +68,7 @@ class Priority(ABC):
     static: ClassVar[bool] = False
     learns: ClassVar[bool] = False
     history: RuntimeHistory | None = None
+    overdue: float | None = None
     by_age: bool = False
 
     def __init_subclass__(cls) -> None:
@@ -123,6 +127,12 @@ class Priority(ABC):
     def cores(self, jobs: JobTable) -> IntArray:
         """Return the cores (the first kind) each job takes at least, shape ``(n,)``."""
         return self.taken(jobs)[:, 0]
+
+    def late(self, jobs: JobTable, now: int) -> BoolArray:
+        """Return which jobs have waited too long, and go before all others, shape ``(n,)``."""
+        if self.overdue is None or self.history is None:
+            return np.zeros(len(jobs), dtype=np.bool_)
+        return self.history.backlog.overdue(jobs.submit, now, self.overdue)
 
     @abstractmethod
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
@@ -276,24 +286,40 @@ class Urgency(Priority):
         Exponent of the share of the machine that a job takes: 1 as in Smith's rule, where a job
         takes its share times its runtime; with less, wide jobs wait less, and with 0 as if all
         were equally wide.
+    overdue
+        A job that has waited this many times as long as the system needs for the largest backlog
+        since the job's submit goes first, in order of submit; none: never.
     """
 
     name = "urgency"
     learns = True
     history: RuntimeHistory
 
-    def __init__(self, patience: int = PATIENCE, share: float = SHARE_POWER) -> None:
+    def __init__(
+        self,
+        patience: int = PATIENCE,
+        share: float = SHARE_POWER,
+        overdue: float | None = OVERDUE,
+    ) -> None:
         check_range("patience", patience, 1, 2**40)
         check_range("share", share, 0, 1)
+        check_overdue(overdue)
         self.patience = patience
         self.share = share
+        self.overdue = overdue
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
-        """Return the negative urgency."""
+        """Return the negative urgency; minus infinity for jobs that have waited too long."""
         share = (self.taken(jobs) / self._capacity).max(axis=1, initial=0.0)
         waited, facts = now - jobs.submit, self.history.facts(jobs)
         urgency = self.history.urgency(facts, share, waited, self.patience, self.share)
-        return (-urgency.value,)
+        return (np.where(self.late(jobs, now), -np.inf, -urgency.value),)
+
+
+def check_overdue(factor: float | None) -> None:
+    """Refuse a factor of the backlog that is neither none nor from 0 to 1,000,000."""
+    if factor is not None:
+        check_range("overdue", factor, 0, 10**6)
 
 
 def least_taken(jobs: JobTable, nodes: IntArray) -> IntArray:

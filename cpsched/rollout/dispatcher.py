@@ -11,14 +11,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from cpsched.dispatch.arrivals import RecentArrivals
+from cpsched.dispatch.backlog import OVERDUE
 from cpsched.dispatch.decision_state import DecisionState, highest_first
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, fits_now
-from cpsched.dispatch.priority import SHARE_POWER
+from cpsched.dispatch.priority import SHARE_POWER, check_overdue
 from cpsched.dispatch.shadow import REQUESTED
 from cpsched.errors import check_range
-from cpsched.rollout.judge import Judge, proposals
+from cpsched.rollout.judge import Judge, Ranked, proposals
 from cpsched.rollout.whole_queue import without_choice
 
 if TYPE_CHECKING:
@@ -29,10 +32,13 @@ if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.model.view import View
 
+#: From a backlog of so many times the patience on, EASY by slowdown is the base policy.
+_OVERLOADED = 4
+
 
 class Rollout(LearningDispatcher):
     """
-    EASY in order of urgency, unless scenarios show that another proposal is better.
+    EASY in order of urgency, or of slowdown where scenarios show that this is better.
 
     Parameters
     ----------
@@ -51,6 +57,8 @@ class Rollout(LearningDispatcher):
     reserve
         Runtimes used for reservations, whatever jobs are ranked by: ``requested``, ``plan`` or
         ``bound``, see :class:`~cpsched.dispatch.shadow.ReservationView`.
+    overdue
+        As for :class:`~cpsched.dispatch.priority.Urgency`.
     """
 
     name = "rollout"
@@ -66,7 +74,10 @@ class Rollout(LearningDispatcher):
         caution: float = 2.0,
         allocator: str = "first-fit",
         reserve: str = REQUESTED,
+        overdue: float | None = OVERDUE,
     ) -> None:
+        check_overdue(overdue)
+        self.overdue = overdue
         super().__init__(learns=True, allocator=allocator, reserve=reserve)
         check_range("patience", patience, 1, 2**40)
         check_range("scenarios", scenarios, 1, 10_000)
@@ -79,6 +90,7 @@ class Rollout(LearningDispatcher):
     def reset(self, system: System, seed: int) -> None:
         """Prepare for a system."""
         super().reset(system, seed)
+        self._notes_backlog = True
         self.arrivals.forget()
         self._judge.seed = seed
 
@@ -90,15 +102,27 @@ class Rollout(LearningDispatcher):
         return self._weigh(view) if decision is None else decision
 
     def _weigh(self, view: View) -> Decision:
-        """Follow the better of what the rules propose."""
+        """Follow the best of what the rules propose."""
         state = DecisionState.of(view, self.reserving.view(view), self.allocator)
         waited = view.now - state.submit
         patience = stretched(self._patience, waited)
         facts = self.history.facts(state.jobs)
         urgency = self.history.urgency(facts, state.share, waited, patience, SHARE_POWER)
-        order = highest_first(urgency.value)
-        proposed = proposals(state, order, self.allocator)
-        chosen, numbers = self._judge.best(state, patience, urgency, order, proposed)
+        late = np.zeros(len(waited), dtype=np.bool_)
+        if self.overdue is not None:
+            late = self.history.backlog.overdue(state.submit, view.now, self.overdue)
+        values = {"urgency": urgency.value, "slowdown": state.waited(state.estimate)}
+        is_overloaded = self.history.backlog.latest > _OVERLOADED * self._patience
+        if is_overloaded and waited.mean() > self._patience:
+            # By urgency age alone would decide, and short jobs would wait as long as others.
+            values = dict(reversed(values.items()))
+        orders = {
+            name: highest_first(np.where(late, np.inf, value)) for name, value in values.items()
+        }
+        proposed = proposals(state, orders, self.allocator)
+        base = next(iter(values))
+        ranked = Ranked(orders[base], np.where(late, np.inf, values[base]), base == "urgency")
+        chosen, numbers = self._judge.best(state, patience, urgency, ranked, proposed)
         return decision_of(view, chosen.packed)._replace(stats=numbers)
 
     def state(self) -> Mapping[str, Any]:

@@ -16,13 +16,13 @@ import numpy as np
 
 from cpsched.cp import stats
 from cpsched.dispatch.decision_state import share_of
-from cpsched.dispatch.passes import easy_pass, frozen, list_pass
+from cpsched.dispatch.passes import easy_pass, frozen
 from cpsched.dispatch.priority import SHARE_POWER
 from cpsched.kernels import scenarios, start_log
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.dispatch.allocators import Allocator
@@ -73,7 +73,7 @@ class Judge:
         state: DecisionState,
         patience: float,
         urgency: Urgency,
-        order: IntArray,
+        ranked: Ranked,
         proposals: Sequence[Proposal],
     ) -> tuple[Proposal, dict[str, float]]:
         """
@@ -83,12 +83,12 @@ class Judge:
         ----------
         patience
             Seconds, see ``docs/background/rollout.md``.
-        urgency, order
-            Of all jobs, and their positions, most urgent first.
+        urgency, ranked
+            Of all jobs, and how the base policy orders them.
         """
         if len(proposals) == 1:
             return proposals[0], {stats.AGREED: 1}
-        cost = self._costs(state, patience, urgency, _picked(proposals, order), proposals)
+        cost = self._costs(state, patience, urgency, ranked, proposals)
         gain = cost[0] - cost
         mean, played = gain.mean(axis=1), gain.shape[1]
         error = gain.std(axis=1, ddof=min(played - 1, 1)) / np.sqrt(played)
@@ -104,10 +104,11 @@ class Judge:
         state: DecisionState,
         patience: float,
         urgency: Urgency,
-        picked: IntArray,
+        ranked: Ranked,
         proposals: Sequence[Proposal],
     ) -> FloatArray:
-        """Return what each proposal costs in each scenario, played by the jobs picked."""
+        """Return what each proposal costs in each scenario, played by the first jobs."""
+        picked = _picked(proposals, ranked.order)
         seed, other_seed = np.random.SeedSequence([self.seed, state.now]).generate_state(2).tolist()
         # Scenarios play the jobs picked of the queue, then those that arrive.
         coming = self._arrivals.again(state.now, state.demand.shape[1])
@@ -117,7 +118,7 @@ class Judge:
         join = np.concatenate
         likely = urgency.likely.take(picked).join(come.likely)
         limit = join([state.limit[picked], coming.limit])
-        key = -join([urgency.value[picked], come.value])
+        key = -join([ranked.value[picked], come.value if ranked.by_urgency else 0.0 * come.value])
         running = state.view.running
         promised = state.reserving.running.store.columns[running.rows, c.EXPECTED_END]
         jobs = scenarios.Jobs(
@@ -161,6 +162,23 @@ def _picked(proposals: Sequence[Proposal], order: IntArray) -> IntArray:
     return np.flatnonzero(taken)
 
 
+class Ranked(NamedTuple):
+    """
+    The waiting jobs in the order of the base policy.
+
+    Attributes
+    ----------
+    order, value
+        Their positions, and what they are ordered by, the highest first.
+    by_urgency
+        Whether that is their urgency; otherwise how long they have waited, in runtimes.
+    """
+
+    order: IntArray
+    value: FloatArray
+    by_urgency: bool
+
+
 class Proposal(NamedTuple):
     """What a rule would start; the name is recorded where its proposal is followed."""
 
@@ -169,23 +187,24 @@ class Proposal(NamedTuple):
     packed: IntArray
 
 
-def proposals(state: DecisionState, order: IntArray, allocator: Allocator) -> list[Proposal]:
+def proposals(
+    state: DecisionState, orders: Mapping[str, IntArray], allocator: Allocator
+) -> list[Proposal]:
     """
-    Return what EASY would start, and what the same order without a reservation would if it differs.
+    Return the different proposals: what EASY starts in each order.
 
-    The first is followed unless the other is clearly better. The allocator's last pass must have
-    been over the state's view.
+    The first is followed unless another is clearly better. The allocator's last pass must have been
+    over the state's view.
 
     Parameters
     ----------
-    order
-        Positions of the jobs, most urgent first.
+    orders
+        Positions of the jobs by name of the order, those that go first in front.
     """
-    rows = frozen(state.jobs.rows[order])
-    passes = {
-        "easy_urgency": easy_pass(state.reserving, rows, rows, allocator),
-        "skip_urgency": list_pass(state.reserving, rows, allocator, stop=False),
-    }
+    passes: dict[str, IntArray] = {}
+    for name, order in orders.items():
+        rows = frozen(state.jobs.rows[order])
+        passes[f"easy_{name}"] = easy_pass(state.reserving, rows, rows, allocator)
     found: dict[bytes, Proposal] = {}
     by_row = np.argsort(state.jobs.rows, kind="stable")
     for rule, packed in passes.items():

@@ -57,15 +57,16 @@ def test_a_job_that_waits_too_long_is_held_for():
     Short jobs of 2 cores keep coming; the job that needs all 4 gets its turn sooner or later.
 
     Both typical and printed runtime make the short ones more urgent for ever, so that without
-    patience the wide job would wait until they stop.
+    patience, and without a bound on waits, the wide job would wait until they stop.
     """
     stream = [(6 * turn, 2, 10, 12) for turn in range(1500)]
     wide = (11, 4, 1000, 1000)
     rows = sorted([*stream, wide])
     position = rows.index(wide)
+    specs = {patience: f"rollout:patience={patience},overdue=none" for patience in (200, 10**6)}
     wait = {
-        patience: starts(jobs(*rows), machine((4,)), f"rollout:patience={patience}")[position] - 11
-        for patience in (200, 10**6)
+        patience: starts(jobs(*rows), machine((4,)), spec)[position] - 11
+        for patience, spec in specs.items()
     }
     assert wait[200] < 4000 < 8000 < wait[10**6]
 
@@ -82,8 +83,28 @@ def test_a_proposal_is_followed_only_if_its_gain_is_beyond_doubt(monkeypatch):
         monkeypatch.setattr(judge, "_costs", lambda *_, costs=costs: costs)
         nothing = np.zeros(1, dtype=np.bool_), np.zeros(0)
         proposed = [Proposal(rule, *nothing) for rule in ("first", "second")]
-        chosen.append(judge.best(None, 1.0, None, np.zeros(1, dtype=np.int64), proposed)[0])
+        chosen.append(judge.best(None, 1.0, None, None, proposed)[0])
     assert [proposal.rule for proposal in chosen] == ["second", "first"]
+
+
+def test_easy_by_slowdown_is_a_proposal_where_it_differs():
+    """
+    Two of four cores run until 100; a job of all four for 300 s waits, then one of 1 core for 200 s.
+
+    By urgency the narrow job is first and starts. By slowdown the wide one, which has waited for
+    longer, has the reservation at 100, and the narrow one would delay it.
+    """
+    log = jobs((0, 2, 100), (1, 4, 300), (2, 1, 200))
+    proposed = []
+    dispatcher = Rollout(patience=2**40)
+
+    def best(state, patience, urgency, ranked, proposals):
+        proposed.append({one.rule for one in proposals})
+        return proposals[0], {}
+
+    dispatcher._judge.best = best
+    run(log, machine((4,)), dispatcher)
+    assert {"easy_urgency", "easy_slowdown"} in proposed
 
 
 def test_patience_grows_where_all_have_waited_longer():

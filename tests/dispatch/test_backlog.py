@@ -1,0 +1,130 @@
+"""Overdue jobs: the backlog by hand, who goes first, and what is remembered of it."""
+
+import numpy as np
+import pytest
+from tiny import jobs, machine, run, starts
+
+from cpsched.base.spec import build
+from cpsched.dispatch.backlog import OVERDUE, Backlog
+from cpsched.errors import ConfigError
+from cpsched.mapping import fit
+from cpsched.simulation.observers import Observer
+from cpsched.simulation.simulator import Simulator
+
+pytestmark = pytest.mark.slow
+
+BOUNDED = ("easy-urgency", "planned-easy", "cph", "rollout")
+
+
+class Backlogs(Observer):
+    """Notes the backlog after each decision, and which jobs are overdue."""
+
+    def __init__(self, dispatcher, factor=1.0):
+        self.backlog, self.factor, self.of, self.late = dispatcher.history.backlog, factor, {}, {}
+
+    def on_decision(self, view, decision, seconds):
+        waiting = view.waiting
+        if len(waiting):
+            late = self.backlog.overdue(waiting.submit, view.now, self.factor)
+            self.of[view.now] = self.backlog.latest
+            self.late[view.now] = waiting.handle[late].tolist()
+
+
+def noted(log, system, spec, factor=1.0):
+    dispatcher = build("dispatchers", spec)
+    observer = Backlogs(dispatcher, factor)
+    run(log, system, dispatcher, observers=[observer])
+    return observer
+
+
+def test_the_backlog_is_the_time_that_all_unfinished_jobs_take_the_system():
+    """
+    Four cores: 4 x 100 s at 0; then 2 x 30 s at 10, when 90 s of the first are left; and so on.
+
+    Nothing has ended before 100, so jobs are expected to run as long as they request.
+    """
+    log = jobs((0, 4, 100), (10, 2, 30), (20, 1, 40), (100, 4, 50))
+    seen = noted(log, machine((4,)), "easy-urgency")
+    assert seen.of[0] == 100
+    assert seen.of[10] == 90 + 15
+    assert seen.of[20] == 80 + 15 + 10
+    # Of jobs that ran, the one that has ended ran 100 s of 100.
+    assert seen.of[100] == pytest.approx(15 + 10 + 50)
+
+
+def test_it_is_of_the_scarcest_resource_and_of_the_nodes_that_jobs_may_use():
+    """Two nodes; memory is short where both jobs together take 3 of 4 for 60 s."""
+    log = jobs((0, 1, 60), (0, 1, 60), resources=("core", "mem"), request=[[1, 1], [1, 2]])
+    seen = noted(log, machine((4, 2), (4, 2), resources=("core", "mem")), "easy-urgency")
+    assert seen.of[0] == 45
+
+
+def test_a_job_is_overdue_after_the_largest_backlog_since_its_submit():
+    """
+    One core and jobs of 100 s, requested exactly. The backlog is 300 s once three are there.
+
+    At 300 the third has waited 280 s; under an order that never starts it, it is overdue beyond
+    300 s of waiting: at 400, not at 300.
+    """
+    backlog = Backlog()
+    backlog._second, backlog._backlog = np.array([20, 50]), np.array([300.0, 200.0])
+    submit = np.array([0, 20, 50])
+    assert backlog.overdue(submit, 320, 1.0).tolist() == [True, False, True]
+    assert backlog.overdue(submit, 321, 1.0).tolist() == [True, True, True]
+    assert backlog.overdue(submit, 321, 2.0).tolist() == [False, False, False]
+    assert Backlog().overdue(submit, 10**6, 1.0).tolist() == [False, False, False]
+
+
+def _stream(wide_runtime=200):
+    """Return short jobs of 2 of 4 cores that keep coming, and the place of a job of all four."""
+    stream = [(6 * turn, 2, 10, 12) for turn in range(1500)]
+    rows = sorted([*stream, (11, 4, wide_runtime, wide_runtime)])
+    return jobs(*rows), rows.index((11, 4, wide_runtime, wide_runtime))
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_a_wide_job_is_not_overtaken_for_ever(name):
+    """On by default. Without the rule short jobs go before it, for as long as they come."""
+    log, wide = _stream()
+    options = "patience=1000000," if name in ("easy-urgency", "rollout") else ""
+    without = starts(log, machine((4,)), f"{name}:{options}overdue=none")[wide] - 11
+    bounded = starts(log, machine((4,)), f"{name}:{options.rstrip(',')}")[wide] - 11
+    assert 10 * bounded < 1000 < without
+
+
+def test_all_jobs_overdue_is_the_order_of_submission():
+    """With a factor of 0 whoever has waited at all goes by submit: plain EASY."""
+    rng = np.random.default_rng(5)
+    submit = np.sort(rng.choice(5000, 300, replace=False))
+    rows = [(int(at), int(rng.integers(1, 5)), int(rng.integers(1, 90)), 90) for at in submit]
+    spec = "easy-urgency:overdue=0"
+    assert starts(jobs(*rows), machine((4,)), spec) == starts(jobs(*rows), machine((4,)), "easy")
+    plain = starts(jobs(*rows), machine((4,)), "easy-urgency:overdue=none")
+    assert plain != starts(jobs(*rows), machine((4,)), spec)
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_what_is_noted_survives_a_checkpoint(name):
+    """A simulation that goes on from its state half way ends as the whole one."""
+    log, _ = _stream()
+    log = log.select(first=150)
+    whole = run(log, machine((4,)), name).schedule.start.tolist()
+    fitted = fit(log, machine((4,)))
+    first, again = (
+        Simulator(fitted, build("dispatchers", name), build("predictors", "requested"))
+        for _ in range(2)
+    )
+    first.run(until=400)
+    state = first.state()
+    assert len(first.cluster.dispatcher.state()["history"]["backlog_second"])
+    again.restore(state)
+    again.run()
+    assert again.start_time.tolist() == whole
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_a_factor_that_is_none_of_these_is_refused(name):
+    assert build("dispatchers", name).made_with is not None
+    assert OVERDUE > 0
+    with pytest.raises(ConfigError, match="overdue is -1"):
+        build("dispatchers", f"{name}:overdue=-1")
