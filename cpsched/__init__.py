@@ -1,5 +1,5 @@
 """
-cpsched: a constraint-programming scheduling engine for HPC batch jobs.
+cpsched: a simulator and scheduling engine for HPC batch jobs.
 
 What a session needs most can be taken from the package itself: ``cpsched.simulate(log, "eurora")``.
 :mod:`cpsched.api` has the rest of what embedding code may rely on.

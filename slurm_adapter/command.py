@@ -48,7 +48,7 @@ def register(app: typer.Typer) -> None:
     )
     slurm.command("import")(import_command)
     slurm.command("fidelity")(fidelity.command)
-    slurm.command("plan", hidden=True)(live.plan_command)
+    slurm.command("plan")(live.plan_command)
     slurm.command("run")(live.run_command)
     slurm.command("pause")(pause_command.pause_command)
     slurm.command("resume")(pause_command.resume_command)
