@@ -46,10 +46,10 @@ else:
 #: The dispatchers to begin with, and when to use each.
 _FIRST = {
     "easy": "what most sites run; compare everything else with it",
-    "easy-urgency": "many short jobs and rough requested times: lower slowdowns, longer tails",
+    "easy-urgency": "many short jobs and rough requested times: lower slowdowns, waits bounded",
     "easy-slowdown": "a machine that is overloaded for days, GPU jobs in bursts",
     "conservative": "tails of the wait matter more than means; slow if hundreds of jobs wait",
-    "rollout": "slowdowns as under easy-urgency, where more computing is no matter",
+    "rollout": "as easy-urgency, and as easy-slowdown on an overloaded machine",
     "slurm": "what Slurm does: with its defaults, or as your site does with --policy",
 }
 _BEGIN = """\

@@ -2,9 +2,9 @@
 ``rollout``: a base policy, and small departures from it that are expected to pay.
 
 For runtime estimates that are not the truth: requested times, or any predictor. The base policy is
-EASY in order of urgency; the same order without a reservation proposes what else could start now,
-and is followed where scenarios of likely runtimes and arrivals (:mod:`cpsched.rollout.judge`) leave
-little doubt that this is better.
+EASY in order of urgency; EASY by slowdown proposes what else could start now, and is followed where
+scenarios of likely runtimes and arrivals (:mod:`cpsched.rollout.judge`) leave little doubt that
+this is better.
 """
 
 from __future__ import annotations
@@ -18,27 +18,29 @@ from cpsched.dispatch.backlog import OVERDUE
 from cpsched.dispatch.decision_state import DecisionState, highest_first
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, fits_now
-from cpsched.dispatch.priority import SHARE_POWER, check_overdue
+from cpsched.dispatch.priority import SHARE_POWER, Slowdown, check_overdue
 from cpsched.dispatch.shadow import REQUESTED
 from cpsched.errors import check_range
-from cpsched.rollout.judge import Judge, Ranked, proposals
+from cpsched.rollout.judge import Judge, proposals
 from cpsched.rollout.whole_queue import without_choice
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
+    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View
 
-#: From a backlog of so many times the patience on, EASY by slowdown is the base policy.
-_OVERLOADED = 4
+#: A system is overloaded if its backlog is so many times the patience.
+_OVERLOAD = 4
 
 
 class Rollout(LearningDispatcher):
     """
-    EASY in order of urgency, or of slowdown where scenarios show that this is better.
+    EASY in order of urgency, unless scenarios show that EASY by slowdown is better now.
+
+    On an overloaded system it is EASY by slowdown.
 
     Parameters
     ----------
@@ -50,8 +52,8 @@ class Rollout(LearningDispatcher):
     arrivals
         How many of the last arrivals scenarios repeat.
     caution
-        The standard errors by which another proposal's mean gain must exceed zero to be followed
-        instead of the base policy's.
+        The standard errors by which the mean gain of what EASY by slowdown proposes must exceed
+        zero for this to be followed.
     allocator
         Name of the allocator.
     reserve
@@ -83,6 +85,7 @@ class Rollout(LearningDispatcher):
         check_range("scenarios", scenarios, 1, 10_000)
         check_range("arrivals", arrivals, 0, 10_000)
         check_range("caution", caution, 0, 100)
+        self._slowdown = Slowdown()
         self.arrivals = RecentArrivals(arrivals, self.reserving.durations, self.history.facts)
         self._judge = Judge(self.history, self.arrivals, scenarios, caution)
         self._patience = patience
@@ -91,6 +94,7 @@ class Rollout(LearningDispatcher):
         """Prepare for a system."""
         super().reset(system, seed)
         self._notes_backlog = True
+        self._slowdown.reset(system)
         self.arrivals.forget()
         self._judge.seed = seed
 
@@ -111,19 +115,29 @@ class Rollout(LearningDispatcher):
         late = np.zeros(len(waited), dtype=np.bool_)
         if self.overdue is not None:
             late = self.history.backlog.overdue(state.submit, view.now, self.overdue)
-        values = {"urgency": urgency.value, "slowdown": state.waited(state.estimate)}
-        is_overloaded = self.history.backlog.latest > _OVERLOADED * self._patience
-        if is_overloaded and waited.mean() > self._patience:
-            # By urgency age alone would decide, and short jobs would wait as long as others.
-            values = dict(reversed(values.items()))
-        orders = {
-            name: highest_first(np.where(late, np.inf, value)) for name, value in values.items()
-        }
+        urgency = urgency._replace(value=np.where(late, np.inf, urgency.value))
+        order = highest_first(urgency.value)
+        orders = {"urgency": order, "slowdown": self._by_slowdown(state, late)}
+        if self._is_overloaded(waited):
+            del orders["urgency"]
         proposed = proposals(state, orders, self.allocator)
-        base = next(iter(values))
-        ranked = Ranked(orders[base], np.where(late, np.inf, values[base]), base == "urgency")
-        chosen, numbers = self._judge.best(state, patience, urgency, ranked, proposed)
+        chosen, numbers = self._judge.best(state, patience, urgency, order, proposed)
         return decision_of(view, chosen.packed)._replace(stats=numbers)
+
+    def _by_slowdown(self, state: DecisionState, late: BoolArray) -> IntArray:
+        """Return positions by slowdown, those of overdue jobs first, by submit."""
+        place = np.argsort(self._slowdown.order(state.jobs, state.now))
+        number = np.arange(len(late))
+        return np.lexsort((np.where(late, number, place), ~late))
+
+    def _is_overloaded(self, waited: IntArray) -> bool:
+        """
+        Return whether jobs have waited, and will wait, far longer than the patience.
+
+        Then urgency would order by age alone, and short jobs would wait as long as others.
+        """
+        overloaded = self.history.backlog.latest > _OVERLOAD * self._patience
+        return bool(overloaded and waited.mean() > self._patience)
 
     def state(self) -> Mapping[str, Any]:
         """Return what was learnt."""

@@ -73,7 +73,7 @@ class Judge:
         state: DecisionState,
         patience: float,
         urgency: Urgency,
-        ranked: Ranked,
+        order: IntArray,
         proposals: Sequence[Proposal],
     ) -> tuple[Proposal, dict[str, float]]:
         """
@@ -83,12 +83,12 @@ class Judge:
         ----------
         patience
             Seconds, see ``docs/background/rollout.md``.
-        urgency, ranked
-            Of all jobs, and how the base policy orders them.
+        urgency, order
+            Of all jobs, and their positions, most urgent first.
         """
         if len(proposals) == 1:
             return proposals[0], {stats.AGREED: 1}
-        cost = self._costs(state, patience, urgency, ranked, proposals)
+        cost = self._costs(state, patience, urgency, order, proposals)
         gain = cost[0] - cost
         mean, played = gain.mean(axis=1), gain.shape[1]
         error = gain.std(axis=1, ddof=min(played - 1, 1)) / np.sqrt(played)
@@ -104,11 +104,11 @@ class Judge:
         state: DecisionState,
         patience: float,
         urgency: Urgency,
-        ranked: Ranked,
+        order: IntArray,
         proposals: Sequence[Proposal],
     ) -> FloatArray:
         """Return what each proposal costs in each scenario, played by the first jobs."""
-        picked = _picked(proposals, ranked.order)
+        picked = _picked(proposals, order)
         seed, other_seed = np.random.SeedSequence([self.seed, state.now]).generate_state(2).tolist()
         # Scenarios play the jobs picked of the queue, then those that arrive.
         coming = self._arrivals.again(state.now, state.demand.shape[1])
@@ -118,7 +118,7 @@ class Judge:
         join = np.concatenate
         likely = urgency.likely.take(picked).join(come.likely)
         limit = join([state.limit[picked], coming.limit])
-        key = -join([ranked.value[picked], come.value if ranked.by_urgency else 0.0 * come.value])
+        key = -join([urgency.value[picked], come.value])
         running = state.view.running
         promised = state.reserving.running.store.columns[running.rows, c.EXPECTED_END]
         jobs = scenarios.Jobs(
@@ -162,23 +162,6 @@ def _picked(proposals: Sequence[Proposal], order: IntArray) -> IntArray:
     return np.flatnonzero(taken)
 
 
-class Ranked(NamedTuple):
-    """
-    The waiting jobs in the order of the base policy.
-
-    Attributes
-    ----------
-    order, value
-        Their positions, and what they are ordered by, the highest first.
-    by_urgency
-        Whether that is their urgency; otherwise how long they have waited, in runtimes.
-    """
-
-    order: IntArray
-    value: FloatArray
-    by_urgency: bool
-
-
 class Proposal(NamedTuple):
     """What a rule would start; the name is recorded where its proposal is followed."""
 
@@ -191,9 +174,10 @@ def proposals(
     state: DecisionState, orders: Mapping[str, IntArray], allocator: Allocator
 ) -> list[Proposal]:
     """
-    Return the different proposals: what EASY starts in each order.
+    Return what EASY would start in each order, different proposals only.
 
-    The first is followed unless another is clearly better. The allocator's last pass must have been
+    The first is followed unless another is clearly better. All reserve for their first job that
+    does not fit, so none lets an overdue job wait longer. The allocator's last pass must have been
     over the state's view.
 
     Parameters

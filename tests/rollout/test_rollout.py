@@ -87,24 +87,22 @@ def test_a_proposal_is_followed_only_if_its_gain_is_beyond_doubt(monkeypatch):
     assert [proposal.rule for proposal in chosen] == ["second", "first"]
 
 
-def test_easy_by_slowdown_is_a_proposal_where_it_differs():
-    """
-    Two of four cores run until 100; a job of all four for 300 s waits, then one of 1 core for 200 s.
+def test_both_orders_propose_and_each_is_followed_somewhere(eurora):
+    found = run(eurora, None, "rollout").decisions
+    followed = {key.removeprefix(stats.FOLLOWED) for key in found if key.startswith(stats.FOLLOWED)}
+    assert followed == {"easy_urgency", "easy_slowdown"}
 
-    By urgency the narrow job is first and starts. By slowdown the wide one, which has waited for
-    longer, has the reservation at 100, and the narrow one would delay it.
-    """
-    log = jobs((0, 2, 100), (1, 4, 300), (2, 1, 200))
-    proposed = []
-    dispatcher = Rollout(patience=2**40)
 
-    def best(state, patience, urgency, ranked, proposals):
-        proposed.append({one.rule for one in proposals})
-        return proposals[0], {}
-
-    dispatcher._judge.best = best
-    run(log, machine((4,)), dispatcher)
-    assert {"easy_urgency", "easy_slowdown"} in proposed
+def test_on_an_overloaded_machine_it_is_easy_by_slowdown():
+    """With a patience of a second it always is, and urgency and slowdown differ there."""
+    rng = np.random.default_rng(3)
+    submit = np.sort(rng.choice(np.arange(0, 6000, 5), 300, replace=False))
+    rows = [(int(at), int(rng.integers(1, 5)), int(rng.integers(20, 90)), 90) for at in submit]
+    rows = [(*row[:3], row[2] * int(rng.integers(1, 4))) for row in rows]
+    log = jobs(*rows, user=[f"u{number % 7}" for number in range(300)])
+    by_slowdown = starts(log, machine((4,)), "easy:priority=slowdown,reserve=requested")
+    assert starts(log, machine((4,)), "rollout:patience=1,overdue=none") == by_slowdown
+    assert starts(log, machine((4,)), "rollout:overdue=none") != by_slowdown
 
 
 def test_patience_grows_where_all_have_waited_longer():
