@@ -349,7 +349,6 @@ def test_help_has_panels_and_cuts_no_word_off(cpsched, monkeypatch, command):
     ("command", "rare"),
     [
         ((), ("import-accasim", "negotiation")),
-        (("slurm",), ("plan ",)),
         (("compare",), ("--restarts", "--outages", "--runtime-model")),
         (("simulate",), ("--checkpoint", "--observe", "--dispatch-interval")),
     ],
