@@ -2,7 +2,7 @@
 Longest waits and what bounding them costs, over EASY, on the first jobs of many logs.
 
     python benchmarks/longest_waits.py LOGS CSV -d SPEC... [--seeds 5] [--table TABLE]
-        [--against SPEC]...
+        [--against SPEC]... [--skip N]...
 
 LOGS is the folder of the logs in :data:`LOGS`; generated logs are made here. The windows are the
 first 5,000 jobs of each. Those are left out whose offered load is above 100 % (waits then grow with
@@ -10,6 +10,9 @@ the length of the window) or where EASY's longest wait is below an hour. Seeds b
 delay submits by up to five seconds. Appends a row for each run to CSV, runs what is not in it, and
 prints for each window and dispatcher the geometric means over the seeds of the ratios to EASY; then
 the means over the windows, and the largest ratio of the longest waits. TABLE is the same as CSV.
+
+``--skip`` takes, instead of the first jobs, those after the first N of each log that has them; give
+it several times for several windows of a log.
 
 ``--against`` prints, for each other dispatcher and window, the ratio of mean bounded slowdowns to
 this one's, with the 95 % interval of the paired ratios over the seeds.
@@ -73,21 +76,41 @@ Key = tuple[str, str, str]
 
 
 @cache
-def first_jobs(name: str, folder: Path) -> tuple[Workload, str]:
-    """Return the first jobs of a log or a generator, and the system's name."""
-    if name in LOGS:
-        file, system = LOGS[name]
-        workload = traces.read(folder / file, skip_bad_lines=True)
+def whole_log(name: str, folder: Path) -> Workload:
+    """Return all jobs of a log."""
+    return traces.read(folder / LOGS[name][0], skip_bad_lines=True)
+
+
+@cache
+def jobs_of(name: str, folder: Path) -> tuple[Workload, str]:
+    """Return the jobs of a window, such as ``KTH-SP2`` or ``KTH-SP2 +20000``, and the system."""
+    log, _, skipped = name.partition(" +")
+    if log in LOGS:
+        workload, system = whole_log(log, folder), LOGS[log][1]
+        if skipped:
+            workload = workload.take(np.arange(int(skipped), len(workload)))
     else:
-        generator = registry.load("generators", name.removesuffix(" (generated)"))
-        system, sized = GENERATED[name.removesuffix(" (generated)")]
+        generator = registry.load("generators", log.removesuffix(" (generated)"))
+        system, sized = GENERATED[log.removesuffix(" (generated)")]
         workload = generator.generate(generator.options(**({"jobs": JOBS} if sized else {})))
     return workload.select(first=min(JOBS, len(workload))), system
 
 
+def windows(folder: Path, skips: list[int]) -> list[str]:
+    """Return the names of the windows: the first jobs of all, or those after so many of logs."""
+    if not skips:
+        return [*LOGS, *(f"{name} (generated)" for name in GENERATED)]
+    return [
+        f"{name} +{skip}"
+        for name in LOGS
+        for skip in skips
+        if len(whole_log(name, folder)) >= skip + JOBS
+    ]
+
+
 def window(name: str, folder: Path, seed: int) -> Fitted:
     """Return the jobs of a window on their system."""
-    workload, system = first_jobs(name, folder)
+    workload, system = jobs_of(name, folder)
     return fit(jittered(workload, seed, JITTER) if seed else workload, systems.load(system))
 
 
@@ -135,10 +158,12 @@ def add(path: Path, row: dict[str, str]) -> None:
         writer.writerow(row)
 
 
-def kept(rows: dict[Key, dict[str, str]], folder: Path, path: Path) -> list[str]:
+def counted(
+    rows: dict[Key, dict[str, str]], folder: Path, path: Path, skips: list[int]
+) -> list[str]:
     """Return the windows that count, and print why the others do not."""
     names = []
-    for name in (*LOGS, *(f"{name} (generated)" for name in GENERATED)):
+    for name in windows(folder, skips):
         load = offered_load(window(name, folder, 0))
         easy = run_once(rows, folder, path, (name, "0", EASY))
         longest = float(easy[LONGEST]) / 3600
@@ -179,9 +204,10 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--table", type=Path)
     parser.add_argument("--against", action="append", default=[])
+    parser.add_argument("--skip", type=int, action="append", default=[])
     args = parser.parse_args()
     rows = read(args.csv)
-    names = kept(rows, args.logs, args.csv)
+    names = counted(rows, args.logs, args.csv, args.skip)
     seeds = [str(seed) for seed in range(args.seeds)]
     runs = {
         (name, dispatcher): [

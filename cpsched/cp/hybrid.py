@@ -251,7 +251,7 @@ class Cph(PlanningDispatcher[Pool]):
         the plan, and the urgent ones that are planned for later wait for longer still.
         """
         ranked = view.waiting.rows[self.priority.order(view.waiting, view.now)]
-        late = self.priority.late(JobTable(view.waiting.store, ranked), view.now)
+        late = self.priority.late(JobTable(view.waiting.store, ranked))
         after = np.where(late, 0, 1 + ~np.isin(ranked, jobs.rows[planned == 0]))
         rows = ranked[np.argsort(after, kind="stable")]
         rows = frozen(rows[self._within_limits(view, rows)])

@@ -5,6 +5,9 @@ In order of submission, a system that is never idle has finished all work that w
 job's submit after as many seconds as that work takes on the whole system. That time depends on the
 arrivals and the system, hardly on the order of the queue, and needs no constant in hours: it is
 minutes on one log and days on another. A job that has waited longer has been overtaken.
+
+A job's reference is the largest backlog since its submit, or :data:`SHARE` of the largest of the
+last four weeks if that is more: on a quiet day a job may wait as long as others wait on busy ones.
 """
 
 from __future__ import annotations
@@ -22,8 +25,11 @@ if TYPE_CHECKING:
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
 
-#: A job is overdue once it has waited so many times as long as the largest backlog takes.
+#: A job is overdue once it has waited so many times as long as its reference.
 OVERDUE = 1.5
+#: Share of the largest backlog of the last :data:`MEMORY` seconds that a reference is at least.
+SHARE = 2 / 3
+MEMORY = 28 * 86400
 
 
 class Backlog:
@@ -44,9 +50,11 @@ class Backlog:
         #: Decisions with a larger backlog than all later ones: seconds, and their backlogs.
         self._second: IntArray = np.zeros(0, dtype=np.int64)
         self._backlog: FloatArray = np.zeros(0)
-        #: Of the jobs at the last decision, by handle: how long each is expected to run.
+        #: Of the jobs at the last decision, by handle: how long each is expected to run, and its
+        #: longest wait so far over its reference of then, 0 for running jobs.
         self._handle: IntArray = np.zeros(0, dtype=np.int64)
         self._expected: FloatArray = np.zeros(0)
+        self._delay: FloatArray = np.zeros(0)
         self._masks: BoolArray | None = None
         self._capacity: IntArray = np.zeros((0, 0), dtype=np.int64)
 
@@ -73,31 +81,48 @@ class Backlog:
             Returns the same as ``expected`` for jobs that run already at the first decision.
         """
         waiting, running = view.waiting, view.running
-        runs = self._known(running, mean_of)
+        runs, known = self._last(running.handle, self._expected)
+        if not known.all():
+            runs[~known] = mean_of(running.take(~known))
         left = np.maximum(runs - (view.now - running.start), 0)
         total = self._work(view, waiting, expected, taken) + self._work(view, running, left, taken)
         backlog = float(total.max(initial=0.0))
-        first = int(np.searchsorted(self._second, waiting.submit.min()))
-        last = len(self._backlog) - int(np.searchsorted(self._backlog[::-1], backlog, side="right"))
-        # The last decision before the first submit is of no job that waits.
-        self._second = np.append(self._second[first : max(first, last)], view.now)
-        self._backlog = np.append(self._backlog[first : max(first, last)], backlog)
+        self._add(min(int(waiting.submit.min()), view.now - MEMORY), view.now, backlog)
+        before, _ = self._last(waiting.handle, self._delay)
+        delay = np.maximum(before, self._delays(waiting.submit, view.now))
         handle = np.concatenate([waiting.handle, running.handle])
         order = np.argsort(handle)
         self._handle, self._expected = handle[order], np.concatenate([expected, runs])[order]
+        self._delay = np.concatenate([delay, np.zeros(len(runs))])[order]
 
-    def _known(self, running: JobTable, mean_of: Callable[[JobTable], FloatArray]) -> FloatArray:
-        """Return how long the running jobs were expected to run when they last waited."""
-        handle = running.handle
+    def _add(self, oldest: int, now: int, backlog: float) -> None:
+        """Add the backlog of a decision, and forget smaller ones and those before ``oldest``."""
+        first = int(np.searchsorted(self._second, oldest))
+        last = len(self._backlog) - int(np.searchsorted(self._backlog[::-1], backlog, side="right"))
+        # No waiting job was there at the last decision before the first submit.
+        self._second = np.append(self._second[first : max(first, last)], now)
+        self._backlog = np.append(self._backlog[first : max(first, last)], backlog)
+
+    def _delays(self, submit: IntArray, now: int) -> FloatArray:
+        """Return the waits over the references, shape ``(n,)``; infinity over no backlog at all."""
+        at = np.searchsorted(self._second, submit)
+        largest = self._backlog[np.minimum(at, len(self._backlog) - 1)]
+        recent = self._backlog[np.searchsorted(self._second, now - MEMORY)]
+        reference = np.maximum(largest, SHARE * recent)
+        wait = (now - submit).astype(np.float64)
+        delays = np.where(wait > 0, np.inf, 0.0)
+        np.divide(wait, reference, out=delays, where=reference > 0)
+        return delays
+
+    def _last(self, handle: IntArray, values: FloatArray) -> tuple[FloatArray, BoolArray]:
+        """Return values of jobs at the last decision, 0 if unknown, and which jobs were there."""
         at = np.searchsorted(self._handle, handle)
         known = np.zeros(len(handle), dtype=np.bool_)
         inside = at < len(self._handle)
         known[inside] = self._handle[at[inside]] == handle[inside]
-        runs = np.zeros(len(handle))
-        runs[known] = self._expected[at[known]]
-        if not known.all():
-            runs[~known] = mean_of(running.take(~known))
-        return runs
+        last = np.zeros(len(handle))
+        last[known] = values[at[known]]
+        return last, known
 
     def _work(
         self,
@@ -123,20 +148,19 @@ class Backlog:
         """The backlog at the last decision, seconds."""
         return float(self._backlog[-1]) if len(self._backlog) else 0.0
 
-    def overdue(self, submit: IntArray, now: int, factor: float) -> BoolArray:
+    def overdue(self, handle: IntArray, factor: float) -> BoolArray:
         """
-        Return which jobs have waited longer than ``factor`` times the largest backlog meanwhile.
+        Return which jobs have waited longer than ``factor`` times their reference at any decision.
+
+        So an overdue job stays overdue, also while jobs that were submitted later add to the
+        backlog.
 
         Parameters
         ----------
-        submit
-            Seconds of submission, shape ``(n,)``.
+        handle
+            Handles of waiting jobs, shape ``(n,)``; False for those of no decision yet.
         """
-        if not len(self._second):
-            return np.zeros(len(submit), dtype=np.bool_)
-        at = np.searchsorted(self._second, submit)
-        largest = self._backlog[np.minimum(at, len(self._backlog) - 1)]
-        late: BoolArray = now - submit > factor * largest
+        late: BoolArray = self._last(handle, self._delay)[0] > factor
         return late
 
     def state(self) -> dict[str, Any]:
@@ -146,6 +170,7 @@ class Backlog:
             "backlog": self._backlog.copy(),
             "handle": self._handle.copy(),
             "expected": self._expected.copy(),
+            "delay": self._delay.copy(),
         }
 
     def restore(self, state: Mapping[str, Any]) -> None:
@@ -155,3 +180,4 @@ class Backlog:
         self._backlog = np.array(state["backlog"], dtype=np.float64)
         self._handle = np.array(state["handle"], dtype=np.int64)
         self._expected = np.array(state["expected"], dtype=np.float64)
+        self._delay = np.array(state["delay"], dtype=np.float64)

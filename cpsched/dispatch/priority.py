@@ -128,11 +128,11 @@ class Priority(ABC):
         """Return the cores (the first kind) each job takes at least, shape ``(n,)``."""
         return self.taken(jobs)[:, 0]
 
-    def late(self, jobs: JobTable, now: int) -> BoolArray:
+    def late(self, jobs: JobTable) -> BoolArray:
         """Return which jobs have waited too long, and go before all others, shape ``(n,)``."""
         if self.overdue is None or self.history is None:
             return np.zeros(len(jobs), dtype=np.bool_)
-        return self.history.backlog.overdue(jobs.submit, now, self.overdue)
+        return self.history.backlog.overdue(jobs.handle, self.overdue)
 
     @abstractmethod
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
@@ -288,7 +288,8 @@ class Urgency(Priority):
         were equally wide.
     overdue
         A job that has waited this many times as long as the system needs for the largest backlog
-        since the job's submit goes first, in order of submit; none: never.
+        since the job's submit, or for two thirds of the largest of four weeks, goes first, in order
+        of submit; none: never.
     """
 
     name = "urgency"
@@ -313,7 +314,7 @@ class Urgency(Priority):
         share = (self.taken(jobs) / self._capacity).max(axis=1, initial=0.0)
         waited, facts = now - jobs.submit, self.history.facts(jobs)
         urgency = self.history.urgency(facts, share, waited, self.patience, self.share)
-        return (np.where(self.late(jobs, now), -np.inf, -urgency.value),)
+        return (np.where(self.late(jobs), -np.inf, -urgency.value),)
 
 
 def check_overdue(factor: float | None) -> None:

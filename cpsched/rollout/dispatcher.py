@@ -114,7 +114,7 @@ class Rollout(LearningDispatcher):
         urgency = self.history.urgency(facts, state.share, waited, patience, SHARE_POWER)
         late = np.zeros(len(waited), dtype=np.bool_)
         if self.overdue is not None:
-            late = self.history.backlog.overdue(state.submit, view.now, self.overdue)
+            late = self.history.backlog.overdue(state.jobs.handle, self.overdue)
         urgency = urgency._replace(value=np.where(late, np.inf, urgency.value))
         order = highest_first(urgency.value)
         orders = {"urgency": order, "slowdown": self._by_slowdown(state, late)}

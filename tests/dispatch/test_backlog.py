@@ -5,7 +5,7 @@ import pytest
 from tiny import jobs, machine, run, starts
 
 from cpsched.base.spec import build
-from cpsched.dispatch.backlog import OVERDUE, Backlog
+from cpsched.dispatch.backlog import MEMORY, OVERDUE, SHARE, Backlog
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.simulation.observers import Observer
@@ -25,7 +25,7 @@ class Backlogs(Observer):
     def on_decision(self, view, decision, seconds):
         waiting = view.waiting
         if len(waiting):
-            late = self.backlog.overdue(waiting.submit, view.now, self.factor)
+            late = self.backlog.overdue(waiting.handle, self.factor)
             self.of[view.now] = self.backlog.latest
             self.late[view.now] = waiting.handle[late].tolist()
 
@@ -59,20 +59,42 @@ def test_it_is_of_the_scarcest_resource_and_of_the_nodes_that_jobs_may_use():
     assert seen.of[0] == 45
 
 
-def test_a_job_is_overdue_after_the_largest_backlog_since_its_submit():
-    """
-    One core and jobs of 100 s, requested exactly. The backlog is 300 s once three are there.
-
-    At 300 the third has waited 280 s; under an order that never starts it, it is overdue beyond
-    300 s of waiting: at 400, not at 300.
-    """
+def _delays(noted, submit, now):
+    """Return the waits over the references at a second after decisions with given backlogs."""
     backlog = Backlog()
-    backlog._second, backlog._backlog = np.array([20, 50]), np.array([300.0, 200.0])
-    submit = np.array([0, 20, 50])
-    assert backlog.overdue(submit, 320, 1.0).tolist() == [True, False, True]
-    assert backlog.overdue(submit, 321, 1.0).tolist() == [True, True, True]
-    assert backlog.overdue(submit, 321, 2.0).tolist() == [False, False, False]
-    assert Backlog().overdue(submit, 10**6, 1.0).tolist() == [False, False, False]
+    for second, value in noted:
+        backlog._add(min(*submit, second - MEMORY), second, value)
+    return backlog._delays(np.array(submit), now).tolist()
+
+
+def test_the_reference_is_the_largest_backlog_since_the_submit():
+    """At 20 the backlog is 300 s, at 50 it is 240 s: two thirds of 300 are less."""
+    assert _delays([(20, 300.0), (50, 240.0)], [0, 20, 50], 320) == [320 / 300, 1.0, 270 / 240]
+
+
+def test_the_reference_is_at_least_two_thirds_of_the_largest_of_four_weeks():
+    """A backlog of 30 s follows one of 300 s; after four weeks that is forgotten."""
+    assert _delays([(0, 300.0), (400, 30.0)], [400], 600) == [pytest.approx(200 / (SHARE * 300))]
+    later = MEMORY + 400
+    assert _delays([(0, 300.0), (later, 30.0)], [later], later + 60) == [2.0]
+
+
+def test_without_any_backlog_whoever_waits_is_overdue():
+    assert _delays([(0, 0.0)], [0], 0) == [0.0]
+    assert _delays([(0, 0.0)], [0], 1) == [np.inf]
+
+
+def test_an_overdue_job_stays_overdue_while_later_jobs_add_to_the_backlog():
+    """
+    A job of both cores waits while a job of 1,000 s has one: overdue at 400, after 255 s.
+
+    A hundred jobs that are submitted at 600 make its reference many times as long.
+    """
+    log = jobs((0, 1, 1000), (1, 2, 10), (400, 1, 5), *[(600, 1, 400)] * 100)
+    seen = noted(log, machine((2,)), "easy-urgency:overdue=0.5", factor=0.5)
+    assert seen.late[400] == [1]
+    assert seen.of[600] > 2 * 599  # it would not be overdue by its wait of now
+    assert 1 in seen.late[600]
 
 
 def _stream(wide_runtime=200):
