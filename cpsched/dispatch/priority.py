@@ -288,8 +288,8 @@ class Urgency(Priority):
         were equally wide.
     overdue
         A job that has waited this many times as long as the system needs for the largest backlog
-        since the job's submit, or for two thirds of the largest of four weeks, goes first, in order
-        of submit; none: never.
+        since the job's submit, or for two thirds of the largest of four weeks, goes first, the
+        widest before others; none: never.
     """
 
     name = "urgency"
@@ -310,11 +310,17 @@ class Urgency(Priority):
         self.overdue = overdue
 
     def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
-        """Return the negative urgency; minus infinity for jobs that have waited too long."""
+        """
+        Return the negative urgency, or minus infinity for overdue jobs, and the negative width.
+
+        The widest overdue job is first: the system drains once for several, and the others start
+        on what it leaves.
+        """
         share = (self.taken(jobs) / self._capacity).max(axis=1, initial=0.0)
         waited, facts = now - jobs.submit, self.history.facts(jobs)
         urgency = self.history.urgency(facts, share, waited, self.patience, self.share)
-        return (np.where(self.late(jobs), -np.inf, -urgency.value),)
+        late = self.late(jobs)
+        return (np.where(late, -np.inf, -urgency.value), np.where(late, -share, 0.0))
 
 
 def check_overdue(factor: float | None) -> None:

@@ -114,15 +114,15 @@ def test_a_wide_job_is_not_overtaken_for_ever(name):
     assert 10 * bounded < 1000 < without
 
 
-def test_all_jobs_overdue_is_the_order_of_submission():
-    """With a factor of 0 whoever has waited at all goes by submit: plain EASY."""
-    rng = np.random.default_rng(5)
-    submit = np.sort(rng.choice(5000, 300, replace=False))
-    rows = [(int(at), int(rng.integers(1, 5)), int(rng.integers(1, 90)), 90) for at in submit]
-    spec = "easy-urgency:overdue=0"
-    assert starts(jobs(*rows), machine((4,)), spec) == starts(jobs(*rows), machine((4,)), "easy")
-    plain = starts(jobs(*rows), machine((4,)), "easy-urgency:overdue=none")
-    assert plain != starts(jobs(*rows), machine((4,)), spec)
+def test_of_overdue_jobs_the_widest_is_first():
+    """
+    Four cores: two jobs of 100 s on two cores each, then jobs of two, four and three cores.
+
+    With a factor of 0 all that have waited are overdue. By urgency the narrow ones are first.
+    """
+    log = jobs((0, 2, 100), (0, 2, 100), (1, 2, 50), (2, 4, 50), (3, 3, 50))
+    assert starts(log, machine((4,)), "easy-urgency:overdue=0") == [0, 0, 200, 100, 150]
+    assert starts(log, machine((4,)), "easy-urgency:overdue=none") == [0, 0, 100, 200, 150]
 
 
 @pytest.mark.parametrize("name", BOUNDED)
