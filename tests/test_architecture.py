@@ -12,7 +12,6 @@ def test_no_modules_import_each_other_in_a_circle():
         "first_look",
         "gym_environment",
         "html_report",
-        "many_machines",
         "start_forecasts",
         "predictors",
         "accasim_adapter",

@@ -21,7 +21,6 @@ OURS = {
     "html_report",
     "job_arrays",
     "log_changes",
-    "many_machines",
     "pbs_logs",
     "predictors",
     "run_plots",

@@ -54,17 +54,55 @@ def convert(
         str | None,
         typer.Option("--to-format", help="Format to write, if the name is unclear."),
     ] = None,
+    split: Annotated[
+        str | None,
+        typer.Option(
+            "--split",
+            help="Write one log for each value of a column, such as queue, partition or user.",
+            metavar="COLUMN",
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     as_json: AsJson = False,
 ) -> None:
     """Write a job log in another format, or a part of it."""
     from cpsched import traces
 
+    if split is not None:
+        _convert_parts(log, target, to_format, split, overwrite=overwrite, as_json=as_json)
+        return
     check_new_file(target, overwrite=overwrite)
     jobs = log.read()
     with working(f"writing {target}"):
         lost = traces.write(jobs, target, format=to_format)
     _say_written(target, jobs, lost, as_json=as_json)
+
+
+def _convert_parts(
+    log: Log, target: Path, to_format: str | None, column: str, *, overwrite: bool, as_json: bool
+) -> None:
+    """Write one log for each value of a column, and print which file has which jobs."""
+    from cpsched import traces
+    from cpsched.cli.report import width
+    from cpsched.cli.split_log import notes_of, parts_of, table_of
+    from cpsched.metrics.workload import as_data
+
+    jobs = log.read()
+    parts = parts_of(jobs, column, target, overwrite=overwrite)
+    notes = [f"{log.workload}: {note}" for note in notes_of(jobs, parts)]
+    with working(f"writing {counted(len(parts), 'log')}"):
+        for part in parts:
+            lost = traces.write(part.jobs_of(jobs), part.file, format=to_format)
+            notes += [f"{part.file}: {note}" for note in lost]
+    for note in notes:
+        complain(note, what="note")
+    if as_json:
+        files = [
+            {"value": part.value, "file": str(part.file), "jobs": len(part.rows)} for part in parts
+        ]
+        print_json("workload", {"split": column, "files": files, "lost": notes, **as_data(jobs)})
+        return
+    echo(table_of(parts).text(width()))
 
 
 def _say_written(target: Path, jobs: Workload, lost: Iterable[str], *, as_json: bool) -> None:

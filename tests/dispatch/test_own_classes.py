@@ -145,7 +145,7 @@ def test_a_wrong_decision_is_said_with_what_is_accepted(what):
 
 
 @pytest.mark.parametrize("what", ["None", "list", "actions None", "an action", "nan"])
-@pytest.mark.parametrize("around", ["try", "preempt", "per-machine"])
+@pytest.mark.parametrize("around", ["try", "preempt"])
 def test_also_within_another_dispatcher(monkeypatch, what, around):
     """What is around it used to fail instead."""
     monkeypatch.setattr(

@@ -75,7 +75,6 @@ NAMED = [
     'try:dispatcher="easy:backfill={}:Own,reserve=requested"',
     "try:dispatcher=easy,dispatcher.priority={}:Own,dispatcher.backfill=sjf",
     'preempt:dispatcher="conservative:priority={}:Own"',
-    'per-machine:dispatcher="try:dispatcher=easy:priority={}:Own"',
 ]
 
 
