@@ -31,7 +31,7 @@ WORDS = {
     "guides/choosing": "backfill, backfilling, recommendation, which dispatcher, best dispatcher",
     "guides/studies": "reproducible, seeds, jitter, confidence interval, parallel, dask, shards",
     "guides/predictors": "prediction, machine learning, scikit-learn, walltime prediction",
-    "guides/monitoring": "prometheus, grafana, xdmod, open ondemand, dashboard",
+    "guides/monitoring": "prometheus, grafana, open ondemand, dashboard",
     "guides/reinforcement-learning": "gym, gymnasium, ppo, torch, neural network, agent",
     "guides/embedding": "api, python api, library",
     "guides/bench": "bench, arena, benchmark, leaderboard, ranking, rlscheduler, ro-crate",

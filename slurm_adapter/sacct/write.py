@@ -22,7 +22,7 @@ from cpsched.api.simulation import JobOutcome
 from slurm_adapter.dispatch.values import clock
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from cpsched.api.model import BoolArray, IntArray
@@ -54,25 +54,6 @@ def write(workload: Workload, path: Path) -> list[str]:
     TraceError
         If the file cannot be written, or the workload only counts processors.
     """
-    columns, lost = columns_of(workload, path)
-    write_columns(path, columns, HEADER)
-    return lost
-
-
-def columns_of(workload: Workload, path: Path) -> tuple[dict[str, Sequence[str]], list[str]]:
-    """
-    Return a workload in the columns of sacct, by their names, and what they cannot hold.
-
-    Parameters
-    ----------
-    path
-        The file that they are for; errors name it.
-
-    Raises
-    ------
-    TraceError
-        If the workload only counts processors.
-    """
     if workload.layout != "units":
         raise TraceError(
             "sacct records the nodes of jobs, but this log only counts processors; cpsched simulate"
@@ -80,18 +61,13 @@ def columns_of(workload: Workload, path: Path) -> tuple[dict[str, Sequence[str]]
             file=path,
         )
     text = _Text(workload)
-    columns = dict(zip(HEADER.split("|"), text.columns(), strict=True))
-    return columns, [f"{count} {what}" if count else what for what, count in text.lost.items()]
-
-
-def write_columns(path: Path, columns: Mapping[str, Sequence[str]], header: str = "") -> None:
-    """Write columns as lines, below a header if there is one."""
-    texts = list(columns.values())
+    columns = text.columns()
     with written(path) as file:
-        file.write(f"{header}\n".encode() if header else b"")
-        for first in range(0, len(texts[0]), _ROWS_AT_ONCE):
-            rows = zip(*(column[first : first + _ROWS_AT_ONCE] for column in texts), strict=True)
+        file.write(f"{HEADER}\n".encode())
+        for first in range(0, len(workload), _ROWS_AT_ONCE):
+            rows = zip(*(column[first : first + _ROWS_AT_ONCE] for column in columns), strict=True)
             file.write("".join("|".join(row) + "\n" for row in rows).encode())
+    return [f"{count} {what}" if count else what for what, count in text.lost.items()]
 
 
 def write_run(run: Run, folder: Path, log: str) -> None:
@@ -106,12 +82,6 @@ def write_run(run: Run, folder: Path, log: str) -> None:
     write(as_recorded(run.schedule), folder / f"{log.partition('.')[0]}.sacct")
 
 
-def rows_recorded(schedule: Schedule) -> IntArray:
-    """Return the rows of the jobs that have an end."""
-    gone = np.isin(schedule.outcome, [JobOutcome.REJECTED, JobOutcome.NOT_ENDED])
-    return np.flatnonzero(~gone)
-
-
 def as_recorded(schedule: Schedule) -> Workload:
     """
     Return the workload as if the simulated schedule had been recorded.
@@ -119,7 +89,8 @@ def as_recorded(schedule: Schedule) -> Workload:
     Jobs that were rejected or have not ended are left out; those that were killed, or can never
     start, count as cancelled.
     """
-    outcome, jobs, rows = schedule.outcome, schedule.workload, rows_recorded(schedule)
+    outcome, jobs = schedule.outcome, schedule.workload
+    rows = np.flatnonzero(~np.isin(outcome, [JobOutcome.REJECTED, JobOutcome.NOT_ENDED]))
     outcome, start, end = outcome[rows], schedule.start[rows], schedule.end[rows]
     cancelled = np.isin(outcome, [JobOutcome.CANCELLED, JobOutcome.NEVER_STARTED])
     gone = cancelled | (outcome == JobOutcome.KILLED)

@@ -9,7 +9,6 @@ from cpsched import traces
 from cpsched.base.types import MISSING, UNBOUNDED, DependencyType, Split, Status
 from cpsched.errors import TraceError
 from cpsched.model.workload import Workload
-from slurm_adapter.sacct.xdmod import COLUMNS
 
 pytestmark = pytest.mark.slow
 
@@ -193,50 +192,28 @@ def test_a_log_of_processors_is_refused(tmp_path):
         traces.write(one(layout="processors"), tmp_path / "one.sacct")
 
 
-def run_of_two(folder, cpsched, form, **columns):
-    """Simulate a job that is cancelled after 30 s and one that waits for it; write the run."""
-    source = folder / "small.csv"
-    times = {"submit": [0, 0], "runtime": [50, 60], "requested_time": [50, 20]}
-    traces.write(one(**times, cancel=[30, MISSING], **columns), source)
-    system = folder / "two.toml"
-    system.write_text('resources = ["core"]\n[[nodes]]\ngroup = "n"\ncount = 1\ncore = 4\n')
-    arguments = ["simulate", str(source), "--system", str(system), "-d", "fifo"]
-    code, _, err = cpsched(*arguments, "--format", form, "--out", str(folder / "run"))
-    return code, err, folder / "run"
-
-
 def test_the_schedule_of_a_run_is_written_as_a_log(tmp_path, cpsched):
     """What is read from it is when jobs started in the run; a killed job was cancelled."""
-    code, err, folder = run_of_two(tmp_path, cpsched, "slurm")
+    # One is cancelled after 30 s, the other waits for it.
+    times = {"submit": [0, 0], "runtime": [50, 60], "requested_time": [50, 20]}
+    source, system = tmp_path / "small.csv", tmp_path / "two.toml"
+    traces.write(one(**times, cancel=[30, MISSING]), source)
+    system.write_text('resources = ["core"]\n[[nodes]]\ngroup = "n"\ncount = 1\ncore = 4\n')
+    run = (
+        "--system",
+        str(system),
+        "-d",
+        "fifo",
+        "--format",
+        "slurm",
+        "--out",
+        str(tmp_path / "run"),
+    )
+    code, _, err = cpsched("simulate", str(source), *run)
     assert code == 0, err
-    (path,) = folder.rglob("*.sacct")
+    (path,) = (tmp_path / "run").rglob("*.sacct")
     written = traces.read(path)
     assert written.job_id.tolist() == ["7", "8"]
     assert written.recorded_start.tolist() == [0, 30]
     assert written.runtime.tolist() == [30, 20]
     assert written.status.tolist() == [Status.CANCELLED, Status.TIMEOUT]
-
-
-def test_the_schedule_of_a_run_is_written_for_xdmod(tmp_path, cpsched):
-    """In the columns, the order and the forms that its shredder reads; with dates, or not at all."""
-    documented = (
-        "jobid,jobidraw,cluster,partition,qos,account,group,gid,user,uid,submit,eligible,start,end,"
-        "elapsed,exitcode,state,nnodes,ncpus,reqcpus,reqmem,reqtres,alloctres,timelimit,nodelist,"
-        "jobname"
-    )
-    assert ",".join(COLUMNS).lower() == documented
-    code, err, folder = run_of_two(tmp_path, cpsched, "xdmod", user=["ann", "bob"])
-    assert code == 0, err
-    (path,) = folder.rglob("small.xdmod")
-    lines = [line.split("|") for line in path.read_text().splitlines()]
-    first, second = (dict(zip(COLUMNS, line, strict=True)) for line in lines)
-    assert list(first.values())[6:10] == ["", "", "ann", "10000"]
-    assert (first["JobID"], first["State"], second["UID"]) == ("7", "CANCELLED", "10001")
-    assert list(second.values())[12:20] == [
-        *("2023-11-14T22:13:50", "2023-11-14T22:14:10", "00:00:20", "0:0", "TIMEOUT"),
-        *("1", "4", "4"),
-    ]
-    assert list(second.values())[22:25] == ["billing=4,cpu=4,node=1", "00:00:20", "node1"]
-    (tmp_path / "undated").mkdir()
-    code, err, _ = run_of_two(tmp_path / "undated", cpsched, "xdmod", epoch=None)
-    assert (code, "does not say when it began" in err) == (1, True)
