@@ -47,7 +47,7 @@ FAITHFUL = ("cph-0", "cph-3", "cp-0", "cp-3")
 #: what they remember is of a simulation that somebody else drives.
 SAMPLED = {
     "actual": (*FAITHFUL, "plan", BARE),
-    "requested": (*FAITHFUL, "rollout"),
+    "requested": FAITHFUL,
 }
 #: How many jobs each plans, where the objective is the slowdown; None: all.
 WINDOWS = {"cph-3": 100, "cp-3": 20, **dict.fromkeys(SAMPLED["actual"][4:])}
@@ -211,7 +211,6 @@ SIZED = (
     ("cph-0", "CP-SAT on the pool"),
     ("cph-3", "CP-SAT on the pool"),
     ("plan", "plans the queue"),
-    ("rollout", "weighs proposals"),
     ("easy", ""),
 )
 
@@ -272,7 +271,7 @@ def _one(args: argparse.Namespace, name: str, size: int, seed: int, waiting: int
 
 # --- live -----------------------------------------------------------------------------------------
 
-LIVE = ("cph-0", "plan", "rollout")
+LIVE = ("cph-0", "plan")
 
 
 def live(args: argparse.Namespace) -> None:
@@ -319,7 +318,7 @@ def arguments() -> argparse.Namespace:
     add("--traces", type=Path, required=True, help="folder with the logs")
     add("--log", action="append", choices=tuple(LOGS), help="only this one")
     add("--predictor", action="append", help="[actual and requested]; repeat for more")
-    add("--dispatcher", action="append", help="[the papers', rollout, plan]; repeat for more")
+    add("--dispatcher", action="append", help="[the papers', plan]; repeat for more")
     add("--driver", default="easy", help="who drives the simulation [easy]")
     add("--jobs", type=int, default=5_000, help="first jobs of each log; 0: all [5000]")
     add("--step", type=int, default=5, help="every so many-th decision is taken [5]")
@@ -341,7 +340,7 @@ def arguments() -> argparse.Namespace:
     add("--jobs", type=int, default=1_000, help="jobs simulated from there on [1000]")
     add("--seed", type=int, default=1, help="of the generator [1]")
     add("--predictor", default="requested", help="[requested]")
-    add("--dispatcher", action="append", help="[cph-0, rollout, plan]; repeat for more")
+    add("--dispatcher", action="append", help="[cph-0, plan]; repeat for more")
     add("--runs", type=int, default=3, help="of each, the least CPU time counts [3]")
     args = parser.parse_args()
     numbers = ("step", "count", "repeats", "views", "running", "length", "runs")

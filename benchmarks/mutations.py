@@ -34,7 +34,13 @@ if TYPE_CHECKING:
 #: The tests that a room's faults must not pass, the likeliest first.
 TESTS = {
     "engine": ["engine", "simulation", "dispatch"],
-    "kernels": ["test_kernels.py", "test_planning_kernel.py", "dispatch", "simulation", "rollout"],
+    "kernels": [
+        "test_kernels.py",
+        "test_planning_kernel.py",
+        "dispatch",
+        "simulation",
+        "test_costs.py",
+    ],
     "metrics": ["metrics", "study", "show"],
     "verification": ["verification", "simulation"],
 }

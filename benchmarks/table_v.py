@@ -57,7 +57,7 @@ OURS = (
     *("fifo", "easy", "easy:backfill=sjf", "conservative", "easy-slowdown", "easy-urgency"),
     'easy:reserve=requested,priority="urgency:patience=86400"',
     'easy:reserve=requested,priority="urgency:patience=172800"',
-    *("prb:priority=urgency", "rollout", "plan", "cph"),
+    *("prb:priority=urgency", "plan", "cph"),
 )
 
 

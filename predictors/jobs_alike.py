@@ -40,7 +40,7 @@ class JobsAlike(RuntimePredictor):
     """
     Predicts how a job's runtime is distributed, by what the jobs most like it ran.
 
-    The likely runtimes of ``rollout`` and ``urgency`` (:mod:`cpsched.kernels.likely`), of which
+    The likely runtimes of ``urgency`` (:mod:`cpsched.kernels.likely`), of which
     nothing was predicted, as a predictor. Order is by the distribution, plan and bound are the
     requested time.
 

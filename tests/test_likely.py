@@ -197,7 +197,8 @@ def test_every_part_of_the_distribution_is_drawn_once(seed):
 def test_the_order_of_the_draws_differs_from_job_to_job():
     """Or short runtimes of all jobs would meet in one scenario."""
     one = of(*range(1, 11))
-    drawn = one.join(one).draw(10, 1, np.zeros(2, dtype=np.int64), np.full(2, 300))
+    twice = one.take(np.zeros(2, dtype=np.int64))
+    drawn = twice.draw(10, 1, np.zeros(2, dtype=np.int64), np.full(2, 300))
     assert drawn[:, 0].tolist() != drawn[:, 1].tolist()
 
 
@@ -211,7 +212,6 @@ def test_urgency_is_the_slope_of_the_cost_over_what_the_job_takes():
     seen = learnt([((0, 400, 400, 4), 400)])
     waited, share = np.array([30_000]), np.array([0.25])
     found = seen.urgency(facts((0, 400, 400, 16)), share, waited, 30_000.0, 1.0)
-    assert found.area == pytest.approx([4.0])
     assert found.value == pytest.approx([(1 / 400 + 80 / 30_000) / (400 * 0.25)])
 
 

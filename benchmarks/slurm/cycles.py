@@ -35,7 +35,9 @@ MARK = "xMARKMARKMARK"
 
 def main() -> None:
     parser = argparse.ArgumentParser(description="Measure cycles of the engine.")
-    parser.add_argument("dispatchers", nargs="*", default=["prb", "easy", "rollout", "ipsched"])
+    parser.add_argument(
+        "dispatchers", nargs="*", default=["prb", "easy", "easy-urgency", "ipsched"]
+    )
     parser.add_argument("--seconds", type=float, default=30, help="of watching the idle engine")
     arguments = parser.parse_args()
     print("| dispatcher | cycle: median [s] | longest [s] | waiting | running |")

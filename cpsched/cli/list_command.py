@@ -49,11 +49,10 @@ _FIRST = {
     "easy-urgency": "many short jobs and rough requested times: lower slowdowns, longer tails",
     "easy-slowdown": "a machine that is overloaded for days, GPU jobs in bursts",
     "conservative": "tails of the wait matter more than means; slow if hundreds of jobs wait",
-    "rollout": "as easy-urgency, and as easy-slowdown on an overloaded machine",
     "slurm": "what Slurm does: with its defaults, or as your site does with --policy",
 }
 _BEGIN = """\
-Where to begin, on your own log: cpsched list dispatchers shows six, and when to use each.
+Where to begin, on your own log: cpsched list dispatchers shows five, and when to use each.
 Whatever you choose, look at the longest wait before the mean: means improve if a few jobs wait
 very long."""
 
@@ -83,7 +82,7 @@ def command(
         ),
     ] = None,
     everything: Annotated[
-        bool, typer.Option("--all", help="All dispatchers, by family, not only six to begin with.")
+        bool, typer.Option("--all", help="All dispatchers, by family, not only five to begin with.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:

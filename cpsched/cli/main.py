@@ -53,7 +53,7 @@ def _show_version(wanted: bool) -> None:
 #: Printed if no command is given.
 _BEGIN = """\
 cpsched simulates job logs under schedulers and shows which would have done better. To begin:
-  cpsched compare demo --out demo-out   five dispatchers on a synthetic log, with a report; a minute
+  cpsched compare demo --out demo-out   four dispatchers on a synthetic log, with a report; a minute
   cpsched try LOG                       six policies on a log of yours, without any options
   cpsched list                          what is available, and what to try first
   cpsched --help                        all of it; your own log: docs/tutorials/first-answer.md"""

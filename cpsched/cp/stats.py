@@ -47,19 +47,14 @@ FILLED = "filled"
 #: Decisions of ``cp`` whose exact model would have had too many counts of units on places.
 WINDOW_SHORTENED = "window_shortened"
 
-# --- plan and rollout ----------------------------------------------------------------------------
+# --- plan ----------------------------------------------------------------------------------------
 
 #: Decisions of ``plan`` where something fits and not all does.
 PLANNED = "planned"
-#: Such decisions of ``rollout`` for which all rules proposed the same.
-AGREED = "agreed"
-#: ... whose proposals were judged in scenarios; followed by a rule's name: by which rule.
-JUDGED = "judged"
-FOLLOWED = "followed_"
 #: Plans of the whole queue that were made to choose from.
 PLANS = "plans_made"
-#: Sum over decisions that planned or judged of ``(first - followed) / first``, of what a plan or
-#: proposal is expected to cost; the first is that in order of slowdown.
+#: Sum over decisions that planned of ``(first - followed) / first``, of what a plan is expected to
+#: cost; the first is that in order of slowdown.
 GAIN_OVER_FIRST = "gain_over_first"
 
 # --- Co-allocation --------------------------------------------------------------------------------

@@ -143,11 +143,6 @@ class Backlog:
         needed: FloatArray = np.array(total).T / self._capacity
         return needed
 
-    @property
-    def latest(self) -> float:
-        """The backlog at the last decision, seconds."""
-        return float(self._backlog[-1]) if len(self._backlog) else 0.0
-
     def overdue(self, handle: IntArray, factor: float) -> BoolArray:
         """
         Return which jobs have waited longer than ``factor`` times their reference at any decision.

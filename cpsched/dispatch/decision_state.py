@@ -22,64 +22,45 @@ _LONGEST = 2**40
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class DecisionState:
     """
-    The queue and the pool at a decision; n waiting jobs, B running ones, R kinds, S segments.
+    The queue and the pool at a decision; n waiting jobs, R kinds, S segments.
 
     Attributes
     ----------
-    reserving
-        The view used for reservations, see
-        :class:`~cpsched.dispatch.shadow.ReservationView`.
     jobs
         All that wait, in queue order.
-    submit, estimate, limit, reserved
-        Second of submission, predicted runtime (at least 1), requested time, and the runtime used
-        for reservations; shape ``(n,)``.
+    submit, estimate
+        Second of submission, and predicted runtime (at least 1); shape ``(n,)``.
     demand, share
         The least amounts that each job takes, shape ``(n, R)``, and the largest share of the
         machine among them.
-    whole
-        Capacity of the machine, shape ``(R,)``.
-    back
-        What each running job releases when it ends, shape ``(B, R)``.
     times, level
-        What the running jobs leave free, with the runtimes of reservations, see
+        What the running jobs leave free, see
         :func:`~cpsched.dispatch.pooled.free_over_time`.
     """
 
     view: View
-    reserving: View
     jobs: JobTable
     submit: IntArray
     estimate: IntArray
-    limit: IntArray
-    reserved: IntArray
     demand: IntArray
     share: FloatArray
-    whole: IntArray
-    back: IntArray
     times: IntArray
     level: IntArray
 
     @classmethod
-    def of(cls, view: View, reserving: View, allocator: Allocator) -> Self:
-        """Return the state of a view whose reservations are made in ``reserving``."""
+    def of(cls, view: View, allocator: Allocator) -> Self:
+        """Return the state of a view."""
         jobs = view.waiting
         demand = pooled_demand(view, jobs, allocator)
-        whole = allocator.capacity.sum(axis=0)
-        by_reserved_end = given_back(reserving)
-        times, level = free_over_time(reserving, by_reserved_end, free_now(view))
+        capacity = np.maximum(allocator.capacity.sum(axis=0), 1)
+        times, level = free_over_time(view, given_back(view), free_now(view))
         return cls(
             view=view,
-            reserving=reserving,
             jobs=jobs,
             submit=jobs.submit,
-            estimate=_seconds(jobs.runtime_estimate),
-            limit=_seconds(jobs.requested_time),
-            reserved=_seconds(reserving.waiting.runtime_estimate),
+            estimate=np.clip(jobs.runtime_estimate, 1, _LONGEST),
             demand=demand,
-            share=share_of(demand, whole),
-            whole=whole,
-            back=by_reserved_end if reserving is view else given_back(view),
+            share=(demand / capacity).max(axis=1, initial=0.0),
             # In the range of durations: later ends are not distinguished.
             times=np.minimum(times, view.now + _LONGEST),
             level=level,
@@ -96,18 +77,7 @@ class DecisionState:
         return waited
 
 
-def share_of(demand: IntArray, whole: IntArray) -> FloatArray:
-    """Return the largest share of a machine that each demand is, shape ``(n,)``."""
-    share: FloatArray = (demand / np.maximum(whole, 1)).max(axis=1, initial=0.0)
-    return share
-
-
 def highest_first(values: FloatArray) -> IntArray:
     """Return the positions of values, the highest first; of equals the first."""
     order: IntArray = np.argsort(-values, kind="stable")
     return order
-
-
-def _seconds(values: IntArray) -> IntArray:
-    found: IntArray = np.clip(values, 1, _LONGEST)
-    return found

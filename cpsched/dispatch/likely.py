@@ -13,7 +13,7 @@ import numpy as np
 
 from cpsched.dispatch.backlog import Backlog
 from cpsched.kernels import likely
-from cpsched.kernels.scenarios import overdue_slope
+from cpsched.kernels.costs import overdue_slope
 from cpsched.model import columns as c
 from cpsched.model.prediction import HORIZONS, LEVELS
 
@@ -55,10 +55,6 @@ class Likely(NamedTuple):
         """Return those of some of the jobs."""
         return Likely(self.runtime[positions], self.weight[positions], self.size[positions])
 
-    def join(self, others: Likely) -> Likely:
-        """Return those of these jobs, then those of others."""
-        return Likely(*(np.concatenate(pair) for pair in zip(self, others, strict=True)))
-
     def expectations(self) -> tuple[FloatArray, FloatArray]:
         """Return means of ``1 / max(r, 10)`` and of r, see the kernel; shape ``(n,)``."""
         slope, mean = likely.expectations(*self)
@@ -76,19 +72,13 @@ class Urgency(NamedTuple):
 
     Attributes
     ----------
-    likely
-        Their runtimes.
     cost, value
         What a second of waiting is expected to cost, and that over what the job will take of the
         machine, shape ``(n,)``.
-    area
-        What each job will take, in units of what jobs have taken on average.
     """
 
-    likely: Likely
     cost: FloatArray
     value: FloatArray
-    area: FloatArray
 
 
 class RuntimeHistory:
@@ -291,9 +281,8 @@ class RuntimeHistory:
         Return how urgent jobs are.
 
         The rule of weighted shortest processing times (Smith 1956), with the slope of a job's cost
-        for its weight and a power of its share of the machine times its runtime for the processing
-        time. What its area adds to the cost (:mod:`cpsched.kernels.scenarios`) is the same for each
-        second of the machine, and left out.
+        (:mod:`cpsched.kernels.costs`) for its weight and a power of its share of the machine times
+        its runtime for the processing time.
 
         Parameters
         ----------
@@ -304,12 +293,11 @@ class RuntimeHistory:
         power
             Of the share; 1 in Smith's rule.
         """
-        runtimes = self.likely(facts)
-        slope, mean = runtimes.expectations()
+        slope, mean = self.likely(facts).expectations()
         area = mean * np.exp(facts[:, likely.SAID - 1]) / max(self._typical_area, 1.0)
         cost = slope + overdue_slope(waited, area, float(patience))
         taken = mean * np.maximum(share, _LEAST_SHARE) ** power
-        return Urgency(runtimes, cost, cost / taken, area)
+        return Urgency(cost, cost / taken)
 
     def state(self) -> dict[str, Any]:
         """Return everything seen, as arrays, strings and numbers."""

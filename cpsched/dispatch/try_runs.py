@@ -57,7 +57,7 @@ class TryRuns(Wrapper):
 
     def __init__(
         self,
-        dispatcher: str = "rollout",
+        dispatcher: str = "easy-urgency",
         seconds: int = 300,
         least: int = 3600,
         share: float = 0.15,

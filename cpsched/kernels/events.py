@@ -1,5 +1,5 @@
 """
-What is to come in a simulation, of a whole log and of a scenario: ends, and jobs that arrive.
+What is to come in a simulation: ends, and jobs that arrive.
 
 Ends are a heap of (second, counter, row): the first stands in row 0, and of equal seconds that with
 the lower counter. Where more than ends is to come, the counter has the phase in front.

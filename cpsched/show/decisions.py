@@ -17,7 +17,7 @@ _MEANS = {
     "bound_gap": ("%", 100, ("solved", "solver_calls")),
     "improved": ("%", 100, ("solver_calls", "solves")),
     "gain": ("%", 100, ("solver_calls",)),
-    "gain_over_first": ("%", 100, ("planned", "judged")),
+    "gain_over_first": ("%", 100, ("planned",)),
     "model_variables": ("", 1, ("solver_calls",)),
     "model_constraints": ("", 1, ("solver_calls",)),
 }
@@ -57,7 +57,7 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
     rows
         For each run the dispatcher's and the predictor's name, and
         :attr:`~cpsched.simulation.simulate.Run.decisions` and ``timing`` of it. Means are over
-        solver calls or decisions that weighed proposals; times are of all decisions. Columns in
+        solver calls or decisions that planned; times are of all decisions. Columns in
         which no run has anything are left out.
     """
     rows = [row for row in rows if row[2].keys() - _ALWAYS]
@@ -86,7 +86,7 @@ def decision_table(rows: Sequence[Row]) -> Table | None:
             for part, name in _TIMES
         ),
     ]
-    # A solver's numbers do not apply to dispatchers without one, nor do proposals.
+    # A solver's numbers do not apply to dispatchers without one.
     told = (column for column in columns if any(value is not None for value in column.values))
     return Table("", tuple(told))
 

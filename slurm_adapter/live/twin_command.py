@@ -76,7 +76,7 @@ def command(
 
     # Wrong names must be reported now, not after a week.
     systems.load(system)
-    names = dispatcher or ["rollout"]
+    names = dispatcher or ["easy-urgency"]
     for name in (baseline, *names):
         build("dispatchers", name)
     if report is not None:

@@ -20,7 +20,7 @@ from cpsched.model.workload import Workload
 pytestmark = [needs_accasim, pytest.mark.slow]
 
 DISPATCHERS = (
-    *("fifo", "sjf", "prb", "easy", "conservative", "cph:limit=0.0002", "rollout"),
+    *("fifo", "sjf", "prb", "easy", "conservative", "cph:limit=0.0002", "plan"),
     "easy:priority=urgency",
 )
 HISTORY, LAST = "user-history", "last:count=2"
@@ -39,7 +39,7 @@ def test_every_job_of_a_small_log_starts_at_the_same_second(small, machine_file,
         *(({"name": name, **system}, (name,)) for name in DISPATCHERS),
         ({"name": backfill, **system, "predictor": HISTORY}, (backfill, HISTORY)),
         ({"name": backfill, **system, "additional": HISTORY}, (backfill, HISTORY)),
-        ({"name": "rollout", **system, "additional": LAST}, ("rollout", LAST)),
+        ({"name": "easy-urgency", **system, "additional": LAST}, ("easy-urgency", LAST)),
         ({"name": theirs, "again": True, "additional": LAST}, ("sjf", LAST)),
     ]
     # Two jobs want the whole machine at second 5; the first takes no time. The next event is at 90.
@@ -83,7 +83,7 @@ def test_every_job_of_real_logs_starts_at_the_same_second(shared, tmp_path):
     eurora = [
         {"name": name, "system": "eurora"} for name in DISPATCHERS if not name.startswith("cph:")
     ]
-    hpc2n = [{"name": name} for name in ("prb", "easy", "conservative", "rollout")]
+    hpc2n = [{"name": name} for name in ("prb", "easy", "conservative", "easy-urgency")]
     tasks = [
         (shared / "traces" / "eurora-2014.ext.csv.gz", "eurora", 600, eurora),
         (shared / "traces" / "HPC2N-2002-2.2-cln.swf.gz", machine, 800, hpc2n),
@@ -171,7 +171,7 @@ class Spied(Event):
         self._truth = value
 
 log, system, out = sys.argv[1:]
-dispatcher = accasim_adapter.CpschedDispatcher("rollout")
+dispatcher = accasim_adapter.CpschedDispatcher("easy-urgency")
 predictor = accasim_adapter.CpschedPredictor("last:count=2")
 turns = Starts(), Starts()
 for starts in turns:
@@ -230,7 +230,7 @@ def test_decisions_are_the_same_whatever_happens_later(tmp_path):
     """AccaSim loads jobs before they are submitted: other ones must make no difference."""
     system, until = _json(tmp_path / "system.json"), 1200
     log, tasks = _swf(tmp_path / "log.swf", _rows()), []
-    for name in ("easy", "rollout"):
+    for name in ("easy", "easy-urgency"):
         starts, other = our_starts(log, system, name), []
         for job, submit, run, units, requested, user in _rows():
             if submit > until:

@@ -56,13 +56,13 @@ def foretold(monkeypatch):
 @pytest.mark.usefixtures("foretold")
 @pytest.mark.parametrize(
     ("dispatcher", "could_start"),
-    [("rollout", 20), ("rollout:reserve=bound", 14), ("plan", 10)],
+    [("easy-urgency", 20), ("easy:priority=urgency,reserve=bound", 14), ("plan", 10)],
 )
-def test_rollouts_and_plans_reserve_as_they_decide(dispatcher, could_start):
+def test_rules_and_plans_reserve_as_they_decide(dispatcher, could_start):
     """
     A holds all cores: B waits without a look at anything else.
 
-    A plan of the whole queue is made of predictions, and rules reserve by requests.
+    A plan of the whole queue is made of predictions, and EASY by urgency reserves by requests.
     """
     workload = fit(jobs((0, 4, 10, 20), (1, 4, 4, 20), job_id=list("AB")), machine((4,)))
     about = why_in_log(workload, job="B", time=1, dispatcher=dispatcher)

@@ -78,22 +78,22 @@ def test_one_allocator_for_all_or_a_line_that_they_differ(files, cpsched):
         (files / "four.toml").read_text().replace('processors = "pool"', 'processors = "packed"')
     )
     (files / "nodes.toml").write_text(nodes)
-    several = ("simulate", "log.swf", "--system", "nodes.toml", "-d", "fifo", "-d", "rollout")
+    several = ("simulate", "log.swf", "--system", "nodes.toml", "-d", "fifo", "-d", "plan")
     _, out, _ = cpsched(*several)
     assert "allocators differ" not in out
     assert out.count("allocator: first-fit") == 1
-    _, out, _ = cpsched(*several[:-1], "rollout:allocator=consolidate")
-    named = "consolidate (rollout:allocator=consolidate), first-fit (fifo)"
+    _, out, _ = cpsched(*several[:-1], "plan:allocator=consolidate")
+    named = "consolidate (plan:allocator=consolidate), first-fit (fifo)"
     assert f"allocators differ: {named}; set allocator=..." in " ".join(out.split())
     code, out, err = cpsched(*several, "--allocator", "best-fit", "--out", "out")
     assert (code, err) == (0, "")
     assert "allocators differ" not in out
     assert out.count("allocator: best-fit") == 1
     specs = {json.loads(run.read_text())["dispatcher"] for run in files.glob("out/runs/*/run.json")}
-    assert specs == {"fifo:allocator=best-fit", "rollout:allocator=best-fit"}
-    lines = [line.split()[0] for line in out.splitlines() if line.startswith(("fifo", "rollout"))]
-    assert set(lines) == {"fifo", "rollout"}
-    assert "allocator" not in cpsched(*SIMULATE, "-d", "fifo", "-d", "rollout")[1]
+    assert specs == {"fifo:allocator=best-fit", "plan:allocator=best-fit"}
+    lines = [line.split()[0] for line in out.splitlines() if line.startswith(("fifo", "plan"))]
+    assert set(lines) == {"fifo", "plan"}
+    assert "allocator" not in cpsched(*SIMULATE, "-d", "fifo", "-d", "plan")[1]
 
 
 def _only(folder):

@@ -57,7 +57,7 @@ def test_the_list_of_dispatchers_begins_with_six(cpsched):
     """When to use each, and what a preset stands for; all are there by family with --all."""
     _, out, _ = cpsched("list", "dispatchers")
     names = [line.split()[0] for line in out.splitlines()[:-2] if not line.startswith(" ")]
-    assert names == ["easy", "easy-urgency", "easy-slowdown", "conservative", "rollout", "slurm"]
+    assert names == ["easy", "easy-urgency", "easy-slowdown", "conservative", "slurm"]
     assert "short for easy:priority=urgency,reserve=requested\n" in out
     assert "--all" in out.splitlines()[-1]
     _, out, _ = cpsched("list", "dispatchers", "--all")

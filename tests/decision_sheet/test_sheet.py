@@ -137,7 +137,7 @@ def test_how_sure_an_answer_is(change, record, loses, word):
 
 
 @pytest.mark.parametrize(("run", "label", "said", "hidden"), [
-    ({"dispatcher_spec": "rollout"}, "dispatcher rollout", "scheduled by rollout", None),
+    ({"dispatcher_spec": "plan"}, "dispatcher plan", "scheduled by plan", None),
     ({"dispatcher_spec": "slurm:policy=/home/zq/a.toml"}, "set qos.zq.MaxJobsPU=4",
      "other values in the site's policy: qos.zq.MaxJobsPU=4", "other values in the site's policy"),
     ({"predictor": "gbm-log:model=/home/zq/m.npz"}, "predictor /home/zq/m.npz",

@@ -29,7 +29,6 @@ LEARNING = (
     "cp:search=urgency,window=5",
     "ipsched:priority=urgency,interval=none",
     "aucsched2:priority=urgency,interval=none",
-    "rollout",
 )
 NOT_LEARNING = (
     "prb",

@@ -20,7 +20,7 @@ BACKFILLING = (
     "easy:priority=slowdown", "easy:allocator=lowest-switch", "easy:allocator=contiguous",
     "easy:backfill=sjf,allocator=fewest-groups", "conservative:allocator=lowest-switch",
     "prb:allocator=contiguous", "conservative:depth=2,allocator=contiguous", "slurm-backfill:reserve=amounts",
-    "easy:allocator=balanced", "rollout:allocator=fewest-groups", "fifo:allocator=consolidate",
+    "easy:allocator=balanced", "plan:allocator=fewest-groups", "fifo:allocator=consolidate",
 )  # fmt: skip
 
 

@@ -131,13 +131,13 @@ IN_TIME = jobs((0, 2, 10, 20), (1, 4, 4, 20), (3, 1, 10, 17))
 
 @pytest.mark.parametrize(
     ("options", "promised"),
-    [("", 20), (",reserve=plan", 10), (",reserve=bound", 14), (",reserve=requested", 20)],
+    [("", 10), (",reserve=plan", 10), (",reserve=bound", 14), (",reserve=requested", 20)],
 )
-def test_what_reservations_of_rollouts_are_made_of(options, promised):
+def test_what_reservations_of_easy_by_urgency_are_made_of(options, promised):
     """B is held for until A has ended: by plan at 10, by its bound at 14, by its request at 20."""
     noted = Plans()
-    run(IN_TIME, machine((4,)), f"rollout:arrivals=0{options}", SAID, [noted])
-    assert noted.of(1) == [(3, promised)]
+    run(IN_TIME, machine((4,)), f"easy:priority=urgency{options}", SAID, [noted])
+    assert dict(noted.of(1))[3] == promised
 
 
 def test_the_view_is_left_as_it_is():
@@ -176,7 +176,9 @@ class Forgetful(Dispatcher):
         return decision
 
 
-@pytest.mark.parametrize("dispatcher", ["easy:reserve=bound", "plan", "rollout:reserve=bound"])
+@pytest.mark.parametrize(
+    "dispatcher", ["easy:reserve=bound", "plan", "easy:priority=urgency,reserve=bound"]
+)
 @given(machines(), st.data())
 @settings(max_examples=25)
 def test_what_is_kept_besides_the_state_changes_none(dispatcher, system, data):
@@ -200,5 +202,5 @@ def test_a_prediction_above_the_request_is_what_is_reserved():
 
     noted = Plans()
     said = Above((30, 30), (4, 4), (5, 5))
-    run(IN_TIME, machine((4,)), "rollout:arrivals=0", said, [noted])
-    assert noted.of(1) == [(3, 30)]
+    run(IN_TIME, machine((4,)), "easy-urgency", said, [noted])
+    assert dict(noted.of(1))[3] == 30

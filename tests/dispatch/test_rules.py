@@ -92,11 +92,7 @@ WHOLE_OR_ALL = "must be 0 or more, or 'all'"
                 ("limit=nan", "'nan' is not a"),
             )
         ),
-        ("rollout:patience=99999999999999999999", "must be from 1 to"),
-        ("rollout:scenarios=1000000000", "scenarios is 1000000000, must be from 1 to 10000"),
-        ("rollout:scenarios=0", "scenarios is 0"),
-        ("rollout:arrivals=-1", "arrivals is -1"),
-        ("rollout:caution=-1", "caution is -1"),
+        ("plan:patience=99999999999999999999", "must be from 1 to"),
         ("plan:patience=0", "patience is 0, must be from 1 to 1099511627776"),
         ("plan:arrivals=-1", "arrivals is -1"),
         ("try:dispatcher=try", "must be a dispatcher of another kind"),

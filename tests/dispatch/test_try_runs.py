@@ -68,7 +68,7 @@ def test_estimates_are_tried_too():
     rows = [(int(t), 1, int(r), 90) for t, r in zip(rng.integers(0, 300, 50),
                                                     rng.integers(1, 60, 50), strict=True)]  # fmt: skip
     workload = jobs(*rows, restartable=[True] * 50, user=["ann", "bob"] * 25)
-    for dispatcher in ("rollout:scenarios=3", "easy:priority=urgency", "conservative", "cph-1"):
+    for dispatcher in ("plan", "easy:priority=urgency", "conservative", "cph-1"):
         spec = f"try:dispatcher={dispatcher},seconds=5,least=20,share=1"
         found = run(workload, machine((2,), (2,)), spec, "user-history")
         assert verify(found.schedule) == []
@@ -76,7 +76,7 @@ def test_estimates_are_tried_too():
 
 
 def test_the_allocator_is_that_of_the_other_dispatcher():
-    assert allocator_of("try:dispatcher=rollout:allocator=consolidate") == "consolidate"
+    assert allocator_of("try:dispatcher=plan:allocator=consolidate") == "consolidate"
     assert with_allocator("try:dispatcher=easy", "frugal") == "try:dispatcher=easy:allocator=frugal"
     named = 'try:dispatcher="easy:allocator=best-fit"'
     assert allocator_of(with_allocator(named, "frugal")) == "best-fit"

@@ -79,7 +79,7 @@ def _live(fitted, dispatcher, predictor="requested"):
 
 @pytest.mark.parametrize(
     "dispatcher",
-    [*filter(re.compile("(fifo|sjf|ljf|prb|easy|conservative)\\b").match, DISPATCHERS), "rollout"],
+    [*filter(re.compile("(fifo|sjf|ljf|prb|easy|conservative)\\b").match, DISPATCHERS), "plan"],
 )
 def test_a_live_machine_decides_as_the_simulator(dispatcher):
     """Any log, any dispatcher: the same starts, with nobody killed."""

@@ -43,18 +43,16 @@ def test_no_solver_call_has_no_mean():
     assert means["mean bound gap"] == (None, 12.5)
 
 
-WEIGHING = (
-    "rollout",
+PLANNING = (
+    "plan",
     "requested",
     {
         "decisions": 20,
         "starts": 15,
         "skipped_all_fit": 6,
         "skipped_none_fit": 4,
-        "judged": 5,
-        "agreed": 3,
+        "planned": 5,
         "gain_over_first": 0.35,
-        "followed_skip_typical": 5,
     },
     {"decision_median_s": 0.001, "decision_p99_s": 0.0125, "decision_max_s": 0.02},
 )
@@ -62,7 +60,7 @@ WEIGHING = (
 
 def test_with_both_each_has_its_own_columns():
     """A gap where it could not happen; 0.35 won in 5 decisions that had something to choose."""
-    found = {one.header: one.values for one in decision_table([WEIGHING, SOLVER]).columns}
+    found = {one.header: one.values for one in decision_table([PLANNING, SOLVER]).columns}
     assert found["solver calls"] == (None, 4)
-    assert found["judged"] == (5, None)
+    assert found["planned"] == (5, None)
     assert found["mean gain over first"] == (pytest.approx(7.0), None)

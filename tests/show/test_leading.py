@@ -59,7 +59,7 @@ def test_ratios_stand_beside_the_figures_where_there_is_room():
 @pytest.mark.parametrize("interval", [None, (0.851, 1.152)])
 def test_it_fits_the_terminal_with_every_figure(width, interval):
     """Names are broken over lines, and the table goes on below; no figure is left out."""
-    name = "rollout:backfill=sjf,predictor=last,priority=slowdown"
+    name = "easy:backfill=sjf,predictor=last,priority=slowdown"
     rows = [row("easy", EASY), row(name, PRB, EASY, interval, clear=False)]
     text = shown(*rows, width=width)
     assert max(map(len, text.splitlines())) <= width

@@ -147,7 +147,7 @@ def test_the_leak_test_can_fail():
 
 @pytest.mark.parametrize(
     ("dispatcher", "predictor"),
-    [("easy", "last:count=2"), ("rollout", "requested"), ("aucsched2:interval=none", "requested")],
+    [("easy", "last:count=2"), ("plan", "requested"), ("aucsched2:interval=none", "requested")],
 )
 @pytest.mark.parametrize("model", registry.names("runtime_models"))
 def test_no_runtime_model_lets_the_future_through(model, dispatcher, predictor):

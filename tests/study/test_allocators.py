@@ -19,7 +19,6 @@ file = "log.swf"
     ("dispatcher", "allocator"),
     [
         ("easy", "first-fit"),
-        ("rollout", "first-fit"),
         ("plan", "first-fit"),
         ("easy-urgency", "first-fit"),
         ("easy:allocator=best-fit,backfill=sjf", "best-fit"),
@@ -38,19 +37,19 @@ def test_all_dispatchers_of_the_core_place_by_the_same_allocator_unless_told_oth
         for name, entry in registry.entries("dispatchers").items()
         if entry.distribution == "cpsched" and entry.target.startswith("cpsched.")
     ]
-    assert {"easy", "rollout", "plan", "planned-easy", "cph", "try"} <= {*own}
+    assert {"easy", "plan", "planned-easy", "cph", "try"} <= {*own}
     assert {allocator_of(name) for name in own if name != "preempt"} <= {"first-fit", None}
 
 
 def test_all_dispatchers_that_name_none_get_the_allocator_of_the_study(read):
     """Labels stay as they are; what names its own keeps it, and what takes none is left alone."""
-    named = '["easy:backfill=sjf", "prb:allocator=balanced", "slurm-backfill", "rollout"]'
+    named = '["easy:backfill=sjf", "prb:allocator=balanced", "slurm-backfill", "plan"]'
     study = read(TOP.format(dispatchers=named, allocator="best-fit"))
     assert [(one.label, one.spec) for one in study.dispatchers] == [
         ("easy:backfill=sjf", "easy:allocator=best-fit,backfill=sjf"),
         ("prb:allocator=balanced", "prb:allocator=balanced"),
         ("slurm-backfill", "slurm-backfill"),
-        ("rollout", "rollout:allocator=best-fit"),
+        ("plan", "plan:allocator=best-fit"),
     ]
 
 
@@ -69,8 +68,8 @@ def test_a_mixture_of_allocators_is_said():
     runs = [("EASY", "easy", "first-fit"), ("prb", "prb", "first-fit")]
     assert unequal(runs) is None
     assert unequal([]) is None
-    assert unequal([*runs, ("rollouts", "rollout:seed=1", "consolidate")]) == (
-        "allocators differ: consolidate (rollouts), first-fit (EASY, prb); set allocator=... to"
+    assert unequal([*runs, ("plans", "plan:seed=1", "consolidate")]) == (
+        "allocators differ: consolidate (plans), first-fit (EASY, prb); set allocator=... to"
         " compare only dispatchers"
     )
 

@@ -104,9 +104,9 @@ def said(*runs, **more):
 
 def test_one_run_each_is_no_proof_and_the_price_is_in_the_same_sentence():
     """Half the slowdown, a longest wait a quarter longer."""
-    lines = said(against("rollout", 10.0, 18_000.0, 1800.0), against("sjf", 15.0, 20_000.0))
+    lines = said(against("plan", 10.0, 18_000.0, 1800.0), against("sjf", 15.0, 20_000.0))
     assert lines == [
-        "In one run each, rollout has the lowest mean bounded slowdown, 10.00 instead of 20.00"
+        "In one run each, plan has the lowest mean bounded slowdown, 10.00 instead of 20.00"
         " (50 % less than easy); the longest wait is 25 % longer (5 h instead of 4 h, not"
         " confirmed).",
         "Every run with a noticeably lower slowdown has a longer maximum wait.",
@@ -116,10 +116,10 @@ def test_one_run_each_is_no_proof_and_the_price_is_in_the_same_sentence():
 
 
 def test_a_gain_without_a_price_is_named_beside_a_larger_one_with():
-    lines = said(against("sjf", 5.0, 28_800.0), against("rollout", 12.0, 10_800.0))
+    lines = said(against("sjf", 5.0, 28_800.0), against("plan", 12.0, 10_800.0))
     assert "sjf has the lowest" in lines[0]
     assert lines[1] == (
-        "Among runs whose maximum wait is no longer, rollout is lowest: 12.00 instead of 20.00 (40 % less); the"
+        "Among runs whose maximum wait is no longer, plan is lowest: 12.00 instead of 20.00 (40 % less); the"
         " longest wait is 25 % shorter (3 h instead of 4 h, not confirmed)."
     )
 

@@ -13,7 +13,7 @@ RULES = ("easy", "conservative", "fifo", "prb", "prb:priority=sjf", "easy:priori
 #: Of each process: what it simulates. What is compiled once for all machines is in one of them.
 PARTS = {
     "together": RULES,
-    "apart": (*RULES, "rollout", "cph-2", "plan"),
+    "apart": (*RULES, "cph-2", "plan"),
     "slurm": ("slurm-backfill", "slurm"),
 }
 

@@ -541,7 +541,7 @@ def _read_run(path):
 _SPECS = {
     "dispatchers": (
         "easy", "easy:allocator=best-fit", "cph-1:limit=1", "try:dispatcher=easy,seconds=60",
-        'preempt:inner="easy:priority=sjf"', "rollout:scenarios=4,patience=3", "plan:seconds=1",
+        'preempt:inner="easy:priority=sjf"', "easy-urgency:patience=3", "plan:seconds=1",
         "slurm", "wla:window=10", "conservative:priority=expected-wait", "aucsched1", "ipsched",
         "dn-dbes:attempts=3", "malleable:strategy=common-pool", "slurm-backfill:bf_window=60",
     ),

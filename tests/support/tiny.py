@@ -108,7 +108,7 @@ CLASSES = (
     "conservative:priority=urgency:patience=3600",
     "cph:window=6,limit=0.001,search=urgency",
     "cp-2:allocator=best-fit,window=5,limit=0.001",
-    "rollout:scenarios=3,allocator=best-fit",
+    "easy-urgency:allocator=best-fit",
     "plan:allocator=balanced,arrivals=3",
     "slurm-backfill:backfill_interval=0,reserve=amounts,priority=multifactor",
     "slurm:PriorityWeightAge=1000,PriorityWeightFairshare=1000,bf_interval=7,PriorityCalcPeriod=1",
@@ -120,7 +120,7 @@ CLASSES = (
     "malleable:strategy=average",
     "cp-malleable:window=4",
     "dn-dbes:attempts=2,depth=2,period=7,priority=slowdown,allocator=best-fit",
-    "try:dispatcher=rollout:scenarios=3,seconds=2,least=4",
+    "try:dispatcher=easy-urgency,seconds=2,least=4",
     "preempt:dispatcher=easy:priority=slowdown",
 )
 

@@ -4,11 +4,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jobtables import job_table
 from recorded import Plans
 from tiny import jobs, machine, run, starts
 
 from cpsched.cp import stats
-from cpsched.kernels import pool, scenarios
+from cpsched.cp.plan import WholeQueue
+from cpsched.engine.machine import Machine
+from cpsched.kernels import costs, pool
 from cpsched.mapping import fit
 from cpsched.systems import load
 from cpsched.verification import verify
@@ -74,7 +77,7 @@ def test_what_happens_is_never_worse_than_what_was_planned():
 
     def cost(handles, begins):
         return sum(
-            scenarios.job_cost(begin - 100, runtime[handle], 64800.0)
+            costs.job_cost(begin - 100, runtime[handle], 64800.0)
             for handle, begin in zip(handles, begins, strict=True)
         )
 
@@ -85,6 +88,74 @@ def test_what_happens_is_never_worse_than_what_was_planned():
 def test_very_long_requests_are_planned_without_overflow():
     rows = [(0, 3, 10, 10**12) for _ in range(12)]
     assert starts(jobs(*rows), machine((4,)), "plan") == [10 * turn for turn in range(12)]
+
+
+def test_equal_runs_are_equal(eurora):
+    first, second = (run(eurora, None, "plan").schedule for _ in range(2))
+    assert np.array_equal(first.start, second.start)
+    assert np.array_equal(first.segments.node, second.segments.node)
+
+
+# --- nodes, and what comes from outside ----------------------------------------------------------
+
+
+def test_a_job_that_only_one_node_can_hold_gets_its_turn():
+    """
+    One-core jobs keep both nodes of four cores half full for ever; the pool always has room for
+    the job of four cores, no node has, until one is kept free for it.
+    """
+    stream = [(20 * turn, 1, 70, 70) for turn in range(600)]
+    rows = sorted([*stream, (101, 1, 50, 50)])
+    position = rows.index((101, 1, 50, 50))
+    request = [[4 if index == position else 1] for index in range(len(rows))]
+    workload = jobs(*rows, request=request)
+    spec = "plan:patience=2000,allocator=balanced"
+    assert starts(workload, machine((4,), (4,)), spec)[position] < 3000
+
+
+def waiting_job(handle, submit, user):
+    """Return a table of one job, built with no workload behind it."""
+    return job_table(
+        resources=("core",),
+        handle=np.array([handle]),
+        submit=np.array([submit]),
+        requested_time=np.array([100]),
+        units=np.array([1]),
+        request=np.ones((1, 1), dtype=np.int64),
+        strings={"user": [user]},
+    )
+
+
+def test_arrivals_are_those_submitted_last_whatever_their_handles():
+    system = machine((4,))
+    seen = WholeQueue(arrivals=3)
+    seen.reset(system, 0)
+    state = Machine(system)
+    for now, handle in ((0, 900), (10, 5), (20, 17), (30, 3)):
+        view = state.view(now)
+        view.waiting = waiting_job(handle, now, "ann")
+        view.eligible = np.ones((1, 1), dtype=np.bool_)
+        seen.arrivals.note(view, seen.allocator)
+    coming = seen.arrivals.again(100, 1)
+    assert coming.ready.tolist() == [111, 121, 131]
+    assert coming.estimate.tolist() == [100, 100, 100]
+
+
+def test_with_nothing_running_something_starts():
+    """At 1 the machine is empty and three jobs are left: the pool holds two, the nodes one."""
+    submit, units = [0] * 11 + [1], [1] * 7 + [3, 2, 2, 2, 3]
+    asked = [1, 1, 1, 1, 1, 1, 5, 7, 1, 1, 7, 8]
+    workload = jobs(
+        *zip(submit, units, [0] * 9 + [1, 0, 0], asked, strict=True),
+        resources=("core", "gpu", "mem"),
+        request=[(1, 0, 0)] * 7 + [(2, 0, 0)] + [(1, 0, 0)] * 3 + [(1, 0, 3)],
+        per_node=[(0, 0, 0)] * 8 + [(0, 1, 0)] + [(0, 0, 0)] * 3,
+        nodes_max=np.array([1] * 7 + [2, 1, 1, 1, 2]),
+    )
+    nodes = [(1, 0, 2), (1, 0, 2), (3, 0, 6), (4, 1, 3)]
+    system = machine(*nodes, resources=("core", "gpu", "mem"))
+    done = run(workload, system, "plan:allocator=balanced")
+    assert verify(done.schedule) == []
 
 
 # --- plans on the pool ---------------------------------------------------------------------------

@@ -2,9 +2,8 @@
 ``plan``: follow a plan of the whole queue, made again at every decision.
 
 For exact or nearly exact runtime estimates: there it has a quarter to an eighth of EASY's mean
-bounded slowdown. With requested times no plan survives the next job that ends early; ``rollout`` is
-for these. The cheapest of several list plans on the machine as one pool gives the order in which
-jobs are planned on nodes.
+bounded slowdown. With requested times no plan survives the next job that ends early. The cheapest
+of several list plans on the machine as one pool gives the order in which jobs are planned on nodes.
 
 Two things keep a plan from being myopic: the last arrivals are planned once more, as if they
 arrived again from now on, after the waiting jobs, and very long waits cost extra.
@@ -31,7 +30,8 @@ from cpsched.dispatch.passes import (
     with_plan,
 )
 from cpsched.errors import check_range
-from cpsched.kernels import pool, scenarios
+from cpsched.kernels import pool
+from cpsched.kernels.costs import plan_cost
 from cpsched.model.decision import NOTHING, Decision
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class WholeQueue(Dispatcher):
     ----------
     patience
         Seconds of waiting after which a wait costs much more than it slows a job down, with the
-        fourth power of the wait; see ``docs/background/rollout.md``.
+        fourth power of the wait; see ``docs/background/urgency.md``.
     arrivals
         How many of the last arrivals are planned once more, after the waiting jobs.
     allocator
@@ -59,7 +59,7 @@ class WholeQueue(Dispatcher):
     """
 
     name = "plan"
-    family = "rollouts and plans"
+    family = "plans"
     good_for = "runtimes that are known: the lowest slowdowns there are"
     goes_wrong_when = "runtimes are only estimates, which it treats as exact, or queues are long"
     allocator: Allocator
@@ -90,7 +90,7 @@ class WholeQueue(Dispatcher):
         decision = without_choice(view, fits, self.allocator)
         if decision is not None:
             return decision
-        return self._plan(DecisionState.of(view, view, self.allocator), ~fits)
+        return self._plan(DecisionState.of(view, self.allocator), ~fits)
 
     def _plan(self, state: DecisionState, unplaceable_now: BoolArray) -> Decision:
         """Follow the node by node plan in the order of the cheapest one."""
@@ -143,7 +143,7 @@ class WholeQueue(Dispatcher):
             start = pool.list_plan(
                 join([order, behind]), duration, demand, ready, state.times, state.level
             )
-            costs.append(float(scenarios.plan_cost(start, duration, submit, float(self._patience))))
+            costs.append(float(plan_cost(start, duration, submit, float(self._patience))))
         return costs
 
     def state(self) -> Mapping[str, Any]:

@@ -1,1 +1,0 @@
-"""Deciding by scenarios: rules propose what starts now, rollouts of likely futures choose."""
