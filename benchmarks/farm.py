@@ -1,10 +1,10 @@
 """
-What the generator ``farm`` yields, beside what is published of the log it is named after.
+Figures of the generated log of ``farm_log.py``, compared to those published of the real log.
 
     python benchmarks/farm.py [--jobs N ...] [--seed N]
 
 Published are totals alone (Cochard and Simon, arXiv 2606.05914, abstract). All other figures are
-assumptions of ``cpsched_papers/generators/farm_tables.py``, or follow from them: the column
+assumptions of ``farm_tables.py``, or follow from them: the column
 ``source`` says which. A log is looked at a million jobs at a time. Writes farm.csv into
 benchmarks/results/data, a column for each number of jobs, and prints it.
 """
@@ -16,12 +16,12 @@ import csv
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import farm_tables as known
 import numpy as np
+from farm_log import FARM, SYSTEM
 
 from cpsched.api import load_system
 from cpsched.api.model import Status
-from cpsched_papers.generators import farm_tables as known
-from cpsched_papers.generators.farm import FARM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -140,7 +140,7 @@ def most(totals: IntArray, share: float) -> float:
 def totals(counts: Counts, days: float) -> Iterator[Row]:
     """Yield what is published."""
     jobs = int(counts.cores.sum())
-    system = load_system("farm-312")
+    system = load_system(SYSTEM)
     tera = int(system.total[system.resource_index("mem")]) * 1024 / 1e12
     users = int((counts.user > 0).sum())
     yield Row("jobs", f"{jobs:,}", "44 million in 2024", PUBLISHED)
@@ -158,7 +158,7 @@ def sizes(counts: Counts, days: float) -> Iterator[Row]:
     work = counts.work_of_cores
     load = percent(work.sum(), known.THREADS * span)
     yield Row("load: thread-seconds used of those there", load, "80 % (option load)", ASSUMED)
-    held = int(load_system("farm-312").total[1]) / 1024
+    held = int(load_system(SYSTEM).total[1]) / 1024
     asked = percent(counts.memory_work, held * span)
     yield Row("memory asked for while jobs run, of that there", asked, "", FOLLOWS)
     of_kind = np.bincount(counts.kind, counts.campaign, len(kinds)).tolist()

@@ -6,9 +6,9 @@ How cost and memory grow: with jobs, nodes, jobs that wait at once, kinds of res
 Every figure is of a process of its own: its CPU seconds and the most memory that it had resident.
 What compiles kernels is run once before.
 
-- jobs: the generator ``farm`` on ``farm-312``, 10^4 jobs and more: generate, simulate (``fifo``
+- jobs: the log of ``farm_log.py`` on its system, 10^4 jobs and more: generate, simulate (``fifo``
   and ``easy``, with ``--out``), verify and report (of both runs).
-- nodes: 20,000 jobs of ``farm`` on 10^2 nodes of 128 cores and more.
+- nodes: 20,000 jobs of ``farm_log.py`` on 10^2 nodes of 128 cores and more.
 - queue: 10 jobs of one core and more, submitted in one second to a node of 8 cores.
 - resources: 20,000 jobs that ask for one kind and more on 100 nodes.
 - users: 50,000 jobs of 10 users and more, under what keeps a history of users.
@@ -31,6 +31,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from farm_log import SYSTEM as FARM
 
 from cpsched.api.figures import save, styled
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 RESULTS = Path(__file__).resolve().parent / "results"
+FARM_LOG = Path(__file__).resolve().parent / "farm_log.py"
 JOBS = (10_000, 30_000, 100_000, 300_000, 1_000_000, 4_000_000, 14_000_000, 44_000_000)
 NODES = (100, 1000, 10_000, 100_000, 1_000_000)
 QUEUE = (10, 100, 1000, 10_000, 100_000)
@@ -77,7 +79,17 @@ class Point(NamedTuple):
 
 def measured(axis: str, size: int, what: str, *arguments: object) -> Point:
     """Run a command of cpsched and return what it took."""
-    command = [sys.executable, "-m", "cpsched", *map(str, arguments)]
+    return taken(axis, size, what, "-m", "cpsched", *arguments)
+
+
+def generated(axis: str, jobs: int, log: Path) -> Point:
+    """Generate the log of a farm and return what it took."""
+    return taken(axis, jobs, "generate", FARM_LOG, "--jobs", jobs, "--out", log)
+
+
+def taken(axis: str, size: int, what: str, *arguments: object) -> Point:
+    """Run Python and return what it took."""
+    command = [sys.executable, *map(str, arguments)]
     if (axis, what) not in WARM:
         WARM.add((axis, what))
         subprocess.run(command, capture_output=True, check=False)
@@ -97,10 +109,9 @@ def by_jobs(folder: Path, most: int) -> Iterator[Point]:
     """Yield the steps of a study of one farm after the other."""
     for size in (one for one in JOBS if one <= most):
         log, out = folder / f"farm-{size}.parquet", folder / f"runs-{size}"
-        generate = ("workload", "generate", "farm", "--jobs", size, "-o", log, "--overwrite")
-        yield measured("jobs", size, "generate", *generate)
+        yield generated("jobs", size, log)
         for name in ("fifo", "easy"):
-            where = ("--system", "farm-312", "-d", name, "--out", out / name, "--overwrite")
+            where = ("--system", FARM, "-d", name, "--out", out / name, "--overwrite")
             yield measured("jobs", size, name, "simulate", log, *where)
         both = out / "both"
         both.mkdir()
@@ -113,8 +124,7 @@ def by_jobs(folder: Path, most: int) -> Iterator[Point]:
 def by_nodes(folder: Path) -> Iterator[Point]:
     """Yield simulations of the same jobs on larger and larger machines."""
     log = folder / "nodes.parquet"
-    generate = ("workload", "generate", "farm", "--jobs", 20_000, "-o", log, "--overwrite")
-    measured("nodes", 0, "generate", *generate)
+    generated("nodes", 20_000, log)
     for size in NODES:
         machine = folder / f"nodes-{size}.toml"
         machine.write_text(MACHINE.format(count=size, cores=128))

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 import measure
 import numpy as np
+from farm_log import FARM, SYSTEM
 
 from cpsched import systems, traces
 from cpsched.base import registry
@@ -62,7 +63,7 @@ GENERATED = {
     "esp": ("esp-1024", False),
     "esp-nodes": ("esp-16", False),
     "eurora": ("eurora", True),
-    "farm": ("farm-312", True),
+    "farm": (str(SYSTEM), True),
     "heterogeneous": ("tsubame2", True),
     "site": ("site-152", True),
 }
@@ -90,8 +91,9 @@ def jobs_of(name: str, folder: Path) -> tuple[Workload, str]:
         if skipped:
             workload = workload.take(np.arange(int(skipped), len(workload)))
     else:
-        generator = registry.load("generators", log.removesuffix(" (generated)"))
-        system, sized = GENERATED[log.removesuffix(" (generated)")]
+        made_by = log.removesuffix(" (generated)")
+        generator = FARM if made_by == "farm" else registry.load("generators", made_by)
+        system, sized = GENERATED[made_by]
         workload = generator.generate(generator.options(**({"jobs": JOBS} if sized else {})))
     return workload.select(first=min(JOBS, len(workload))), system
 

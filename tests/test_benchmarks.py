@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from cpsched.api import fit, load_system, read_log
+
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 
 # Job, submit, wait, run, processors, CPU, used memory, requested processors, time, memory, ...
@@ -87,6 +89,22 @@ def test_starts_are_read_from_accasims_schedule(tmp_path, against):
     # 4 days, 37 minutes and 25 seconds.
     assert against.starts_of_accasim(tmp_path) == {"17": 4 * 86400 + 37 * 60 + 25}
     assert against.differences({"1": 5, "2": 6}, {"1": 5, "2": 7, "10": 8}) == ["2", "10"]
+
+
+@pytest.mark.slow
+def test_a_farm_is_generated_for_its_system(tmp_path):
+    """All its jobs fit, and make the load that is asked for; equal options give equal files."""
+    logs = [tmp_path / name for name in ("one.parquet", "other.parquet")]
+    for log in logs:
+        done = script("farm_log.py", "--jobs", "20000", "--load", "0.5", "--out", log)
+        assert done.returncode == 0, done.stderr
+    assert logs[0].read_bytes() == logs[1].read_bytes()
+    jobs, system = read_log(logs[0]), load_system(BENCHMARKS / "farm-312.toml")
+    assert len(jobs) == 20_000
+    assert fit(jobs, system).rejected == ()
+    span = jobs.submit[-1] - jobs.submit[0]
+    load = (jobs.runtime * jobs.units).sum() / (system.total[0] * span)
+    assert load == pytest.approx(0.5, rel=0.1)
 
 
 def test_a_twin_over_a_day(tmp_path):

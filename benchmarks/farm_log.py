@@ -1,19 +1,27 @@
 """
 A year of a high-throughput farm: 44 million jobs on 312 nodes, few of them of more than one core.
 
-For system ``farm-312``. After what is published of a year of the IN2P3 Computing Center
-(:mod:`cpsched_papers.generators.farm_tables`), which is little; docs/reference/generators.md says
-what is met. Jobs come in campaigns of one user and one shape: arrays at once, the others in bursts
-over hours or days. They are drawn a million at a time.
+    python benchmarks/farm_log.py --out LOG [--jobs N] [--seed N] [--days N] [--load SHARE]
+
+For the system ``benchmarks/farm-312.toml``. After what is published of a year of the IN2P3
+Computing Center (``farm_tables.py``), which is little; benchmarks/results/generators.md compares
+both. Jobs come in campaigns of one user and one request: arrays at once, the others in bursts over
+hours or days. They are sampled a million at a time. Columns of a long log lie in files in the
+folder for temporary files: 150 bytes a job, 7 GB for the year.
 """
 
 from __future__ import annotations
 
+import argparse
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import farm_tables as known
 import numpy as np
+from farm_tables import KINDS
 
+from cpsched import traces
 from cpsched.api.errors import ConfigError
 from cpsched.api.generators import (
     LARGEST_SEED,
@@ -31,14 +39,14 @@ from cpsched.api.generators import (
 )
 from cpsched.api.logs import Labels, Workload
 from cpsched.api.model import Status
-from cpsched_papers.generators import farm_tables as known
-from cpsched_papers.generators.farm_tables import KINDS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cpsched.api.model import BoolArray, FloatArray, IntArray
 
+#: The system of the log.
+SYSTEM = Path(__file__).resolve().parent / "farm-312.toml"
 #: Counts up when equal options begin to give another workload.
 VERSION = 1
 _DAY = 86_400
@@ -349,3 +357,19 @@ def _jobs(rng: np.random.Generator, campaigns: _Campaigns, of: IntArray) -> dict
         "nodes_max": np.ones(len(of), dtype=np.int64),
         "array_limit": campaigns.throttle[of],
     }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.strip().splitlines()[0])
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--jobs", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--days", type=float)
+    parser.add_argument("--load", type=float, default=0.8)
+    given = vars(parser.parse_args())
+    out = given.pop("out")
+    traces.write(FARM.generate(FarmOptions(**given)), out)
+
+
+if __name__ == "__main__":
+    main()

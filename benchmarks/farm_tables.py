@@ -1,5 +1,5 @@
 """
-What the generator ``farm`` goes by.
+Known and assumed figures of the generated log of ``farm_log.py``.
 
 Published (Cochard and Simon, arXiv 2606.05914, abstract): the number of jobs of a year, of users,
 machines and threads, and the memory. All else is assumed.
