@@ -14,7 +14,7 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 OUTER = (
     *("accasim_adapter", "across_logs", "arena", "batsim_adapter", "cpsched_papers"),
-    *("decision_sheet", "first_look", "gym_environment", "html_report", "job_arrays"),
+    *("first_look", "gym_environment", "html_report", "job_arrays"),
     *("log_changes", "pbs_logs"),
     *("predictors", "run_plots", "slurm_adapter", "start_forecasts"),
 )

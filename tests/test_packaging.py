@@ -15,7 +15,6 @@ OURS = {
     "cpsched",
     "across_logs",
     "arena",
-    "decision_sheet",
     "first_look",
     "gym_environment",
     "html_report",

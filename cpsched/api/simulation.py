@@ -12,7 +12,7 @@ from cpsched.metrics.leading import BY_NAME as LEADING_FIGURES
 from cpsched.metrics.leading import LEADING, Figure, Figures, leading_table
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.offered import offered_load
-from cpsched.metrics.outcomes import counted_jobs, in_words, is_attempt, outcomes
+from cpsched.metrics.outcomes import counted_jobs, is_attempt, outcomes
 from cpsched.metrics.predictions import job_sample, not_a_forecast
 from cpsched.metrics.steps import StepFunction, distinct, waiting
 from cpsched.metrics.waits import MEANING as WAIT_MEANING

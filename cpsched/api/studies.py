@@ -5,13 +5,11 @@ from __future__ import annotations
 from cpsched.figures import style
 from cpsched.show import write_tables
 from cpsched.show.decisions import count_table, solver_notes
-from cpsched.show.findings import NOTICEABLE, Against, Change, Claim, lost
+from cpsched.show.findings import NOTICEABLE, Against, Change, Claim
 from cpsched.show.leading import Leading, LeadingRows, Measured, leading
 from cpsched.show.outcomes import (
-    above_capacity,
     lines_of_run,
     load_lines,
-    load_shares,
     loads,
     outcome_lines,
 )
@@ -39,6 +37,6 @@ from cpsched.study.study import AXES, Choice, Study, alike, as_label, near
 from cpsched.study.study_file import choice, parse_study
 from cpsched.study.tables import Tables, grouped
 from cpsched.study.task import Task, tasks_of
-from cpsched.study.verdicts import HIGHER, LOWER, ONE_RUN, is_clear, is_of_log, of_mean
+from cpsched.study.verdicts import HIGHER, LOWER, is_clear, of_mean
 from cpsched.study.worker import Done
 from cpsched.verification import verify

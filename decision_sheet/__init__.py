@@ -1,1 +1,0 @@
-"""``cpsched sheet``: one page of a what-if study, for whoever decides."""
