@@ -38,10 +38,12 @@ def began(schedule: Schedule) -> IntArray:
     own = segments.take(np.flatnonzero(np.isin(segments.job, suspended)))
     rows = np.searchsorted(suspended, own.job)
     since = _last_requeue(own, rows, len(suspended))
-    start = np.full(len(suspended), np.iinfo(np.int64).max)
+    never = np.iinfo(np.int64).max
+    last = first[suspended]
+    start = np.where(last == MISSING, never, last)
     later = own.start >= since[rows]
     np.minimum.at(start, rows[later], own.start[later])
-    first[suspended] = np.minimum(start, np.where(first == MISSING, start, first)[suspended])
+    first[suspended] = np.where(start == never, MISSING, start)
     return first
 
 

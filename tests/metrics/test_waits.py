@@ -32,6 +32,15 @@ def test_the_wait_of_a_suspended_job_ends_at_its_first_start():
     assert found["queue_jobs"]["mean"] * found["makespan_s"] == pytest.approx(sum(waits))
 
 
+def test_some_of_several_jobs_are_suspended():
+    """Jobs 0 and 1 are suspended for no time at 20 and 120; jobs 2 and 3 are not."""
+    todo = {20: Suspend(0), 120: Suspend(1)}
+    schedule = schedule_of(todo, (0, 1, 100), (10, 1, 50), (30, 1, 5), (40, 1, 5))
+    assert schedule.start.tolist() == [20, 120, 150, 155]
+    assert began(schedule).tolist() == [0, 100, 150, 155]
+    assert summarize(schedule)["wait_s"]["all"]["max"] == 120
+
+
 def test_a_job_that_is_queued_again_waits_until_its_next_start():
     schedule = schedule_of({20: Requeue(0)}, (0, 1, 100), (10, 1, 50))
     assert began(schedule).tolist() == schedule.start.tolist()
