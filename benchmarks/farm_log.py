@@ -3,7 +3,7 @@ A year of a high-throughput farm: 44 million jobs on 312 nodes, few of them of m
 
     python benchmarks/farm_log.py --out LOG [--jobs N] [--seed N] [--days N] [--load SHARE]
 
-For the system ``benchmarks/farm-312.toml``. After what is published of a year of the IN2P3
+For the system ``benchmarks/systems/farm-312.toml``. After what is published of a year of the IN2P3
 Computing Center (``farm_tables.py``), which is little; benchmarks/results/generators.md compares
 both. Jobs come in campaigns of one user and one request: arrays at once, the others in bursts over
 hours or days. They are sampled a million at a time. Columns of a long log lie in files in the
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from cpsched.api.model import BoolArray, FloatArray, IntArray
 
 #: The system of the log.
-SYSTEM = Path(__file__).resolve().parent / "farm-312.toml"
+SYSTEM = Path(__file__).resolve().parent / "systems" / "farm-312.toml"
 #: Counts up when equal options begin to give another workload.
 VERSION = 1
 _DAY = 86_400

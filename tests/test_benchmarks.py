@@ -99,7 +99,7 @@ def test_a_farm_is_generated_for_its_system(tmp_path):
         done = script("farm_log.py", "--jobs", "20000", "--load", "0.5", "--out", log)
         assert done.returncode == 0, done.stderr
     assert logs[0].read_bytes() == logs[1].read_bytes()
-    jobs, system = read_log(logs[0]), load_system(BENCHMARKS / "farm-312.toml")
+    jobs, system = read_log(logs[0]), load_system(BENCHMARKS / "systems" / "farm-312.toml")
     assert len(jobs) == 20_000
     assert fit(jobs, system).rejected == ()
     span = jobs.submit[-1] - jobs.submit[0]

@@ -229,17 +229,17 @@ def test_urgency_is_smiths_rule_over_likely_runtimes():
     slope = weight / 10 + (1 - weight) / 30
     mean = weight * 10 + (1 - weight) * 30
     priority = learnt(("a", 30), ("a", 10))
-    (fresh,) = priority.keys(table(**jobs), NOW)
+    fresh, _ = priority.keys(table(**jobs), NOW)
     assert fresh.tolist() == pytest.approx([-slope / (mean * 2 / 8)])
     priority = learnt(("a", 30), ("a", 10), patience=500)
-    (patient,) = priority.keys(table(**jobs, waited=(500,)), NOW)
+    patient, _ = priority.keys(table(**jobs, waited=(500,)), NOW)
     overdue = 40 * (mean * 2 / 20) ** 0.5 / 500
     assert patient.tolist() == pytest.approx([-(slope + overdue) / (mean * 2 / 8)])
 
 
 def test_urgency_goes_by_predictions_before_anything_is_known():
     """1 / max(d, 10) over d times the root of the share of 1 / 8."""
-    (keys,) = prepared("urgency").keys(table(cores=(1, 1), runtime_estimate=(5, 50)), NOW)
+    keys, _ = prepared("urgency").keys(table(cores=(1, 1), runtime_estimate=(5, 50)), NOW)
     assert keys.tolist() == pytest.approx([-0.1 / 5 * 8**0.5, -0.02 / 50 * 8**0.5])
 
 

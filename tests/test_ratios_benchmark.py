@@ -148,7 +148,8 @@ def test_the_studies_are_studies(file, tmp_path):
     study = tmp_path / "benchmarks" / file.name
     study.parent.mkdir()
     study.write_text(file.read_text())
-    shutil.copytree(BENCHMARKS / "grid", study.parent / "grid")
+    for folder in ("grid", "schedules"):
+        shutil.copytree(BENCHMARKS / folder, study.parent / folder)
     for workload in tomllib.loads(file.read_text())["workloads"]:
         if "file" in workload:
             log = (study.parent / workload["file"]).resolve()

@@ -108,7 +108,6 @@ CLASSES = (
     "conservative:priority=urgency:patience=3600",
     "cph:window=6,limit=0.001,search=urgency",
     "cp-2:allocator=best-fit,window=5,limit=0.001",
-    "easy-urgency:allocator=best-fit",
     "plan:allocator=balanced,arrivals=3",
     "slurm-backfill:backfill_interval=0,reserve=amounts,priority=multifactor",
     "slurm:PriorityWeightAge=1000,PriorityWeightFairshare=1000,bf_interval=7,PriorityCalcPeriod=1",
