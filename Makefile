@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo slurm-demo test test-beside test-quick check supply licences docs tutorials pictures format bench clean
+.PHONY: demo test test-beside test-quick check supply licences docs tutorials pictures format bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -26,9 +26,6 @@ demo: $(VENV)/.installed  ## Compare five dispatchers on the bundled log, then a
 	@$(BIN)/cpsched compare demo --out demo-out --jobs 2
 	@$(BIN)/cpsched what-if data/logs/eurora-sample.csv.gz --system eurora --jobs 2 \
 		--change 'add-nodes group=gpu,count=8' --change 'scale-load 1.2' --out demo-out/what-if
-
-slurm-demo: $(VENV)/.installed  ## Start a private Slurm of 16 nodes with a queue to decide on.
-	@$(BIN)/cpsched slurm demo
 
 test: $(VENV)/.installed-dev  ## Run the test suite of the core.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not beside"

@@ -4,8 +4,7 @@ Commands that are killed, run out of disk or are interrupted, and what is there 
 ``faults.py`` runs each command undisturbed, twice: the second, with compiled kernels, gives its
 duration and its bytes. Then it disturbs the command at moments drawn over that duration, repeats it
 as a user would, and compares all bytes. A moment counts as a hit only if the process lived and had
-read its input. It runs in a mount namespace of its own, so it needs root or user namespaces; the
-Slurm that is followed and acted on is a private one (``slurm/killed.py``).
+read its input. It runs in a mount namespace of its own, so it needs root or user namespaces.
 """
 
 from __future__ import annotations
@@ -488,31 +487,13 @@ def on_logs(given: argparse.Namespace, scratch: Path, *names: str) -> list[Row]:
     return rows
 
 
-def on_slurm(given: argparse.Namespace, scratch: Path) -> list[Row]:
-    """Disturb the commands that need a Slurm."""
-    sys.path.insert(0, str(HERE / "slurm"))
-    sys.modules.setdefault("faults", sys.modules[__name__])
-    from killed import followed_and_acted_on
-
-    rows, record = followed_and_acted_on(scratch, given)
-    if given.only and "twin" not in given.only:
-        return rows
-
-    def with_record(place: Path) -> None:
-        (place / "out" / "record.sqlite").write_bytes(record.read_bytes())
-
-    words = ("slurm", "twin", "out", "--system", "eurora", "-d", "prb", "--report", "1")
-    twin = Command("slurm twin --report", words, "out/record.sqlite", with_record, 6)
-    return rows + disturb(twin, scratch / "twin-report", given)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Kill commands, and compare what is there.")
     parser.add_argument("--times", type=int, default=1, help="so many times as many kills")
     parser.add_argument("--signals", type=int, default=3, help="hits of SIGTERM and of SIGINT")
     parser.add_argument("--jobs", type=int, default=2000, help="jobs of the log")
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--only", nargs="*", help="simulate, compare, what-if, train, twin, run")
+    parser.add_argument("--only", nargs="*", help="simulate, compare, what-if, train")
     parser.add_argument("--keep", type=Path, help="keep all folders in this one")
     parser.add_argument("--table", type=Path, default=TABLE, help="CSV file to write")
     given = parser.parse_args()
@@ -523,7 +504,6 @@ def main() -> None:
     # In the background it is ignored, and so it would be by what is started from here.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     began = time.monotonic()
-    wanted = set(given.only or ("simulate", "compare", "what-if", "train", "twin", "run"))
     with tempfile.TemporaryDirectory(prefix="cpsched-faults-") as folder:
         scratch = given.keep or Path(folder)
         scratch.mkdir(exist_ok=True)
@@ -531,7 +511,6 @@ def main() -> None:
             done = [
                 threads.submit(on_logs, given, scratch, "simulate", "compare", "what-if", "train")
             ]
-            done += [threads.submit(on_slurm, given, scratch)] if wanted & {"twin", "run"} else []
             rows = [row for lane in done for row in lane.result()]
     write(rows, given.table)
     hits: dict[str, int] = defaultdict(int)

@@ -18,14 +18,8 @@ from cpsched.api.commands import (
     reading,
 )
 from slurm_adapter.fidelity import command as fidelity
-from slurm_adapter.live import (
-    ask_command,
-    pause_command,
-    serve_command,
-    twin_command,
-    watch_commands,
-)
 from slurm_adapter.live import commands as live
+from slurm_adapter.sandbox import command as sandbox
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,22 +37,15 @@ def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     slurm = typer.Typer(
         help="Import a site's Slurm configuration; check how closely it, or any log with recorded"
-        " starts, is reproduced; decide on a live Slurm.",
+        " starts, is reproduced; ask about a live queue; decide on a private Slurm.",
         no_args_is_help=True,
     )
     slurm.command("import")(import_command)
     slurm.command("fidelity")(fidelity.command)
+    slurm.command("forecast")(live.forecast_command)
+    slurm.command("explain")(live.explain_command)
     slurm.command("plan")(live.plan_command)
-    slurm.command("run")(live.run_command)
-    slurm.command("pause")(pause_command.pause_command)
-    slurm.command("resume")(pause_command.resume_command)
-    slurm.command("watchdog")(watch_commands.watchdog_command)
-    slurm.command("health")(watch_commands.health_command)
-    slurm.command("demo")(live.demo_command)
-    slurm.command("twin")(twin_command.command)
-    slurm.command("when")(ask_command.when_command)
-    slurm.command("explain")(ask_command.explain_command)
-    slurm.command("serve")(serve_command.command)
+    slurm.command("sandbox")(sandbox.command)
     app.add_typer(slurm, name="slurm", rich_help_panel=SLURM)
 
 

@@ -107,14 +107,6 @@ def test_a_farm_is_generated_for_its_system(tmp_path):
     assert load == pytest.approx(0.5, rel=0.1)
 
 
-def test_a_twin_over_a_day(tmp_path):
-    """Every job is in the record, and memory is said."""
-    done = script("slurm/twin.py", tmp_path, "--jobs", "60", "--days", "1", "--every", "600")
-    assert done.returncode == 0, done.stderr
-    assert "60 of 60 jobs are in the record" in done.stdout
-    assert "ms CPU a look" in done.stdout
-
-
 @pytest.mark.shared
 @pytest.mark.slow
 def test_forecasts_of_a_log():

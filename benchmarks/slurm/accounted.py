@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slurm_adapter.live.private import PrivateSlurm, Site, free_ports
+from slurm_adapter.sandbox.private import PrivateSlurm, Site, free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -73,7 +73,7 @@ class AccountedSlurm(PrivateSlurm):
     def __init__(self, folder: Path, site: AccountedSite) -> None:
         self.dbd_port, self.sql_port = free_ports(1), free_ports(1)
         more = PATIENT + ACCOUNTING.format(dbd_port=self.dbd_port)
-        super().__init__(folder, site, more=more, patience=1800)
+        super().__init__(folder, site, more=more, patience=1800, name="private")
         self.accounts = site
 
     def start(self) -> None:

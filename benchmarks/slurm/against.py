@@ -5,9 +5,9 @@ Recordings of a real Slurm against the dispatcher ``slurm``, and against each ot
 far apart recorded and simulated waits are. ``DIR=DIR`` compares two recordings of one queue: how
 far apart two runs of Slurm itself are.
 
-A recording that our engine decided (``record.py --decide``) is simulated under its dispatcher
+A recording that cpsched decided (``record.py --decide``) is simulated under its dispatcher
 instead, at once and, as ``modelled``, with jobs that hold their nodes for longer by the seconds in
-which the engine sees an end, and Slurm carries out an order. A second table has what the schedules
+which the loop sees an end, and Slurm carries out an order. A second table has what the schedules
 came to: recorded, and simulated.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.workload import Workload
 
-#: Seconds from the end of a job to the cycle in which the engine sees that its nodes are free: half
+#: Seconds from the end of a job to the cycle in which the loop sees that its nodes are free: half
 #: of its fastest cycle, and one in which Slurm completes the job.
 ENDING = 2
 HEAD = (
@@ -70,13 +70,13 @@ def main() -> None:
 
 def simulations(log: Workload, folder: Path) -> Iterator[tuple[str, np.ndarray]]:
     """Yield how a recording is simulated, and when its jobs start then."""
-    decided = folder / "engine.json"
+    decided = folder / "decided.json"
     if not decided.exists():
         policy = "slurm:policy={out}/site.policy.toml"
         yield "simulated", simulated(log, folder, policy)
         return
     about = json.loads(decided.read_text())
-    # Jobs are held until the engine releases them: what it decided is not what it was given.
+    # Jobs are held until the loop releases them: what it decided is not what it was given.
     log = log.with_columns(begin=np.full(len(log), MISSING))
     yield "simulated", simulated(log, folder, about["dispatcher"])
     late = round(np.median(about["latencies"])) + ENDING
@@ -104,7 +104,7 @@ def imported(folder: Path) -> Site:
 def simulated(log: Workload, folder: Path, dispatcher: str) -> np.ndarray:
     """Return when jobs start on the recording's own site; ``{out}`` is where that is imported."""
     site = imported(folder)
-    # As the live engine has it: queues of which Slurm knows no expected wait all have the same.
+    # As a live queue has it: queues of which Slurm knows no expected wait all have the same.
     system = replace(site.system, default_expected_wait=EXPECTED_WAIT)
     with tempfile.TemporaryDirectory() as out:
         site.write(Path(out), overwrite=False)

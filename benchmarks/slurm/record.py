@@ -19,9 +19,9 @@ moments for priorities, shares and the queue, and writes to DIR:
 ``assoc*.txt``, ``qos.txt``, ``config.txt``, ``nodes.txt``, ``partitions.txt``, ``reservations.txt``
     The site as ``sacctmgr`` and ``scontrol`` show it.
 
-With ``--decide easy`` our engine decides instead of Slurm's scheduler, under the same clock: jobs
-are submitted held, Slurm only starts what is released (``sched/builtin``), and ``engine.json`` says
-how the engine fared (times in seconds of the fast clock).
+With ``--decide easy`` cpsched decides instead of Slurm's scheduler, by the loop of ``cpsched slurm
+sandbox`` and under the same clock: jobs are submitted held, and Slurm only starts what is released
+(``sched/builtin``). ``decided.json`` has the dispatcher and where each job ran.
 
 Names of the machine and its folders are replaced. Needs ``slurmctld``, ``slurmd``, ``slurmdbd``,
 ``mariadb-server`` and ``faketime``; root, where jobs belong to several users (they are made and
@@ -43,25 +43,22 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import queues
 from accounted import AccountedSite, AccountedSlurm
 
-from slurm_adapter.live.engine import Engine, Limits
-from slurm_adapter.live.mirror import Mirror
 from slurm_adapter.live.plan import system_of
 from slurm_adapter.live.scontrol import Scontrol
-from slurm_adapter.live.snapshot import LiveJob, Snapshot, in_order
+from slurm_adapter.sandbox.follower import Follower, warm_up
+from slurm_adapter.sandbox.loop import Loop
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from queues import Submission
-
-    from cpsched.model.system import System
 
 HERE = Path(__file__).parent
 #: When the clock of a recording starts; a Monday.
@@ -110,9 +107,11 @@ PLANS = re.compile(r"_dump_job_sched|_attempt_backfill: (beginning|completed)")
 #: What a site changes so that jobs are started from outside, and what its jobs are submitted with.
 FROM_OUTSIDE = (
     "SchedulerType=sched/builtin",
-    "SchedulerParameters=batch_sched_delay=0,default_queue_depth=2000",
+    "SchedulerParameters=batch_sched_delay=0,default_queue_depth=2000,sched_interval=2",
 )
-HELD = ("--hold", "--comment=cpsched")
+HELD = ("--hold",)
+#: Seconds of the fast clock between two polls.
+EVERY = 1
 
 
 def main() -> None:
@@ -142,9 +141,7 @@ def main() -> None:
             cluster = held.enter_context(AccountedSlurm(folder / "slurm", site))
             if arguments.decide:
                 queue = [replace(job, options=(*job.options, *HELD)) for job in queue]
-                held.enter_context(
-                    Deciding(cluster, arguments.decide, folder / "engine", arguments.out)
-                )
+                held.enter_context(Deciding(cluster, arguments.decide, arguments.out))
             record(cluster, queue, arguments)
     finally:
         if not arguments.keep:
@@ -176,65 +173,38 @@ class users:  # noqa: N801 - used as a function
 
 class Deciding:
     """
-    The engine, in a thread of this process, whose clock is the fast one.
+    The loop of a sandbox, in a thread of this process, whose clock is the fast one.
 
-    ``cpsched slurm run`` waits by means that a fast clock does not reach (``sem_clockwait``).
+    ``cpsched slurm sandbox`` waits by means that a fast clock does not reach (``sem_clockwait``).
     """
 
-    def __init__(self, cluster: AccountedSlurm, dispatcher: str, folder: Path, out: Path) -> None:
-        backend = Scontrol(cluster.environment)
-        system = system_of(backend)
+    def __init__(self, cluster: AccountedSlurm, dispatcher: str, out: Path) -> None:
+        system = system_of(Scontrol(cluster.environment))
+        warm_up(system, dispatcher)
         self._dispatcher, self._out = dispatcher, out
-        self._stopped = False
-        self._engine = Engine(
-            backend,
-            Mirror(system, dispatcher),
-            folder=folder,
-            act=True,
-            limits=Limits(patience=120, fastest=1, slowest=4),
-            say=self._say,
-        )
-        _warm_up(system, dispatcher)
+        self._is_stopped = False
         self._lines: list[str] = []
+        self._loop = Loop(cluster, Follower(system, dispatcher), say=self._say)
         self._pool = ThreadPoolExecutor(1)
 
     def __enter__(self) -> None:
         self._running = self._pool.submit(self._run)
 
     def __exit__(self, *_: object) -> None:
-        self._stopped = True
+        self._is_stopped = True
         self._running.result()
-        counts = asdict(self._engine.counts)
-        counts["latencies"] = list(counts["latencies"])
-        (self._out / "engine.json").write_text(
-            json.dumps({"dispatcher": self._dispatcher, **counts}, indent=1)
-        )
-        (self._out / "engine.log").write_text("\n".join([*self._lines, ""]))
+        jobs = [result._asdict() for result in self._loop.results]
+        text = json.dumps({"dispatcher": self._dispatcher, "jobs": jobs}, indent=1)
+        (self._out / "decided.json").write_text(text)
+        (self._out / "decided.log").write_text("\n".join([*self._lines, ""]))
 
     def _run(self) -> None:
-        with self._engine.opened():
-            self._engine.run(self)  # type: ignore[arg-type]
+        while not self._is_stopped:
+            self._loop.cycle()
+            time.sleep(EVERY)
 
     def _say(self, line: str) -> None:
         self._lines.append(f"{time.strftime('%H:%M:%S')} {line}")
-
-    def is_set(self) -> bool:
-        """Say whether the engine is to stop."""
-        return self._stopped
-
-    def wait(self, seconds: float) -> None:
-        """Wait by the fast clock."""
-        time.sleep(seconds)
-
-
-def _warm_up(system: System, dispatcher: str) -> None:
-    """Let a dispatcher compile what it needs before the clock counts."""
-    every = system.num_nodes
-    asked = {"nodes_min": every, "nodes_max": every, "cpus": every, "mem": 1, "held": True}
-    jobs = [LiveJob(key=key, state="PENDING", submit=0, **asked) for key in "123"]
-    mirror = Mirror(system, dispatcher, mine=lambda _: True)
-    mirror.follow(Snapshot(0, in_order(jobs), frozenset()))
-    mirror.decide(0)
 
 
 def _changed(site: AccountedSite, changes: list[str]) -> AccountedSite:

@@ -52,7 +52,7 @@ def check_new_file(
 
 
 @contextmanager
-def replacing(path: Path) -> Iterator[Path]:
+def replacing(path: Path, *, ending: str = "") -> Iterator[Path]:
     """
     Give a file to write, which takes its real name when the block ends without an error.
 
@@ -60,10 +60,16 @@ def replacing(path: Path) -> Iterator[Path]:
     determine the format. It is on the disk before it takes its name, so that the name stands for
     the old content or for the new one whatever is killed or loses power. A link of that name is
     replaced, never followed. What a killed process has left beside it is removed.
+
+    Parameters
+    ----------
+    ending
+        Added to its name until then, where other programs read all files of its own ending.
     """
-    for left in path.parent.glob(f"{PARTIAL}{'[0-9a-f]' * 32}-{escape(path.name)}"):
+    name = f"{path.name}{ending}"
+    for left in path.parent.glob(f"{PARTIAL}{'[0-9a-f]' * 32}-{escape(name)}"):
         _remove_left(left)
-    partial = path.with_name(f"{PARTIAL}{uuid4().hex}-{path.name}")
+    partial = path.with_name(f"{PARTIAL}{uuid4().hex}-{name}")
     lock = _locked_new(partial)
     try:
         yield partial

@@ -1,1 +1,1 @@
-"""A live Slurm: a private one for tests, reading its queue, and acting on it."""
+"""The live queue of a Slurm: what starts when, and why a job waits. Nothing is changed."""

@@ -1,15 +1,12 @@
-"""``cpsched slurm`` on a live Slurm."""
+"""``cpsched slurm forecast``, ``explain`` and ``plan``: questions about a live queue."""
 
 from __future__ import annotations
 
-import shlex
-import signal
-import sys
-import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -18,69 +15,161 @@ import typer
 from cpsched.api.commands import (
     AsJson,
     Dispatcher,
+    Group,
     Predictor,
     Seed,
     counted,
     echo,
     escaped,
+    grouped,
     print_json,
 )
 from cpsched.api.errors import ConfigError
 
 if TYPE_CHECKING:
     from cpsched.api.model import System
-    from slurm_adapter.live.orders import Counts
+    from slurm_adapter.live.openmetrics import Metric
+    from slurm_adapter.live.queue import LiveQueue
     from slurm_adapter.live.scontrol import Scontrol
 
 SystemFile = Annotated[
     str | None,
-    typer.Option("--system", help="System file of the machine. [as the controller describes it]"),
+    typer.Option("--system", help="System file of the cluster. [as the controller describes it]"),
 ]
-
-Mark = Annotated[
-    str, typer.Option(help="AdminComment or comment that marks the held jobs to schedule.")
-]
-
-Through = Annotated[
-    str,
+OpenMetrics = Annotated[
+    Path | None,
     typer.Option(
-        help="Command that is given the orders in place of scontrol, such as 'sudo -n -u slurmop"
-        " /usr/local/sbin/cpsched-slurm-order'. [scontrol]",
-        metavar="COMMAND",
+        "--openmetrics",
+        help="Also write the numbers to this file for node_exporter; its name ends in .prom.",
+        metavar="FILE",
     ),
 ]
 
 
-def demo_command(
-    jobs: Annotated[
-        int, typer.Option(min=0, help="Number of held jobs to submit.", metavar="N")
-    ] = 40,
-    mean: Annotated[
-        float, typer.Option(min=1, help="Mean runtime of a job.", metavar="SECONDS")
-    ] = 30,
-    seed: Seed = 0,
-) -> None:
-    """Start a private Slurm of 16 nodes here with a queue of held jobs, until Ctrl-C."""
-    from slurm_adapter.live import demo
-    from slurm_adapter.live.private import PrivateSlurm
+@dataclass(frozen=True, kw_only=True)
+class Now(Group):
+    """Options: the live queue under a dispatcher."""
 
-    with (
-        stopped_by_signals() as stop,
-        tempfile.TemporaryDirectory(prefix="cpsched-slurm-") as folder,
-        PrivateSlurm(Path(folder) / "slurm", demo.SITE) as slurm,
-    ):
-        for job in demo.jobs(jobs, seed, mean=mean, most_nodes=2):
-            demo.submit(slurm, job)
-        echo(f"Slurm is up with {counted(len(slurm.nodes), 'node')}, {counted(jobs, 'held job')}.")
-        echo("In another terminal:\n")
-        echo(f"  export SLURM_CONF={slurm.conf}")
-        echo("  cpsched slurm plan -d easy")
-        echo("  cpsched slurm when -d easy --mark cpsched")
-        echo("  cpsched slurm explain -d easy --mark cpsched JOB")
-        echo("  cpsched slurm run -d easy --act --state live-state\n")
-        echo("Ctrl-C stops it.")
-        stop.wait()
-        echo("Stopping.")
+    system: SystemFile = None
+    dispatcher: Annotated[
+        str,
+        typer.Option(
+            "--dispatcher", "-d", help="The dispatcher; slurm:policy=FILE stands for Slurm itself."
+        ),
+    ] = "slurm"
+    predictor: Predictor = "requested"
+    history: Annotated[
+        Path | None,
+        typer.Option(
+            help="Job log with the past jobs, such as the output of sacct. [sacct is called]",
+            metavar="FILE",
+        ),
+    ] = None
+    scenarios: Annotated[
+        int, typer.Option(help="Scenarios to simulate.", min=2, max=1000, metavar="N")
+    ] = 20
+
+    @contextmanager
+    def queue(self) -> Iterator[tuple[LiveQueue, str]]:
+        """Give the queue, and a remark on the policy that it is asked under."""
+        from slurm_adapter.live.history import history_in, history_of
+        from slurm_adapter.live.policy_now import up_to_date
+        from slurm_adapter.live.queue import LiveQueue
+
+        slurm = backend_of()
+        system = system_named(self.system, slurm)
+        with up_to_date(self.dispatcher, slurm) as now:
+            snapshot = slurm.snapshot()
+            if self.history is None:
+                past = history_of(slurm, system, snapshot.now)
+            else:
+                past = history_in(self.history, system, snapshot.now)
+            yield (
+                LiveQueue(
+                    snapshot, system, now.dispatcher, self.predictor, past, name=self.dispatcher
+                ),
+                now.remark,
+            )
+
+
+@grouped
+def forecast_command(
+    job: Annotated[
+        str | None,
+        typer.Argument(metavar="[JOB]", help="Id of one job; by default all waiting jobs."),
+    ] = None,
+    by: Annotated[
+        str | None,
+        typer.Option("--by", help="Print the probability that jobs start by this date (UTC)."),
+    ] = None,
+    *,
+    now: Now,
+    openmetrics: OpenMetrics = None,
+    as_json: AsJson = False,
+) -> None:
+    """Forecast when waiting jobs of a live Slurm will start, and what would start a job earlier."""
+    from cpsched.api.answers import forecast_text
+    from cpsched.api.commands import width
+    from slurm_adapter.live.openmetrics import forecast_metrics, queue_metrics
+
+    deadline = _unix(by)
+    with now.queue() as (queue, remark):
+        # Without a waiting job there are numbers of the queue all the same.
+        waits = job is not None or openmetrics is None or queue.waits
+        answer = queue.when(job, deadline, now.scenarios) if waits else None
+    forecasts = [] if answer is None else forecast_metrics(answer)
+    _write(openmetrics, [*queue_metrics(queue.snapshot, queue.mirror.system), *forecasts])
+    if answer is None:
+        echo("No job is waiting.", err=True)
+        return
+    notes = queue.notes(job)
+    if as_json:
+        print_json("when", {**answer.to_dict(), "policy": remark or None, "notes": notes})
+        return
+    echo(forecast_text(answer, width()))
+    for line in ([_sentence(remark)] if remark else []) + notes:
+        echo(escaped(line))
+
+
+@grouped
+def explain_command(
+    job: Annotated[str, typer.Argument(metavar="JOB", help="Its id; 12_3 for a task of an array.")],
+    *,
+    now: Now,
+    openmetrics: OpenMetrics = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say why a job of a live Slurm waits, when it will start, and what to change."""
+    from cpsched.api.answers import JobState, changes, labelled, summary, text
+    from cpsched.api.commands import width
+    from slurm_adapter.live.openmetrics import forecast_metrics
+
+    with now.queue() as (queue, remark):
+        view = queue.slurms_view(job, backend_of().expected_starts().get(job))
+        about = queue.why(job)
+        starts = about.state is JobState.STARTS
+        ahead = None if starts else queue.when(job, scenarios=now.scenarios)
+    _write(openmetrics, [] if ahead is None else forecast_metrics(ahead, "explained_"))
+    notes = queue.notes(job)
+    if as_json:
+        forecast = None if ahead is None else ahead.to_dict()
+        more = {"slurm": view, "forecast": forecast, "policy": remark or None, "notes": notes}
+        print_json("explain", {**about.to_dict(), **more})
+        return
+    echo(text(about, width()))
+    lines = [("Slurm", f"{view['state']}, reason {view['reason']}")]
+    if ahead is not None:
+        lines += [("forecast", summary(ahead))]
+        advice = changes(ahead) or [
+            "no shorter time limit would start it earlier, no smaller size end it earlier"
+        ]
+        lines += [("" if at else "change", change) for at, change in enumerate(advice)]
+    lines += [("note", note) for note in notes]
+    if remark:
+        lines.append(("policy", _sentence(remark)))
+    echo("")
+    for label, line in lines:
+        echo("\n".join(labelled(label, line, width())))
 
 
 def plan_command(
@@ -88,154 +177,64 @@ def plan_command(
     dispatcher: Dispatcher = "easy",
     predictor: Predictor = "requested",
     seed: Seed = 0,
+    openmetrics: OpenMetrics = None,
     as_json: AsJson = False,
 ) -> None:
     """Show what a dispatcher would start now on a live Slurm, without changing anything."""
+    from slurm_adapter.live.openmetrics import plan_metrics
     from slurm_adapter.live.plan import plan
 
     slurm = backend_of()
-    found = plan(slurm, machine_of(system, slurm), dispatcher, predictor, seed)
+    result = plan(slurm, system_named(system, slurm), dispatcher, predictor, seed)
+    _write(openmetrics, plan_metrics(result))
     if as_json:
-        print_json("slurm.plan", found)
+        print_json("slurm.plan", result)
         return
-    for line in _table(found):
+    for line in _table(result):
         echo(line)
 
 
-def run_command(
-    system: SystemFile = None,
-    dispatcher: Dispatcher = "easy",
-    predictor: Predictor = "requested",
-    act: Annotated[
-        bool, typer.Option("--act", help="Send orders to Slurm. Without it they are only printed.")
-    ] = False,
-    state: Annotated[
-        Path | None,
-        typer.Option(
-            "--state", help="Folder of the journal and the saved state; needed with --act."
-        ),
-    ] = None,
-    mark: Mark = "cpsched",
-    partition: Annotated[
-        list[str] | None, typer.Option(help="Only jobs of this partition; repeat for several.")
-    ] = None,
-    user: Annotated[
-        list[str] | None, typer.Option(help="Only jobs of this user; repeat for several.")
-    ] = None,
-    starts: Annotated[
-        int, typer.Option(min=1, help="Largest number of starts per cycle.", metavar="N")
-    ] = 50,
-    starts_of_user: Annotated[
-        int | None,
-        typer.Option(min=1, help="Largest number of starts per cycle of each user.", metavar="N"),
-    ] = None,
-    patience: Annotated[
-        float,
-        typer.Option(
-            min=1,
-            help="Withdraw the start of a job that does not run after this time.",
-            metavar="SECONDS",
-        ),
-    ] = 8,
-    slowest: Annotated[
-        float,
-        typer.Option(
-            min=0.1, help="Longest time between polls while nothing happens.", metavar="SECONDS"
-        ),
-    ] = 2,
-    lease: Annotated[
-        int,
-        typer.Option(
-            min=10,
-            help="Time for which partitions are leased; renewed after a quarter of it.",
-            metavar="SECONDS",
-        ),
-    ] = 300,
-    keep: Annotated[
-        bool,
-        typer.Option(
-            "--keep",
-            help="When stopped by a signal, keep jobs held and the leases until they end, for the"
-            " next engine. [leave the jobs to Slurm]",
-        ),
-    ] = False,
-    through: Through = "",
-    seed: Seed = 0,
-) -> None:
-    """Schedule the held jobs of a live Slurm that are marked for it, until SIGTERM or Ctrl-C."""
-    from slurm_adapter.live.engine import Engine, Limits
-    from slurm_adapter.live.filter import Filter
-    from slurm_adapter.live.mirror import Mirror
-
-    slurm = backend_of(through)
-    machine = machine_of(system, slurm)
-    engine = Engine(
-        slurm,
-        Mirror(machine, dispatcher, predictor, seed=seed),
-        folder=state,
-        act=act,
-        ours=Filter(mark=mark, partitions=frozenset(partition or ()), users=frozenset(user or ())),
-        limits=Limits(
-            starts=starts, starts_of_user=starts_of_user, patience=patience, slowest=slowest
-        ),
-        say=with_time,
-        lease=lease,
-        keep=keep,
-    )
-    with stopped_by_signals() as stop:
-        with_time(f"{'acts' if act else 'dry run'}: {dispatcher} on {machine.num_nodes} nodes")
-        try:
-            with engine.opened():
-                engine.run(stop)
-        finally:
-            with_time(_summary(engine.counts))
-
-
-def with_time(line: str) -> None:
-    """Print a line with the time, unbuffered, because the output may be a pipe."""
-    echo(f"{time.strftime('%H:%M:%S')} {escaped(line)}")
-    sys.stdout.flush()
-
-
-@contextmanager
-def stopped_by_signals() -> Iterator[threading.Event]:
-    """Give an event that SIGTERM and SIGINT set."""
-    stop = threading.Event()
-    signs = (signal.SIGTERM, signal.SIGINT)
-    before = {sign: signal.signal(sign, lambda *_: stop.set()) for sign in signs}
-    try:
-        yield stop
-    finally:
-        for sign, handler in before.items():
-            signal.signal(sign, handler)
-
-
-def _summary(counts: Counts) -> str:
-    took = sorted(counts.latencies)
-    shown = f", median {took[len(took) // 2]:.1f} s to run" if took else ""
-    return (
-        f"ended after {counted(counts.cycles, 'cycle')}: {counts.ordered} ordered to start,"
-        f" {counts.ran} seen running{shown}, {counts.wrong} on wrong nodes,"
-        f" {counts.aside} set aside, {counts.taken_back} withdrawn, {counts.refused} refused"
-    )
-
-
-def backend_of(through: str = "") -> Scontrol:
-    """Return the live Slurm that the commands talk to, with orders through another command."""
+def backend_of() -> Scontrol:
+    """Return the live Slurm that the commands ask."""
     from slurm_adapter.live.scontrol import Scontrol
 
-    try:
-        return Scontrol(through=shlex.split(through))
-    except ValueError as error:
-        raise ConfigError(f"{through!r} is not a command: {error}", key="--through") from None
+    return Scontrol()
 
 
-def machine_of(name: str | None, backend: Scontrol) -> System:
+def system_named(name: str | None, backend: Scontrol) -> System:
     """Return a system by name or file; without one, as the controller describes it."""
     from cpsched.api.machines import systems
     from slurm_adapter.live.plan import system_of
 
     return system_of(backend) if name is None else systems.load(name)
+
+
+def _write(path: Path | None, metrics: list[Metric]) -> None:
+    """Write metrics to the file that was asked for."""
+    from cpsched.api.tools import check_new_file
+    from slurm_adapter.live.openmetrics import write
+
+    if path is not None:
+        check_new_file(path, overwrite=True, suffixes=(".prom",), key="--openmetrics")
+        write(path, metrics)
+
+
+def _sentence(remark: str) -> str:
+    """Say under which policy jobs were asked about."""
+    return f"{remark[:1].upper()}{remark[1:]}; waiting jobs are in the order of Slurm's priorities."
+
+
+def _unix(date: str | None) -> int | None:
+    if date is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(date)
+    except ValueError:
+        raise ConfigError(f"'{date}' is not a date like 2026-03-31T12:00", key="--by") from None
+    second = int((moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp())
+    if second <= time.time():
+        raise ConfigError(f"is {date}, which has passed", key="--by")
+    return second
 
 
 def _table(plan: Mapping[str, Any]) -> Iterator[str]:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.api.machines import expand
 from cpsched.api.model import MISSING
-from slurm_adapter.live.order import UnreadableError
+from slurm_adapter.live.errors import UnreadableError
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, is_closed
 from slurm_adapter.quantities import amount, elapsed, memory
 from slurm_adapter.sacct.request import GRES, with_types
@@ -233,7 +233,5 @@ _READERS: Mapping[str, tuple[str, Callable[[str], object]]] = {
     "ReqNodes": ("required", hosts),
     "NodeList": ("nodes", hosts),
     "HetJobID": ("is_part", lambda text: int(text) != 0),
-    "Comment": ("comment", _as_written),
-    "admin_comment": ("admin_comment", _as_written),
 }
 JOB_FIELDS = tuple(_READERS)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from slurm_adapter.live.placing import as_slurm_fills, holdings, within
 from slurm_adapter.live.requests import YEAR, holding
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Iterable
 
     from cpsched.api.model import System
     from slurm_adapter.live.snapshot import LiveJob, Reserved
@@ -53,25 +53,6 @@ class LiveCluster(Cluster):
         """Return a second of the cluster, no earlier than the last one."""
         return max(unix - self.epoch, self.now)
 
-    def learn_from(self, other: LiveCluster) -> None:
-        """
-        Take over what another one's predictor has learnt, before any job is here.
-
-        Jobs that have not ended leave the other one; nothing is learnt from them.
-        """
-        store = other.machine.store
-        is_open = np.isin(store.columns[: store.size, c.STATE], (c.HELD, c.WAITING, c.RUNNING))
-        for row in np.flatnonzero(is_open).tolist():
-            other.leave(row, other.now)
-        old = other.state()
-        requests = {**old["jobs"], "submitted": old["jobs"]["submitted"][:0]}
-        learnt = {"jobs": requests, "ids": [], "predictor": old["predictor"]}
-        self.restore({**self.state(), **learnt})
-
-    def state(self) -> dict[str, Any]:
-        """Return what the cluster needs to continue, and what jobs were like where none is left."""
-        return {**super().state(), "jobs": self._encoder.state(), "ids": list(self._ids)}
-
     # --- nodes -----------------------------------------------------------------------------------
 
     def follow_nodes(self, closed: Iterable[str], reserved: tuple[Reserved, ...], now: int) -> None:
@@ -107,24 +88,13 @@ class LiveCluster(Cluster):
             self.failed(row, now)
         self.cancel(row, now)
 
-    def run(self, job: LiveJob, now: int, displace: Callable[[set[int], int], None]) -> int:
-        """
-        Enter a running job, with what it holds; return its handle, -1 if it holds nothing.
-
-        Parameters
-        ----------
-        displace
-            Removes jobs from nodes on which they have not been seen running.
-        """
-        whole = holdings(job, self._node_of, self.system.resources)
-        if not self.closed.isdisjoint(whole.node.tolist()):
+    def run(self, job: LiveJob, now: int) -> int:
+        """Enter a running job, with what it holds; return its handle, -1 if it holds nothing."""
+        amounts = holdings(job, self._node_of, self.system.resources)
+        if not self.closed.isdisjoint(amounts.node.tolist()):
             # Jobs on a closed node continue; it is closed again when all have entered.
             self.close((), now)
-        held = within(whole, self.machine.free, self._core)
-        if not np.array_equal(held.amount, whole.amount):
-            # Jobs seen running take precedence over ordered ones.
-            displace(set(whole.node.tolist()), now)
-            held = within(whole, self.machine.free, self._core)
+        held = within(amounts, self.machine.free, self._core)
         if not len(held.node):
             return -1
         left = replace(job, time_limit=max(self._end_of(job) - now, 1))
@@ -137,11 +107,9 @@ class LiveCluster(Cluster):
         """Return the second at which the limit of a running job is over."""
         return (job.end if job.end > job.start >= 0 else job.start + YEAR) - self.epoch
 
-    def runs_as_told(self, row: int, job: LiveJob) -> bool:
-        """Say whether a job holds in Slurm what it holds here."""
+    def holds_as_seen(self, row: int, job: LiveJob) -> bool:
+        """Say whether a job holds in Slurm as many cores of each node as here."""
         here = self.machine.allocation(row)
-        if sorted(self._node_of.get(name, -1) for name in job.nodes) != here.node.tolist():
-            return False
         if job.exclusive or not job.placed:
             return True
         cores = holdings(job, self._node_of, self.system.resources).units
@@ -149,12 +117,12 @@ class LiveCluster(Cluster):
 
     def has_started(self, start: Start, now: int, *, must: bool) -> bool:
         """
-        Start a job on its nodes as Slurm will fill them; return whether there is room.
+        Start a job on its nodes as Slurm will fill them; return whether they are free.
 
         Raises
         ------
         DispatchError
-            If there must be room, and is none.
+            If they must be free, and are not.
         """
         machine = self.machine
         shape = machine.store.shapes[machine.store.columns.item(start.handle, c.SHAPE)]

@@ -1,4 +1,4 @@
-"""What a dispatcher would start now on a live Slurm, beside what Slurm expects."""
+"""What a dispatcher would start now on a live Slurm, and what Slurm expects."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from cpsched.api.errors import ConfigError
 from slurm_adapter.config.importer import Files, read_site
 from slurm_adapter.live.mirror import Mirror, Stage
 from slurm_adapter.live.priorities import follow_slurms_priorities
-from slurm_adapter.live.requests import MARK, may_start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -81,8 +80,6 @@ def plan(
     """
     Return what a dispatcher would start now among all waiting jobs that are not held, as JSON.
 
-    Jobs held for cpsched count as waiting. No orders are sent to Slurm.
-
     Returns
     -------
     dict
@@ -92,8 +89,8 @@ def plan(
     """
     snapshot = backend.snapshot()
     expected = backend.expected_starts()
-    mirror = Mirror(system, dispatcher, predictor, mine=lambda job: may_start(job, MARK), seed=seed)
-    mirror.follow(snapshot)
+    mirror = Mirror(system, dispatcher, predictor, seed=seed)
+    mirror.enter(snapshot)
     follow_slurms_priorities(mirror, dispatcher)
     chosen = {one.key: one.nodes for one in mirror.decide(snapshot.now)}
     waiting = [key for key, known in mirror.known.items() if known.job.waits]
@@ -125,7 +122,7 @@ def plan(
 
 
 def _why(known: Known, snapshot: Snapshot) -> str:
-    """Return why a job cannot start, if it never can or waits for something other than room."""
+    """Return why a job cannot start, if it waits for something other than free nodes."""
     if known.stage is not Stage.HELD:
         return known.why
     begins = known.job.eligible > snapshot.now

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.api.errors import ConfigError, CpschedError
+from cpsched.api.errors import ConfigError
 from cpsched.api.tools import Spec, build, duration
 from slurm_adapter.config.accounts import read_table, with_usage
 from slurm_adapter.dispatch import policy_file
@@ -17,8 +17,7 @@ from slurm_adapter.dispatch.dispatcher import Slurm
 from slurm_adapter.live.plan import site_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-    from contextlib import AbstractContextManager
+    from collections.abc import Iterator
 
     from slurm_adapter.dispatch.policy import Policy
     from slurm_adapter.live.scontrol import Scontrol
@@ -69,74 +68,6 @@ def up_to_date(dispatcher: str, backend: Scontrol) -> Iterator[Now]:
         path.write_text(policy_file.to_toml(policy), encoding="utf-8")
         given["policy"] = str(path)
         yield Now(str(Spec(spec.name, tuple(sorted(given.items())))), remark)
-
-
-class Renewed:
-    """
-    A dispatcher for a live queue whose policy and shares are read again every few minutes.
-
-    Parameters
-    ----------
-    make
-        Gives the dispatcher, such as :func:`up_to_date`.
-    every
-        Seconds; if Slurm does not answer, the old one stays until it does.
-    clock
-        Seconds.
-    """
-
-    def __init__(
-        self,
-        make: Callable[[], AbstractContextManager[Now]],
-        every: float = 600,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self._make, self._every, self._clock = make, every, clock
-        self._held, self._tried = ExitStack(), 0.0
-        self._now, self._read = Now("", ""), 0.0
-
-    def __enter__(self) -> Renewed:
-        self._take()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._held.close()
-
-    @property
-    def dispatcher(self) -> str:
-        """Its specification."""
-        return self._now.dispatcher
-
-    @property
-    def remark(self) -> str:
-        """Which policy it follows, and how long ago that was looked up; '' if no site's own."""
-        age = int(self._clock() - self._read)
-        late = f", looked up {duration(age)} ago" if self._now.remark and age else ""
-        return f"{self._now.remark.replace(', read now', '') if late else self._now.remark}{late}"
-
-    def renew(self) -> None:
-        """Read it again if it is time to."""
-        if self._clock() - self._tried >= self._every:
-            with suppress(CpschedError):
-                self._take()
-
-    def _take(self) -> None:
-        self._tried = self._clock()
-        with ExitStack() as held:
-            self._now = held.enter_context(self._make())
-            self._read = self._clock()
-            before, self._held = self._held, held.pop_all()
-            before.close()
-
-
-def age_of(dispatcher: str) -> str:
-    """Say how old the policy of a dispatcher is; '' if it is no site's own."""
-    if not isinstance(build("dispatchers", dispatcher), Slurm):
-        return ""
-    named = dict(Spec.parse(dispatcher).options).get("policy")
-    if named is None:
-        return "slurm without policy=FILE has no weights: jobs go by their submits"
-    return _written(Path(named))
 
 
 def _written(policy: Path) -> str:

@@ -5,33 +5,24 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from cpsched.api.answers import Forecaster, when, why
 from cpsched.api.errors import ConfigError
 from cpsched.api.model import MISSING
 from cpsched.api.model import columns as c
 from cpsched.api.simulation import Present, Settings
-from cpsched.api.tools import brief, counted
+from cpsched.api.tools import brief
 from slurm_adapter.live.dependencies import waits_for
-from slurm_adapter.live.judged import JudgedForecasts
+from slurm_adapter.live.history import DAYS
 from slurm_adapter.live.mirror import Mirror, Stage
 from slurm_adapter.live.priorities import follow_slurms_priorities
-from slurm_adapter.live.record import live_job
-from slurm_adapter.live.requests import may_start, waits_for_engine
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from cpsched.api.answers import Answer, Explanation
     from cpsched.api.model import System
-    from slurm_adapter.live.record import Record
+    from slurm_adapter.live.mirror import PastJob
     from slurm_adapter.live.snapshot import LiveJob, Snapshot
-
-#: Days of jobs that may be repeated, and the most jobs, the last ones.
-_DAYS, _MOST_PAST = 7, 5000
-_PAST = "past-"
-_FOR_ENGINE = (
-    " for an engine, so nobody starts it while none runs; if one does, give --mark with its mark"
-)
 
 
 class LiveQueue:
@@ -44,19 +35,16 @@ class LiveQueue:
     ----------
     dispatcher, predictor
         Specifications; a site's own dispatcher is ``slurm:policy=FILE``.
-    mark
-        Of the jobs that are held for an engine that runs (``cpsched slurm run``); '': none runs.
+    past
+        Jobs that have ended: runtimes are sampled from them, and their days are repeated. Without
+        them, every job is assumed to use its requested time, and no new jobs arrive.
     name
-        What answers and the record call the dispatcher; by default, its specification.
-    record
-        Record of a twin: runtimes are drawn from its jobs, its days are repeated, and its forecasts
-        under this dispatcher correct new ones. Without one, every job is assumed to use its
-        requested time, and no new jobs arrive.
+        What answers call the dispatcher; by default, its specification.
 
     Attributes
     ----------
     name
-        Of the dispatcher, in answers and in the record.
+        Of the dispatcher, in answers.
     present
         For :func:`cpsched.answer.when.when` and :func:`cpsched.answer.why.why`.
     """
@@ -67,22 +55,30 @@ class LiveQueue:
         system: System,
         dispatcher: str,
         predictor: str = "requested",
-        record: Record | None = None,
+        past: Sequence[PastJob] = (),
         *,
-        mark: str = "",
         name: str | None = None,
     ) -> None:
-        self.snapshot, self.record = snapshot, record
+        self.snapshot = snapshot
         self.name = name or dispatcher
-        self._mark = mark
-        self.mirror = Mirror(system, dispatcher, predictor, mine=self._may_start)
-        past = {} if record is None else _past(record, snapshot)
-        jobs = {key: one for key, (one, _) in past.items()} | dict(snapshot.jobs)
-        self.mirror.follow(replace(snapshot, jobs=jobs))
+        self.mirror = Mirror(system, dispatcher, predictor)
+        ran = self.mirror.enter(snapshot, past)
         follow_slurms_priorities(self.mirror, dispatcher)
-        ran = {key: seconds for key, (_, seconds) in past.items()}
-        self.present = _present(self.mirror, snapshot, (dispatcher, predictor), ran)
-        self._days = _DAYS if past else 0
+        for row in ran:
+            self.mirror.cluster.cancel(row, self.mirror.cluster.now)
+        #: Jobs that each held job waits for, by its key.
+        self._waits_for = {
+            key: list(waits_for(known.job, snapshot))
+            for key, known in self.mirror.known.items()
+            if known.stage is Stage.HELD
+        }
+        self.present = self._present((dispatcher, predictor), ran)
+        self._days = DAYS if ran else 0
+
+    @property
+    def waits(self) -> bool:
+        """Whether a job waits that may start."""
+        return len(self.present.in_state(c.WAITING, c.HELD)) > 0
 
     def when(self, job: str | None = None, by: int | None = None, scenarios: int = 20) -> Answer:
         """
@@ -100,19 +96,10 @@ class LiveQueue:
         ConfigError
             If the job is not waiting, or can never run on the system; or if none is waiting.
         """
-        handle = None if job is None else self.handle(job)
-        waiting = self.present.in_state(c.WAITING, c.HELD)
-        if not len(waiting) and (left := self.left_out()):
-            raise ConfigError(f"no other job is waiting but {left}")
-        calibration = None
-        if self.record is not None:
-            judged = JudgedForecasts(self.record)
-            calibration = judged.calibration(self.name, self.snapshot.now)
         answer = when(
             self.present,
-            handle,
-            forecaster=self.forecaster(scenarios),
-            calibration=calibration,
+            None if job is None else self.handle(job),
+            forecaster=Forecaster(scenarios=scenarios, days=self._days),
             by=None if by is None else by - self.mirror.epoch,
         )
         return replace(answer, dispatcher=self.name)
@@ -134,17 +121,27 @@ class LiveQueue:
         later = sum(one.holds and one.submit > jobs[job].submit for one in jobs.values())
         return replace(about, overtaken=later)
 
-    def _may_start(self, job: LiveJob) -> bool:
-        """Whether somebody starts a job: Slurm, or an engine."""
-        return may_start(job, self._mark, self.snapshot.engines)
+    def notes(self, job: str | None = None) -> list[str]:
+        """Return sentences on what the forecasts of jobs, or of one job, leave out."""
+        asked = self._waits_for if job is None else {job: self._waits_for.get(job, [])}
+        return [note for key, others in asked.items() if (note := self._note(key, others))]
 
-    def left_out(self) -> str:
-        """Say how many jobs are left out because only an engine would start them; '' if none."""
-        number = sum(
-            waits_for_engine(job) and not self._may_start(job)
-            for job in self.snapshot.jobs.values()
-        )
-        return f"{counted(number, 'job')} held{_FOR_ENGINE}" if number else ""
+    def _note(self, key: str, others: list[LiveJob]) -> str:
+        """Return what the forecast of a job leaves out of the jobs that it waits for."""
+        last = self._last(others)
+        if len(others) < 2 and last in others:
+            return ""
+        names = ", ".join(other.key for other in others)
+        if last is None:
+            return f"Job {key} waits for jobs that nobody starts: {names}." if others else ""
+        return f"Job {key} waits for jobs {names}: its forecast counts only job {last.key}."
+
+    def _last(self, jobs: list[LiveJob]) -> LiveJob | None:
+        """Return the job that is expected to end last: one that waits, or the latest limit."""
+        known = self.mirror.known
+        known_jobs = [job for job in jobs if job.key in known and known[job.key].row >= 0]
+        ends = [(job.waits, job.end == MISSING, job.end, job.submit) for job in known_jobs]
+        return known_jobs[ends.index(max(ends))] if ends else None
 
     def slurms_view(self, job: str, expected: int | None) -> dict[str, Any]:
         """Return Slurm's own view of a job."""
@@ -152,19 +149,6 @@ class LiveQueue:
         if there is None:
             raise ConfigError(f"job {brief(job)} is not in the queue", key="JOB")
         return {"state": there.state, "reason": there.reason, "expects": expected}
-
-    def forecast_new(self, judged: JudgedForecasts, new: list[LiveJob]) -> None:
-        """Forecast jobs that wait, to be scored later."""
-        handles = set(self.present.in_state(c.WAITING, c.HELD).tolist())
-        rows = {key: known.row for key, known in self.mirror.known.items() if known.row in handles}
-        if new := [job for job in new if job.key in rows]:
-            asked = np.array([rows[job.key] for job in new])
-            raw = self.forecaster().forecast(self.present, asked)
-            judged.add(self.name, new, raw, self.mirror.epoch)
-
-    def forecaster(self, scenarios: int = 20) -> Forecaster:
-        """Return what makes the forecasts."""
-        return Forecaster(scenarios=scenarios, days=self._days)
 
     def handle(self, key: str) -> int:
         """
@@ -180,7 +164,7 @@ class LiveQueue:
             there = self.snapshot.jobs.get(key)
             what = "is not in the queue" if there is None else f"is {there.state}"
             if there is not None and there.held:
-                what = f"is held{_FOR_ENGINE if waits_for_engine(there) else ''}"
+                what = "is held"
             raise ConfigError(f"job {brief(key)} is not waiting to start: it {what}", key="JOB")
         if known.row < 0:
             raise ConfigError(
@@ -188,71 +172,32 @@ class LiveQueue:
             )
         return known.row
 
+    def _present(self, specs: tuple[str, str], ran: dict[int, int]) -> Present:
+        """
+        Return the present of the mirror.
 
-def _present(
-    mirror: Mirror, snapshot: Snapshot, specs: tuple[str, str], seconds: dict[str, int]
-) -> Present:
-    """
-    Return the present of a mirror.
-
-    Parameters
-    ----------
-    specs
-        Of dispatcher and predictor.
-    seconds
-        How long the past jobs in it ran.
-    """
-    ran = {}
-    for key, runtime in seconds.items():
-        row = mirror.known.pop(key).row
-        if row >= 0:
-            mirror.cluster.cancel(row, mirror.cluster.now)
-            ran[row] = runtime
-    held = [one for one in mirror.known.values() if one.stage is Stage.HELD]
-    begin = {
-        one.row: one.job.eligible - mirror.epoch
-        for one in held
-        if one.job.eligible != MISSING and one.job.eligible > snapshot.now
-    }
-    dependency = {}
-    for one in (one for one in held if one.row not in begin):
-        for other in waits_for(one.job, snapshot):
-            if other.key in mirror.known and (row := mirror.known[other.key].row) >= 0:
-                dependency[one.row] = row
-    return Present.of_cluster(
-        mirror.cluster,
-        dispatcher=specs[0],
-        predictor=specs[1],
-        settings=Settings(),
-        ran=ran,
-        begin=begin,
-        dependency=dependency,
-        epoch=mirror.epoch,
-    )
-
-
-def _past(record: Record, snapshot: Snapshot) -> dict[str, tuple[LiveJob, int]]:
-    """Return the jobs that ran in the last days, under names of their own, and how long."""
-    since = snapshot.now - _DAYS * 86400
-    rows = [
-        row
-        for row in record.jobs()
-        if row["gone"] and row["submit"] >= since and row["start"] != MISSING
-    ]
-    rows.sort(key=lambda row: row["submit"])
-    found = {}
-    for number, row in enumerate(rows[-_MOST_PAST:]):
-        key = f"{_PAST}{number}"
-        found[key] = (
-            replace(
-                live_job(row),
-                key=key,
-                state="PENDING",
-                eligible=row["submit"],
-                dependency="",
-                held=False,
-                is_part=False,
-            ),
-            max(row["end"] - row["start"], 1),
+        Parameters
+        ----------
+        specs
+            Of dispatcher and predictor.
+        ran
+            Runtimes of the jobs that have ended, by handle.
+        """
+        mirror = self.mirror
+        begin, dependency = {}, {}
+        for key, others in self._waits_for.items():
+            row, eligible = mirror.known[key].row, mirror.known[key].job.eligible
+            if eligible != MISSING and eligible > self.snapshot.now:
+                begin[row] = eligible - mirror.epoch
+            if (last := self._last(others)) is not None:
+                dependency[row] = mirror.known[last.key].row
+        return Present.of_cluster(
+            mirror.cluster,
+            dispatcher=specs[0],
+            predictor=specs[1],
+            settings=Settings(),
+            ran=ran,
+            begin=begin,
+            dependency=dependency,
+            epoch=mirror.epoch,
         )
-    return found

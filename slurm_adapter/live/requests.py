@@ -1,8 +1,9 @@
-"""A live job's request in our form, and its mark."""
+"""The request of a live job in the form of the engine, and whether the job may start."""
 
 from __future__ import annotations
 
 from collections import Counter
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.errors import InfeasibleRequestError
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 #: Slurm's planning time for jobs without a time limit, seconds.
 YEAR = NO_TIME_LIMIT
-#: The mark of jobs held for cpsched.
-MARK = "cpsched"
 #: Reasons of jobs held by users or operators.
 _HELD_BY_PEOPLE = ("JobHeldUser", "JobHeldAdmin")
 
@@ -29,8 +28,9 @@ def request_of(job: LiveJob, system: System) -> Request:
     Return what a waiting job asks for.
 
     A task of several cores does not span nodes; ``--ntasks-per-node`` spreads tasks evenly;
-    required and excluded nodes are part of the constraint; amounts for a job or for its tasks are
-    divided by its nodes. A job that asks for all the memory of its nodes is alone there.
+    required and excluded nodes are part of the constraint. Amounts for each task are part of the
+    task; amounts for the job are shared by its nodes or, where they do not divide, by its cores.
+    A job that asks for all the memory of its nodes is alone there.
 
     Raises
     ------
@@ -40,21 +40,20 @@ def request_of(job: LiveJob, system: System) -> Request:
     if job.reservation:
         raise InfeasibleRequestError(job.key, "asks for a reservation, which is not modelled")
     memory = system.log.memory is not MemoryMapping.IGNORED and "mem" in system.resources
-    of_task = job.cpus_per_task if job.cpus % job.cpus_per_task == 0 else 1
-    resources, per_node = {"core": of_task}, _gres_on_node(job, system)
+    is_fixed = job.nodes_min == job.nodes_max
+    even = job.tasks_per_node and job.tasks == job.nodes_min * job.tasks_per_node and is_fixed
+    resources, per_node = _gres(job, system, may_group=not even)
     if memory and job.mem and job.mem_per_core:
-        resources["mem"] = of_task * job.mem
+        resources["mem"] = resources["core"] * job.mem
     elif memory and job.mem:
         per_node["mem"] = job.mem
-    is_fixed = job.nodes_min == job.nodes_max
-    even = job.tasks_per_node and job.tasks == job.nodes_min * job.tasks_per_node
     return Request(
-        units=job.cpus // of_task,
+        units=job.cpus // resources["core"],
         resources=resources,
         per_node=per_node,
         nodes_min=job.nodes_min,
         nodes_max=job.nodes_max,
-        split="even" if even and is_fixed else "any",
+        split="even" if even else "any",
         contiguous=job.contiguous,
         exclusive=job.exclusive or (memory and not job.mem),
         constraint=_constraint(job),
@@ -63,13 +62,39 @@ def request_of(job: LiveJob, system: System) -> Request:
     )
 
 
-def _gres_on_node(job: LiveJob, system: System) -> dict[str, int]:
-    """Return generic resources per node, of types those that the system knows."""
-    found = Counter(gres_of(job.gres_per_node))
-    for text, times in ((job.gres_per_job, 1), (job.gres_per_task, job.tasks)):
-        for kind, count in gres_of(text).items():
-            found[kind] += -(-count * times // job.nodes_min)
-    return {kind: count for kind, count in found.items() if not system.is_untold_type(kind)}
+def _gres(
+    job: LiveJob, system: System, *, may_group: bool
+) -> tuple[dict[str, int], dict[str, int]]:
+    """
+    Return cores and generic resources of a unit, and generic resources of each node.
+
+    Parameters
+    ----------
+    may_group
+        Whether a unit may be other than a task.
+    """
+
+    def known(text: str) -> dict[str, int]:
+        amounts = gres_of(text).items()
+        return {kind: count for kind, count in amounts if not system.is_untold_type(kind)}
+
+    cores = job.cpus_per_task if job.cpus % job.cpus_per_task == 0 else 1
+    per_node, total, of_task = map(known, (job.gres_per_node, job.gres_per_job, job.gres_per_task))
+    if job.cpus != cores * job.tasks:
+        # Tasks are no units: their amounts are the job's.
+        total = dict(Counter(total) + Counter({k: n * job.tasks for k, n in of_task.items()}))
+        of_task = {}
+    divides = job.nodes_min == job.nodes_max and not any(n % job.nodes_min for n in total.values())
+    # 3 GPUs and 6 cores on 2 nodes: 3 units of a GPU and 2 cores.
+    units = gcd(job.cpus, *total.values())
+    is_group = (
+        may_group and not of_task and units >= job.nodes_min and job.cpus // units % cores == 0
+    )
+    if total and not divides and is_group:
+        own = {kind: count // units for kind, count in total.items()}
+        return {"core": job.cpus // units, **own}, per_node
+    shares = {kind: -(-count // job.nodes_min) for kind, count in total.items()}
+    return {"core": cores, **of_task}, dict(Counter(per_node) + Counter(shares))
 
 
 def _constraint(job: LiveJob) -> str:
@@ -124,29 +149,7 @@ def holding(job: LiveJob, held: IntArray, kinds: Sequence[str]) -> Request:
     )
 
 
-def is_marked(job: LiveJob, mark: str = MARK) -> bool:
-    """Say whether a job carries a mark, as AdminComment or comment."""
-    return mark in (job.admin_comment, job.comment)
-
-
-def may_start(job: LiveJob, mark: str = "", engines: frozenset[str] = frozenset()) -> bool:
-    """
-    Say whether a job waits that somebody starts: no user or operator holds it, or an engine does.
-
-    Parameters
-    ----------
-    mark
-        Of the jobs that are held for an engine; '': the usual one, where an engine runs.
-    engines
-        Partitions that an engine leases.
-    """
+def may_start(job: LiveJob) -> bool:
+    """Say whether a job waits and Slurm may start it: no user or operator holds it."""
     held_by_people = job.held and job.reason in _HELD_BY_PEOPLE
-    has_engine = bool(mark) or engines.issuperset(job.partition.split(","))
-    is_ours = has_engine and is_marked(job, mark or MARK)
-    return job.waits and not job.is_part and (is_ours or not held_by_people)
-
-
-def waits_for_engine(job: LiveJob) -> bool:
-    """Say whether a job is held for an engine, by a mark that begins with the usual one."""
-    marked = any(text.startswith(MARK) for text in (job.admin_comment, job.comment))
-    return marked and job.waits and not may_start(job)
+    return job.waits and not job.is_part and not held_by_people

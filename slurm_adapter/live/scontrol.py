@@ -1,8 +1,7 @@
-"""Slurm's own commands as a backend: ``squeue``, ``sinfo``, and ``scontrol`` fed on its input."""
+"""Slurm's own commands that read: ``squeue``, ``sinfo``, ``scontrol show``, ``sacct``, ..."""
 
 from __future__ import annotations
 
-import getpass
 import os
 import re
 import subprocess
@@ -11,6 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cpsched.api.errors import CpschedError
+from slurm_adapter.live.errors import UnreachableError, UnreadableError
 from slurm_adapter.live.fields import (
     JOB_FIELDS,
     NODE_FIELDS,
@@ -22,60 +22,39 @@ from slurm_adapter.live.fields import (
     reservations_of,
     separator,
 )
-from slurm_adapter.live.order import NotAllowedError, UnreachableError, UnreadableError
-from slurm_adapter.live.snapshot import Lease, LiveJob, Snapshot, in_order
+from slurm_adapter.live.snapshot import LiveJob, Snapshot, in_order
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from typing import Any
 
-    from slurm_adapter.live.order import Order
-
-#: Seconds to wait for a command's answer.
-_PATIENCE = 30
-_KEY = re.compile(r"[0-9]+(_[0-9]+)?")
-_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
-#: What reservations are called that are leases of partitions, and how long after a lease's end
-#: they begin, seconds: twenty years.
-_PREFIX, _AHEAD = "cpsched.", 7305 * 86400
-_LEASE = re.compile(
-    rf"(?m)^ReservationName={re.escape(_PREFIX)}(\S+) StartTime=([0-9]+) EndTime=([0-9]+) .*\n?"
-)
-_NOT_ALLOWED = re.compile(r"(?i)access/permission denied|requires? operator|access denied")
-#: What sudo says, and our gate.
-_NOT_PASSED_ON = re.compile(
-    r"(?m)^sudo: (?!unable to resolve host)|^Sorry, user |^not an order of cpsched: "
-)
+#: Seconds to wait for the answer of a command, and of ``sacct``, which reads a database.
+_PATIENCE, _DATABASE_PATIENCE = 30, 300
 _UNREACHABLE = re.compile(
     r"(?i)unable to contact slurm controller|connect failure|connection refused|timed out"
     r"|zero bytes were transmitted|slurmctld is in standby"
 )
-#: A comment that keeps a job back, whatever the mark.
-_HOLD = re.compile(r"\S+:hold\b")
-#: More jobs than fit into one command line.
-_AT_ONCE = 500
+#: Columns of the jobs that have ended.
+_SACCT = (
+    "JobID,JobName,User,Account,QOS,Partition,Submit,Eligible,Start,End,ElapsedRaw,TimelimitRaw,"
+    "State,ReqTRES,AllocTRES,ReqMem,NNodes,Constraints,SubmitLine"
+)
 
 
 class Scontrol:
     """
-    Slurm's commands: queries to a live Slurm, and orders to it.
+    Slurm's commands that read; nothing is changed.
 
-    Every method raises :class:`UnreachableError` if Slurm does not answer, queries
-    :class:`UnreadableError` if its answer cannot be read, orders :class:`NotAllowedError` if Slurm
-    does not permit them. Orders return why, for each job that Slurm refused.
+    Every method raises :class:`UnreachableError` if Slurm does not answer and
+    :class:`UnreadableError` if its answer cannot be read.
 
     Parameters
     ----------
     environment
         Of the commands; ``SLURM_CONF`` says which Slurm. None: that of this process.
-    through
-        Words of the command that is given the orders in place of ``scontrol``; queries are not.
     """
 
-    def __init__(
-        self, environment: Mapping[str, str] | None = None, through: Sequence[str] = ()
-    ) -> None:
-        self._to = tuple(through) or ("scontrol",)
+    def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         times = {"SLURM_TIME_FORMAT": "%s", "SLURM_BITSTR_LEN": "0"}
         own = {key: value for key, value in os.environ.items() if not key.startswith("SQUEUE_")}
         self._environment = {**own, **(environment or {}), **times}
@@ -85,27 +64,16 @@ class Scontrol:
     def snapshot(self) -> Snapshot:
         """Return the queue and the nodes."""
         now = int(time.time())
-        jobs = [job_of(row) for row in self._records("squeue", "-r", fields=JOB_FIELDS)]
+        jobs = self._detailed(self.jobs())
         closed = closed_nodes(self._records("sinfo", fields=NODE_FIELDS))
-        shown = self._reservations()
-        reserved = reservations_of(_LEASE.sub("", shown))
-        engines = frozenset(name for name, lease in _leases(shown).items() if lease.until > now)
-        return Snapshot(now, in_order(self._detailed(jobs)), closed, reserved, engines)
+        reserved = reservations_of(self._run("scontrol", "-a", "-o", "show", "reservation"))
+        return Snapshot(now, in_order(jobs), closed, reserved)
 
-    def _reservations(self) -> str:
-        return self._run("scontrol", "-a", "-o", "show", "reservation")
-
-    def ended(self, jobs: Iterable[str]) -> dict[str, LiveJob]:
-        """Return the outcomes of jobs that have left the queue, if Slurm still remembers them."""
-        wanted = [key for key in jobs if _KEY.fullmatch(key)]
-        found: dict[str, LiveJob] = {}
-        for first in range(0, len(wanted), _AT_ONCE):
-            part = wanted[first : first + _AT_ONCE]
-            chosen = ("-r", "-t", "all", "-j", ",".join(part))
-            # If all jobs are unknown, it says that the first is invalid.
-            rows = self._records("squeue", *chosen, fields=JOB_FIELDS, check=False)
-            found |= {job.key: job for job in map(job_of, rows) if job.key in part}
-        return found
+    def jobs(self, *options: str) -> list[LiveJob]:
+        """Return the jobs that ``squeue`` shows with these options."""
+        # If no job of a list is known, squeue fails.
+        rows = self._records("squeue", "-r", *options, fields=JOB_FIELDS, check=not options)
+        return [job_of(row) for row in rows]
 
     def accounts(self) -> dict[str, str]:
         """
@@ -114,33 +82,32 @@ class Scontrol:
         They are called ``qos``, ``assoc`` and ``sshare``; those that do not answer are left out:
         there may be no accounting.
         """
-        cluster = self._parameter("ClusterName")
-        own = f"cluster={cluster}" if cluster else ""
+        shown = self._run("scontrol", "show", "config")
+        cluster = re.search(r"(?m)^ClusterName\s*=\s*(\S+)", shown)
         asked = {
             "qos": ("sacctmgr", "-P", "show", "qos"),
-            "assoc": ("sacctmgr", "-P", "show", "assoc", "tree", own),
+            "assoc": (
+                *("sacctmgr", "-P", "show", "assoc", "tree"),
+                *((f"cluster={cluster[1]}",) if cluster else ()),
+            ),
             "sshare": ("sshare", "-l", "-a", "-P"),
         }
-        found = {}
-        for name, command in asked.items():
-            try:
-                text = self._run(*filter(None, command))
-            except CpschedError:
-                continue
-            if "\n" in text.strip():
-                found[name] = text
-        return found
+        answers = {name: self._accounted(*command) for name, command in asked.items()}
+        return {name: text for name, text in answers.items() if text}
 
-    def private_data(self) -> str:
-        """Return what users may not see of each other (``PrivateData``); '' for nothing."""
-        words = self._parameter("PrivateData")
-        return "" if words.lower() in ("", "none", "(null)") else words
+    def history(self, days: int) -> str:
+        """Return what ``sacct`` prints about the jobs of the last days; '' without accounting."""
+        window = ("-S", f"now-{days}days", "-E", "now")
+        command = ("sacct", "-a", "-X", "-P", *window, "-o", _SACCT)
+        return self._accounted(*command, patience=_DATABASE_PATIENCE)
 
-    def _parameter(self, name: str) -> str:
-        """Return a parameter of slurm.conf, '' where the controller shows none."""
-        shown = self._run("scontrol", "show", "config")
-        found = re.search(rf"(?m)^{name}\s*=\s*(\S+)", shown)
-        return found[1] if found else ""
+    def _accounted(self, *command: str, patience: int = _PATIENCE) -> str:
+        """Return a table of the accounting database; '' if it does not answer or has no row."""
+        try:
+            text = self._run(*command, patience=patience)
+        except CpschedError:
+            return ""
+        return text if "\n" in text.strip() else ""
 
     def expected_starts(self) -> dict[str, int]:
         """Return when Slurm expects waiting jobs to start, Unix seconds; only those with a time."""
@@ -153,118 +120,6 @@ class Scontrol:
         """Return the output of ``scontrol show config``, ``node`` and ``partition``."""
         words = ("config", "node", "partition")
         return {word: self._run("scontrol", "-a", "show", word) for word in words}
-
-    def booted(self) -> int:
-        """Return when the controller started, Unix seconds."""
-        found = re.search(r"(?m)^BOOT_TIME\s*=\s*([0-9]+)", self._run("scontrol", "show", "config"))
-        if found is None:
-            raise UnreadableError("scontrol show config has no BOOT_TIME")
-        return int(found[1])
-
-    def begin(self, orders: Sequence[Order]) -> dict[str, str]:
-        """Bind jobs to nodes and release them; a job that cannot be bound stays held."""
-        bound = {one.job: _update(one, one.nodes, len(one.nodes), len(one.nodes)) for one in orders}
-        # A job released without being bound would start on any nodes.
-        refused = self._each(bound)
-        # A release would override the hold of an operator that is newer than the decision.
-        kept = self._kept_back([job for job in bound if job not in refused])
-        for order in (one for one in orders if one.job in kept):
-            refused[order.job] = self._order(_own(order)) or kept[order.job]
-        return refused | self._each({job: f"release {job}" for job in bound if job not in refused})
-
-    def _kept_back(self, jobs: Sequence[str]) -> dict[str, str]:
-        """Return which jobs people hold now, and why."""
-        found = {}
-        for first in range(0, len(jobs), _AT_ONCE):
-            chosen = ("-r", "-t", "PD", "-j", ",".join(map(_key, jobs[first : first + _AT_ONCE])))
-            fields = ("JobArrayID", "Reason", "Comment")
-            for row in self._records("squeue", *chosen, fields=fields, check=False):
-                if row["Reason"] == "JobHeldAdmin" or _HOLD.match(row["Comment"]):
-                    found[row["JobArrayID"]] = "it has just been held"
-        return {job: found[job] for job in jobs if job in found}
-
-    def take_back(
-        self, orders: Sequence[Order], held: Collection[str] = frozenset()
-    ) -> dict[str, str]:
-        """
-        Hold jobs, with the nodes and bounds of their own requests.
-
-        They are held as by their users, so that a hold by an operator is never our own; those that
-        are ``held`` already stay as they are.
-        """
-        return self._each(
-            {
-                one.job: ("" if one.job in held else f"uhold {_key(one.job)}\n") + _own(one)
-                for one in orders
-            }
-        )
-
-    def leave(self, orders: Sequence[Order], jobs: Iterable[str]) -> dict[str, str]:
-        """Leave jobs to Slurm: give ordered ones their own requests again, release ``jobs``."""
-        refused = self._each({one.job: _own(one) for one in orders})
-        return refused | self._each({job: f"release {_key(job)}" for job in jobs})
-
-    def partitions(self) -> list[str]:
-        """Return the partitions that have nodes."""
-        rows = map(str.split, self._run("sinfo", "-h", "-a", "-o", "%R %D").splitlines())
-        return sorted({name for name, nodes in rows if nodes != "0"})
-
-    def leases(self) -> dict[str, Lease]:
-        """Return the leases of partitions, by partition."""
-        return _leases(self._reservations())
-
-    def begin_lease(self, partition: str, lease: Lease) -> str:
-        """Take the lease of a partition; return why Slurm refuses it, or ''."""
-        # Of maintenance, because it can then be made while the nodes are drained or down.
-        flags = "Flags=MAINT,IGNORE_JOBS,OVERLAP"
-        where = (f"PartitionName={_name(partition)}", "NodeCnt=1", flags)
-        return self._tell(
-            *("create", "reservation", *_when(partition, lease)),
-            *(f"Users={getpass.getuser()}", *where),
-        )
-
-    def renew_lease(self, partition: str, lease: Lease) -> str:
-        """Renew the lease of a partition; return why Slurm refuses it, or ''."""
-        return self._tell("update", *_when(partition, lease))
-
-    def end_lease(self, partition: str) -> str:
-        """End the lease of a partition; return why Slurm refuses it, or ''."""
-        return self._tell("delete", f"ReservationName={_PREFIX}{_name(partition)}")
-
-    def comment(self, job: str, text: str, *, admin: bool = False) -> str:
-        """Give a job a comment, or an AdminComment; return why Slurm refuses it, or ''."""
-        name = "AdminComment" if admin else "Comment"
-        return self._tell("update", f"JobId={_key(job)}", f"{name}={text}")
-
-    def _tell(self, *words: str) -> str:
-        """Give one order; return why Slurm refuses it, or ''."""
-        done = self._process((*self._to, *words))
-        self._check_reached(done.stderr)
-        if done.returncode:
-            self._check_passed_on(done.stderr)
-        return " ".join(done.stderr.split()) if done.returncode else ""
-
-    def _each(self, commands: Mapping[str, str]) -> dict[str, str]:
-        """Send commands to one scontrol; after complaints half by half, to find the jobs."""
-        complaint = self._order("\n".join(commands.values())) if commands else ""
-        if not complaint:
-            return {}
-        if len(commands) == 1:
-            return dict.fromkeys(commands, complaint)
-        every = list(commands.items())
-        middle = len(every) // 2
-        return self._each(dict(every[:middle])) | self._each(dict(every[middle:]))
-
-    def _order(self, commands: str) -> str:
-        """Send commands to scontrol; return its complaints."""
-        done = self._process(self._to, given=f"{commands}\nquit\n")
-        # Warnings come with success.
-        complaint = " ".join(done.stderr.split()) if done.returncode else ""
-        self._check_passed_on(complaint)
-        if _NOT_ALLOWED.search(complaint):
-            raise NotAllowedError(f"Slurm refuses orders: {complaint}")
-        self._check_reached(complaint)
-        return complaint
 
     def _detailed(self, jobs: list[LiveJob]) -> list[LiveJob]:
         """Return jobs with what squeue does not show; queried once while nothing changes."""
@@ -298,17 +153,17 @@ class Scontrol:
         text = self._run(*command, "-h", "-a", "-O", format_of(fields, mark), check=check)
         return records(text, fields, mark)
 
-    def _run(self, *command: str, check: bool = True) -> str:
-        done = self._process(command)
+    def _run(self, *command: str, check: bool = True, patience: int = _PATIENCE) -> str:
+        done = self._process(command, patience=patience)
         if check and done.returncode:
             complaint = " ".join((done.stderr or done.stdout).split())
-            self._check_reached(complaint)
+            _check_reached(complaint)
             raise UnreadableError(f"{command[0]}: {complaint}")
-        self._check_reached(done.stderr)
+        _check_reached(done.stderr)
         return done.stdout
 
     def _process(
-        self, command: Sequence[str], *, given: str = ""
+        self, command: Sequence[str], *, given: str = "", patience: int = _PATIENCE
     ) -> subprocess.CompletedProcess[str]:
         try:
             return subprocess.run(  # noqa: S603 - a list of arguments, without a shell
@@ -318,7 +173,7 @@ class Scontrol:
                 capture_output=True,
                 text=True,
                 errors="replace",
-                timeout=_PATIENCE,
+                timeout=patience,
                 check=False,
                 # Ctrl-C is for this process alone: the command would fail as if Slurm had.
                 process_group=0,
@@ -326,57 +181,9 @@ class Scontrol:
         except FileNotFoundError:
             raise UnreachableError(f"there is no command {command[0]} here") from None
         except subprocess.TimeoutExpired:
-            raise UnreachableError(f"{command[0]} does not answer within {_PATIENCE} s") from None
-
-    def _check_passed_on(self, complaint: str) -> None:
-        if self._to != ("scontrol",) and _NOT_PASSED_ON.search(complaint):
-            text = " ".join(complaint.split())
-            raise NotAllowedError(f"{self._to[0]} does not pass an order on: {text}")
-
-    def _check_reached(self, complaint: str) -> None:
-        if _UNREACHABLE.search(complaint):
-            raise UnreachableError(f"Slurm does not answer: {' '.join(complaint.split())}")
+            raise UnreachableError(f"{command[0]} does not answer within {patience} s") from None
 
 
-def _leases(shown: str) -> dict[str, Lease]:
-    """Return the leases among reservations, by partition."""
-    return {
-        name: Lease(int(start) - _AHEAD, (int(end) - int(start)) // 60)
-        for name, start, end in _LEASE.findall(shown)
-    }
-
-
-def _when(partition: str, lease: Lease) -> tuple[str, str, str]:
-    """Return the words that say whose lease ends when."""
-    start = f"StartTime=uts{lease.until + _AHEAD}"
-    return f"ReservationName={_PREFIX}{_name(partition)}", start, f"Duration={lease.token}"
-
-
-def _key(text: str) -> str:
-    """Return a job's key; nothing else is accepted in a command."""
-    if not _KEY.fullmatch(text):
-        raise UnreadableError(f"{text!r} is not a job number")
-    return text
-
-
-def _update(order: Order, required: Sequence[str], least: int, most: int) -> str:
-    """Return the command that gives a job the nodes and bounds of a request."""
-    job = _key(order.job)
-    return f"update JobId={job} ReqNodeList={_names(required)} NumNodes={least}-{most}"
-
-
-def _own(order: Order) -> str:
-    """Return the command that gives a job its own request again."""
-    return _update(order, order.required, order.nodes_min, order.nodes_max)
-
-
-def _names(nodes: Sequence[str]) -> str:
-    """Return names of nodes; nothing else goes into a command."""
-    return ",".join(map(_name, nodes))
-
-
-def _name(text: str) -> str:
-    """Return the name of a node or partition; nothing else goes into a command."""
-    if not _NAME.fullmatch(text):
-        raise UnreadableError(f"{text!r} is not a name of a node or partition")
-    return text
+def _check_reached(complaint: str) -> None:
+    if _UNREACHABLE.search(complaint):
+        raise UnreachableError(f"Slurm does not answer: {' '.join(complaint.split())}")

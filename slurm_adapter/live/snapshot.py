@@ -110,8 +110,6 @@ class LiveJob:
     name: str = ""
     qos: str = ""
     reservation: str = ""
-    comment: str = ""
-    admin_comment: str = ""
     required: tuple[str, ...] = ()
     excluded: tuple[str, ...] = ()
     nodes: tuple[str, ...] = ()
@@ -138,14 +136,6 @@ class Reserved:
 
 
 @dataclass(frozen=True, slots=True)
-class Lease:
-    """When an engine's lease of a partition ends, Unix seconds, and whose it is."""
-
-    until: int
-    token: int
-
-
-@dataclass(frozen=True, slots=True)
 class Snapshot:
     """
     The queue and the nodes.
@@ -160,15 +150,12 @@ class Snapshot:
         Nodes on which nothing may start.
     reserved
         Reservations of nodes that have not ended. While one is in force its nodes are closed.
-    engines
-        Partitions that an engine leases now.
     """
 
     now: int
     jobs: Mapping[str, LiveJob]
     closed: frozenset[str]
     reserved: tuple[Reserved, ...] = ()
-    engines: frozenset[str] = frozenset()
 
 
 def is_closed(state: str) -> bool:

@@ -17,12 +17,6 @@ ON = ("log.swf", "--system", "four.toml")
 WITHOUT = {
     "bench card": "prints what a paper quotes; bench.json has the data",
     "batsim serve": "answers Batsim until its simulation ends",
-    "slurm demo": "runs a private Slurm until it is stopped",
-    "slurm pause": "changes a comment or a file, paused.json",
-    "slurm resume": "changes a comment or a file, paused.json",
-    "slurm run": "schedules until it is stopped; the journal has the data",
-    "slurm serve": "serves a page until it is stopped; /queue.json has the data",
-    "slurm watchdog": "watches until it is stopped",
 }
 
 

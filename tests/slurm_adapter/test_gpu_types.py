@@ -89,10 +89,11 @@ def test_live_jobs_get_the_type_that_they_name(tmp_path):
     """Three of two v100 take both nodes of them and the mixed one, while a100 nodes are idle."""
     slurm = FakeSlurm(site_of(tmp_path).system)
     typed = {"gres_per_node": "gres:gpu:v100:2", "mem": 1, "partition": "gpu"}
+    typed["held"] = False
     jobs = [slurm.submit(**typed) for _ in range(4)]
     never = slurm.submit(**{**typed, "gres_per_node": "gres:gpu:v100:3"})
     mirror = Mirror(slurm.system, "easy")
-    mirror.follow(slurm.snapshot())
+    mirror.enter(slurm.snapshot())
     chosen = {one.key: one.nodes for one in mirror.decide(slurm.now)}
     assert sorted(chosen[key] for key in jobs[:3]) == [("both",), ("v1",), ("v2",)]
     assert jobs[3] not in chosen

@@ -1,5 +1,5 @@
 """
-An in-memory Slurm, to test code that acts on one.
+An in-memory Slurm, to test code that reads one and decides on a private one.
 
 Jobs have the states of a real Slurm: held until released, then pending until the nodes they are
 bound to have room, running, completing, gone. It refuses what a real one refuses, and raises on
@@ -13,11 +13,9 @@ from typing import Any
 
 from cpsched.api.model import MISSING
 from slurm_adapter.live.fields import gres_of
-from slurm_adapter.live.order import NotAllowedError, Order, UnreachableError
 from slurm_adapter.live.snapshot import LiveJob, Placed, Reserved, Snapshot, in_order
 
 _INVALID_JOB = "Invalid job id specified"
-_INVALID_NODE = "Invalid node name specified"
 _BOUNDS = ("nodes_min", "nodes_max")
 #: What is no generic resource.
 _OWN = ("core", "mem")
@@ -37,27 +35,20 @@ class FakeSlurm:
         Unix seconds.
     completing
         Seconds for which an ended job still holds its nodes.
-    reachable, allowed
-        Whether it answers, and whether it accepts our orders.
-    boot
-        When its controller started.
     orders
-        Every order it has carried out, in words.
+        Every start it has carried out, in words.
+    sacct
+        What ``sacct`` prints.
     reserved
         Reservations of nodes; no job starts that could run into one.
-    leased
-        Leases of partitions.
     """
 
     system: Any
     now: int = 1_700_000_000
     completing: int = 1
-    reachable: bool = True
-    allowed: bool = True
-    boot: int = 0
+    sacct: str = ""
     orders: list[str] = field(default_factory=list)
     reserved: tuple[Reserved, ...] = ()
-    leased: dict[str, Any] = field(default_factory=dict)
     _jobs: dict[str, LiveJob] = field(default_factory=dict)
     _seconds: dict[str, float] = field(default_factory=dict)
     _gone: dict[str, LiveJob] = field(default_factory=dict)
@@ -73,123 +64,43 @@ class FakeSlurm:
     # --- as a backend ----------------------------------------------------------------------------
 
     def snapshot(self):
-        self._answer()
         in_force = [one for one in self.reserved if one.start <= self.now < one.end]
         closed = self._closed.union(*(one.nodes for one in in_force))
-        jobs = in_order(list(self._jobs.values()))
-        engines = frozenset(name for name, one in self.leased.items() if one.until > self.now)
-        return Snapshot(self.now, jobs, frozenset(closed), self.reserved, engines)
+        return Snapshot(
+            self.now, in_order(list(self._jobs.values())), frozenset(closed), self.reserved
+        )
 
     def ended(self, jobs):
-        self._answer()
         return {key: self._gone[key] for key in jobs if key in self._gone}
 
     def expected_starts(self):
         """Return nothing: it does not plan."""
-        self._answer()
         return {}
 
-    def private_data(self):
-        return ""
+    def history(self, days):
+        return self.sacct
 
-    def begin(self, orders):
-        return self._each(orders, self._begin)
-
-    def take_back(self, orders, held=frozenset()):
-        return self._each(orders, lambda order, job: self._take_back(order, job, held))
-
-    def leave(self, orders, jobs):
-        for order in orders:
-            self._give_own(order)
-        return self._each([Order(job) for job in jobs], self._release)
-
-    def comment(self, job, text, *, admin=False):
-        self._answer()
-        told = [one.key for one in self._jobs.values() if job in (one.key, one.array)]
-        for key in told:
-            self.change(key, **{"admin_comment" if admin else "comment": text})
-        return "" if told else _INVALID_JOB
-
-    def partitions(self):
-        return sorted(self.system.queues)
-
-    def leases(self):
-        self._answer()
-        return dict(self.leased)
-
-    def begin_lease(self, partition, lease):
-        if partition in self.leases():
-            return "Duplicate reservation name"
-        return self.renew_lease(partition, lease)
-
-    def renew_lease(self, partition, lease):
-        self._answer()
-        self.leased[partition] = lease
-        return ""
-
-    def end_lease(self, partition):
-        self._answer()
-        return "" if self.leased.pop(partition, None) else "Requested reservation is invalid"
-
-    def booted(self):
-        self._answer()
-        return self.boot
-
-    def _each(self, orders, carry_out):
-        """Carry out orders; ``carry_out`` returns why it cannot, or ''."""
+    def begin(self, starts):
+        """Bind held jobs to nodes and release them; return why it refuses, by job."""
         refused = {}
-        for order in orders:
-            self._answer()
-            if not self.allowed:
-                raise NotAllowedError("Slurm refuses orders: Access/permission denied")
-            job = self._jobs.get(order.job)
-            why = _INVALID_JOB if job is None else carry_out(order, job)
-            if why:
-                refused[order.job] = why
+        for key, nodes in starts:
+            job = self._jobs.get(key)
+            if job is None or not job.waits:
+                refused[key] = _INVALID_JOB if job is None else _NOT_PENDING
+                continue
+            self.orders.append(f"begin {key} {','.join(nodes)}")
+            bound = {"required": nodes} | dict.fromkeys(_BOUNDS, len(nodes))
+            self.change(key, held=False, reason="None", **bound)
         return refused
-
-    def _begin(self, order, job):
-        if not job.waits:
-            return _NOT_PENDING
-        if not set(order.nodes) <= self._whole.keys():
-            return _INVALID_NODE
-        self.orders.append(f"begin {order.job} {','.join(order.nodes)}")
-        bound = {"required": order.nodes} | dict.fromkeys(_BOUNDS, len(order.nodes))
-        self.change(order.job, held=False, reason="None", **bound)
-        return ""
-
-    def _take_back(self, order, job, held):
-        if not job.waits:
-            return _NOT_PENDING
-        self.orders.append(f"take back {order.job}")
-        self._give_own(order)
-        if order.job not in held:
-            self.change(order.job, held=True, reason="JobHeldUser")
-        return ""
-
-    def _give_own(self, order):
-        own = {name: getattr(order, name) for name in ("required", *_BOUNDS)}
-        self.change(order.job, **own)
-
-    def _release(self, order, job):
-        if not job.waits:
-            return _NOT_PENDING
-        self.orders.append(f"release {order.job}")
-        self.change(order.job, held=False, reason="None")
-        return ""
-
-    def _answer(self):
-        if not self.reachable:
-            raise UnreachableError("Slurm does not answer: Unable to contact slurm controller")
 
     # --- what happens ----------------------------------------------------------------------------
 
     def submit(self, *, seconds=math.inf, **asked):
-        """Submit a job that runs so long, by default held and marked; return its key."""
+        """Submit a job that runs so long, by default held; return its key."""
         self._count += 1
         usual = {
             "key": str(self._count), "number": self._count, "state": "PENDING", "held": True,
-            "reason": "JobHeldUser", "admin_comment": "cpsched", "submit": self.now,
+            "reason": "JobHeldUser", "submit": self.now,
             "time_limit": 3600, "mem_per_core": True,
         }  # fmt: skip
         job = LiveJob(**{**usual, **asked})

@@ -7,6 +7,7 @@ separator. Of later versions the tests have what the manual of ``squeue`` says.
 
 import pytest
 
+from slurm_adapter.live.errors import UnreadableError
 from slurm_adapter.live.fields import (
     JOB_FIELDS,
     NODE_FIELDS,
@@ -17,7 +18,6 @@ from slurm_adapter.live.fields import (
     records,
     separator,
 )
-from slurm_adapter.live.order import UnreadableError
 from slurm_adapter.live.snapshot import Placed, in_order
 
 MARK = "xMARKMARKMARK"
@@ -42,7 +42,6 @@ def test_squeue_of_22_05(recorded):
     jobs = squeue(recorded("squeue-22.05.txt"))
     assert list(jobs) == ["1", "2", "3", "4", "5_1", "5_3", "5_4", "5_5", "6", "7", "5_2"]
     assert jobs["1"].name == "a|b\n c Nodes=x CPU_IDs=0-3 Mem=1 GRES= \nJobId=2 "
-    assert jobs["1"].comment == "x\ny|z"
     assert jobs["7"].name == "--quit=;release 3"
     assert (jobs["2"].nodes_min, jobs["2"].nodes_max, jobs["2"].exclusive) == (2, 4, True)
     assert (jobs["2"].features, jobs["2"].partition) == ("mic|gpu", "debug,parallel")

@@ -1,6 +1,7 @@
 """What a dispatcher would start, on the fake and on a real Slurm; nothing is told to either."""
 
 import json
+import time
 
 import pytest
 from fake_slurm import FakeSlurm
@@ -17,10 +18,10 @@ def test_a_plan_has_every_waiting_job_that_nobody_holds():
     slurm.advance(10)
     two = {"nodes_min": 2, "nodes_max": 2, "cpus": 32, "tasks": 32}
     pair = submit(slurm, held=False, reason="Resources", **two)
-    begins = submit(slurm, eligible=slurm.now + 500)
-    never = submit(slurm, cpus=17)
-    submit(slurm, admin_comment="")
-    short = submit(slurm, time_limit=60)
+    begins = submit(slurm, held=False, eligible=slurm.now + 500)
+    never = submit(slurm, held=False, cpus=17)
+    submit(slurm)
+    short = submit(slurm, held=False, time_limit=60)
     found = plan(slurm, EURORA, "conservative")
     assert slurm.orders == []
     assert found["running"] == 1
@@ -43,21 +44,26 @@ def test_the_controller_describes_its_system(private_slurm):
     assert system.queues["debug"].max_time == 1800
     gpu = [system.capacity[node, system.resource_index("gpu")] for node in range(16)]
     assert gpu == [0] * 9 + [2] * 7
-    # What was learnt on it is taken up by the next engine.
     assert system_of(Scontrol(private_slurm.environment)).digest() == system.digest()
 
 
 @pytest.mark.slurm_live
 def test_plan_on_the_command_line(private_slurm, cpsched, monkeypatch):
-    """A table for people and JSON; the job waits on, held."""
+    """A table for people and JSON; a held job is left out, and waits on."""
     monkeypatch.setenv("SLURM_CONF", str(private_slurm.conf))
-    options = ("-N2", "-n20", "--gres=gpu:1", "-t5", "-J", "a|b\n;release 1", "-o", "/dev/null")
-    private_slurm.run("sbatch", *options, "--wrap", "exec sleep 60")
-    code, out, _ = cpsched("slurm", "plan", "-d", "easy", "--json")
+    fixed = ("sbatch", "-o", "/dev/null", "-N1", "-n16", "-w", "node033", "--wrap", "sleep 60")
+    for more in (("-t5",), ("-t5", "--gres=gpu:1", "-J", "a|b\n;release 1"), ("-t5", "--hold")):
+        private_slurm.run(*fixed[:-2], *more, *fixed[-2:])
+    end = time.monotonic() + 60
+    while private_slurm.run("squeue", "-h", "-t", "R", "-o", "%t") != "R\n":
+        assert time.monotonic() < end
+        time.sleep(0.1)
+    code, out, _ = cpsched("slurm", "plan", "-d", "conservative", "--json")
     assert code == 0
-    (job,) = json.loads(out)["jobs"]
-    assert (job["cores"], job["nodes"], len(job["starts_now_on"])) == (20, [2, 2], 2)
-    assert set(job["starts_now_on"]) <= set(private_slurm.nodes[9:])
+    plan = json.loads(out)
+    (job,) = plan["jobs"]
+    assert (job["cores"], job["nodes"], job["starts_now_on"]) == (16, [1, 1], [])
+    assert 200 < job["planned_start"] - plan["now"] <= 300
     code, out, _ = cpsched("slurm", "plan", "-d", "prb", "--system", "eurora")
-    assert "prb would start 1 of 1 waiting job now; 0 jobs run" in out
-    assert private_slurm.run("squeue", "-h", "-o", "%t %r") == "PD JobHeldUser\n"
+    assert "prb would start 0 of 1 waiting job now; 1 job run" in out
+    assert "PD JobHeldUser" in private_slurm.run("squeue", "-h", "-o", "%t %r")

@@ -2,16 +2,14 @@
 
 import os
 import time
-from contextlib import contextmanager
 
 import pytest
 from fake_slurm import FakeSlurm
 
 from cpsched import systems
 from slurm_adapter.dispatch import policy_file
-from slurm_adapter.live.order import UnreachableError
 from slurm_adapter.live.plan import plan
-from slurm_adapter.live.policy_now import Now, Renewed, age_of, up_to_date
+from slurm_adapter.live.policy_now import up_to_date
 from slurm_adapter.live.queue import LiveQueue
 
 pytestmark = pytest.mark.slow
@@ -158,8 +156,6 @@ def test_without_a_policy_it_is_that_of_the_controller(slurm):
     assert now.remark.startswith("policy of the controller, read now")
     with up_to_date("easy", slurm) as now:
         assert now == ("easy", "")
-    assert "no weights" in age_of("slurm")
-    assert age_of("easy") == ""
 
 
 @pytest.mark.parametrize(("times", "said"), [(1, "with accounts and QOS"), (2, "without accounts")])
@@ -179,30 +175,3 @@ def dict_of(dispatcher):
     from cpsched.base.spec import Spec
 
     return dict(Spec.parse(dispatcher).options)
-
-
-def test_the_policy_of_a_page_is_read_again_and_its_age_is_said():
-    """If Slurm does not answer then, the old one stays; what is replaced is closed."""
-    clock, made, closed = [0.0], [], []
-
-    @contextmanager
-    def make():
-        made.append(clock[0])
-        if clock[0] == 700:
-            raise UnreachableError("away")
-        yield Now(f"slurm:lag={len(made)}", "policy of the controller, read now")
-        closed.append(clock[0])
-
-    with Renewed(make, 600, lambda: clock[0]) as policy:
-        assert policy.remark == "policy of the controller, read now"
-        clock[0] = 90
-        policy.renew()
-        assert policy.remark == "policy of the controller, looked up 1 min 30 s ago"
-        clock[0] = 700
-        policy.renew()
-        assert (policy.dispatcher, made, closed) == ("slurm:lag=1", [0, 700], [])
-        clock[0] = 1300
-        policy.renew()
-        assert (policy.dispatcher, closed) == ("slurm:lag=3", [1300])
-        assert policy.remark == "policy of the controller, read now"
-    assert len(closed) == 2

@@ -1,1 +1,0 @@
-"""A page of the live queue: forecasts, reasons and the next hours; read-only."""

@@ -1,0 +1,1 @@
+"""A private Slurm on this machine, on which a dispatcher decides."""

@@ -1,0 +1,83 @@
+"""
+Commands that change a cluster; it must be a private Slurm that was started here.
+
+Every function takes a :class:`~slurm_adapter.sandbox.private.PrivateSlurm` and has it check before
+each command that the controller that answers is its own. Its slurm.conf names no accounting, so
+that no option of ``sbatch`` reaches another cluster (``--clusters`` needs slurmdbd).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from cpsched.api.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from slurm_adapter.live.mirror import Chosen
+    from slurm_adapter.sandbox.private import PrivateSlurm
+    from slurm_adapter.sandbox.stream import Submission
+
+#: Numbers of jobs and names of nodes; nothing else goes into a command.
+_KEY = re.compile(r"[0-9]+(_[0-9]+)?")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+def submit(slurm: PrivateSlurm, job: Submission) -> str:
+    """
+    Submit a job that is held; return its number.
+
+    Raises
+    ------
+    ConfigError
+        If Slurm refuses it, or another cluster answers.
+    """
+    slurm.check_identity()
+    fixed = ("--parsable", "--hold", "--export=NIL", "--output=/dev/null", "--chdir=/tmp")
+    try:
+        return slurm.run("sbatch", *fixed, *job.options).strip()
+    except RuntimeError as error:
+        raise ConfigError(f"{job.source or 'job'}: {' '.join(str(error).split())}") from None
+
+
+def begin(slurm: PrivateSlurm, starts: Sequence[Chosen]) -> dict[str, str]:
+    """
+    Bind held jobs to nodes and release them; return why Slurm refuses, by job.
+
+    A job that cannot be bound stays held: released, it would start on any nodes.
+    """
+    bound = {}
+    for job, nodes in starts:
+        names = ",".join(_checked(_NAME, name) for name in nodes)
+        number = f"{len(nodes)}-{len(nodes)}"
+        bound[job] = f"update JobId={_checked(_KEY, job)} ReqNodeList={names} NumNodes={number}"
+    refused = _each(slurm, bound)
+    return refused | _each(slurm, {job: f"release {job}" for job in bound if job not in refused})
+
+
+def cancel(slurm: PrivateSlurm, job: str) -> None:
+    """Cancel a job."""
+    slurm.check_identity()
+    slurm.run("scancel", "--quiet", _checked(_KEY, job), check=False)
+
+
+def _each(slurm: PrivateSlurm, commands: Mapping[str, str]) -> dict[str, str]:
+    """Send commands at once; after a complaint one by one, to find the jobs."""
+    if not commands or not _complaint(slurm, "\n".join(commands.values())):
+        return {}
+    complaints = {job: _complaint(slurm, command) for job, command in commands.items()}
+    return {job: complaint for job, complaint in complaints.items() if complaint}
+
+
+def _complaint(slurm: PrivateSlurm, commands: str) -> str:
+    """Send commands to scontrol; return its complaints."""
+    slurm.check_identity()
+    return slurm.complaint("scontrol", given=f"{commands}\nquit\n")
+
+
+def _checked(pattern: re.Pattern[str], text: str) -> str:
+    if not pattern.fullmatch(text):
+        raise ConfigError(f"{text!r} is not a number of a job or a name of a node")
+    return text
