@@ -24,6 +24,16 @@ def test_a_file_appears_when_the_block_ends(tmp_path):
     assert list(tmp_path.iterdir()) == [path]
 
 
+def test_a_file_may_have_another_ending_until_it_is_complete(tmp_path):
+    """Where another program reads every file of its own ending."""
+    path = tmp_path / "queue.prom"
+    with replacing(path, ending=".new") as partial:
+        assert partial.suffix == ".new"
+        partial.write_text("new")
+    assert path.read_text() == "new"
+    assert list(tmp_path.iterdir()) == [path]
+
+
 def test_what_a_killed_process_left_is_removed(tmp_path):
     """By the next that writes a file of the name; but not what a living process writes."""
     path = tmp_path / "state[1]"

@@ -48,8 +48,8 @@ class Follower(Mirror):
         self, system: System, dispatcher: str, predictor: str = "requested", *, seed: int = 0
     ) -> None:
         super().__init__(system, dispatcher, predictor, mine=_is_held, seed=seed)
-        #: Whether a job was not started although the dispatcher selected it.
-        self._is_left = False
+        #: The nodes decided of jobs that have started.
+        self._decided: dict[str, tuple[str, ...]] = {}
 
     def gone(self, snapshot: Snapshot) -> list[str]:
         """Return the jobs that are no longer in a snapshot."""
@@ -88,7 +88,7 @@ class Follower(Mirror):
         for key in sorted(ends, key=ends.__getitem__):
             known = self.known.pop(key)
             if (job := ended.get(key)) is not None and job.nodes:
-                _check_nodes(known, job, self._nodes_of(known))
+                self._check_nodes(known, job)
             second = self.cluster.second(ends[key])
             if known.row >= 0 and self.cluster.machine.is_in(known.row, c.RUNNING):
                 state = "COMPLETED" if job is None else job.state
@@ -104,8 +104,8 @@ class Follower(Mirror):
             return False
         before, known.job = known.job, job
         if job.holds and known.stage is Stage.ORDERED:
-            _check_nodes(known, job, self._nodes_of(known))
-            stays = self.cluster.holds_as_seen(known.row, job)
+            self._check_nodes(known, job)
+            stays = known.row >= 0 and self.cluster.holds_as_seen(known.row, job)
         elif job.holds:
             stays = known.stage is Stage.RUNNING and before.nodes == job.nodes
         else:
@@ -122,30 +122,46 @@ class Follower(Mirror):
             known.stage = Stage.WAITING
         return stays
 
-    def _nodes_of(self, known: Known) -> tuple[str, ...]:
-        """Return the nodes that a job has here, in order."""
-        if known.row < 0 or not self.cluster.machine.is_in(known.row, c.RUNNING):
-            return ()
-        return self.cluster.names(self.cluster.machine.allocation(known.row))
+    def _enter_job(self, job: LiveJob, snapshot: Snapshot) -> None:
+        """Enter a job; one that runs takes its nodes from those that have not been seen running."""
+        if job.holds:
+            nodes, now = set(job.nodes), self.cluster.second(snapshot.now)
+            for key, known in self.known.items():
+                if known.stage is Stage.ORDERED and not nodes.isdisjoint(self._decided[key]):
+                    self._leave(known, now)
+        super()._enter_job(job, snapshot)
 
     def _leave(self, known: Known, now: int) -> None:
         """Remove a job that has not ended from the cluster; nothing is learnt from it."""
         if known.row >= 0:
             self.cluster.leave(known.row, now)
+            known.row = -1
 
     def decide(self, now: int) -> list[Chosen]:
         """Call the dispatcher if anything has happened; as :meth:`Mirror.decide`."""
-        if not (self.cluster.is_due(self.cluster.second(now)) or self._is_left):
+        if not (self.cluster.is_due(self.cluster.second(now)) or self.left_out):
             return []
         chosen = super().decide(now)
-        self._is_left = self.left_out
+        self._decided |= dict(chosen)
         return chosen
 
     def undo(self, key: str, now: int) -> None:
         """Record that a start that was decided does not take place."""
         known = self.known[key]
+        if known.row < 0:
+            # It enters again with the next snapshot.
+            del self.known[key]
+            return
         self.cluster.failed(known.row, self.cluster.second(now))
         known.stage = Stage.WAITING
+
+    def _check_nodes(self, known: Known, job: LiveJob) -> None:
+        """Check that a job that was ordered to start runs, or ran, on the nodes decided."""
+        decided = self._decided.get(job.key, ())
+        if known.stage is Stage.ORDERED and set(job.nodes) != set(decided):
+            raise RunError(
+                f"job {job.key} runs on {','.join(job.nodes)}, must run on {','.join(decided)}"
+            )
 
 
 def warm_up(system: System, dispatcher: str, predictor: str = "requested") -> None:
@@ -162,11 +178,3 @@ def warm_up(system: System, dispatcher: str, predictor: str = "requested") -> No
 
 def _is_held(job: LiveJob) -> bool:
     return job.waits and job.held and not job.is_part
-
-
-def _check_nodes(known: Known, job: LiveJob, decided: tuple[str, ...]) -> None:
-    """Check that a job that was ordered to start runs, or ran, on the nodes decided."""
-    if known.stage is Stage.ORDERED and set(job.nodes) != set(decided):
-        raise RunError(
-            f"job {job.key} runs on {','.join(job.nodes)}, must run on {','.join(decided)}"
-        )

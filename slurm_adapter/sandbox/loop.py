@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections import deque
+from collections import Counter, deque
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.api.errors import RunError
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 #: Seconds between polls while something happens, and while nothing does.
 _FASTEST, _SLOWEST = 0.25, 1.0
-#: Seconds within which Slurm has to start a job.
-_PATIENCE = 60
+#: Seconds within which Slurm has to start a job before the start is withdrawn, and how often.
+_PATIENCE, _MOST_TRIES = 8, 5
 #: More jobs than fit into one command line.
 _AT_ONCE = 500
 
@@ -71,8 +71,9 @@ class Loop:
         self._slurm, self._follower, self._say = slurm, follower, say
         self._reader = Scontrol(slurm.environment)
         self._jobs, self._began = deque(jobs), time.time()
-        #: When each job that has not been seen running was ordered to start.
-        self._ordered: dict[str, float] = {}
+        #: Jobs that have not been seen running, as they were, and when they were ordered to start.
+        self._ordered: dict[str, tuple[LiveJob, float]] = {}
+        self._withdrawn: Counter[str] = Counter()
         self.results: list[Result] = []
 
     def run(self, stop: Event) -> None:
@@ -84,7 +85,7 @@ class Loop:
         ConfigError
             If another cluster answers, or Slurm refuses a job of the stream.
         RunError
-            If a job does not start, or runs on other nodes than those decided.
+            If a job does not start in several tries, or runs on other nodes than those decided.
         """
         wait = _FASTEST
         while not stop.is_set():
@@ -119,7 +120,8 @@ class Loop:
             self._say(f"job {key} is refused by Slurm: {why}")
             follower.undo(key, snapshot.now)
         now = time.time()
-        self._ordered |= {one.key: now for one in chosen if one.key not in refused}
+        for key in (one.key for one in chosen if one.key not in refused):
+            self._ordered[key] = snapshot.jobs[key], now
         stages = {key: known.stage for key, known in follower.known.items()}
         has_news = bool(submitted or chosen or self._ordered) or stages != before
         return has_news, not (self._jobs or snapshot.jobs or submitted)
@@ -149,12 +151,22 @@ class Loop:
                 self._note_running(job)
             elif key in self._ordered and job.reason.startswith("DependencyNeverSatisfied"):
                 self._cancel(key, "a job that it depends on has failed")
-            elif time.time() - self._ordered.get(key, time.time()) > _PATIENCE:
-                raise RunError(
-                    f"job {key} has not started within {_PATIENCE} s: Slurm says {job.reason}"
-                )
+            elif key in self._ordered and time.time() - self._ordered[key][1] > _PATIENCE:
+                self._withdraw(key, job.reason, snapshot.now)
         for key in self._ordered.keys() - snapshot.jobs.keys():
             del self._ordered[key]
+
+    def _withdraw(self, key: str, reason: str, now: int) -> None:
+        """Hold a job again that has not started: Slurm places a job before it in another way."""
+        why = f"job {key} has not started within {_PATIENCE} s: Slurm says {reason}"
+        self._withdrawn[key] += 1
+        if self._withdrawn[key] >= _MOST_TRIES:
+            raise RunError(f"{why}, for the {_MOST_TRIES}th time")
+        # A job that cannot be held has just started or ended.
+        if orders.withdraw(self._slurm, self._ordered[key][0]):
+            self._say(f"{why}; it is held again")
+            del self._ordered[key]
+            self._follower.undo(key, now)
 
     def _cancel(self, key: str, why: str) -> None:
         self._say(f"job {key} is cancelled: {why}")

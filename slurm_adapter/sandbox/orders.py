@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from slurm_adapter.live.mirror import Chosen
+    from slurm_adapter.live.snapshot import LiveJob
     from slurm_adapter.sandbox.private import PrivateSlurm
     from slurm_adapter.sandbox.stream import Submission
 
@@ -48,13 +49,15 @@ def begin(slurm: PrivateSlurm, starts: Sequence[Chosen]) -> dict[str, str]:
 
     A job that cannot be bound stays held: released, it would start on any nodes.
     """
-    bound = {}
-    for job, nodes in starts:
-        names = ",".join(_checked(_NAME, name) for name in nodes)
-        number = f"{len(nodes)}-{len(nodes)}"
-        bound[job] = f"update JobId={_checked(_KEY, job)} ReqNodeList={names} NumNodes={number}"
+    bound = {job: _update(job, nodes, len(nodes), len(nodes)) for job, nodes in starts}
     refused = _each(slurm, bound)
     return refused | _each(slurm, {job: f"release {job}" for job in bound if job not in refused})
+
+
+def withdraw(slurm: PrivateSlurm, job: LiveJob) -> bool:
+    """Hold a job again, with the request that it had; return whether Slurm does."""
+    own = _update(job.key, job.required, job.nodes_min, job.nodes_max)
+    return not _complaint(slurm, f"uhold {_checked(_KEY, job.key)}\n{own}")
 
 
 def cancel(slurm: PrivateSlurm, job: str) -> None:
@@ -75,6 +78,12 @@ def _complaint(slurm: PrivateSlurm, commands: str) -> str:
     """Send commands to scontrol; return its complaints."""
     slurm.check_identity()
     return slurm.complaint("scontrol", given=f"{commands}\nquit\n")
+
+
+def _update(job: str, required: Sequence[str], least: int, most: int) -> str:
+    """Return the command that gives a job required nodes and bounds on their number."""
+    nodes = ",".join(_checked(_NAME, name) for name in required)
+    return f"update JobId={_checked(_KEY, job)} ReqNodeList={nodes} NumNodes={least}-{most}"
 
 
 def _checked(pattern: re.Pattern[str], text: str) -> str:

@@ -93,6 +93,11 @@ class FakeSlurm:
             self.change(key, held=False, reason="None", **bound)
         return refused
 
+    def withdraw(self, job):
+        """Hold a job again, with the request that it had."""
+        own = {name: getattr(job, name) for name in ("required", *_BOUNDS)}
+        self.change(job.key, held=True, reason="JobHeldUser", **own)
+
     # --- what happens ----------------------------------------------------------------------------
 
     def submit(self, *, seconds=math.inf, **asked):
