@@ -19,11 +19,11 @@ HEADER = (
 )
 
 
-def sacct(*jobs, width=16):
+def sacct(*jobs, nodes=1):
     """Return what sacct prints about jobs: user, submit, seconds, and minutes requested."""
     rows = [
-        f"{number}|{user}|R|{submit}|{submit}|{submit + seconds}|{seconds}|{minutes}|COMPLETED|1|"
-        f"cpu={width},mem=1M,node=1|sbatch -w node001 job.sh\n"
+        f"{number}|{user}|R|{submit}|{submit}|{submit + seconds}|{seconds}|{minutes}|COMPLETED|{nodes}|"
+        f"cpu={16 * nodes},mem={nodes}M,node={nodes}|sbatch job.sh\n"
         for number, (user, submit, seconds, minutes) in enumerate(jobs, start=1)
     ]
     return HEADER + "".join(rows)
@@ -35,6 +35,7 @@ def when(snapshot, system, dispatcher, past=(), **asked):
 
 def submit(slurm, seconds, **asked):
     usual = {"held": False, "user": "ada", "required": ("node001",), "cpus": 16, "mem": 1024}
+    usual["partition"] = "R"
     return slurm.submit(seconds=seconds, **{**usual, **asked})
 
 
@@ -194,11 +195,12 @@ def test_past_days_come_again(slurm):
     """
     hours = range(slurm.now - 30 * 3600, slurm.now - 2 * 3600, 3600)
     slurm.sacct = sacct(
-        ("bob", hours[0], 7200, 240), *(("ada", hour, 1800, 60) for hour in hours[1:])
+        ("bob", hours[0], 7200, 240), *(("ada", hour, 1800, 60) for hour in hours[1:]), nodes=64
     )
-    submit(slurm, 7200, user="bob", time_limit=14400)
+    all_nodes = {"required": (), "nodes_min": 64, "nodes_max": 64, "cpus": 1024, "tasks": 1024}
+    submit(slurm, 7200, user="bob", time_limit=14400, **all_nodes)
     slurm.advance(1)
-    waiting = submit(slurm, 60, time_limit=5400)
+    waiting = submit(slurm, 60, time_limit=5400, **all_nodes)
     past = history_of(slurm, slurm.system, slurm.now)
     fifo, sjf = (
         when(slurm.snapshot(), slurm.system, one, past, job=waiting).jobs[0]
