@@ -75,7 +75,11 @@ def check_predictor(make: Maker) -> None:
 
 
 def check_answers_before_any_observation(make: Maker) -> None:
-    """It answers for one job, many and none when it has seen nothing, in whole seconds."""
+    """
+    It answers for one job, many and none when it has seen nothing, in whole seconds.
+
+    To pass: return a ``Prediction`` of int64 arrays, also for no jobs and with nothing learnt.
+    """
     fitted = sample()
     predictor = make()
     predictor.reset(fitted.system, _SEED)
@@ -99,6 +103,8 @@ def check_knows_no_future(make: Maker) -> None:
     Its answers up to a second are the same whatever happens later.
 
     Changed are runtimes and statuses of jobs that have not ended by then, and all later submits.
+
+    To pass: learn runtimes from ``observe`` alone.
     """
     fitted = sample()
     workload = fitted.workload
@@ -117,6 +123,9 @@ def check_same_seed_same_answers(make: Maker) -> None:
 
     They do not depend on the time of day, nor on ``hash`` of strings, which is another in every
     process. (An order of sets of strings is, too, but that cannot be seen from here.)
+
+    To pass: forget everything in ``reset``, and use no clock, no ``hash`` of strings and no
+    randomness but that of the seed.
     """
     fitted, other = sample(), sample(seed=1)
     predictor = make()
@@ -130,7 +139,11 @@ def check_same_seed_same_answers(make: Maker) -> None:
 
 
 def check_keeps_strings_not_codes(make: Maker) -> None:
-    """What was learnt of one log is the same whatever numbers users have in the next."""
+    """
+    What was learnt of one log is the same whatever numbers users have in the next.
+
+    To pass: keep strings, as ``jobs.strings("user")`` returns them, not codes.
+    """
     fitted = sample()
     replay = _replay(make(), fitted)
     replay.run()
@@ -151,13 +164,21 @@ def check_keeps_strings_not_codes(make: Maker) -> None:
 
 
 def check_asking_changes_nothing(make: Maker) -> None:
-    """A second question gets the answer of the first, and later answers stay as they were."""
+    """
+    A second question gets the answer of the first, and later answers stay as they were.
+
+    To pass: change nothing in ``predict``.
+    """
     fitted = sample()
     same(_answers(make(), fitted), _answers(AsksTwice(make()), fitted), "change by being asked for")
 
 
 def check_leaves_its_input_alone(make: Maker) -> None:
-    """Job tables and outcomes are as before after every call."""
+    """
+    Job tables and outcomes are as before after every call.
+
+    To pass: copy their arrays before changing them.
+    """
     fitted = sample()
     predictor = Watched(make())
     _answers(predictor, fitted)
@@ -168,7 +189,11 @@ def check_leaves_its_input_alone(make: Maker) -> None:
 
 
 def check_survives_saving(make: Maker) -> None:
-    """What ``state`` gives goes through a file and back, and answers go on as without it."""
+    """
+    What ``state`` gives goes through a file and back, and answers go on as without it.
+
+    To pass: return all that was learnt from ``state``, with counts, and read it in ``restore``.
+    """
     fitted = sample()
     whole = _replay(make(), fitted)
     whole.run()
@@ -189,7 +214,12 @@ def check_survives_saving(make: Maker) -> None:
 
 
 def check_memory_is_bounded(make: Maker) -> None:
-    """What it keeps of 2,000 jobs of as many users is no more than of the first 1,000."""
+    """
+    What it keeps of 2,000 jobs of as many users is no more than of the first 1,000.
+
+    To pass: limit what is kept by an option, and check with a limit that 1,000 users fill:
+    ``my_module:Mine:users=500``.
+    """
     fitted = sample(_MANY, strangers=True)
     replay = _replay(make(), fitted)
     empty = size(replay.predictor)
@@ -200,7 +230,11 @@ def check_memory_is_bounded(make: Maker) -> None:
 
 
 def check_forgets_cancelled_jobs(make: Maker) -> None:
-    """Jobs that are cancelled while they wait are not kept."""
+    """
+    Jobs that are cancelled while they wait are not kept.
+
+    To pass: forget a job in ``on_cancel``.
+    """
     fitted = sample(_MANY, strangers=True)
     jobs = _submitted(fitted)
     predictor = make()

@@ -3,3 +3,4 @@
 from __future__ import annotations
 
 from cpsched.checks import CheckError, other_future, require, through_a_file
+from cpsched.checks.look_ahead import look_ahead

@@ -60,6 +60,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     },
     "changes": {},
     "predictors": _classes("cpsched.model.estimates", "requested", "actual"),
+    "checks": {"dispatcher": "cpsched.checks:CHECKS"},
 }
 
 #: Presets: names for others with some options, of which nothing but the long form is recorded.
@@ -111,6 +112,7 @@ GROUPS = {
     "policy_files": "kind of policy file",
     "scripts": "kind of batch script",
     "topology_files": "kind of topology file",
+    "checks": "suite of checks",
 }
 
 

@@ -32,7 +32,7 @@ from cpsched.errors import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
 _TRUE = {"true", "yes", "on", "1"}
 _FALSE = {"false", "no", "off", "0"}
@@ -306,15 +306,47 @@ def _maker(group: str, name: str) -> Any:
     if not isinstance(maker, type):
         what = f"is of type {type(maker).__name__}"
         raise ConfigError(f"{what}, must be the class of a {kind}", where=spec)
-    if group in _BASES:
-        target, name = _BASES[group]
-        module, _, attribute = target.partition(":")
-        if not issubclass(maker, getattr(import_module(module), attribute)):
-            raise ConfigError(f"its class is not a {kind}; derive it from {name}", where=spec)
+    if group in _BASES and not issubclass(maker, _base(group)):
+        base = _BASES[group][1]
+        raise ConfigError(f"its class is not a {kind}; derive it from {base}", where=spec)
     for method in _METHODS.get(group, ()):
         if not callable(getattr(maker, method, None)):
             raise ConfigError(f"its class lacks the method {method}", where=spec)
     return maker
+
+
+def groups_of(name: str, among: Sequence[str]) -> list[str]:
+    """
+    Return the groups in which a name is registered, or whose base a class of a module has.
+
+    Raises
+    ------
+    UnknownNameError, ConfigError
+        If there are none.
+    """
+    if not is_class(name):
+        groups = [group for group in among if name in registry.entries(group)]
+        if not groups:
+            known = sorted({name for group in among for name in registry.entries(group)})
+            raise UnknownNameError(_any_of(among), name, known)
+        return groups
+    made = registry.load(among[0], name)
+    groups = [group for group in among if isinstance(made, type) and issubclass(made, _base(group))]
+    if not groups:
+        bases = ", ".join(_BASES[group][1] for group in among)
+        raise ConfigError(f"is no {_any_of(among)}; derive a class from {bases}", where=name)
+    return groups
+
+
+def _any_of(groups: Sequence[str]) -> str:
+    *kinds, last = (registry.GROUPS[group] for group in groups)
+    return f"{', '.join(kinds)} or {last}"
+
+
+def _base(group: str) -> type:
+    module, _, attribute = _BASES[group][0].partition(":")
+    base: type = getattr(import_module(module), attribute)
+    return base
 
 
 def spec_of(group: str, thing: Any) -> Spec | None:

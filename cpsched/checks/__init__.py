@@ -85,7 +85,12 @@ def check_dispatcher(make: Maker) -> None:
 
 
 def check_answers_in_kind(make: Maker) -> None:
-    """It has a name, answers with decisions, and starts nothing where no job waits."""
+    """
+    It has a name, answers with decisions, and starts nothing where no job waits.
+
+    To pass: set ``name``, and return a ``Decision`` from ``decide``, without starts where no job
+    waits.
+    """
     dispatcher = make()
     require(bool(getattr(dispatcher, "name", "")), "the dispatcher has no name")
     cluster = Cluster(sample().system, dispatcher, FixedPredictor())
@@ -101,6 +106,8 @@ def check_schedules_are_valid(make: Maker) -> None:
     Every job that can run does, once, and never beyond what is free or before its submit.
 
     Requested and other predictions, killing and extending.
+
+    To pass: start only what fits on free nodes, as ``start_by`` does, and every job in the end.
     """
     for overrun in ("kill", "extend"):
         for shift in (1.0, 0.3):
@@ -117,6 +124,8 @@ def check_knows_no_future(make: Maker) -> None:
     Its decisions up to a second are the same whatever happens later.
 
     Changed are runtimes of jobs that have not ended by then, and all later submits.
+
+    To pass: decide by the view alone, and by what earlier views have shown.
     """
     fitted = sample()
     simulation = _Simulation(make(), fitted)
@@ -134,7 +143,11 @@ def check_knows_no_future(make: Maker) -> None:
 
 
 def check_same_seed_same_schedule(make: Maker) -> None:
-    """Equal runs give equal decisions, in a new dispatcher and in one that is reset."""
+    """
+    Equal runs give equal decisions, in a new dispatcher and in one that is reset.
+
+    To pass: forget everything in ``reset``, and use no randomness but that of its seed.
+    """
     dispatcher = make()
     first = _starts(dispatcher)
     _same(first, _starts(dispatcher), "differ after reset")
@@ -142,12 +155,20 @@ def check_same_seed_same_schedule(make: Maker) -> None:
 
 
 def check_leaves_its_input_alone(make: Maker) -> None:
-    """Views are as before after every decision."""
+    """
+    Views are as before after every decision.
+
+    To pass: copy arrays of a view before changing them.
+    """
     _Simulation(_Watched(make()), sample()).run()
 
 
 def check_survives_saving(make: Maker) -> None:
-    """The output of ``state`` is saved to a file and restored, and decisions continue unchanged."""
+    """
+    The output of ``state`` is saved to a file and restored, and decisions continue unchanged.
+
+    To pass: return all that decisions depend on from ``state``, and read it in ``restore``.
+    """
     fitted = sample()
     whole = _Simulation(make(), fitted)
     whole.run()
@@ -169,6 +190,8 @@ def check_describes_itself(make: Maker) -> None:
 
     Its order and its considered jobs contain only waiting jobs, each once; reservations are for
     jobs that keep waiting, are not in the past, and name nodes of the machine.
+
+    To pass: correct the method that is named, or leave it out; let none of them change the state.
     """
     plain, asked = make(), make()
     simulation = _Simulation(_Asked(asked), sample())

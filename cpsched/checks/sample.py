@@ -14,7 +14,8 @@ from cpsched.systems import parse
 if TYPE_CHECKING:
     from cpsched.model.jobtable import JobTable
 
-_SYSTEM = """
+#: The machine, as a system file.
+SYSTEM = """
 resources = ["core", "gpu", "mem"]
 default_expected_wait = 600
 
@@ -81,7 +82,7 @@ def sample(num_jobs: int = 150) -> Fitted:
         queue=queue.tolist(),
         user=rng.choice(["ann", "bob", "eve", ""], num_jobs).tolist(),
     )
-    return fit(workload, parse(_SYSTEM, where="sample"))
+    return fit(workload, parse(SYSTEM, where="sample"))
 
 
 class FixedPredictor(RuntimePredictor):

@@ -14,6 +14,7 @@ import typer
 
 from cpsched.cli import (
     ask,
+    check,
     compare,
     list_command,
     simulate,
@@ -35,6 +36,7 @@ COMMANDS = (
     ("verify", verify.command, STUDY),
     ("explain", ask.explain_command, JOBS),
     ("list", list_command.command, LOOK),
+    ("check", check.command, LOOK),
 )
 
 

@@ -2,6 +2,7 @@
 
 import gc
 import json
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -28,14 +29,15 @@ class Honest(Dispatcher):
 
 
 class ReadsTheLog(Honest):
-    """Shortest runtime first, as the log's file says."""
+    """Shortest runtime first, as the file says that the command simulates."""
 
     name = "reads-the-log"
 
     def runtimes(self, view: View) -> np.ndarray:
         from cpsched.api import read_log
 
-        return read_log("log.parquet").runtime[view.waiting.handle]
+        log = [word for word in sys.argv if word.endswith("log.parquet")]
+        return read_log(log[0]).runtime[view.waiting.handle] if log else super().runtimes(view)
 
 
 class Learnt(Honest):

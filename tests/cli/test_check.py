@@ -1,0 +1,156 @@
+"""``cpsched check``: a line for each check of a class, and an exit code."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from cpsched.base import registry
+from cpsched.base.spec import groups_of
+from cpsched.checks import look_ahead
+from cpsched.checks.of_class import check_class, remedy
+
+pytestmark = pytest.mark.slow
+
+LEAKY = Path(__file__).parents[1] / "arena" / "leaky"
+OWN = '''\
+import sys
+import numpy as np
+from cpsched.api import Prediction, RuntimePredictor, read_log
+from cpsched.api.dispatchers import Allocator, Priority
+from cpsched.dispatch.rules import Fifo
+
+
+class Smallest(Priority):
+    """The smallest area first."""
+
+    name = "smallest"
+    static = True
+
+    def __init__(self, power: float = 1.0) -> None:
+        self.power = power
+
+    def keys(self, jobs, now):
+        return ((jobs.units * jobs.runtime_estimate) ** self.power,)
+
+
+class Counts(Priority):
+    """First in, last out, but for its third question."""
+
+    name = "counts"
+    asked = 0
+
+    def keys(self, jobs, now):
+        Counts.asked += 1
+        return (jobs.submit * (-1 if Counts.asked % 3 else 1),)
+
+
+class ReadsTheLog(RuntimePredictor):
+    """The runtimes in the file that the command simulates."""
+
+    name = "reads-the-log"
+
+    def predict(self, jobs, now):
+        log = [word for word in sys.argv if word.endswith("log.parquet")]
+        known = read_log(log[0]).runtime[jobs.rows] if log else jobs.requested_time
+        return Prediction.point(np.maximum(known, 1))
+
+
+class Raises(Fifo):
+    """Fails in every decision."""
+
+    def choose(self, view):
+        raise KeyError("no queue")
+
+
+class Plain:
+    """Derived from nothing."""
+'''
+
+
+@pytest.fixture(autouse=True)
+def one_position(monkeypatch):
+    """Change the future once, which takes half of the time."""
+    monkeypatch.setattr(look_ahead, "POSITIONS", (0.8,))
+
+
+@pytest.fixture
+def own(tmp_path, monkeypatch):
+    (tmp_path / "own_check.py").write_text(OWN)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.syspath_prepend(LEAKY)
+
+
+def failed_of(text):
+    return {result.check: result for result in check_class(text) if result.problem}
+
+
+def test_a_dispatcher_that_keeps_its_contract(own, cpsched):
+    code, out, err = cpsched("check", "leaky:Honest")
+    assert (code, err) == (0, "")
+    lines = out.splitlines()
+    assert lines[-1] == "8 checks passed."
+    assert lines[-2] == "passed  dispatcher: does not look ahead"
+    assert all(line.startswith("passed  dispatcher: ") for line in lines[:-1])
+
+
+def test_who_reads_the_log_looks_ahead(own, cpsched):
+    """In-process checks cannot see it: no file holds their log."""
+    code, out, err = cpsched("check", "leaky:ReadsTheLog")
+    assert code == 1
+    assert err == "cpsched: leaky:ReadsTheLog: 1 of 8 checks failed\n"
+    [failed] = [line for line in out.splitlines() if not line.startswith("passed")]
+    assert failed.startswith("failed  dispatcher: does not look ahead: with another future after")
+    assert "To pass: use the arguments of its methods alone" in failed
+
+
+def test_a_predictor_is_shown_to_the_look_ahead_test_too(own):
+    assert set(failed_of("own_check:ReadsTheLog")) == {"does_not_look_ahead"}
+
+
+def test_a_priority_is_checked_as_that_of_easy(own, cpsched):
+    code, out, _ = cpsched("check", "own_check:Smallest:power=0.5", "--json")
+    assert code == 0
+    content = json.loads(out)
+    assert (content["schema"], content["failed"]) == ("cpsched.check/1", 0)
+    assert {check["kind"] for check in content["checks"]} == {"priority"}
+    assert all(check["passed"] for check in content["checks"])
+    assert "same_seed_same_schedule" in failed_of("own_check:Counts")
+
+
+def test_a_name_of_several_groups_is_checked_in_each():
+    """Results come as the checks are made: those of the dispatcher are first."""
+    among = ["dispatchers", "priorities", "allocators", "predictors"]
+    assert groups_of("fifo", among) == ["dispatchers", "priorities"]
+    assert groups_of("best-fit", among) == ["allocators"]
+    assert next(check_class("best-fit")).kind == "allocator"
+
+
+def test_what_a_class_raises_is_one_line_with_its_place(own, tmp_path):
+    failed = failed_of("own_check:Raises")
+    assert "answers_in_kind" in failed
+    for result in failed.values():
+        assert f"KeyError: 'no queue' ({tmp_path / 'own_check.py'}, line " in result.problem
+
+
+def test_who_knows_the_truth_fails():
+    failed = failed_of("actual")
+    assert failed["does_not_look_ahead"].problem.startswith("with another future after second")
+
+
+@pytest.mark.parametrize("kind", ["dispatcher", "predictor"])
+def test_every_check_says_what_to_do(kind):
+    assert all(remedy(check).endswith(".") for check in registry.load("checks", kind))
+
+
+def test_what_cannot_be_checked_is_an_error(own, cpsched):
+    for name, message in (
+        ("own_check:Plain", "is no dispatcher, priority, allocator or predictor; derive a class"),
+        ("own_check:Smallest:depth=3", "no such option"),
+        ("own_check:Gone", "has no 'Gone'"),
+        ("essy", "no dispatcher, priority, allocator or predictor is called 'essy'; did you mean"),
+    ):
+        code, out, err = cpsched("check", name)
+        assert (code, out) == (2, ""), name
+        assert message in err
+        assert len(err.splitlines()) == 1
