@@ -9,8 +9,8 @@ from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from arena.logs import Window, cut, find
-from arena.logset import LogSet, content_of
-from arena.submission import Submission, installed
+from arena.logset import QUICK, LogSet, content_of
+from arena.submission import Submission
 from cpsched.api.errors import ConfigError, RunError
 from cpsched.api.studies import alike, carry_out, choice, make_tables, parse_study
 from cpsched.api.tools import json_text, read_json, read_text, replacing, subfolder, versions
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from cpsched.api.studies import Backend, Display, RunResult, Study
 
 MARK = "bench.json"
-FORMAT = "cpsched.bench/1"
+FORMAT = "cpsched.bench/2"
 TRACKS, INPUTS, MODELS, ENTRIES = "tracks", "inputs", "models", "entries"
 #: Where predictors enter.
 PREDICTED = "predicted"
@@ -215,11 +215,10 @@ class Bench:
             "missing": [log.name for log in self.missing],
             "entries": [
                 {**asdict(one), "code": one.code.name if one.code else None,
-                 "lock": list(one.lock), "train": list(one.train)}
+                 "train": list(one.train)}
                 for one in self.submissions
             ],
             "versions": versions(),
-            "installed": list(installed()),
         }  # fmt: skip
         with replacing(folder / MARK) as partial:
             partial.write_text(json_text(about, indent=1) + "\n", encoding="utf-8")
@@ -290,6 +289,28 @@ def about(folder: Path) -> Mapping[str, Any]:
     return told
 
 
+def notes(told: Mapping[str, Any]) -> list[str]:
+    """Return what a reader must know of a bench before its tables, from ``bench.json``."""
+    logs = told["logs"]
+    lines = [f"Logs: {', '.join(one['name'] for one in logs)}."]
+    if told["seeds"] == QUICK:
+        lines.insert(0, "Two repetitions only: to try an entry, not to compare with other benches.")
+    if told["missing"]:
+        names = ", ".join(told["missing"])
+        lines.append(f"Not at hand, and left out: {names} (cpsched bench says where they are).")
+    learns = [one["name"] for one in told["entries"] if one["train"]]
+    new = [one["name"] for one in logs if not one["earlier"]]
+    if learns and new:
+        lines.append(f"No earlier jobs, so nothing was learnt: on {', '.join(new)}.")
+    tuned = [one["name"] for one in logs if one["tuned"]]
+    if tuned:
+        lines.append(
+            "Settings of dispatchers that come with cpsched were chosen on other jobs of"
+            f" {', '.join(tuned)}."
+        )
+    return lines
+
+
 def reopened(folder: Path) -> Bench:
     """Return the bench of a folder, as it was carried out."""
     told = about(folder)
@@ -307,7 +328,7 @@ def reopened(folder: Path) -> Bench:
 def _entries(folder: Path, told: Mapping[str, Any]) -> list[Submission]:
     return [
         Submission(**{**one, "code": folder / ENTRIES / one["code"] if one["code"] else None,
-                      "train": tuple(one["train"]), "lock": tuple(one["lock"])})
+                      "train": tuple(one["train"])})
         for one in told["entries"]
     ]  # fmt: skip
 

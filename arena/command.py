@@ -21,7 +21,7 @@ from cpsched.api.commands import (
     width,
 )
 from cpsched.api.errors import RunError, VerificationError
-from cpsched.api.tools import Column, Table, build
+from cpsched.api.tools import Column, Table, build, write_all
 
 if TYPE_CHECKING:
     from arena.logset import LogSet
@@ -41,7 +41,6 @@ def register(app: typer.Typer) -> None:
     group = typer.Typer()
     group.callback(invoke_without_command=True)(bench)
     group.command("verify")(verify)
-    group.command("card")(card)
     app.add_typer(group, name="bench", rich_help_panel=STUDY)
 
 
@@ -77,7 +76,7 @@ def bench(
     as_json: AsJson = False,
 ) -> None:  # fmt: skip
     """
-    Compare dispatchers and predictors on a fixed set of logs: one table, one page.
+    Compare dispatchers and predictors on a fixed set of logs: one table, ranked.
 
     Without --out: what is in the set, and which logs are at hand. What is bundled or generated
     always is; archive logs you bring (--logs). Killed, it goes on where it was.
@@ -174,17 +173,16 @@ def _submissions(
 
 
 def _show(folder: Path, *, as_json: bool) -> None:
-    """Write the tables and the page, and print the tables."""
-    from arena.bench import about
-    from arena.page import notes_of
-    from arena.recount import scored, write
+    """Write the tables, and print them."""
+    from arena.bench import about, notes
+    from arena.recount import files_of, scored
 
     tracks = scored(folder)
-    write(folder, tracks)
+    write_all(folder, files_of(tracks))
     if as_json:
         print_json("bench", {"folder": str(folder), "tracks": [one.as_data() for one in tracks]})
         return
-    for note in notes_of(about(folder)):
+    for note in notes(about(folder)):
         echo(f"note: {note}")
     for one in tracks:
         echo("")
@@ -195,29 +193,28 @@ def _show(folder: Path, *, as_json: bool) -> None:
         for line in one.sentences():
             say(escaped(line))
     echo("")
-    echo(f"Page: {escaped(str(folder / 'index.html'))}")
+    echo(f"Tables: {escaped(str(folder))}")
 
 
 def verify(
     folder: Folder,
-    logs: Logs = None,
     seeds: Annotated[
-        int | None, typer.Option(help="Count again only the first of them. [all]", min=1)
+        int | None, typer.Option(help="Make only the first of them again. [all]", min=1)
     ] = None,
     jobs: Jobs = 1,
     as_json: AsJson = False,
 ) -> None:
     """
-    Count a bench again: its schedules, its runs from the start, its tables, and who looks ahead.
+    Check a bench: its schedules, its runs made again, its tables, and whether entries look ahead.
 
-    Every run is made anew from the windows in the folder and compared byte for byte; entries are
-    run in worlds with another future.
+    Every run is made again from the windows in the folder and compared byte for byte. Every entry
+    is run on windows whose future is changed, as by cpsched check.
     """
     from arena.recount import recount
     from cpsched.api.commands import steps
 
     with steps() as watch:
-        found = recount(folder.absolute(), places=logs or [], seeds=seeds, jobs=jobs, watch=watch)
+        found = recount(folder.absolute(), seeds=seeds, jobs=jobs, watch=watch)
     if as_json:
         print_json("bench-verify", {"folder": str(folder), **asdict(found)})
     else:
@@ -227,17 +224,9 @@ def verify(
             echo(escaped(line))
         echo(
             f"{counted(found.schedules, 'schedule')} checked, {counted(found.runs, 'run')} made"
-            f" again, {counted(found.worlds, 'window')} with another future"
+            f" again, {counted(found.windows, 'window')} tested for look-ahead"
         )
     if found.wrong:
         raise VerificationError(f"{counted(len(found.wrong), 'thing')} wrong in {folder}")
     if not as_json:
         echo("Nothing is wrong.")
-
-
-def card(folder: Folder) -> None:
-    """Print what a paper needs of a bench: definitions, versions, hashes, whom to cite."""
-    from arena.card import lines
-
-    for line in lines(folder):
-        echo(escaped(line))

@@ -1,4 +1,4 @@
-"""The tables of a bench, from its runs; and whether a bench is right, counted again."""
+"""The tables of a bench, from its runs; and whether a bench is right, made again."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arena.bench import INPUTS, about, reopened, runs_of
-from arena.card import CRATE, crate, tables
-from arena.futures import leaks
-from arena.logs import find
-from arena.opened import can_watch
-from arena.page import notes_of, page
 from arena.tables import Scored
+from cpsched.api.checks import look_ahead
 from cpsched.api.commands import checked_run
+from cpsched.api.errors import RunError
 from cpsched.api.studies import latex
-from cpsched.api.tools import counted, escaped, read_json, read_text, write_all
+from cpsched.api.tools import counted, escaped, read_json, read_text, versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from arena.bench import Bench
+    from arena.logs import Window
+    from arena.submission import Submission
 
 _TRUE = "true"
+#: Files of the look-ahead test: jobs before the window, and what an entry learns from them.
+_BEFORE, _MODEL = "before.parquet", "model"
 #: What two equal runs have alike, byte for byte.
 _SAME = ("jobs.parquet", "allocations.parquet")
 
@@ -74,19 +75,10 @@ def _one_line(cell: str) -> str:
     return f"{value} ({interval})" if interval else value
 
 
-def write(folder: Path, tracks: Sequence[Scored]) -> None:
-    """Write the tables, the page and the crate of a bench."""
-    write_all(folder, files_of(tracks))
-    told = about(folder)
-    shown = page(f"cpsched bench, set {told['set']}", tracks, notes_of(told))
-    write_all(folder, {"index.html": shown.encode()})
-    write_all(folder, {CRATE: crate(folder).encode()})
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recount:
     """
-    What counting again has shown.
+    The findings of a check.
 
     Attributes
     ----------
@@ -94,32 +86,29 @@ class Recount:
         What is wrong, a sentence each.
     notes
         What differs without being wrong.
-    schedules, runs, worlds
-        How many were checked, made again, and run with another future.
+    schedules, runs, windows
+        How many were checked, made again, and tested for look-ahead.
     """
 
     wrong: tuple[str, ...]
     notes: tuple[str, ...]
     schedules: int
     runs: int
-    worlds: int
+    windows: int
 
 
 def recount(
     folder: Path,
     *,
-    places: Sequence[Path] = (),
     seeds: int | None = None,
     jobs: int = 1,
     watch: Callable[[str, int, int], None] = lambda *_: None,
 ) -> Recount:
     """
-    Count a bench again.
+    Check a bench.
 
     Parameters
     ----------
-    places
-        Folders with logs of the set, which no entry may open.
     seeds
         Make only the runs of so many seeds again; None: all.
     watch
@@ -131,9 +120,6 @@ def recount(
         If the folder is not a bench, or a run fails.
     """
     bench = reopened(folder)
-    notes = [f"{one.name}: {line}" for one in bench.submissions for line in one.unlike()]
-    if bench.submissions and not can_watch():
-        notes.append("This system cannot say who opens a log; that was not looked at.")
     wrong = [*_windows(folder, bench)]
     paths = [path for of in _paths(folder).values() for path in of.values()]
     for done, path in enumerate(paths):
@@ -145,18 +131,46 @@ def recount(
             again, differing = _made_again(folder, Path(made), bench, seeds, jobs, watch)
             wrong += differing
         wrong += _tables(folder)
-    worlds = 0
-    forbidden = [*(folder / INPUTS).glob("*.parquet"), *find(bench.logset.logs, places).values()]
-    for one in bench.submissions:
+    tested = 0
+    for entry in bench.submissions:
         for window in bench.windows:
-            watch("worlds with another future", worlds, len(bench.submissions) * len(bench.windows))
-            with tempfile.TemporaryDirectory(prefix="cpsched-world-") as world:
-                found = leaks(one, window, Path(world) / "worlds", forbidden)
-            wrong += [f"{one.name} looks ahead on {leak.log}: {leak.said}" for leak in found]
-            worlds += 1
+            watch("windows tested", tested, len(bench.submissions) * len(bench.windows))
+            where = f"{entry.name} looks ahead on {window.log.name}"
+            wrong += [f"{where}: {difference}" for difference in _differences(entry, window)]
+            tested += 1
     return Recount(
-        wrong=tuple(wrong), notes=tuple(notes), schedules=len(paths), runs=again, worlds=worlds
+        wrong=tuple(wrong),
+        notes=tuple(_other_versions(folder)),
+        schedules=len(paths),
+        runs=again,
+        windows=tested,
     )
+
+
+def _differences(entry: Submission, window: Window) -> list[str]:
+    """Return how the starts of an entry in a window depend on the future."""
+
+    def specs(folder: Path) -> tuple[str, str]:
+        before = folder / _BEFORE
+        if window.before is not None:
+            shutil.copyfile(window.before, before)
+        trained = entry.trained(folder, None if window.before is None else before, _MODEL)
+        return trained.dispatcher or "easy-urgency", trained.predictor or "requested"
+
+    code = () if entry.code is None else (entry.code,)
+    with tempfile.TemporaryDirectory(prefix="cpsched-look-ahead-") as made:
+        try:
+            return look_ahead(window.path, window.log.system, specs, Path(made) / "runs", code=code)
+        except RunError as error:
+            raise RunError(f"{entry.name} on {window.log.name}: {error}") from error
+
+
+def _other_versions(folder: Path) -> Iterator[str]:
+    """Yield which versions differ from those that the bench was run with."""
+    here = versions()
+    for name, version in about(folder)["versions"].items():
+        if here.get(name) != version:
+            yield f"{name} is {here.get(name, 'missing')}, the bench was run with {version}"
 
 
 def _paths(folder: Path) -> dict[str, dict[tuple[str, ...], Path]]:
@@ -217,8 +231,7 @@ def _made_again(
 
 def _tables(folder: Path) -> Iterator[str]:
     """Yield which tables are not what the runs say."""
-    found = files_of(scored(folder))
-    there = {path.name for path in tables(folder)}
-    for name, content in found.items():
-        if name not in there or (folder / name).read_bytes() != content:
+    for name, content in files_of(scored(folder)).items():
+        path = folder / name
+        if not path.is_file() or path.read_bytes() != content:
             yield f"{escaped(name)}: is not what the runs say"

@@ -6,7 +6,6 @@ A folder has ``entry.toml``::
     name = "Mine"
     dispatcher = "my_package:Mine:model={model}"   # and/or predictor = "..."
     train = ["python", "train.py", "{before}", "{model}"]
-    lock = "lock.txt"
 
 Its code is found there. ``train`` is run once for each log that has earlier jobs, in a folder that
 holds nothing else; ``{before}`` is a file of them, ``{model}`` the file that it writes.
@@ -21,15 +20,14 @@ import subprocess
 import sys
 from dataclasses import dataclass, replace
 from hashlib import sha256
-from importlib.metadata import distributions
 from pathlib import Path
 from typing import Self
 
-from cpsched.api.errors import ConfigError, RunError
+from cpsched.api.errors import RunError
 from cpsched.api.fields import Section
 from cpsched.api.tools import read_text
 
-ENTRY, LOCK = "entry.toml", "lock.txt"
+ENTRY = "entry.toml"
 _MODEL, _BEFORE = "{model}", "{before}"
 
 
@@ -46,8 +44,6 @@ class Submission:
         The command that learns; empty: nothing is learnt before the window.
     code
         The folder of its code; None: installed.
-    lock
-        Versions of the distributions that it was made with, ``name==version``.
     """
 
     name: str
@@ -55,7 +51,6 @@ class Submission:
     predictor: str = ""
     train: tuple[str, ...] = ()
     code: Path | None = None
-    lock: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, folder: Path) -> Self:
@@ -69,14 +64,13 @@ class Submission:
         """
         path = folder / ENTRY
         section = Section.of_text(read_text(path), str(path))
-        section.expect("name", "dispatcher", "predictor", "train", "lock")
+        section.expect("name", "dispatcher", "predictor", "train")
         found = cls(
             name=section.text("name"),
             dispatcher=section.text("dispatcher", ""),
             predictor=section.text("predictor", ""),
             train=tuple(section.plain("train") or ()),
             code=folder.absolute(),
-            lock=_lines(folder / section.text("lock", LOCK), needed="lock" in section),
         )
         if not (found.dispatcher or found.predictor):
             raise section.error("dispatcher", "is missing; give a dispatcher, a predictor or both")
@@ -168,46 +162,3 @@ class Submission:
         named = {key: getattr(self, key).replace(_MODEL, str(target))
                  for key in ("dispatcher", "predictor")}  # fmt: skip
         return replace(self, **named)
-
-    def unlike(self) -> list[str]:
-        """Return how what is installed differs from its lock file."""
-        here = dict(one.split("==", 1) for one in installed())
-        found = [] if self.lock or self.code is None else [f"has no {LOCK}: with which versions?"]
-        for line in self.lock:
-            name, _, version = line.partition("==")
-            if here.get(name) != version:
-                found.append(f"{name} is {here.get(name, 'missing')}, {version} in the lock file")
-        return found
-
-
-def installed() -> tuple[str, ...]:
-    """Return the distributions of this environment, ``name==version``, sorted."""
-    return tuple(sorted({
-        f"{_normal(one.metadata['Name'])}=={one.version}"
-        for one in distributions()
-    }))  # fmt: skip
-
-
-def _normal(name: str) -> str:
-    """Return a distribution's name in its one form (PEP 503)."""
-    return re.sub(r"[-_.]+", "-", name).lower()
-
-
-def _lines(path: Path, *, needed: bool) -> tuple[str, ...]:
-    """
-    Return the lines of a lock file, ``name==version``; none if there is no such file.
-
-    What ``pip freeze`` writes of installations from elsewhere (``-e``, ``name @ URL``) is left out.
-    """
-    if not path.exists() and not needed:
-        return ()
-    found = []
-    for number, line in enumerate(read_text(path).splitlines(), 1):
-        text = line.partition("#")[0].strip()
-        if not text or text.startswith("-") or " @ " in text:
-            continue
-        name, equal, version = text.partition("==")
-        if not equal:
-            raise ConfigError(f"'{text}' must be name==version", where=f"{path}:{number}")
-        found.append(f"{_normal(name)}=={version}")
-    return tuple(found)

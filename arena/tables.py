@@ -1,4 +1,4 @@
-"""The scores of a track as tables: for a terminal, as CSV, Markdown and LaTeX."""
+"""The scores of a track as tables: for a terminal, as CSV and LaTeX."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import csv
 import io
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
-
-import numpy as np
 
 from arena.bounds import lower_bounds
 from arena.scores import FEWEST_RANKED, LONGEST, SCORE, TRIPLE, Scores
@@ -152,16 +150,6 @@ class Scored:
         yield f"{said}."
         if level:
             yield f"Not clearly behind it: {', '.join(level)}."
-
-    def on_each(self) -> Table:
-        """Return the triple of each entry on each log."""
-        found = np.round(self.scores.on_each(), 9)
-        order = [self.scores.entries.index(one.who) for one in self.entries]
-        columns = [Column("log", "", tuple(map(escaped, self.scores.logs)))]
-        for at, one in zip(order, self.entries, strict=True):
-            cells = tuple(times(value) for value in found[at])
-            columns.append(Column(escaped(self.name(one)), "", cells, sorted_by=tuple(found[at])))
-        return Table("", tuple(columns))
 
     def as_data(self) -> dict[str, Any]:
         """Return it for programs."""

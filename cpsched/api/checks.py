@@ -2,5 +2,5 @@
 
 from __future__ import annotations
 
-from cpsched.checks import CheckError, other_future, require, through_a_file
+from cpsched.checks import CheckError, require, through_a_file
 from cpsched.checks.look_ahead import look_ahead

@@ -34,7 +34,7 @@ WORDS = {
     "guides/monitoring": "prometheus, node_exporter, openmetrics, grafana",
     "guides/reinforcement-learning": "gym, gymnasium, ppo, torch, neural network, agent",
     "guides/embedding": "api, python api, library",
-    "guides/bench": "bench, arena, benchmark, leaderboard, ranking, rlscheduler, ro-crate",
+    "guides/bench": "bench, arena, benchmark, leaderboard, ranking, rlscheduler",
     "guides/batsim": "batsim, pybatsim, batsched, zeromq, zmq, simgrid",
     "tutorials/notebook": "jupyter, notebook, pandas, dataframe",
     "tutorials/first-answer": "tutorial, getting started, quickstart, first steps",

@@ -1,4 +1,4 @@
-"""``cpsched bench`` on a small set: what it writes, twice the same, and counted again."""
+"""``cpsched bench`` on a small set: what it writes, twice the same, and checked."""
 
 import json
 import shutil
@@ -127,7 +127,7 @@ def test_what_is_in_a_set(small, bench, cpsched):
     assert [one["at_hand"] for one in told["logs"]] == [True] * 4
 
 
-def test_a_bench_is_one_table_and_one_page_and_twice_the_same(bench, cpsched, tmp_path):
+def test_a_bench_is_one_table_and_twice_the_same(bench, tmp_path):
     code, out, _ = bench("--out", str(tmp_path / "a"), "-d", "easy-slowdown", "-p", "user-history")
     assert code == 0
     said = " ".join(out.split())
@@ -136,9 +136,7 @@ def test_a_bench_is_one_table_and_one_page_and_twice_the_same(bench, cpsched, tm
     assert "runtimes known" in said
     assert "lower bound" in said
     assert "EASY with user-history" in said
-    page = (tmp_path / "a" / "index.html").read_text()
-    for part in ("<svg", "easy-slowdown", "chosen on other jobs of three", "Lower bounds"):
-        assert part in page
+    assert "chosen on other jobs of three" in said
     first = contents(tmp_path / "a")
     assert set(first) == {f"{name}.{end}" for name in ("requested", "predicted", "true")
                           for end in ("csv", "tex")}  # fmt: skip
@@ -149,14 +147,8 @@ def test_a_bench_is_one_table_and_one_page_and_twice_the_same(bench, cpsched, tm
     (tmp_path / "a" / "requested.csv").unlink()
     assert bench("--out", str(tmp_path / "a"), "-d", "easy-slowdown", "-p", "user-history")[0] == 0
     assert contents(tmp_path / "a") == first
-    code, out, _ = cpsched("bench", "card", str(tmp_path / "a"))
-    assert code == 0
-    assert "Bounded slowdown: max(1, response / max(runtime, 10 s))" in out
-    assert "easy-slowdown" in out
-    crate = json.loads((tmp_path / "a" / "ro-crate-metadata.json").read_text())
-    names = {one["@id"] for one in crate["@graph"]}
-    assert {"./", "requested.csv", "inputs/archive.parquet"} <= names
-    assert all(part["@id"] in names for part in crate["@graph"][1]["hasPart"])
+    kinds = {path.suffix for path in (tmp_path / "a").iterdir() if path.is_file()}
+    assert kinds == {".csv", ".tex", ".json"}
 
 
 def test_a_bench_grows(bench, cpsched, tmp_path):
@@ -198,12 +190,12 @@ def test_who_raises_is_told_with_type_and_line(bench, tmp_path, monkeypatch):
     assert "4 runs failed; the same command tries again" in err
 
 
-def test_a_bench_is_counted_again(bench, cpsched, tmp_path):
+def test_a_bench_is_checked(bench, cpsched, tmp_path):
     folder = tmp_path / "b"
     assert bench("--out", str(folder), "--track", "requested", "--quick", "-j", "2")[0] == 0
     code, out, err = cpsched("bench", "verify", str(folder))
     assert (code, err) == (0, "")
-    assert "16 schedules checked, 16 runs made again, 0 windows with another future" in out
+    assert "16 schedules checked, 16 runs made again, 0 windows tested for look-ahead" in out
     assert out.endswith("Nothing is wrong.\n")
     table = folder / "requested.csv"
     table.write_text(table.read_text().replace("EASY,requested,one,1", "EASY,requested,one,0.9"))
@@ -242,7 +234,6 @@ def test_bad_input_is_one_line(bench, cpsched, small, tmp_path):
         ),
         (("bench", "--set", "v0"), "no set is called 'v0'; there are: v1"),
         (("bench", "verify", str(tmp_path)), "is not the folder of a bench (bench.json is missing"),
-        (("bench", "card", str(tmp_path)), "is not the folder of a bench (bench.json is missing"),
         (("bench", "--out", str(tmp_path / "x"), "-d", "sjf", "-d", "sjf"), "'sjf' is the name of"),
         (("bench", "--out", str(tmp_path / "x"), "-d", "fcfs"), "'fcfs' is the name of another"),
     ]
@@ -256,7 +247,6 @@ def test_bad_input_is_one_line(bench, cpsched, small, tmp_path):
 def test_a_folder_enters_with_what_it_learns_before_each_window(bench, cpsched, tmp_path):
     code = tmp_path / "entry"
     shutil.copytree(Path(__file__).with_name("leaky"), code)
-    (code / "lock.txt").write_text("numpy==1.0  # another one\n")
     (code / "entry.toml").write_text(
         'name = "learns"\ndispatcher = "leaky:Learnt:model={model}"\n'
         'train = ["python", "train.py", "{before}", "{model}"]\n'
@@ -264,9 +254,7 @@ def test_a_folder_enters_with_what_it_learns_before_each_window(bench, cpsched, 
     assert _error(bench, code, tmp_path) == ""
     folder = tmp_path / "made"
     assert (folder / "entries" / "learns" / "leaky.py").exists()
-    page = (folder / "index.html").read_text()
-    assert "No earlier jobs, so nothing was learnt" not in page
-    # Counted again where the entry's folder is gone, with what it has learnt.
+    # Checked where the entry's folder is gone, with what it has learnt.
     # Another command learns anew, and its runs are others.
     [old] = (folder / "models" / "learns").glob("archive-*.model")
     text = (code / "train.py").read_text()
@@ -275,10 +263,12 @@ def test_a_folder_enters_with_what_it_learns_before_each_window(bench, cpsched, 
     [new] = {*(folder / "models" / "learns").glob("archive-*.model")} - {old}
     assert old.read_text() != new.read_text()
     moved = code.rename(tmp_path / "elsewhere")
+    about = json.loads((folder / "bench.json").read_text())
+    about["versions"]["numpy"] = "1.0"
+    (folder / "bench.json").write_text(json.dumps(about))
     code_, out, err = cpsched("bench", "verify", str(folder), "--seeds", "1")
     assert err == "", out
-    assert "note: learns: numpy is " in out
-    assert "1.0 in the lock file" in out
+    assert f"note: numpy is {np.__version__}, the bench was run with 1.0" in out
     assert (code_, "Nothing is wrong." in out) == (0, True), out
     code = moved
     text = (code / "entry.toml").read_text()
@@ -287,7 +277,6 @@ def test_a_folder_enters_with_what_it_learns_before_each_window(bench, cpsched, 
         (text.replace("={model}", "=m"), "train: goes with {model}"),
         (text + "more = 1\n", "more"),
         (text.replace("leaky:Learnt", "leaky:Gone"), "cannot be loaded"),
-        (text + 'lock = "none.txt"\n', "none.txt"),
     ):
         (code / "entry.toml").write_text(bad)
         assert message in _error(bench, code, tmp_path / "bad")
