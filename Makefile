@@ -7,7 +7,7 @@ export PIP_CONSTRAINT := $(CURDIR)/constraints.txt
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PIP := $(BIN)/python -m pip install --quiet
 
-.PHONY: demo test test-beside test-quick check supply licences docs tutorials pictures format bench clean
+.PHONY: demo help test test-quick check supply licences docs tutorials pictures format bench clean
 
 $(VENV)/.installed: pyproject.toml constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -22,16 +22,16 @@ $(VENV)/.installed-dev: $(VENV)/.installed
 	@$(PIP) --editable '.[dev]'
 	@touch $@
 
+help:  ## List the targets.
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/\1\t\2/p' $(MAKEFILE_LIST) | expand -t 12
+
 demo: $(VENV)/.installed  ## Compare five dispatchers on the bundled log, then ask what more nodes would do.
 	@$(BIN)/cpsched compare demo --out demo-out --jobs 2
 	@$(BIN)/cpsched what-if data/logs/eurora-sample.csv.gz --system eurora --jobs 2 \
 		--change 'add-nodes group=gpu,count=8' --change 'scale-load 1.2' --out demo-out/what-if
 
-test: $(VENV)/.installed-dev  ## Run the test suite of the core.
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not beside"
-
-test-beside: $(VENV)/.installed-dev  ## The tests of the packages beside the core.
-	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m beside
+test: $(VENV)/.installed-dev  ## Run all tests.
+	@$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-quick: $(VENV)/.installed-dev  ## The tests that take no time: under a minute.
 	@$(BIN)/python -m pytest -n 2 --dist loadgroup -m "not slow"

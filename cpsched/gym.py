@@ -1,6 +1,5 @@
-"""Registers environments (``cpsched.environments``): ``gymnasium.make("cpsched.gym:NAME-v0")``."""
+"""Registers the environment: ``gymnasium.make("cpsched.gym:BatchScheduling-v0")``."""
 
-from cpsched.base import registry
+from importlib import import_module
 
-for _name in registry.names("environments"):
-    registry.load("environments", _name)()
+import_module("gym_environment.environment").register()

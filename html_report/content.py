@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import shlex
-import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched.api.studies import DESCRIPTION, Titled, near, overview, readable
-from cpsched.api.tools import counted, registry
+from cpsched.api.tools import counted
 from html_report import plot, reproduce
 from html_report.page import colour_name, html_table, island, packed
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Sequence
 
     from cpsched.api.studies import RunResult, Tables
     from html_report.section import Section
@@ -40,11 +39,7 @@ def content(
     """
     results = tables.results
     schedules = [one for section in sections for one in section.schedules]
-    runs_of = {
-        name: [run for run in results.runs if run.place == name]
-        for name in (section.content["name"] for section in sections)
-    }
-    more = [one for some in readable(tables).values() for one in some] + plugged(runs_of)
+    more = [table for shown in readable(tables).values() for table in shown]
     over = overview(tables)
     return {
         "title": results.title,
@@ -123,23 +118,4 @@ def _failures(folder: Path, missing: Collection[str]) -> list[tuple[str, str]]:
         except (OSError, ValueError, LookupError, TypeError):
             error = f"see failed/{path.name}"
         found.append((path.stem, near(error)))
-    return found
-
-
-def plugged(runs_of: Mapping[str, Sequence[RunResult]]) -> list[Titled]:
-    """
-    Return the tables of all such sections, for the runs of each workload and system.
-
-    A section that fails is left out and named in a warning: the rest of the report is right.
-    """
-    found: list[Titled] = []
-    for name in registry.names("report_sections"):
-        try:
-            section = registry.load("report_sections", name)
-            for place, runs in runs_of.items():
-                found += [Titled(place, name.replace("-", " "), one) for one in section(runs)]
-        except Exception as error:
-            warnings.warn(
-                f"section '{name}' of the report is left out: {error}", RuntimeWarning, stacklevel=2
-            )
     return found

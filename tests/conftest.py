@@ -43,13 +43,9 @@ def pytest_sessionstart(session):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark packages' tests; skip what needs shared traces, or Slurm, where they are absent."""
+    """Skip what needs shared traces, or Slurm, where they are absent."""
     lacking = missing()
     for item in items:
-        # Packages beside the core have a folder here, and their tests a run of their own.
-        part = item.path.relative_to(TESTS).parts[0]
-        if part != "cpsched" and (TESTS.parent / part / "__init__.py").exists():
-            item.add_marker(pytest.mark.beside)
         if "slurm_live" in item.keywords:
             # One worker has the cluster: the tests share it.
             item.add_marker(pytest.mark.xdist_group("slurm_live"))

@@ -7,9 +7,10 @@ import site
 import sysconfig
 import traceback
 from functools import cache, wraps
-from importlib.metadata import distribution
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
+
+from cpsched.base.built_in import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -70,12 +71,13 @@ def _is_own(frame: FrameType) -> bool:
 @cache
 def shipped() -> frozenset[str]:
     """Return the packages of cpsched's own distribution."""
-    points = [
-        point.value
-        for point in distribution("cpsched").entry_points
-        if point.group.startswith("cpsched.")
-    ]
-    return frozenset({"cpsched", *(value.partition(":")[0].partition(".")[0] for value in points)})
+    return frozenset(
+        {"cpsched", *(_top(target) for group in BUILT_IN.values() for target in group.values())}
+    )
+
+
+def _top(target: str) -> str:
+    return target.partition(":")[0].partition(".")[0]
 
 
 def title(thing: Any) -> str:

@@ -1,8 +1,8 @@
 """
-Names to things: dispatchers, allocators, priorities, predictors, traces, generators, commands.
+Names to things: dispatchers, allocators, priorities, predictors, log formats and others.
 
-Built-ins and what other distributions add through entry points take the same path; nothing is
-imported before it is asked for.
+Built-ins are in one table (:mod:`cpsched.base.built_in`). Other distributions add to five groups
+through entry points. Nothing is imported before it is asked for.
 """
 
 from __future__ import annotations
@@ -15,77 +15,13 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
+from cpsched.base.built_in import ALIASES, BUILT_IN
 from cpsched.base.own_code import fault_of, public_names
 from cpsched.errors import ConfigError, UnknownNameError, did_you_mean, instead_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-
-def _classes(module: str, *names: str) -> dict[str, str]:
-    """Return names of classes of a module: ``best-fit`` is ``BestFit``."""
-    return {name: f"{module}:{name.title().replace('-', '')}" for name in names}
-
-
-#: What cpsched itself brings, as ``module:attribute``, by group.
-BUILT_IN: Mapping[str, Mapping[str, str]] = {
-    "dispatchers": {
-        **_classes("cpsched.dispatch.rules", "fifo", "sjf", "ljf", "prb"),
-        **_classes("cpsched.dispatch.backfilling", "easy", "conservative"),
-        **_classes("cpsched.cp.hybrid", "cph", "planned-easy"),
-        **_classes("cpsched.cp.pure", "cp"),
-        "plan": "cpsched.cp.plan:WholeQueue",
-        "try": "cpsched.dispatch.try_runs:TryRuns",
-        "preempt": "cpsched.dispatch.preemption:Preemption",
-    },
-    "allocators": _classes(
-        "cpsched.dispatch.allocators",
-        *("first-fit", "best-fit", "consolidate", "balanced"),
-        *("frugal", "least-loss", "lowest-switch", "fewest-groups", "contiguous"),
-    ),
-    "priorities": _classes(
-        "cpsched.dispatch.priority",
-        *("fifo", "sjf", "ljf", "expected-wait", "slowdown", "urgency"),
-    ),
-    "traces": {
-        "swf": "cpsched.traces.swf:SWF",
-        "table": "cpsched.traces.table:TABLE",
-    },
-    "runtime_models": _classes("cpsched.simulation.runtime_models", "recorded", "amdahl"),
-    "outages": {
-        "none": "cpsched.simulation.outages:NoOutages",
-        "drawn": "cpsched.simulation.outages:DrawnOutages",
-        "table": "cpsched.simulation.outages:OutageTable",
-        "during": "cpsched.simulation.outages:OutageDuring",
-    },
-    "changes": {},
-    "predictors": _classes("cpsched.model.estimates", "requested", "actual"),
-    "checks": {"dispatcher": "cpsched.checks:CHECKS"},
-}
-
-#: Presets: names for others with some options, of which nothing but the long form is recorded.
-#: Those of EASY by other orders, and the eight variants of Remediani 2017.
-ALIASES: Mapping[str, Mapping[str, tuple[str, Mapping[str, str]]]] = {
-    "dispatchers": {
-        "easy-urgency": ("easy", {"priority": "urgency", "reserve": "requested"}),
-        "easy-slowdown": ("easy", {"priority": "slowdown"}),
-    }
-    | {
-        f"{name}-{number}": (name, {"search": search, "objective": objective, **own})
-        for name, own_search, own in (
-            ("cph", "expected-wait", {"fill": "none"}),
-            ("cp", "default", {}),
-        )
-        for number, (search, objective) in enumerate(
-            (
-                (own_search, "expected-wait"),
-                ("slowdown", "expected-wait"),
-                (own_search, "slowdown"),
-                ("slowdown", "slowdown"),
-            )
-        )
-    }
-}
 
 #: Every group, and what one thing of it is called in a sentence.
 GROUPS = {
@@ -102,10 +38,8 @@ GROUPS = {
     "commands": "command",
     "observers": "observer",
     "reports": "report of runs",
-    "report_sections": "section of the report",
     "plots": "plot",
     "overviews": "overview of several logs",
-    "environments": "environment",
     "backends": "back-end",
     "system_files": "kind of system file",
     "model_files": "kind of model file",
@@ -113,6 +47,15 @@ GROUPS = {
     "scripts": "kind of batch script",
     "topology_files": "kind of topology file",
     "checks": "suite of checks",
+}
+
+#: The groups of entry points of other distributions, by group here.
+PLUG_INS = {
+    "dispatchers": "cpsched.dispatchers",
+    "predictors": "cpsched.predictors",
+    "priorities": "cpsched.priorities",
+    "allocators": "cpsched.allocators",
+    "traces": "cpsched.log_formats",
 }
 
 
@@ -189,58 +132,57 @@ class Entry:
 
 @lru_cache(maxsize=1)
 def _registered(path: tuple[str, ...]) -> Mapping[str, Sequence[EntryPoint]]:  # noqa: ARG001
-    """Return what all distributions on a path register with us, by group: looking takes long."""
+    """Return what other distributions on a path register, by group: looking takes long."""
     # Of another type from Python 3.12 on.
     points: Any = entry_points()
-    ours = [group for group in points.groups if group.startswith("cpsched.")]
-    return {group: tuple(points.select(group=group)) for group in ours}
+    listed = {group: points.select(group=group) for group in points.groups if _is_ours(group)}
+    others = {
+        group: tuple(point for point in registered if _owner(point) != "cpsched")
+        for group, registered in listed.items()
+    }
+    for group in others.keys() - PLUG_INS.values():
+        for point in others[group]:
+            warnings.warn(
+                f"{_owner(point)} registers '{point.name}' in the group {group}, which cpsched no"
+                f" longer reads; its groups are {', '.join(PLUG_INS.values())}",
+                RuntimeWarning,
+                stacklevel=2,
+            )
+    return others
+
+
+def _is_ours(group: str) -> bool:
+    return group.startswith("cpsched.")
 
 
 @cache
 def entries(group: str) -> Mapping[str, Entry]:
     """Return everything registered in a group by name; built-ins win over plug-ins."""
     own = BUILT_IN.get(group, {})
-    found = {name: Entry(name, target, "cpsched") for name, target in own.items()}
-    found |= _aliases(found, ALIASES.get(group, {}), "cpsched")
-    registered = _registered(tuple(sys.path))
-    points = registered.get(f"cpsched.{group}", ())
-    # What this distribution registers itself wins, wherever it lies on the path.
-    for point in sorted(points, key=lambda point: _owner(point) != "cpsched"):
+    listed = {name: Entry(name, target, "cpsched") for name, target in own.items()}
+    listed |= _aliases(listed, ALIASES.get(group, {}))
+    if group not in PLUG_INS:
+        return dict(sorted(listed.items()))
+    for point in _registered(tuple(sys.path)).get(PLUG_INS[group], ()):
         owner = _owner(point)
-        if point.name in found and found[point.name].target != point.value:
+        if point.name not in listed:
+            listed[point.name] = Entry(point.name, point.value, owner)
+        elif listed[point.name].target != point.value:
             warnings.warn(
                 f"{owner} registers a {GROUPS[group]} '{point.name}' that exists already; ignored",
                 RuntimeWarning,
                 stacklevel=2,
             )
-            continue
-        found[point.name] = Entry(point.name, point.value, owner)
-    for point in registered.get("cpsched.aliases", ()):
-        owner = _owner(point)
-        try:
-            listed = Entry(point.name, point.value, owner).load().get(group, {})
-            found |= _aliases(found, listed, owner)
-        except (ConfigError, AttributeError, KeyError, TypeError, ValueError) as error:
-            warnings.warn(f"aliases of {owner} are left out: {error}", RuntimeWarning, stacklevel=2)
-    return dict(sorted(found.items()))
+    return dict(sorted(listed.items()))
 
 
 def _aliases(
-    found: Mapping[str, Entry],
-    listed: Mapping[str, tuple[str, Mapping[str, str]]],
-    distribution: str,
+    listed: Mapping[str, Entry], aliases: Mapping[str, tuple[str, Mapping[str, str]]]
 ) -> dict[str, Entry]:
-    """Return new names that settle options of known ones."""
+    """Return the entries of presets: names for others with some options."""
     return {
-        alias: replace(
-            found[name],
-            name=alias,
-            distribution=distribution,
-            of=found[name].of or name,
-            settled={**found[name].settled, **settled},
-        )
-        for alias, (name, settled) in listed.items()
-        if alias not in found
+        alias: replace(listed[name], name=alias, of=name, settled=settled)
+        for alias, (name, settled) in aliases.items()
     }
 
 

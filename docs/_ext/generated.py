@@ -12,7 +12,6 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from commands import commands
-from house import picture, rooms
 from licences import table as licences
 from numpydoc.docscrape import ClassDoc
 from sphinx.pycode import ModuleAnalyzer
@@ -123,8 +122,6 @@ _MAKERS = {
     "registered": registered,
     "systems": shipped_systems,
     "rules": rules,
-    "rooms": rooms,
-    "floors": picture,
     "licences": licences,
 }
 
