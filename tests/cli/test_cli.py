@@ -533,18 +533,6 @@ def test_a_broken_plug_in_is_listed_as_broken(files, cpsched, monkeypatch, sourc
     assert any(line.startswith("easy ") for line in out.splitlines())
 
 
-@pytest.mark.usefixtures("_forget_plug_ins")
-@pytest.mark.parametrize("source", ["import no_such_module", "def new(app): raise OSError('no')"])
-def test_a_broken_command_leaves_the_others(files, cpsched, monkeypatch, source):
-    """Said in one line on stderr; everything else works."""
-    _plug_in(files, monkeypatch, "commands", source)
-    code, out, err = cpsched("list", "allocators")
-    assert code == 0
-    assert "first-fit" in out
-    assert err.startswith("cpsched: command left out: 'new'")
-    assert err.count("\n") == 1
-
-
 def test_simulate_imports_nothing_it_does_not_need(files):
     """What is left out takes longer to import than a small log takes to simulate."""
     code = (
