@@ -258,8 +258,9 @@ def test_the_history_of_a_command_is_that_of_a_file_or_of_sacct(slurm, asking, t
 
 def test_numbers_go_to_a_file_for_node_exporter(slurm, asking, tmp_path):
     """Each command has samples of its own; a queue without a waiting job has numbers, too."""
-    parse = pytest.importorskip("prometheus_client.openmetrics.parser")
-    older = pytest.importorskip("prometheus_client.parser")
+    from prometheus_client import parser as older
+    from prometheus_client.openmetrics import parser as parse
+
     paths = {name: tmp_path / f"{name}.prom" for name in ("forecast", "explain", "plan")}
     options = ("-d", "fifo", "--openmetrics")
     submit(slurm, 3600, partition='R"\\')
