@@ -55,8 +55,12 @@ def test_plan_on_the_command_line(private_slurm, cpsched, monkeypatch):
     for more in (("-t5",), ("-t5", "--gres=gpu:1", "-J", "a|b\n;release 1"), ("-t5", "--hold")):
         private_slurm.run(*fixed[:-2], *more, *fixed[-2:])
     end = time.monotonic() + 60
+
+    def shown():
+        return private_slurm.run("squeue", "-h", "-o", "%t %S").splitlines()
+
     # One runs, and Slurm says when it expects to start the next.
-    while private_slurm.run("squeue", "-h", "-o", "%t %S").count("T") < 2:
+    while {line[:2] for line in shown() if "T" in line[2:]} != {"PD", "R "}:
         assert time.monotonic() < end
         time.sleep(0.1)
     code, out, _ = cpsched("slurm", "plan", "-d", "easy", "--json")
