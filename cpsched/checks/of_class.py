@@ -15,7 +15,7 @@ from cpsched.base.spec import Spec, build, groups_of
 from cpsched.checks import CheckError, require
 from cpsched.checks.look_ahead import look_ahead
 from cpsched.checks.sample import SYSTEM, sample
-from cpsched.errors import CpschedError
+from cpsched.errors import ConfigError, CpschedError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -69,11 +69,15 @@ def check_class(text: str) -> Iterator[CheckResult]:
     Raises
     ------
     UnknownNameError, ConfigError
-        If there is no such class, or it cannot be made.
+        If there is no such class, it cannot be made, or it is given the truth.
     """
     spec = Spec.parse(text)
     groups = groups_of(spec.name, list(_SUITES))
     for group in groups:
+        if getattr(registry.load(group, spec.name), "needs_truth", False):
+            raise ConfigError(
+                "is given all runtimes (needs_truth): it looks ahead by design", where=text
+            )
         build(group, spec)
     for group in groups:
         yield from _results(group, spec)
