@@ -9,57 +9,55 @@ import numpy as np
 
 from predictors.accuracy import BOUND
 from predictors.features import FEATURES
-from predictors.forest import Forest
 from predictors.learned import Learned
 from predictors.remembered import LIMIT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from cpsched.api.model import AnyArray, FloatArray
     from cpsched.api.tools import File
+    from predictors.trees import Trees
     from predictors.window import Window
 
 _REQUESTED = FEATURES.index("requested")
 #: Below every share there is, so that its logarithm is finite.
 _LEAST_SHARE = 1e-7
-#: More would grow for hours.
+#: More would be fitted for hours.
 _MOST_TREES = 10_000
 
 
-class Forests:
+class GbmModel:
     """
-    A model of forests: the first says the logarithm of a runtime, others shares of the request.
+    Trees whose first prediction is the logarithm of a runtime, and others shares of the request.
     """
 
-    def __init__(self, forests: Sequence[Forest]) -> None:
-        self._forests = forests
+    def __init__(self, trees: Trees) -> None:
+        self._trees = trees
 
     def __call__(self, rows: AnyArray) -> FloatArray:
         """Return logarithms of runtimes."""
-        said = np.empty((len(rows), len(self._forests)))
-        for place, forest in enumerate(self._forests):
-            said[:, place] = forest(rows)
-        if len(self._forests) > 1:
-            shares = np.log(np.maximum(said[:, 1:], _LEAST_SHARE))
-            said[:, 1:] = shares + rows[:, [_REQUESTED]]
-        return said
+        logarithms = self._trees(rows)
+        if len(self._trees) > 1:
+            shares = np.log(np.maximum(logarithms[:, 1:], _LEAST_SHARE))
+            logarithms[:, 1:] = shares + rows[:, [_REQUESTED]]
+        return logarithms
 
     def state(self) -> dict[str, Any]:
-        """Return the forests as nested mappings of arrays."""
-        return {f"{place:02d}": forest._asdict() for place, forest in enumerate(self._forests)}
+        """Return the trees as arrays."""
+        return self._trees.state()
 
 
 class Gbm(Learned):
     """
-    Base of predictors that are forests.
+    Base of predictors by gradient boosted trees.
 
     Parameters
     ----------
     model, frozen, refit, start, window, prefix, limit
         As for :class:`~predictors.learned.Learned`.
     trees
-        Of each forest.
+        Trees of each regressor.
     """
 
     def __init__(
@@ -80,22 +78,24 @@ class Gbm(Learned):
 
     @abstractmethod
     def tasks(self, window: Window) -> list[tuple[FloatArray, float]]:
-        """Return what each forest is to learn: a target, and which quantile of it."""
+        """Return the target of each regressor, and the quantile of it to predict."""
 
-    def fitted(self, window: Window) -> Forests:
-        """Grow all forests anew."""
-        # It loads scikit-learn, without which a trained model answers.
-        from predictors.boosting import grow
+    def fitted(self, window: Window) -> GbmModel:
+        """Fit all regressors anew."""
+        # Importing scikit-learn takes a second, and the first model comes late.
+        from predictors.trees import fit
 
         tasks = self.tasks(window)
-        return Forests(grow(window.features, tasks, trees=self._trees, seed=self._seed))
+        return GbmModel(fit(window.features, tasks, trees=self._trees, seed=self._seed))
 
-    def restored(self, state: Mapping[str, Any]) -> Forests:
-        """Take up the forests."""
-        forests = [Forest.restore(state[name], len(FEATURES)) for name in sorted(state)]
-        if len(forests) != self.num_scores:
-            raise ValueError(f"it holds {len(forests)} forests, not {self.num_scores}")
-        return Forests(forests)
+    def restored(self, state: Mapping[str, Any]) -> GbmModel:
+        """Return the model of this state."""
+        from predictors.trees import Trees
+
+        trees = Trees.restore(state, len(FEATURES))
+        if len(trees) != self.num_scores:
+            raise ValueError(f"it holds {len(trees)} regressors, not {self.num_scores}")
+        return GbmModel(trees)
 
 
 class GbmLog(Gbm):

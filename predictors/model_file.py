@@ -1,8 +1,9 @@
 """
 Model files: a learned predictor's state as arrays and JSON. Loading one runs nothing.
 
-A file is a ZIP of ``.npy`` arrays, one of which is the header. Nothing is pickled; what is read is
-checked before it is used, and its size before it is read.
+A file is a ZIP of ``.npy`` arrays, one of which is the header. Trees are the bytes that skops
+writes, in an array of their own. Nothing is pickled; what is read is checked before it is used, and
+its size before it is read.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 #: Of the layout of model files and the meaning of features; files of other formats are refused.
-FORMAT = 2
+FORMAT = 3
 _KIND = "cpsched model"
 #: Options of a training that a model is used without: those of the run they are given for.
 _LEFT_OUT = ("model", "frozen")

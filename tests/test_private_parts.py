@@ -21,14 +21,9 @@ PACKAGES = [
 #: For each library the file, what it leans on without importing it, and the distribution.
 HOMES = {
     "numba": ("cpsched/kernels/linking.py", {"numba.core.dispatcher"}, "numba"),
-    "sklearn": (
-        "predictors/boosting.py",
-        {"sklearn.ensemble._hist_gradient_boosting.gradient_boosting"},
-        "scikit-learn",
-    ),
 }
 #: Modules of the libraries that are documented for users.
-PUBLIC = {"numba", "numba.extending", "sklearn.ensemble"}
+PUBLIC = {"numba", "numba.extending", "skops", "sklearn.ensemble", "sklearn.exceptions"}
 
 
 def private_imports(file, library):
@@ -57,12 +52,21 @@ def private_names(file):
     return private | {method.name: method.lineno for method in methods}
 
 
-@pytest.mark.parametrize("library", HOMES)
-def test_private_parts_are_used_in_one_file(library):
+def users_of_private_parts(library):
+    """Return the files that import private parts of a library."""
     files = [file for package in PACKAGES for file in (ROOT / package).rglob("*.py")]
     files = [file for file in files if library in file.read_text("utf-8")]
-    users = {file.relative_to(ROOT).as_posix() for file in files if private_imports(file, library)}
-    assert users <= {HOMES[library][0]}
+    return {file.relative_to(ROOT).as_posix() for file in files if private_imports(file, library)}
+
+
+@pytest.mark.parametrize("library", HOMES)
+def test_private_parts_are_used_in_one_file(library):
+    assert users_of_private_parts(library) <= {HOMES[library][0]}
+
+
+@pytest.mark.parametrize("library", ["sklearn", "skops"])
+def test_other_libraries_are_used_through_their_public_interface(library):
+    assert users_of_private_parts(library) == set()
 
 
 @pytest.mark.parametrize("library", HOMES)

@@ -27,6 +27,8 @@ READ = {
     "docutils": "BSD-2-Clause",
     # Of 1,253 lines, which say that it is based on Python's.
     "matplotlib": "PSF-2.0",
+    # Its licence file is the MIT License; its metadata says "OSI Approved".
+    "skops": "MIT",
 }
 #: How packages call a licence that do not use its SPDX name.
 _ALSO_CALLED = {

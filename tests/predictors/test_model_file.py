@@ -11,6 +11,7 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
+from skops import io as skops_io
 
 from cpsched import traces
 from cpsched.base.model_files import with_models
@@ -155,6 +156,19 @@ class Bomb:
         return (pytest.fail, ("the model ran",))
 
 
+class Fuse:
+    def __init__(self):
+        self.burns = True
+
+    def __setstate__(self, state):
+        pytest.fail("the model ran")
+
+
+def foreign(arrays):
+    """Have trees of another type."""
+    arrays["models/skops"] = np.frombuffer(skops_io.dumps([Fuse()]), dtype=np.uint8)
+
+
 def refuse(path, message, predictor="gbm-log"):
     with pytest.raises(ConfigError, match=message) as caught:
         build("predictors", f"{predictor}:model={path}").reset(sample(1).system, 0)
@@ -164,23 +178,26 @@ def refuse(path, message, predictor="gbm-log"):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (header(format=1), "model of format 1, this cpsched reads 2"),
-        (header(format=3), "model of format 3, this cpsched reads 2"),
+        (header(format=2), "model of format 2, this cpsched reads 3; train it again"),
+        (header(format=4), "model of format 4, this cpsched reads 3; train it again"),
         (header(kind="other"), "not a model of cpsched but 'other'"),
         (header(predictor="other"), "a model of 'other', not of 'gbm-log'"),
         (header(features=["age"]), "trained on other features"),
         (without("/header"), "header"),
         (without("/plain"), "plain"),
         (without("window/times"), "times"),
-        (without("models/00/left"), "left"),
-        (lambda arrays: arrays["models/00/left"].fill(0), "not a forest"),  # would never end
+        (without("models/columns"), "columns"),
+        (without("models/skops"), "skops"),
+        (array("models/columns", 55), "its trees use features beyond 55"),
+        (array("models/skops", 0), "trees are damaged"),
+        (foreign, r"gbm-log\.model: does not fit .* holds the type '.*Fuse', which no model has"),
         (narrower, "window holds features of shape"),
         (array("bound", np.nan, 0.0), "its bounds are not finite"),
         (array("bound", 0.0, np.inf), "its bounds are not finite"),
         (array("bound/x", 0.0), "damaged|does not fit"),
         (array("window/times", Bomb()), "allow_pickle=False"),
         (plain(**{"features/drift": 10**400}), "damaged|does not fit"),
-        (plain(ready="yes", **{"models/base": 10**400}), "damaged|does not fit"),
+        (plain(ready="yes", **{"models/columns": 10**400}), "damaged|does not fit"),
         (plain(jobs="[" * 5000 + "]" * 5000), "damaged|does not fit"),
     ],
 )
