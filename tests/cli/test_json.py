@@ -15,7 +15,6 @@ LOG = """\
 ON = ("log.swf", "--system", "four.toml")
 #: Commands without a result, and why.
 WITHOUT = {
-    "bench card": "prints what a paper quotes; bench.json has the data",
     "batsim serve": "answers Batsim until its simulation ends",
 }
 
