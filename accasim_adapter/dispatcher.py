@@ -14,19 +14,19 @@ from typing import TYPE_CHECKING, Any
 from accasim_adapter.machine import Beside
 from accasim_adapter.mirror import Mirror
 from accasim_adapter.package import JobVerification, SchedulerBase
-from cpsched.api.dispatchers import Dispatcher
-from cpsched.api.errors import one_of
-from cpsched.api.predictors import Correction
-from cpsched.api.simulation import Cluster
-from cpsched.api.tools import Spec, build
+from cpsched.base.spec import Spec, build
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.engine.cluster import Cluster
+from cpsched.engine.predicting import Correction
+from cpsched.errors import one_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from accasim_adapter.mirror import Answer
     from accasim_adapter.package import Event
-    from cpsched.api.model import System
-    from cpsched.api.predictors import RuntimePredictor
+    from cpsched.model.prediction import RuntimePredictor
+    from cpsched.model.system import System
 
 
 class CpschedDispatcher(SchedulerBase):  # type: ignore[misc]

@@ -14,22 +14,22 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.api.errors import RunError
-from cpsched.api.model import MISSING
+from cpsched.base.types import MISSING
+from cpsched.errors import RunError
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.api.model import IntArray
-    from cpsched.api.simulation import Run, Schedule
+    from cpsched.base.types import IntArray
+    from cpsched.model.schedule import Schedule
 
 #: Characters that AccaSim's own parser accepts as text.
 _NO_TEXT = re.compile(r"[^0-9a-zA-Z_\-.@]")
 
 
-def write(run: Run, folder: Path, log: str) -> None:
+def write(schedule: Schedule, folder: Path, log: str) -> None:
     """
-    Write AccaSim's schedule of a run, ``sched-LOG``.
+    Write a schedule as AccaSim does, ``sched-LOG``.
 
     Jobs are in the order of their ends, as in AccaSim; jobs that never ran or have not ended are
     left out. The machine's nodes count from 1.
@@ -47,7 +47,6 @@ def write(run: Run, folder: Path, log: str) -> None:
         If a job held other amounts than its units need, or changed its nodes: AccaSim's file cannot
         express that.
     """
-    schedule = run.schedule
     segments = schedule.segments
     by_job = np.lexsort((segments.node, segments.start, segments.job)).astype(np.int64)
     jobs = np.arange(len(schedule.workload) + 1)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpsched.api.errors import ConfigError, InfeasibleRequestError
-from cpsched.api.model import Status
-from cpsched.api.simulation import Request
+from cpsched.base.types import Status
+from cpsched.engine.encoder import Request
+from cpsched.errors import ConfigError, InfeasibleRequestError
 
 if TYPE_CHECKING:
     from accasim_adapter.package import Event
-    from cpsched.api.model import System
+    from cpsched.model.system import System
 
 #: Attribute of a job under which :class:`~accasim_adapter.predictor.CpschedPredictor` leaves a
 #: :class:`Predicted`.

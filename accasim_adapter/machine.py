@@ -7,14 +7,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.api.errors import ConfigError, check_least
-from cpsched.api.machines import systems
-from cpsched.api.model import System, Topology
+from cpsched import systems
+from cpsched.errors import ConfigError, check_least
+from cpsched.model.system import System
+from cpsched.model.topology import Topology
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.api.model import IntArray
+    from cpsched.base.types import IntArray
 
 #: The expected wait of all queues, which AccaSim does not know; its value changes nothing.
 DEFAULT_EXPECTED_WAIT = 3600

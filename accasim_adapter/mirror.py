@@ -9,16 +9,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accasim_adapter.jobs import predicted_of, request_of, status_of
-from cpsched.api.errors import DispatchError, InfeasibleRequestError
-from cpsched.api.model import Allocation, Start, Status
-from cpsched.api.model import columns as c
+from cpsched.base.types import Status
+from cpsched.errors import DispatchError, InfeasibleRequestError
+from cpsched.model import columns as c
+from cpsched.model.allocation import Allocation
+from cpsched.model.decision import Start
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from accasim_adapter.package import Event
-    from cpsched.api.model import Decision
-    from cpsched.api.simulation import Cluster
+    from cpsched.engine.cluster import Cluster
+    from cpsched.model.decision import Decision
 
     #: Second of the start or None, job, a node name for each unit.
     Answer = tuple[int | None, str, list[str]]

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, TypeAlias
 
 from accasim_adapter import mending
-from cpsched.api.errors import ConfigError
+from cpsched.errors import ConfigError
 
 #: A job of AccaSim. When it is queued, ``id``, ``queued_time``, ``requested_nodes`` (units: several
 #: may share a node), ``requested_resources`` and ``expected_duration`` may be read; once it has

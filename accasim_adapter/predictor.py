@@ -9,18 +9,21 @@ import numpy as np
 from accasim_adapter.additional import Hooks
 from accasim_adapter.jobs import PREDICTED, Predicted, request_of, status_of
 from accasim_adapter.machine import Beside
-from cpsched.api.errors import InfeasibleRequestError
-from cpsched.api.model import JobStore, JobTable, stream_seed
-from cpsched.api.predictors import Outcome, predict
-from cpsched.api.simulation import JobEncoder
-from cpsched.api.tools import build
+from cpsched.base.spec import build
+from cpsched.engine.encoder import JobEncoder
+from cpsched.engine.predicting import predict
+from cpsched.errors import InfeasibleRequestError
+from cpsched.model.jobstore import JobStore
+from cpsched.model.jobtable import JobTable
+from cpsched.model.prediction import Outcome
+from cpsched.model.seeds import stream_seed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from accasim_adapter.package import Event
-    from cpsched.api.model import System
-    from cpsched.api.predictors import RuntimePredictor
+    from cpsched.model.prediction import RuntimePredictor
+    from cpsched.model.system import System
 
 
 class CpschedPredictor(Hooks):

@@ -10,15 +10,19 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from cpsched.api.errors import ConfigError, TraceError
-from cpsched.api.logs import Fitted, Place, Workload, decode, fit, lines
-from cpsched.api.model import MAX_AMOUNT, MISSING
-from cpsched.api.simulation import JobOutcome, Leaving, Run, Schedule, Segments, Settings
+from cpsched.base.types import MAX_AMOUNT, MISSING
+from cpsched.errors import ConfigError, TraceError
+from cpsched.logs.text import Place, decode, lines
+from cpsched.mapping import Fitted, fit
+from cpsched.model.schedule import JobOutcome, Leaving, Schedule, Segments
+from cpsched.model.workload import Workload
+from cpsched.simulation.simulate import Run, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.api.model import IntArray, System
+    from cpsched.base.types import IntArray
+    from cpsched.model.system import System
 
 _DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 _LINE = re.compile(

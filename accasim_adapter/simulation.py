@@ -21,13 +21,13 @@ from accasim_adapter.package import (
     Resources,
     Simulator,
 )
-from cpsched.api.errors import ConfigError
-from cpsched.api.logs import Fitted, fit
-from cpsched.api.model import UNBOUNDED
+from cpsched.base.types import UNBOUNDED
+from cpsched.errors import ConfigError
+from cpsched.mapping import Fitted, fit
 
 if TYPE_CHECKING:
-    from cpsched.api.logs import Workload
-    from cpsched.api.model import System
+    from cpsched.model.system import System
+    from cpsched.model.workload import Workload
 
 #: Attributes of a job beyond those of every AccaSim job.
 _ATTRIBUTES = ("core", "expected_duration")

@@ -24,7 +24,7 @@ from against_accasim import LOG, SYSTEM, prepare
 #: it.
 PARTS = {
     "imports": ("builtins:__import__", "importlib:import_module"),
-    "reading the log": ("cpsched.traces:read",),
+    "reading the log": ("cpsched.logs:read",),
     "mapping jobs to the machine": ("cpsched.study.sources:fit",),
     "loading kernels": ("cpsched.kernels.linking:_Cache.load_overload",),
     "the loop": ("cpsched.simulation.simulator:Simulator.run",),

@@ -19,10 +19,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arena.logs import content_sha256
+from cpsched.logs import read
 from cpsched.mapping import fit
+from cpsched.study.bench.logs import content_sha256
 from cpsched.systems import load
-from cpsched.traces import read
 
 if TYPE_CHECKING:
     from cpsched.base.types import IntArray

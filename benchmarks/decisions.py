@@ -23,12 +23,13 @@ import measure
 import numpy as np
 import views
 
-from cpsched import systems, traces
+from cpsched import logs as traces
+from cpsched import systems
 from cpsched.base.spec import build
 from cpsched.cp import cpsat
 from cpsched.mapping import fit
+from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation.simulate import simulate
-from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -21,7 +21,8 @@ from pathlib import Path
 
 import numpy as np
 
-from cpsched import systems, traces
+from cpsched import logs as traces
+from cpsched import systems
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
 from cpsched.study.paired import ratio

@@ -21,29 +21,28 @@ import farm_tables as known
 import numpy as np
 from farm_tables import KINDS
 
-from cpsched import traces
-from cpsched.api.errors import ConfigError
-from cpsched.api.generators import (
+from cpsched import logs
+from cpsched.base.types import Status
+from cpsched.errors import ConfigError
+from cpsched.generators.contract import (
     LARGEST_SEED,
     check_number,
     check_whole,
     header,
     heavy_sizes,
-    let_go,
     log_normal,
     option,
     pick,
-    shared,
     stratified,
     streams,
 )
-from cpsched.api.logs import Labels, Workload
-from cpsched.api.model import Status
+from cpsched.model.arrays import let_go, shared
+from cpsched.model.workload import Labels, Workload
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.api.model import BoolArray, FloatArray, IntArray
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
 
 #: The system of the log.
 SYSTEM = Path(__file__).resolve().parent / "systems" / "farm-312.toml"
@@ -368,7 +367,7 @@ def main() -> None:
     parser.add_argument("--load", type=float, default=0.8)
     given = vars(parser.parse_args())
     out = given.pop("out")
-    traces.write(FARM.generate(FarmOptions(**given)), out)
+    logs.write(FARM.generate(FarmOptions(**given)), out)
 
 
 if __name__ == "__main__":

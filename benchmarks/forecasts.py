@@ -17,16 +17,17 @@ import sys
 from pathlib import Path
 from time import process_time
 
-from cpsched import systems, traces
-from cpsched.answer.forecaster import Forecaster
-from cpsched.answer.starts import NEVER
+from cpsched import logs as traces
+from cpsched import systems
 from cpsched.errors import ConfigError
+from cpsched.forecast.forecaster import Forecaster
+from cpsched.forecast.judged import Score, judge
+from cpsched.forecast.prequential import Prequential
+from cpsched.forecast.replay import replay
+from cpsched.forecast.starts import NEVER
 from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.simulation.simulate import Settings
-from start_forecasts.judged import Score, judge
-from start_forecasts.prequential import Prequential
-from start_forecasts.replay import replay
 
 #: Log and its machine.
 LOGS = (

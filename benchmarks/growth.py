@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from farm_log import SYSTEM as FARM
 
-from cpsched.api.figures import save, styled
+from cpsched.report.figures.style import save, styled
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

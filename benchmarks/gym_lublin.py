@@ -17,7 +17,7 @@ from pathlib import Path
 
 from table_v import MACHINES, ROWS, ours, read
 
-from cpsched.api.figures import save, styled
+from cpsched.report.figures.style import save, styled
 
 RESULTS = Path(__file__).resolve().parent / "results"
 WHAT = {"policy": "best on validation", "last": "last"}

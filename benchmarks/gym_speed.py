@@ -17,10 +17,13 @@ import gymnasium
 import measure
 import numpy as np
 
-from cpsched.api import fit, load_system, read_log, simulate
 from cpsched.base import resources
-from gym_environment.episode_jobs import pool_of
-from gym_environment.kernels.features import ESTIMATE
+from cpsched.gym.episode_jobs import pool_of
+from cpsched.gym.kernels.features import ESTIMATE
+from cpsched.logs import read as read_log
+from cpsched.mapping import fit
+from cpsched.simulation.simulate import simulate
+from cpsched.systems import load as load_system
 
 NAME = "cpsched.gym:BatchScheduling-v0"
 #: What is decided, by what tables call it.

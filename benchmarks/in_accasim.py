@@ -33,8 +33,7 @@ def simulate(side: str, log: str, dispatcher: str, jobs: int, traces: Path, work
     import resource
     import time
 
-    from cpsched import systems
-    from cpsched import traces as logs
+    from cpsched import logs, systems
     from cpsched.base.types import MISSING
     from cpsched.checks.sample import sample
     from cpsched.simulation.simulate import Settings
@@ -132,8 +131,7 @@ def overhead(dispatcher: str, traces: Path, work: Path) -> None:
     from time import process_time
 
     import accasim_adapter
-    from cpsched import systems
-    from cpsched import traces as logs
+    from cpsched import logs, systems
 
     took: list[tuple[int, float, float]] = []
     inside = [0.0]

@@ -19,7 +19,7 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 import measure
 import numpy as np
 
-from cpsched import systems, traces
+from cpsched import logs, systems
 from cpsched.mapping import Fitted, fit
 from cpsched.model.prediction import Outcome, Prediction
 from cpsched.simulation.arrivals import Arrivals
@@ -72,7 +72,7 @@ class Leaking(UserHistory):
 def fitted(name: str, folder: Path, first: int | None) -> Fitted:
     """Return a log's jobs on its system."""
     file, system, least = LOGS[name]
-    workload = traces.read(measure.archive_log(folder, file))
+    workload = logs.read(measure.archive_log(folder, file))
     workload = workload.take(np.flatnonzero(workload.runtime >= least)).select(first=first)
     if system is None:
         return unmapped(workload)

@@ -30,7 +30,8 @@ import measure
 import numpy as np
 from farm_log import FARM, SYSTEM
 
-from cpsched import systems, traces
+from cpsched import logs as traces
+from cpsched import systems
 from cpsched.base import registry
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import Settings, simulate

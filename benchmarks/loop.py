@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from cpsched import systems, traces
+from cpsched import logs, systems
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
 
@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("runs", type=int)
     parser.add_argument("sizes", type=int, nargs="+", help="numbers of jobs; 0: all")
     args = parser.parse_args()
-    log, system = traces.read(args.log), systems.load(args.system)
+    log, system = logs.read(args.log), systems.load(args.system)
     sizes = sorted({min(size or len(log), len(log)) for size in args.sizes})
     parts = {size: fit(log.select(first=size), system) for size in sizes}
     simulate(parts[sizes[0]], dispatcher=args.dispatcher)

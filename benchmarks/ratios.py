@@ -37,7 +37,7 @@ import campaign
 import measure
 import numpy as np
 
-from across_logs.grid import over_logs
+from cpsched.report.grid import over_logs
 from cpsched.study.paired import ratio
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from pathlib import Path
 from time import process_time
 from typing import TYPE_CHECKING
 
-from cpsched import traces
-from slurm_adapter.site import SITE, SiteOptions
+from cpsched import logs
+from cpsched.slurm.site import SITE, SiteOptions
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,8 +29,8 @@ def _measure(number: int, path: Path) -> None:
     options = SiteOptions(jobs=number, days=30 * number / 100_000)
     _report(number, "generated", lambda: SITE.generate(options))
     workload = SITE.generate(options)
-    _report(number, "written", lambda: traces.write(workload, path))
-    _report(number, f"read ({path.stat().st_size / 2**20:.0f} MB)", lambda: traces.read(path))
+    _report(number, "written", lambda: logs.write(workload, path))
+    _report(number, f"read ({path.stat().st_size / 2**20:.0f} MB)", lambda: logs.read(path))
 
 
 def _report(number: int, what: str, call: Callable[[], object]) -> None:

@@ -15,8 +15,8 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.support.ui import WebDriverWait
 
+from cpsched.report.html.make import make_report
 from cpsched.study import carry_out, load_study
-from html_report.make import make_report
 
 TABLE = HERE / "results" / "data" / "report-page.csv"
 #: Windows by what they are called: pixels.

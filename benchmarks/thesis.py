@@ -32,8 +32,8 @@ import measure
 import numpy as np
 from thesis_claims import CLAIMS
 
-from cpsched.figures.style import canvas, colour, plain, save, styled
 from cpsched.metrics.jobs import slowdown
+from cpsched.report.figures.style import canvas, colour, plain, save, styled
 from cpsched.simulation.simulate import Checkpoint, simulate
 from cpsched.study import load_study
 from cpsched.study.sources import prepare

@@ -38,7 +38,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched import systems, traces
+from cpsched import logs, systems
 from cpsched.mapping import fit
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.leading import LEADING
@@ -186,7 +186,7 @@ def make(folder: Path, path: Path, names: Sequence[str]) -> None:
         began = process_time()
         own = _HERE / system_name
         system = systems.load(str(own) if own.is_file() else system_name)
-        workload = traces.read(folder / file)
+        workload = logs.read(folder / file)
         parts = [_window(workload, system, k) for k in range(WINDOWS)]
         with path.open("a", encoding="utf-8", buffering=1) as lines:
             for case in missing:

@@ -35,14 +35,15 @@ import numpy as np
 import pyarrow.parquet as pq
 from wla_paper import ALPHA, BETA, PAPER
 
-from cpsched import systems, traces
+from cpsched import logs as traces
+from cpsched import systems
 from cpsched.base.spec import build
 from cpsched.cp import cpsat
 from cpsched.mapping import fit
 from cpsched.model.workload import Workload
+from cpsched.papers.wla.knapsack import Knapsack
+from cpsched.papers.wla.solvers import branch_and_bound, greedy
 from cpsched.simulation.simulate import simulate
-from cpsched_papers.wla.knapsack import Knapsack
-from cpsched_papers.wla.solvers import branch_and_bound, greedy
 
 if TYPE_CHECKING:
     from cpsched.model.decision import Decision

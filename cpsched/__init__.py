@@ -11,17 +11,12 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cpsched.api import (
-        compare,
-        compare_runs,
-        load_run,
-        load_system,
-        read_log,
-        save_run,
-        simulate,
-        what_if,
-        write_log,
-    )
+    from cpsched.logs import read as read_log
+    from cpsched.logs import write as write_log
+    from cpsched.report import compare, compare_runs, what_if
+    from cpsched.simulation.simulate import simulate
+    from cpsched.study import load_run, save_run
+    from cpsched.systems import load as load_system
 
 __all__ = [
     "compare",

@@ -31,11 +31,11 @@ from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
 from cpsched.api import fit, load_system, read_log
-from gym_environment.episode_jobs import pool_of
-from gym_environment.kernels.features import FEATURES, IS_JOB
-from gym_environment.options import RULES
-from gym_environment.policy import Policy, save
-from gym_environment.vector import BatchSchedulingVector
+from cpsched.gym.episode_jobs import pool_of
+from cpsched.gym.kernels.features import FEATURES, IS_JOB
+from cpsched.gym.options import RULES
+from cpsched.gym.policy import Policy, save
+from cpsched.gym.vector import BatchSchedulingVector
 
 
 def parsed():
@@ -369,7 +369,7 @@ def main():
 
 def test(asked, windows):
     """Write the figures of the rules, the best policy and the last on the test windows."""
-    from gym_environment.policy import load
+    from cpsched.gym.policy import load
 
     found = {rule: windows.by_rule(rule) for rule in RULES}
     for name in ("policy", "last"):

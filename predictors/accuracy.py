@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.api.predictors import HORIZONS, LEVELS
+from cpsched.model.prediction import HORIZONS, LEVELS
 
 if TYPE_CHECKING:
-    from cpsched.api.model import AnyArray, FloatArray, IntArray
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
 
 #: An answer counts as close within this share of the runtime.
 CLOSE = 0.2

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.api.errors import ConfigError
-from cpsched.api.model import JobTable
-from cpsched.api.predictors import HORIZONS, LEVELS
-from cpsched.api.simulation import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT
-from cpsched.api.tools import Spec, brief, build, counted, duration, percent
+from cpsched.base.spec import Spec, build
+from cpsched.base.words import brief, counted, duration, percent
+from cpsched.errors import ConfigError
+from cpsched.metrics.jobs import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT
+from cpsched.model.jobtable import JobTable
+from cpsched.model.prediction import HORIZONS, LEVELS
 from predictors.accuracy import (
     Accuracy,
     DistributionScore,
@@ -23,9 +24,9 @@ from predictors.replay import Replay, Starts
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cpsched.api.logs import Fitted
-    from cpsched.api.model import AnyArray, FloatArray, IntArray
-    from cpsched.api.predictors import RuntimePredictor
+    from cpsched.base.types import AnyArray, FloatArray, IntArray
+    from cpsched.mapping import Fitted
+    from cpsched.model.prediction import RuntimePredictor
 
 #: Share of the jobs, the first by submit, that are predicted and learnt from but not scored.
 WARMUP = 0.1
@@ -190,7 +191,7 @@ def to_columns(fitted: Fitted, evaluations: list[Evaluation]) -> dict[str, Any]:
     ``runtime_bound``; where some predictor gives them, ``quantile_10`` to ``quantile_90`` (percent)
     and ``ends_within_60`` to ``ends_within_3600`` (seconds), empty for those that give none.
     """
-    from cpsched.api.arrays import arrow
+    from cpsched.base import arrow
 
     workload = fitted.workload
     rows = np.concatenate([item.rows for item in evaluations])

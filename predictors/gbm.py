@@ -15,8 +15,8 @@ from predictors.remembered import LIMIT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.api.model import AnyArray, FloatArray
-    from cpsched.api.tools import File
+    from cpsched.base.spec import File
+    from cpsched.base.types import AnyArray, FloatArray
     from predictors.trees import Trees
     from predictors.window import Window
 

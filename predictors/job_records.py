@@ -5,12 +5,13 @@ from __future__ import annotations
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.api.model import columns as c
+from cpsched.model import columns as c
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.api.model import JobStore, JobTable
+    from cpsched.model.jobstore import JobStore
+    from cpsched.model.jobtable import JobTable
 
 # Names of this module are found faster than those of another.
 _USER, _NAME, _QUEUE, _GROUP, _SHAPE = c.USER, c.NAME, c.QUEUE, c.GROUP, c.SHAPE

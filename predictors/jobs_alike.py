@@ -6,23 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.api.kernels import kernel
-from cpsched.api.predictors import (
-    HORIZONS,
-    LEVELS,
-    Outcome,
-    Prediction,
-    RuntimeHistory,
-    RuntimePredictor,
-    facts_of,
-)
+from cpsched.dispatch.likely import RuntimeHistory, facts_of
+from cpsched.kernels.compiling import kernel
+from cpsched.model.prediction import HORIZONS, LEVELS, Outcome, Prediction, RuntimePredictor
 from predictors.job_records import JobReader
 from predictors.remembered import LIMIT, Remembered
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.api.model import FloatArray, IntArray, JobTable, System
+    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.system import System
     from predictors.job_records import JobRecord
 
 _HORIZONS = np.array(HORIZONS, dtype=np.int64)

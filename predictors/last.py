@@ -6,15 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.api.errors import check_range
-from cpsched.api.predictors import Outcome, Prediction, RuntimePredictor
+from cpsched.errors import check_range
+from cpsched.model.prediction import Outcome, Prediction, RuntimePredictor
 from predictors.job_records import JobReader
 from predictors.remembered import LIMIT, RecentRuntimes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.api.model import JobTable, System
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.system import System
 
 
 #: Runtimes remembered of a user.

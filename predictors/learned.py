@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from cpsched.api.errors import ConfigError
-from cpsched.api.model import Status
-from cpsched.api.predictors import Outcome, Prediction, RuntimePredictor
+from cpsched.base.types import Status
+from cpsched.errors import ConfigError
+from cpsched.model.prediction import Outcome, Prediction, RuntimePredictor
 from predictors import model_file
 from predictors.accuracy import BOUND
 from predictors.coverage import Coverage
@@ -25,8 +25,10 @@ from predictors.window import Window
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.api.model import AnyArray, FloatArray, JobTable, System
-    from cpsched.api.tools import File
+    from cpsched.base.spec import File
+    from cpsched.base.types import AnyArray, FloatArray
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.system import System
 
 _DAY = 86_400
 _COMPLETED = int(Status.COMPLETED)

@@ -17,9 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.api.arrays import flattened, read_arrays, unflattened
-from cpsched.api.errors import ConfigError
-from cpsched.api.tools import Spec, read_json, replacing, versions
+from cpsched.base.archive import flattened, read_arrays, unflattened
+from cpsched.base.atomic_files import replacing
+from cpsched.base.documents import read_json
+from cpsched.base.spec import Spec
+from cpsched.base.versions import versions
+from cpsched.errors import ConfigError
 from predictors.features import FEATURES
 
 if TYPE_CHECKING:

@@ -15,29 +15,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.api.errors import ConfigError
-from cpsched.api.logs import Fitted
-from cpsched.api.model import (
-    MISSING,
-    JobStore,
-    JobTable,
-    Status,
-    System,
-    Topology,
-    immutable,
-    stream_seed,
-)
-from cpsched.api.model import columns as c
-from cpsched.api.predictors import Outcome, answers_of, listens, write_down
-from cpsched.api.simulation import Arrivals, Settings, simulate
+from cpsched.base.types import MISSING, Status
+from cpsched.errors import ConfigError
+from cpsched.mapping import Fitted
+from cpsched.model import columns as c
+from cpsched.model.arrays import immutable
+from cpsched.model.jobstore import JobStore
+from cpsched.model.jobtable import JobTable
+from cpsched.model.prediction import Outcome, answers_of, listens, write_down
+from cpsched.model.seeds import stream_seed
+from cpsched.model.system import System
+from cpsched.model.topology import Topology
+from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.simulate import Settings, simulate
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cpsched.api.logs import Workload
-    from cpsched.api.model import IntArray
-    from cpsched.api.predictors import Prediction, RuntimePredictor
-    from cpsched.api.simulation import Observer
+    from cpsched.base.types import IntArray
+    from cpsched.model.prediction import Prediction, RuntimePredictor
+    from cpsched.model.workload import Workload
+    from cpsched.simulation.observers import Observer
 
 # Of one second, in this order; a job of runtime 0 ends where it starts.
 _END, _SUBMIT, _START, _END_AT_START = range(4)

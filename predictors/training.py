@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.api.errors import ConfigError
-from cpsched.api.simulation import job_sample
-from cpsched.api.tools import Spec, build
+from cpsched.base.spec import Spec, build
+from cpsched.errors import ConfigError
+from cpsched.metrics.predictions import job_sample
 from predictors import model_file
 from predictors.evaluation import evaluate
 from predictors.learned import Learned
@@ -16,7 +16,7 @@ from predictors.learned import Learned
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.api.logs import Fitted
+    from cpsched.mapping import Fitted
     from predictors.evaluation import Evaluation
     from predictors.replay import Starts
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.api.predictors import Outcome, Prediction, RuntimePredictor
+from cpsched.model.prediction import Outcome, Prediction, RuntimePredictor
 from predictors.history import History, median
 from predictors.job_records import JobReader
 from predictors.remembered import LIMIT
@@ -14,7 +14,8 @@ from predictors.remembered import LIMIT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.api.model import JobTable, System
+    from cpsched.model.jobtable import JobTable
+    from cpsched.model.system import System
 
 
 class UserHistory(RuntimePredictor):

@@ -13,8 +13,8 @@ from hypothesis import settings
 from tiny import FOUR_CORES
 
 from cpsched.cli.main import main
-from slurm_adapter.sandbox.private import PrivateSlurm, missing
-from slurm_adapter.sandbox.stream import SITE
+from cpsched.slurm.sandbox.private import PrivateSlurm, missing
+from cpsched.slurm.sandbox.stream import SITE
 
 # The first example of a test may wait for imports, kernels or a busy machine: no test is timed.
 settings.register_profile("untimed", deadline=None)

@@ -7,14 +7,14 @@ import numpy as np
 import pytest
 from recorded import result, simulator
 
-from cpsched import systems, traces
+from cpsched import logs, systems
 from cpsched.mapping import fit
 from cpsched.model import arrays
 from cpsched.model.arrays import constant, is_constant, let_go, move, put_away, rows_of, shared
 from cpsched.model.workload import COLUMNS
+from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation import arrivals, checkpoint
 from cpsched.simulation.observers import Observer
-from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
 
 @pytest.fixture
@@ -108,14 +108,14 @@ def test_a_state_in_files_is_the_same(monkeypatch, tmp_path, observers):
 
 def test_a_table_in_files_reads_the_same(tmp_path, in_files):
     workload = EURORA.generate(EuroraOptions(jobs=1500, seed=3))
-    traces.write(workload, tmp_path / "a.parquet")
-    assert traces.read(tmp_path / "a.parquet").digest() == workload.digest()
+    logs.write(workload, tmp_path / "a.parquet")
+    assert logs.read(tmp_path / "a.parquet").digest() == workload.digest()
 
 
 def test_a_column_that_a_log_does_not_have_takes_no_memory(tmp_path):
     rows = "job_id,submit,runtime,requested_time,units", "1,0,5,9,1", "2,1,5,9,1"
     (tmp_path / "a.csv").write_text("\n".join((*rows, "")))
-    read = traces.read(tmp_path / "a.csv")
+    read = logs.read(tmp_path / "a.csv")
     given = {"job_id", "submit", "runtime", "requested_time", "units", "units_min", "units_max"}
     for name in COLUMNS:
         value = getattr(read, name)

@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from cpsched.api import fit, load_system, read_log
+from cpsched.logs import read as read_log
+from cpsched.mapping import fit
+from cpsched.systems import load as load_system
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 

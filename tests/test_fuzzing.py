@@ -7,9 +7,9 @@ import warnings
 import fuzzing
 import pytest
 
-from cpsched import traces
+from cpsched import logs
 from cpsched.errors import ConfigError, CpschedError, TraceError, UnknownNameError
-from cpsched_papers.dn_dbes.record import read as read_negotiations
+from cpsched.papers.dn_dbes.record import read as read_negotiations
 
 #: How many inputs; those of slow readers are fewer.
 NUMBER = {"run folder": 4, "scontrol output": 10, "slurm.conf and tables": 20, "study": 15}
@@ -78,9 +78,9 @@ def test_a_message_of_other_types_is_refused(tmp_path, wrong):
 
 @pytest.mark.parametrize(("form", "start"), [("swf", b""), ("sacct", b'{"jobs": [')])
 def test_a_packed_file_that_fills_the_memory_is_refused(tmp_path, form, start, monkeypatch):
-    for module in ("cpsched.traces.text", "slurm_adapter.sacct.as_json"):
+    for module in ("cpsched.logs.text", "cpsched.logs.sacct.as_json"):
         monkeypatch.setattr(f"{module}.SMALL_UNPACKED", 2**20)
     path = tmp_path / "log.gz"
     path.write_bytes(gzip.compress(start + b"\n" * 2**23))
     with pytest.raises(TraceError, match="more than 1048576 bytes"):
-        traces.read(path, format=form)
+        logs.read(path, format=form)

@@ -21,9 +21,9 @@ SOURCES = sorted(
         "cpsched",
         "predictors",
         "accasim_adapter",
-        "batsim_adapter",
-        "slurm_adapter",
-        "cpsched_papers",
+        "cpsched.batsim",
+        "cpsched.slurm",
+        "cpsched.papers",
         "benchmarks",
         "data",
     )

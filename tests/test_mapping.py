@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched import systems, traces
+from cpsched import logs, systems
 from cpsched.base.types import MISSING, UNBOUNDED, JobType, Split
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
@@ -590,7 +590,7 @@ def test_distinct_survives_many_wide_columns():
 )
 def test_real_log_fits_its_machine(shared, file, name, rejected):
     """As many as docs/reference/system-files.md says; 2595 is what the traces' README counts for Graham."""
-    fitted = fit(traces.read(shared / "traces" / file), systems.load(name))
+    fitted = fit(logs.read(shared / "traces" / file), systems.load(name))
     assert len(fitted.rejected) == rejected
 
 

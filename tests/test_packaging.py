@@ -11,24 +11,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-OURS = {
-    "cpsched",
-    "across_logs",
-    "arena",
-    "first_look",
-    "gym_environment",
-    "html_report",
-    "job_arrays",
-    "log_changes",
-    "pbs_logs",
-    "predictors",
-    "run_plots",
-    "accasim_adapter",
-    "batsim_adapter",
-    "slurm_adapter",
-    "start_forecasts",
-    "cpsched_papers",
-}
+OURS = {"cpsched", "predictors", "accasim_adapter"}
 #: Looked for by name, when asked for; the second line by ``docs/conf.py``.
 BY_NAME = {
     "accasim",

@@ -11,11 +11,11 @@ import pytest
 from tiny import jobs, machine, run
 
 from cpsched.base import arrow
-from cpsched.figures.data import read
 from cpsched.metrics import steps, summary
 from cpsched.metrics.columns import queue_columns
 from cpsched.metrics.summary import summarize
 from cpsched.model import arrays, schedule
+from cpsched.report.figures.data import read
 from cpsched.study import gains, load_run, make_tables, save_run
 from cpsched.study.reader import contradictions, wrong_inputs
 from cpsched.verification import verify

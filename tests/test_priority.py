@@ -13,7 +13,7 @@ from cpsched.dispatch.priority import ExpectedWait, Urgency
 from cpsched.errors import ConfigError
 from cpsched.model.decision import Decision, Start
 from cpsched.model.system import Queue
-from cpsched_papers.priorities import Multifactor
+from cpsched.papers.priorities import Multifactor
 
 NOW = 1000
 NAMES = registry.names("priorities")

@@ -14,9 +14,9 @@ PACKAGES = [
     "cpsched",
     "predictors",
     "accasim_adapter",
-    "batsim_adapter",
-    "slurm_adapter",
-    "cpsched_papers",
+    "cpsched.batsim",
+    "cpsched.slurm",
+    "cpsched.papers",
 ]
 #: For each library the file, what it leans on without importing it, and the distribution.
 HOMES = {

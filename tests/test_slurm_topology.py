@@ -10,7 +10,7 @@ from cpsched.errors import ConfigError
 from cpsched.model.system import System
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.simulation.simulate import simulate
-from slurm_adapter.config.topology import read_layout
+from cpsched.slurm.config.topology import read_layout
 
 #: Nodes n01 to n08, the odd ones thin.
 SYSTEM = """

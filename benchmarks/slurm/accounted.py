@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from slurm_adapter.sandbox.private import PrivateSlurm, Site, free_ports
+from cpsched.slurm.sandbox.private import PrivateSlurm, Site, free_ports
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,12 +23,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy.stats import spearmanr
 
-from cpsched import traces
+from cpsched import logs
 from cpsched.base.types import MISSING
 from cpsched.metrics.jobs import bounded_slowdown
 from cpsched.simulation.simulate import simulate
-from slurm_adapter.config.importer import Files, Site, read_site
-from slurm_adapter.live.plan import EXPECTED_WAIT
+from cpsched.slurm.config.importer import Files, Site, read_site
+from cpsched.slurm.live.plan import EXPECTED_WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -87,7 +87,7 @@ def simulations(log: Workload, folder: Path) -> Iterator[tuple[str, np.ndarray]]
 def read(folder: Path) -> Workload:
     """Return the accounting of a recording."""
     found = [path for path in (folder / "sacct.txt", folder / "sacct.txt.gz") if path.exists()]
-    return traces.read(found[0], format="sacct")
+    return logs.read(found[0], format="sacct")
 
 
 def imported(folder: Path) -> Site:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched import traces
+from cpsched import logs
 from cpsched.base.node_lists import expand
 from cpsched.base.spec import build
 from cpsched.base.types import MISSING
@@ -33,8 +33,8 @@ from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING, Decision, Requeue, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.simulator import Simulator
-from slurm_adapter.config.importer import Files, Site, read_site
-from slurm_adapter.dispatch.dispatcher import Slurm
+from cpsched.slurm.config.importer import Files, Site, read_site
+from cpsched.slurm.dispatch.dispatcher import Slurm
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -98,7 +98,7 @@ class Recording:
             text = _text(folder, "sacct.txt")
             # A preempted attempt held nodes until then.
             (unpacked / "sacct.txt").write_text(text.replace("|PREEMPTED|", "|NODE_FAIL|"))
-            log = traces.read(unpacked / "sacct.txt", format="sacct")
+            log = logs.read(unpacked / "sacct.txt", format="sacct")
         known = [folder / f"{name}.txt" for name in ("config", "nodes", "partitions")]
         more = folder / "reservations.txt"
         if all(path.exists() for path in known):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from dataclasses import dataclass, field
 
-from cpsched_papers.generators.esp import ESP, ESP_NODES, EspNodesOptions, EspOptions
+from cpsched.papers.generators.esp import ESP, ESP_NODES, EspNodesOptions, EspOptions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

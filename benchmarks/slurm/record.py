@@ -50,10 +50,10 @@ from typing import TYPE_CHECKING, Any
 import queues
 from accounted import AccountedSite, AccountedSlurm
 
-from slurm_adapter.live.plan import system_of
-from slurm_adapter.live.scontrol import Scontrol
-from slurm_adapter.sandbox.follower import Follower, warm_up
-from slurm_adapter.sandbox.loop import Loop
+from cpsched.slurm.live.plan import system_of
+from cpsched.slurm.live.scontrol import Scontrol
+from cpsched.slurm.sandbox.follower import Follower, warm_up
+from cpsched.slurm.sandbox.loop import Loop
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -18,9 +18,9 @@ from pathlib import Path
 
 import numpy as np
 
-from slurm_adapter.config.importer import Files, read_site
-from slurm_adapter.dispatch.records import Records
-from slurm_adapter.kernels import records as r
+from cpsched.slurm.config.importer import Files, read_site
+from cpsched.slurm.dispatch.records import Records
+from cpsched.slurm.kernels import records as r
 
 SITE = Path(__file__).parent / "chaos_site"
 #: Of what ``sprio -l`` shows weighted, as whole numbers.

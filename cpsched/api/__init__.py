@@ -34,6 +34,8 @@ if TYPE_CHECKING:
         VerificationError,
     )
     from cpsched.kernels.compiling import kernel
+    from cpsched.logs import read as read_log
+    from cpsched.logs import write as write_log
     from cpsched.mapping import Fitted, fit
     from cpsched.metrics.leading import Figures
     from cpsched.metrics.summary import summarize
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from cpsched.model.system import Queue, System
     from cpsched.model.view import View
     from cpsched.model.workload import Workload
-    from cpsched.show import Comparison, compare, compare_runs, what_if
+    from cpsched.report import Comparison, compare, compare_runs, what_if
     from cpsched.simulation.observers import Observer, RunObserver
     from cpsched.simulation.simulate import Checkpoint, Run, Settings, simulate
     from cpsched.simulation.simulator import Simulator
@@ -53,8 +55,6 @@ if TYPE_CHECKING:
     from cpsched.systems import load as load_system
     from cpsched.systems import parse as parse_system
     from cpsched.systems import save as save_system
-    from cpsched.traces import read as read_log
-    from cpsched.traces import write as write_log
     from cpsched.verification import verify
 
 

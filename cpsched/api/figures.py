@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from cpsched.figures.bars import Change
-from cpsched.figures.data import DAY, RunData, busiest, means
-from cpsched.figures.data import read as run_data
-from cpsched.figures.lanes import Rectangles, Rows, pieces, place
-from cpsched.figures.looks import Look, Who, looks
-from cpsched.figures.nodes import EDGE, EMPTY
-from cpsched.figures.pictures import (
+from cpsched.report.figures.bars import Change
+from cpsched.report.figures.data import DAY, RunData, busiest, means
+from cpsched.report.figures.data import read as run_data
+from cpsched.report.figures.lanes import Rectangles, Rows, pieces, place
+from cpsched.report.figures.looks import Look, Who, looks
+from cpsched.report.figures.nodes import EDGE, EMPTY
+from cpsched.report.figures.pictures import (
     FigureFile,
     Picture,
     of_changes,
@@ -16,7 +16,7 @@ from cpsched.figures.pictures import (
     of_schedule,
     of_tradeoff,
 )
-from cpsched.figures.style import (
+from cpsched.report.figures.style import (
     BAD,
     BEHIND,
     COLOURS,
@@ -29,4 +29,4 @@ from cpsched.figures.style import (
     save,
     styled,
 )
-from cpsched.figures.tradeoff import Point
+from cpsched.report.figures.tradeoff import Point

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from cpsched.figures import style
-from cpsched.show import write_tables
-from cpsched.show.decisions import count_table, solver_notes
-from cpsched.show.findings import NOTICEABLE, Against, Change, Claim
-from cpsched.show.leading import Leading, LeadingRows, Measured, leading
-from cpsched.show.outcomes import (
+from cpsched.report import write_tables
+from cpsched.report.decisions import count_table, solver_notes
+from cpsched.report.figures import style
+from cpsched.report.findings import NOTICEABLE, Against, Change, Claim
+from cpsched.report.leading import Leading, LeadingRows, Measured, leading
+from cpsched.report.outcomes import (
     lines_of_run,
     load_lines,
     loads,
     outcome_lines,
 )
-from cpsched.show.overviews import Overview, overview
-from cpsched.show.readable import Titled, most_changed, readable
-from cpsched.show.record import misfit, reproduced
-from cpsched.show.sentences import QUALITY, Finding, findings
-from cpsched.show.table_files import latex
+from cpsched.report.overviews import Overview, overview
+from cpsched.report.readable import Titled, most_changed, readable
+from cpsched.report.record import misfit, reproduced
+from cpsched.report.sentences import QUALITY, Finding, findings
+from cpsched.report.table_files import latex
 from cpsched.study import SavedRun, carry_out, load_run, make_tables, save_run
 from cpsched.study.allocators import unequal
 from cpsched.study.campaign import Display

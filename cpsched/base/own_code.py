@@ -7,14 +7,17 @@ import site
 import sysconfig
 import traceback
 from functools import cache, wraps
+from importlib.util import find_spec
+from pathlib import Path
 from types import FunctionType
 from typing import TYPE_CHECKING, Any
-
-from cpsched.base.built_in import BUILT_IN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from types import FrameType
+
+#: The top-level packages of this distribution.
+PACKAGES = frozenset({"cpsched", "predictors", "accasim_adapter"})
 
 
 @cache
@@ -65,25 +68,24 @@ def _is_own(frame: FrameType) -> bool:
     installed, standard = library_folders()
     if os.path.realpath(path).startswith((*installed, *standard)):
         return False
-    return str(frame.f_globals.get("__name__", "")).partition(".")[0] not in shipped()
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0] not in PACKAGES
 
 
-@cache
-def shipped() -> frozenset[str]:
-    """Return the packages of cpsched's own distribution."""
-    return frozenset(
-        {"cpsched", *(_top(target) for group in BUILT_IN.values() for target in group.values())}
-    )
-
-
-def _top(target: str) -> str:
-    return target.partition(":")[0].partition(".")[0]
+def hidden_package() -> tuple[str, str] | None:
+    """Return a package of this distribution that another module hides, and that module's file."""
+    folder = Path(__file__).resolve().parents[2]
+    for name in sorted(PACKAGES - {"cpsched"}):
+        spec = find_spec(name)
+        places = [] if spec is None else [*(spec.submodule_search_locations or ())]
+        if [Path(place).resolve() for place in places] != [folder / name]:
+            return name, "" if spec is None else str(spec.origin or next(iter(places), ""))
+    return None
 
 
 def title(thing: Any) -> str:
     """Return what messages call an object of a named class: ``module:Class`` for a user's own."""
     kind = type(thing)
-    if kind.__module__.partition(".")[0] in shipped():
+    if kind.__module__.partition(".")[0] in PACKAGES:
         return str(getattr(thing, "name", "") or kind.__qualname__)
     return f"{kind.__module__}:{kind.__qualname__}"
 
@@ -93,14 +95,14 @@ def name_of(thing: Any) -> str:
     kind, name = type(thing), str(getattr(thing, "name", ""))
     if not name:
         return title(thing)
-    if "name" in vars(kind) or kind.__module__.partition(".")[0] in shipped():
+    if "name" in vars(kind) or kind.__module__.partition(".")[0] in PACKAGES:
         return name
     return f"{title(thing)}: {name}"
 
 
 def method_of(thing: Any, method: str) -> str:
     """Return which method of a user's own a message is about, ``module:Class.method:``; else ''."""
-    if type(thing).__module__.partition(".")[0] in shipped():
+    if type(thing).__module__.partition(".")[0] in PACKAGES:
         return ""
     return f"{title(thing)}.{method}: "
 
@@ -121,7 +123,7 @@ def check_returns(cls: Any, checks: Mapping[str, Callable[..., None]]) -> None:
     checks
         By method: gets the object, what it returns, and its arguments.
     """
-    if cls.__module__.partition(".")[0] in shipped():
+    if cls.__module__.partition(".")[0] in PACKAGES:
         return
     for name, check in checks.items():
         method = cls.__dict__.get(name)

@@ -35,7 +35,6 @@ GROUPS = {
     "changes": "change",
     "predictors": "predictor",
     "formats": "output format",
-    "commands": "command",
     "observers": "observer",
     "reports": "report of runs",
     "plots": "plot",

@@ -26,12 +26,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.answer.causes import why_waiting
-from cpsched.answer.context import DecisionContext
 from cpsched.checks.sample import FixedPredictor, sample
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.engine.cluster import Cluster
 from cpsched.errors import DispatchError
+from cpsched.forecast.causes import why_waiting
+from cpsched.forecast.context import DecisionContext
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
 from cpsched.model.schedule import JobOutcome

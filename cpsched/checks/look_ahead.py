@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched import systems, traces
+from cpsched import logs as traces
+from cpsched import systems
 from cpsched.base.words import escaped
 from cpsched.checks import other_future
 from cpsched.errors import RunError

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched import traces
+from cpsched import logs
 from cpsched.base import registry
 from cpsched.base.own_code import described, fault_of
 from cpsched.base.spec import Spec, build, groups_of
@@ -118,7 +118,7 @@ def starts_as_before(spec: str, suite: str) -> None:
         (folder / "system.toml").write_text(SYSTEM, encoding="utf-8")
         workload = sample(_JOBS).workload
         workload = workload.with_columns(submit=workload.submit // _LOAD)
-        traces.write(workload, folder / "log.parquet")
+        logs.write(workload, folder / "log.parquet")
         differences = look_ahead(
             folder / "log.parquet",
             str(folder / "system.toml"),

@@ -8,7 +8,7 @@ With pytest::
     def test_my_package():
         check_plug_ins("my-package")
 
-Predictors have a suite of their own, ``predictors.checks``.
+Predictors have a suite of their own, ``cpsched.checks.of_predictors``.
 """
 
 from __future__ import annotations

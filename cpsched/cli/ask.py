@@ -62,10 +62,10 @@ def explain_command(
     as_json: AsJson = False,
 ) -> None:
     """Simulate up to a given time and say why a job starts then, or why it does not."""
-    from cpsched.answer import why_in_log
-    from cpsched.answer.why_text import text
     from cpsched.cli.progress import progress_bar
     from cpsched.cli.report import width
+    from cpsched.forecast import why_in_log
+    from cpsched.forecast.why_text import text
 
     under = run.under()
     jobs = run.log.read()

@@ -89,7 +89,7 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--seeds 5")
     """
     from cpsched.base.atomic_files import subfolder
     from cpsched.base.spec import build
-    from cpsched.show import write_tables
+    from cpsched.report import write_tables
     from cpsched.study import carry_out, make_tables
 
     made: list[Tables] = []

@@ -12,14 +12,25 @@ from typing import Annotated, Any
 
 import typer
 
+from cpsched.base.own_code import hidden_package
 from cpsched.cli import (
+    accasim,
     ask,
+    batsim,
+    bench,
     check,
     compare,
+    evaluate,
     list_command,
+    negotiation,
+    report_page,
     simulate,
+    slurm,
+    train,
+    try_log,
     verify,
     what_if,
+    when,
     workload,
 )
 from cpsched.cli.options import JOBS, LOGS, LOOK, STUDY
@@ -39,6 +50,8 @@ COMMANDS = (
     ("check", check.command, LOOK),
 )
 
+#: Modules that add a command, or a group of them, themselves.
+GROUPS = (accasim, batsim, bench, evaluate, negotiation, report_page, slurm, train, try_log, when)
 
 #: Shows what else is hidden: rare options and commands.
 _HELP_ALL = "--help-all"
@@ -78,9 +91,7 @@ def _common(
 
 
 def build(arguments: list[str]) -> Any:
-    """Return the command group, with the commands that other distributions add."""
-    from cpsched.base import registry
-
+    """Return the command group."""
     app = typer.Typer(
         name="cpsched",
         help="Simulate, compare and verify schedules of HPC batch jobs.",
@@ -97,12 +108,8 @@ def build(arguments: list[str]) -> Any:
     completing = os.environ.get("COMP_WORDS", "") + os.environ.get("_TYPER_COMPLETE_ARGS", "")
     generators = "generate" in arguments or "generate" in completing
     app.add_typer(workload.group(generators), name="workload", rich_help_panel=LOGS)
-    for name in registry.names("commands"):
-        try:
-            registry.load("commands", name)(app)
-        except Exception as error:
-            # Whatever another distribution's plug-in raises, the other commands still work.
-            complain(f"command left out: '{name}': {error}")
+    for module in GROUPS:
+        module.register(app)
     whole: Any = typer.main.get_command(app)
     if not {"-h", "--help", _HELP_ALL} & {*arguments[:1]}:
         # Errors in a command line are printed as plain lines and not in a box; the help still has
@@ -135,6 +142,14 @@ def main(arguments: list[str] | None = None) -> None:
     # A command that is told to end says so, and removes what it has half done, as on Ctrl-C.
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if hidden := hidden_package():
+        name, file = hidden
+        where = f"{file} hides it" if file else "it is not installed"
+        complain(
+            f"the package {name} of cpsched is not found: {where}. Rename that file, or take its"
+            " folder off the path (PYTHONPATH)."
+        )
+        sys.exit(2)
     # --debug may be anywhere, though the group takes it only in front.
     rest = [argument for argument in given if argument != "--debug"]
     plain = ["--help" if argument == _HELP_ALL else argument for argument in rest]

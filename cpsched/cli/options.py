@@ -166,11 +166,11 @@ class Log(Part, Reading):
 
     def read(self) -> Workload:
         """Read the log, and cut it."""
-        from cpsched import traces
+        from cpsched import logs
         from cpsched.cli.progress import reading
 
         with reading(self.workload):
-            workload = traces.read(
+            workload = logs.read(
                 self.workload, format=self.format, skip_bad_lines=self.skip_bad_lines
             )
         cut = workload.select(

@@ -44,12 +44,12 @@ def show_results(
     praise
         Whether to print the finding.
     """
-    from cpsched.show.leading import leading, leading_text
-    from cpsched.show.never_started import never_started
-    from cpsched.show.outcomes import load_lines, outcome_lines
-    from cpsched.show.readable import readable
-    from cpsched.show.record import reproduced
-    from cpsched.show.sentences import conclusions
+    from cpsched.report.leading import leading, leading_text
+    from cpsched.report.never_started import never_started
+    from cpsched.report.outcomes import load_lines, outcome_lines
+    from cpsched.report.readable import readable
+    from cpsched.report.record import reproduced
+    from cpsched.report.sentences import conclusions
 
     for line in _notes(tables):
         say(line)
@@ -96,7 +96,7 @@ def _show_finding(sentences: Sequence[str]) -> None:
 
 
 def _show_overview(tables: Tables) -> None:
-    from cpsched.show.overviews import overview
+    from cpsched.report.overviews import overview
 
     for table in overview(tables).tables:
         say(f"\n{table.caption}")
@@ -109,7 +109,7 @@ def _in_colour() -> bool:
 
 def _notes(tables: Tables) -> Iterator[str]:
     """Give notes on how to read a comparison."""
-    from cpsched.show.decisions import solver_notes
+    from cpsched.report.decisions import solver_notes
     from cpsched.study.allocators import unequal
 
     runs = tables.results.runs
@@ -124,7 +124,7 @@ def _notes(tables: Tables) -> Iterator[str]:
 
 def _of_first_runs(tables: Tables) -> Iterator[Table]:
     """Give tables on decisions, for the first repetitions."""
-    from cpsched.show.decisions import count_table, decision_table
+    from cpsched.report.decisions import count_table, decision_table
 
     first = {run.key: run for run in reversed(tables.results.runs)}
     runs = [(run, _about(run)) for run in reversed(first.values())]
@@ -152,12 +152,12 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
     kept
         Whether the runs' folders are kept.
     """
-    from cpsched.show.leading import leading
-    from cpsched.show.never_started import never_started
-    from cpsched.show.outcomes import loads
-    from cpsched.show.overviews import overview
-    from cpsched.show.record import reproduced
-    from cpsched.show.sentences import conclusions
+    from cpsched.report.leading import leading
+    from cpsched.report.never_started import never_started
+    from cpsched.report.outcomes import loads
+    from cpsched.report.overviews import overview
+    from cpsched.report.record import reproduced
+    from cpsched.report.sentences import conclusions
 
     told = leading(tables)
     return {

@@ -228,7 +228,7 @@ def _print(
 ) -> None:
     from cpsched.cli.report import heading, not_simulated, say
     from cpsched.cli.results import results_as_data, show_results
-    from cpsched.show.sentences import without_effect
+    from cpsched.report.sentences import without_effect
     from cpsched.study.policies import assumed_of
 
     if as_json:

@@ -66,7 +66,7 @@ def convert(
     as_json: AsJson = False,
 ) -> None:
     """Write a job log in another format, or a part of it."""
-    from cpsched import traces
+    from cpsched import logs
 
     if split is not None:
         _convert_parts(log, target, to_format, split, overwrite=overwrite, as_json=as_json)
@@ -74,7 +74,7 @@ def convert(
     check_new_file(target, overwrite=overwrite)
     jobs = log.read()
     with working(f"writing {target}"):
-        lost = traces.write(jobs, target, format=to_format)
+        lost = logs.write(jobs, target, format=to_format)
     _say_written(target, jobs, lost, as_json=as_json)
 
 
@@ -82,7 +82,7 @@ def _convert_parts(
     log: Log, target: Path, to_format: str | None, column: str, *, overwrite: bool, as_json: bool
 ) -> None:
     """Write one log for each value of a column, and print which file has which jobs."""
-    from cpsched import traces
+    from cpsched import logs
     from cpsched.cli.report import width
     from cpsched.cli.split_log import notes_of, parts_of, table_of
     from cpsched.metrics.workload import as_data
@@ -92,7 +92,7 @@ def _convert_parts(
     notes = [f"{log.workload}: {note}" for note in notes_of(jobs, parts)]
     with working(f"writing {counted(len(parts), 'log')}"):
         for part in parts:
-            lost = traces.write(part.jobs_of(jobs), part.file, format=to_format)
+            lost = logs.write(part.jobs_of(jobs), part.file, format=to_format)
             notes += [f"{part.file}: {note}" for note in lost]
     for note in notes:
         complain(note, what="note")
@@ -140,12 +140,12 @@ def _generate_command(generator: Generator) -> Any:
     from cpsched.generators.contract import describe
 
     def command(out: Path, overwrite: bool, as_json: bool, **options: Any) -> None:
-        from cpsched import traces
+        from cpsched import logs
 
         check_new_file(out, overwrite=overwrite)
         with working(f"generating {out}"):
             workload = generator.generate(generator.options(**options))
-            lost = traces.write(workload, out)
+            lost = logs.write(workload, out)
         _say_written(out, workload, lost, as_json=as_json)
 
     options: dict[str, tuple[Any, Any]] = {

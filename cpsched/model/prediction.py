@@ -194,7 +194,8 @@ class RuntimePredictor(RemembersArguments, ABC):
     The order of calls is that of simulated time: :meth:`on_submit` and :meth:`predict` when jobs
     arrive, :meth:`on_start` when they start, :meth:`observe` when they end, :meth:`on_cancel` when
     they leave the queue without having run. Predictions are clipped to ``[1, requested time]`` by
-    the caller unless :attr:`clipped` is False. ``predictors.checks`` checks what is promised here.
+    the caller unless :attr:`clipped` is False. ``cpsched.checks.of_predictors`` checks what is
+    promised here.
 
     Attributes
     ----------

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from cpsched.base import registry
-from cpsched.base.own_code import library_folders, shipped
+from cpsched.base.own_code import PACKAGES, library_folders
 from cpsched.simulation.imports import Import, Imports, imports_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
 
 #: Parts of cpsched that only read runs: no run depends on them.
-_READERS = {"answer", "api", "checks", "cli", "figures", "show", "verification"}
+_READERS = {"api", "checks", "cli", "forecast", "report", "verification"}
 #: Groups of what decides in a run.
 NAMED = ("dispatchers", "allocators", "priorities", "predictors", "runtime_models", "outages")
 _CLASS = re.compile(r"(?<![\w.])([A-Za-z_][\w.]*):[A-Za-z_]\w*")
@@ -131,7 +131,7 @@ class _Search:
         top, above = name.partition(".")[0], name.rpartition(".")[0]
         if top == "cpsched":
             return  # it is part of the versions
-        if top in shipped():
+        if top in PACKAGES:
             self.digests[f"package {top}"] = source_digest(top)
             return
         if above:

@@ -8,7 +8,7 @@ from pathlib import Path
 from time import monotonic, perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
-from cpsched import systems, traces
+from cpsched import logs, systems
 from cpsched.base.own_code import title
 from cpsched.base.spec import build, spec_of
 from cpsched.errors import ConfigError
@@ -214,7 +214,7 @@ def _fitted(
                 f"the workload is a {type(workload).__name__}, must be the path of a log or a"
                 " Workload"
             )
-        workload = traces.read(workload)
+        workload = logs.read(workload)
     if not isinstance(system, System):
         if not isinstance(system, str | PathLike):
             raise TypeError(

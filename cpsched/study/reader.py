@@ -13,12 +13,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpsched import traces
+from cpsched import logs as traces
 from cpsched.base import arrow
 from cpsched.base.arrow import UNREADABLE, check_within, integers, plain, read_file
 from cpsched.base.types import MAX_TIME, MISSING
 from cpsched.base.words import brief
 from cpsched.errors import CpschedError, RunError
+from cpsched.logs.table_own import tables_of
 from cpsched.metrics.columns import (
     allocation_columns,
     jobs_in_parts,
@@ -33,7 +34,6 @@ from cpsched.simulation.run import Run
 from cpsched.simulation.settings import RULES, Settings
 from cpsched.study.folder import MARK, faults
 from cpsched.study.writer import FORMAT, OUTAGES, description
-from cpsched.traces.table_own import tables_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

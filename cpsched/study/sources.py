@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cpsched import systems, traces
+from cpsched import logs, systems
 from cpsched.base import registry
 from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, TraceError
@@ -66,7 +66,7 @@ class LogFile:
         if found is None:
             # Said when it is read.
             with suppress(TraceError):
-                found = traces.detect(self.path)
+                found = logs.detect(self.path)
         return replace(self, digest=digest, format=found)
 
     def reader(self) -> tuple[str, str] | None:
@@ -86,7 +86,7 @@ class LogFile:
         """Return the jobs."""
         if file_digest(self.path) != self.digest:
             raise ConfigError("has changed since the campaign began", where=self.path)
-        return traces.read(self.path, format=self.format, skip_bad_lines=self.skip_bad_lines)
+        return logs.read(self.path, format=self.format, skip_bad_lines=self.skip_bad_lines)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -23,7 +23,8 @@ from cpsched.study.writer import save_run
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.simulation.simulate import Checkpoint, Run
+    from cpsched.model.schedule import Schedule
+    from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.task import Task
 
 #: Makes the observers of a run: of its name, its number of jobs, and the Unix time of second 0.
@@ -148,7 +149,7 @@ def _carried_out(
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _writer(name: str, task: Task) -> Callable[[Run, Path], object]:
+def _writer(name: str, task: Task) -> Callable[[Schedule, Path], object]:
     """Return what writes a run's files of a format, named like its log."""
     write, log = registry.load("formats", name), task.made_of.source.name
-    return lambda run, folder: write(run, folder, log.removesuffix(".gz"))
+    return lambda schedule, folder: write(schedule, folder, log.removesuffix(".gz"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched import traces
+from cpsched import logs
 from cpsched.base import arrow
 from cpsched.base.documents import json_text
 from cpsched.metrics.columns import (
@@ -23,6 +23,7 @@ from cpsched.study.folder import MARK, appearing, digests_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from cpsched.model.schedule import Schedule
     from cpsched.simulation.simulate import Run
 
 #: When nodes were down; only if some were.
@@ -37,7 +38,7 @@ def save_run(
     *,
     overwrite: bool = False,
     arguments: Mapping[str, Any] | None = None,
-    formats: Sequence[Callable[[Run, Path], object]] = (),
+    formats: Sequence[Callable[[Schedule, Path], object]] = (),
 ) -> dict[str, Any]:
     """
     Write a run to a folder, whole or not at all.
@@ -62,7 +63,7 @@ def save_run(
     schedule = run.schedule
     summary = summarize(schedule)
     with appearing(Path(folder), overwrite=overwrite) as target:
-        traces.write(schedule.workload, target / "workload.parquet", format="table")
+        logs.write(schedule.workload, target / "workload.parquet", format="table")
         _write_json(target / "system.json", schedule.system.to_dict())
         arrow.write_file(target / "jobs.parquet", jobs_in_parts(schedule))
         arrow.write_file(target / "allocations.parquet", allocation_columns(schedule))
@@ -72,7 +73,7 @@ def save_run(
         _write_json(target / "metrics.json", summary)
         _write_json(target / "timing.json", dict(run.timing))
         for write in formats:
-            write(run, target)
+            write(schedule, target)
         # Last: the file that makes the folder a run.
         about = description(run, summary, arguments or {}) | {"files": digests_of(target)}
         _write_json(target / MARK, about)

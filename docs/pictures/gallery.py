@@ -6,9 +6,9 @@ import sys
 from pathlib import Path
 
 from cpsched.cli.main import build
-from cpsched.figures import bars, lines, nodes, tradeoff
+from cpsched.report.figures import bars, lines, nodes, tradeoff
+from cpsched.report.html.make import make_report
 from cpsched.study import carry_out, load_study
-from html_report.make import make_report
 
 HERE = Path(__file__).resolve().parent
 #: Inches, so that letters keep eight pixels where a phone gives the picture 340; with names beside.

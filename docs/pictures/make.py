@@ -14,8 +14,8 @@ from PIL import Image
 from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 
+from cpsched.report.html.make import make_report
 from cpsched.study import carry_out, load_study
-from html_report.make import make_report
 
 HERE = Path(__file__).resolve().parent
 WIDTH, HEIGHT = 1280, 900

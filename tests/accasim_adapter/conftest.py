@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpsched import traces
+from cpsched import logs
 
 SYSTEM = """
 resources = ["core", "gpu", "mem"]
@@ -45,7 +45,7 @@ def small(tmp_path):
 
     def _write(workload, name="small.parquet"):
         path = tmp_path / name
-        traces.write(workload, path, format="table")
+        logs.write(workload, path, format="table")
         return path
 
     return _write

@@ -21,11 +21,11 @@ pytestmark = pytest.mark.slow
 _BOTH = """
 import sys
 import accasim_adapter
-from cpsched import systems, traces
+from cpsched import logs, systems
 
 log, system, out = sys.argv[1:]
 accasim_adapter.simulator(
-    traces.read(log), systems.load(system), out=out, show_statistics=False,
+    logs.read(log), systems.load(system), out=out, show_statistics=False,
     dispatcher=accasim_adapter.CpschedDispatcher("easy", system=system), LOG_LEVEL="ERROR",
     additional_data=[accasim_adapter.DispatchAgain()],
 ).start_simulation()

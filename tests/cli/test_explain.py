@@ -89,7 +89,7 @@ def test_the_model_of_a_decision_can_be_solved_by_others(files, dispatcher):
 
 def model_at(second, dispatcher):
     """Return the text of the model of a decision, written as the documentation says."""
-    from cpsched import systems, traces
+    from cpsched import logs, systems
 
     class Writes(Wrapper):
         name = "writes"
@@ -100,7 +100,7 @@ def model_at(second, dispatcher):
             return self.inner.decide(view)
 
     simulate(
-        traces.read("log.swf"),
+        logs.read("log.swf"),
         systems.load("four.toml"),
         dispatcher=Writes(build("dispatchers", dispatcher)),
     )
@@ -160,7 +160,7 @@ def test_an_interruption_is_said(files, cpsched, monkeypatch, sign):
     def interrupted(*_, **__):
         signal.raise_signal(sign)
 
-    monkeypatch.setattr("cpsched.answer.why_in_log", interrupted)
+    monkeypatch.setattr("cpsched.forecast.why_in_log", interrupted)
     code, out, err = cpsched(*EXPLAIN, "--job", "4", "--at", "4")
     assert (code, out) == (130, "")
     assert err == "cpsched: interrupted; nothing half-written is left behind\n"

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from cpsched.traces import read
+from cpsched.logs import read
 
 HEADER = "job_id,submit,runtime,requested_time,status,cores,queue,user,dependency\n"
 #: Jobs ``(id, queue, user, dependency)``.

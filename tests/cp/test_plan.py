@@ -13,9 +13,9 @@ from cpsched.cp.plan import WholeQueue
 from cpsched.engine.machine import Machine
 from cpsched.kernels import costs, pool
 from cpsched.mapping import fit
+from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.systems import load
 from cpsched.verification import verify
-from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
 pytestmark = pytest.mark.slow
 

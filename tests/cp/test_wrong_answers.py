@@ -6,7 +6,7 @@ import pytest
 from small_studies import swf
 
 from cpsched.cp import cpsat
-from cpsched.show.decisions import solver_notes
+from cpsched.report.decisions import solver_notes
 
 pytestmark = pytest.mark.slow
 

@@ -16,8 +16,8 @@ from cpsched.mapping import fit
 from cpsched.model.system import LogMapping, ProcessorMapping, Queue
 from cpsched.model.topology import Topology
 from cpsched.simulation.observers import Observer
+from cpsched.slurm.dispatch.plain import SlurmBackfill
 from cpsched.verification import verify
-from slurm_adapter.dispatch.plain import SlurmBackfill
 
 pytestmark = pytest.mark.slow
 

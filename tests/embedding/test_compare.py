@@ -5,22 +5,17 @@ import gc
 import pytest
 from notebooks import four_cores, four_jobs, parsed
 
-from cpsched.api import (
-    ConfigError,
-    Dispatcher,
-    RunError,
-    Settings,
-    compare,
-    compare_runs,
-    load_system,
-    make_allocator,
-    save_system,
-    simulate,
-    start_by,
-    write_log,
-)
+from cpsched.api import start_by
 from cpsched.cli.main import main
+from cpsched.dispatch.allocators import make_allocator
+from cpsched.dispatch.contract import Dispatcher
+from cpsched.errors import ConfigError, RunError
+from cpsched.logs import write as write_log
+from cpsched.report import compare, compare_runs
+from cpsched.simulation.simulate import Settings, simulate
 from cpsched.study import make_tables
+from cpsched.systems import load as load_system
+from cpsched.systems import save as save_system
 
 
 class WidestFirst(Dispatcher):

@@ -96,7 +96,7 @@ def test_the_first_predictor_is_good_for_one_simulation(tmp_path, typed):
     (tmp_path / "my_package.py").write_text(_blocks("write-a-predictor.md", "python")[0])
     said = typed(
         "from my_package import UserMean\n"
-        "from predictors.checks import CHECKS\n"
+        "from cpsched.checks.of_predictors import CHECKS\n"
         "for check in CHECKS:\n"
         "    try:\n        check(UserMean)\n"
         "    except AssertionError:\n        print(check.__name__)\n",

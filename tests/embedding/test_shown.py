@@ -9,18 +9,15 @@ from notebooks import SYSTEM, four_cores, four_jobs, parsed
 
 import cpsched
 from cpsched import api
-from cpsched.api import (
-    ConfigError,
-    Workload,
-    load_run,
-    load_system,
-    save_run,
-    simulate,
-    summarize,
-    write_log,
-)
 from cpsched.base.types import MISSING
 from cpsched.base.words import duration
+from cpsched.errors import ConfigError
+from cpsched.logs import write as write_log
+from cpsched.metrics.summary import summarize
+from cpsched.model.workload import Workload
+from cpsched.simulation.simulate import simulate
+from cpsched.study import load_run, save_run
+from cpsched.systems import load as load_system
 
 
 def test_a_run_says_in_one_line_how_long_jobs_waited():

@@ -10,24 +10,19 @@ import pytest
 from tiny import DISPATCHERS, machine
 
 from cpsched import systems
-from cpsched.api import (
-    Cluster,
-    ConfigError,
-    Decision,
-    DispatchError,
-    InfeasibleRequestError,
-    Queue,
-    Request,
-    Status,
-)
 from cpsched.base.archive import flattened, unflattened
+from cpsched.base.types import Status
 from cpsched.checks.sample import sample
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.rules import Fifo
+from cpsched.engine.cluster import Cluster
+from cpsched.engine.encoder import Request
+from cpsched.errors import ConfigError, DispatchError, InfeasibleRequestError
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
-from cpsched.model.decision import Kill, Start
+from cpsched.model.decision import Decision, Kill, Start
 from cpsched.model.estimates import Requested
+from cpsched.model.system import Queue
 from cpsched.simulation.simulate import Settings, simulate
 
 

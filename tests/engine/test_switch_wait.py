@@ -6,18 +6,14 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.api import (
-    Cluster,
-    Decision,
-    DispatchError,
-    InfeasibleRequestError,
-    Request,
-    Status,
-)
+from cpsched.base.types import Status
 from cpsched.dispatch.rules import Fifo
+from cpsched.engine.cluster import Cluster
+from cpsched.engine.encoder import Request
+from cpsched.errors import DispatchError, InfeasibleRequestError
 from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
-from cpsched.model.decision import Start
+from cpsched.model.decision import Decision, Start
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.verification import verify
 

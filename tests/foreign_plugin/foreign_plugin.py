@@ -5,19 +5,15 @@ from pathlib import Path
 
 import numpy as np
 
-from cpsched.api import (
-    Dispatcher,
-    Prediction,
-    RunObserver,
-    RuntimePredictor,
-    TraceError,
-    Workload,
-    kernel,
-    make_allocator,
-    start_by,
-)
-from cpsched.dispatch.allocators import FirstFit
+from cpsched.api import start_by
+from cpsched.dispatch.allocators import FirstFit, make_allocator
+from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.priority import Priority
+from cpsched.errors import TraceError
+from cpsched.kernels.compiling import kernel
+from cpsched.model.prediction import Prediction, RuntimePredictor
+from cpsched.model.workload import Workload
+from cpsched.simulation.observers import RunObserver
 
 
 @kernel

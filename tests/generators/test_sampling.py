@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from cpsched.generators.contract import heavy_sizes, pick, stratified
-from cpsched_papers.generators.eurora_arrivals import persistent_normals
+from cpsched.papers.generators.eurora_arrivals import persistent_normals
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from tiny import jobs, machine, machines, run, workloads
 
-from cpsched import systems, traces
+from cpsched import logs, systems
 from cpsched.base.types import MISSING
 from cpsched.metrics.rejections import reason_kind, rejections
 from cpsched.metrics.summary import statistics, summarize
@@ -193,7 +193,7 @@ def test_a_summary_is_plain_json(workload, system):
 @pytest.mark.shared
 def test_real_log_has_the_published_recorded_wait(shared):
     """The Eurora excerpt: mean recorded wait 5888 s over 5930 jobs."""
-    workload = traces.read(shared / "traces" / "eurora-2014.swf.gz")
+    workload = logs.read(shared / "traces" / "eurora-2014.swf.gz")
     found = summarize(run(workload, systems.load("eurora"), "fifo").schedule)
     assert found["recorded_wait_s"]["jobs"] == 5930
     assert round(found["recorded_wait_s"]["mean"]) == 5888

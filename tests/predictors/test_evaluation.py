@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
-from cpsched import systems, traces
+from cpsched import logs, systems
 from cpsched.base.spec import build
 from cpsched.base.types import MISSING, Status
+from cpsched.checks.predictor_tools import sample
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.simulator import Simulator
-from predictors.check_tools import sample
 from predictors.evaluation import evaluate, to_columns
 from predictors.replay import Replay, Starts, starts_of, that_ran, unmapped
 
@@ -200,7 +200,7 @@ KTH = {
 def test_known_figures_of_kth_sp2(spec, shared):
     """The figures measured before anything was built; as they were printed, within 1 %."""
     path = shared / "traces" / "KTH-SP2-1996-2.1-cln.swf.gz"
-    fitted = fit(traces.read(path), systems.load("kth-sp2"), enforce_limits=False)
+    fitted = fit(logs.read(path), systems.load("kth-sp2"), enforce_limits=False)
     found = evaluate(fitted, starts_of(fitted), spec).overall
     error, log_error, close, under = KTH[spec]
     assert found.mean_error_s / 60 == pytest.approx(error, rel=0.002)

@@ -303,7 +303,7 @@ def test_recent_forgets_what_has_gone_longest_without_news():
 
 def test_replay_and_simulation_show_the_same():
     """A replay of the starts a simulation made gives the simulation's predictions."""
-    from predictors.check_tools import sample
+    from cpsched.checks.predictor_tools import sample
 
     fitted = sample()
     for spec in ("last:count=2", "user-history", "user-history-plus"):

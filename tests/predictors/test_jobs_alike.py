@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from cpsched.checks.predictor_tools import sample
 from cpsched.model.prediction import HORIZONS, LEVELS
-from predictors.check_tools import sample
 from predictors.evaluation import evaluate
 from predictors.jobs_alike import distributions
 from predictors.replay import starts_of

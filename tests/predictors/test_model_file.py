@@ -13,9 +13,10 @@ import numpy as np
 import pytest
 from skops import io as skops_io
 
-from cpsched import traces
+from cpsched import logs
 from cpsched.base.model_files import with_models
 from cpsched.base.spec import build
+from cpsched.checks.predictor_tools import sample
 from cpsched.engine.cluster import Cluster
 from cpsched.errors import ConfigError
 from cpsched.metrics.predictions import job_sample, not_a_forecast
@@ -23,7 +24,6 @@ from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.simulation.arrivals import Arrivals
 from predictors import model_file
-from predictors.check_tools import sample
 from predictors.evaluation import evaluate
 from predictors.features import FEATURES
 from predictors.replay import starts_of
@@ -254,7 +254,7 @@ def test_a_model_says_what_it_was_trained_on(epoch, expected):
 def test_train_and_use_it_as_somebody_types_it(tmp_path, cpsched):
     """Train, evaluate with the model, refuse to write over it."""
     log, path = str(tmp_path / "log.csv"), str(tmp_path / "model")
-    traces.write(sample(250).workload, Path(log))
+    logs.write(sample(250).workload, Path(log))
     train_it = ("train", log, "-p", f"gbm-log:{SMALL}", "--out", path)
     status, printed, _ = cpsched(*train_it)
     assert status == 0
@@ -306,7 +306,7 @@ def test_train_and_use_it_as_somebody_types_it(tmp_path, cpsched):
 def test_what_cannot_be_trained_is_named(tmp_path, cpsched, arguments, message):
     """One line, and no file."""
     log, path = tmp_path / "log.csv", tmp_path / "model"
-    traces.write(sample(250).workload, log)
+    logs.write(sample(250).workload, log)
     status, _, complaint = cpsched("train", str(log), "--out", str(path), *arguments)
     assert status != 0
     assert message in complaint
@@ -413,7 +413,7 @@ def _first_job(fitted):
 def test_a_file_called_like_a_predictor_is_named_by_its_path(tmp_path, monkeypatch, cpsched):
     """What is printed is what works, with a comma too."""
     monkeypatch.chdir(tmp_path)
-    traces.write(sample(250).workload, Path("log.csv"))
+    logs.write(sample(250).workload, Path("log.csv"))
     for name, use in (("gbm-log", "./gbm-log"), ("a,b.model", "a,b.model")):
         arguments = ("train", "log.csv", "-p", "gbm-log:start=50,trees=3", "--out", name)
         status, printed, _ = cpsched(*arguments)

@@ -16,9 +16,9 @@ from cpsched.kernels.compiling import kernel
 from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.model.system import Queue
+from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation import compiled
 from cpsched.simulation.observers import Observer
-from cpsched_papers.generators.eurora import EURORA, EuroraOptions
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,7 @@ import gzip
 
 import pytest
 
-from cpsched import systems, traces
+from cpsched import logs, systems
 from cpsched.model.system import LogMapping, ProcessorMapping
 from cpsched.simulation.simulate import simulate
 from cpsched.verification import verify
@@ -33,7 +33,7 @@ def _simulated(workload, system, dispatcher):
 @pytest.mark.parametrize("dispatcher", RULES)
 def test_every_job_starts_and_ends_as_the_golden_schedule_says(shared, dispatcher):
     """On one counted pool of 240 processors, as ``hpc2n`` describes it."""
-    workload = traces.read(shared / "golden" / "hpc2n_cap_20000.swf.gz")
+    workload = logs.read(shared / "golden" / "hpc2n_cap_20000.swf.gz")
     found = _simulated(workload, systems.load("hpc2n"), dispatcher)
     assert found == _golden(shared, 20000, RULES[dispatcher])
 
@@ -44,7 +44,7 @@ def test_the_layout_of_nodes_makes_no_difference(shared, dispatcher):
     """The same on 120 nodes of 2 processors, units anywhere."""
     from dataclasses import replace
 
-    workload = traces.read(shared / "golden" / "hpc2n_cap_5000.swf.gz")
+    workload = logs.read(shared / "golden" / "hpc2n_cap_5000.swf.gz")
     workload = workload.with_columns(layout="units")
     machine = replace(systems.load("hpc2n"), log=LogMapping(processors=ProcessorMapping.PACKED))
     assert machine.num_nodes == 120

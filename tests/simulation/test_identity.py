@@ -103,7 +103,7 @@ def test_every_registered_thing_knows_its_specification(group):
     """That of a preset is a long form, which makes the same."""
     for name, entry in registry.entries(group).items():
         if name == "policy":
-            continue  # It is made of a file, see tests/gym_environment.
+            continue  # It is made of a file, see tests/gym.
         made = spec_of(group, build(group, name, truth=lambda handle: handle))
         assert made.name == (entry.of and whole(group, name).name) or str(made) == name
         assert spec_of(group, build(group, str(made), truth=lambda handle: handle)) == made

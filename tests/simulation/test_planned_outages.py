@@ -7,9 +7,10 @@ import pytest
 from scripted import Given
 from tiny import CLASSES, jobs, machine, run
 
-from cpsched.api import Cluster, Request
 from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
+from cpsched.engine.cluster import Cluster
+from cpsched.engine.encoder import Request
 from cpsched.model.schedule import Leaving, Outages
 from cpsched.study.reader import load_run
 from cpsched.study.writer import save_run

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched import traces
+from cpsched import logs
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, DispatchError
@@ -17,11 +17,11 @@ from cpsched.model.decision import Decision, Start
 from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.seeds import stream_seed
+from cpsched.papers.gpu_scaling import GpuScaling, positive_normal
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.runtime_models import Recorded
 from cpsched.simulation.simulator import Simulator
 from cpsched.verification import Rule, verify
-from cpsched_papers.gpu_scaling import GpuScaling, positive_normal
 
 KINDS = ("core", "gpu")
 
@@ -198,7 +198,7 @@ def test_the_command_line_records_and_verifies_it(cpsched, tmp_path):
         'name = "m"\ntitle = "m"\nsource = "made up"\nresources = ["core", "gpu"]\n'
         'default_expected_wait = 60\n[[nodes]]\ngroup = "all"\ncount = 1\ncore = 4\ngpu = 3\n'
     )
-    traces.write(ranged(*[(0, 1, 100)] * 9), tmp_path / "w.csv")
+    logs.write(ranged(*[(0, 1, 100)] * 9), tmp_path / "w.csv")
     line = ["simulate", str(tmp_path / "w.csv"), "--system", str(tmp_path / "m.toml"), "-d", "fifo"]
     out = tmp_path / "out"
     scaled = ["--runtime-model", "gpu-scaling: sigma=0.2", "--out", str(out)]

@@ -15,6 +15,7 @@ import pytest
 from joblib.externals.loky import get_reusable_executor
 from small_studies import swf, tables, until
 
+from cpsched.checks.predictor_tools import sample
 from cpsched.cli.main import main
 from cpsched.errors import ConfigError, RunError
 from cpsched.simulation.simulate import Checkpoint
@@ -31,7 +32,6 @@ from cpsched.study.sources import prepare
 from cpsched.study.store import Store
 from cpsched.study.task import tasks_of
 from cpsched.study.worker import Place, work_on
-from predictors.check_tools import sample
 from predictors.replay import starts_of
 from predictors.training import save as write_model
 from predictors.training import train

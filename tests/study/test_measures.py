@@ -4,7 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from cpsched.show.readable import readable
+from cpsched.report.readable import readable
 from cpsched.study.measures import STATISTICS, figures_of
 from cpsched.study.tables import Rows
 

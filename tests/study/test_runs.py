@@ -13,12 +13,12 @@ import pytest
 from altered import resign
 from tiny import jobs, machine, run
 
+from cpsched.checks.predictor_tools import sample
 from cpsched.errors import RunError
 from cpsched.model.schedule import Schedule
 from cpsched.study import load_run, save_run
 from cpsched.study.folder import appearing, find_runs, slug
 from cpsched.study.reader import contradictions
-from predictors.check_tools import sample
 from predictors.replay import starts_of
 from predictors.training import save as write_model
 from predictors.training import train

@@ -6,17 +6,17 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from cpsched import traces
+from cpsched import logs
 from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.workload import Workload
-from cpsched.show.readable import GAINS, readable
-from cpsched.show.sentences import conclusions
+from cpsched.report.readable import GAINS, readable
+from cpsched.report.sentences import conclusions
+from cpsched.slurm.dispatch import policy_file
+from cpsched.slurm.dispatch.policy_edit import edited
 from cpsched.study import carry_out, make_tables
 from cpsched.study.scenarios import BASELINE, scenario, what_if
 from cpsched.study.study_file import parse_study
-from slurm_adapter.dispatch import policy_file
-from slurm_adapter.dispatch.policy_edit import edited
 
 SYSTEM = """
 name = "site"
@@ -60,7 +60,7 @@ def folder(tmp_path):
         user=[f"u{at % 7}" for at in range(num)],
         group=["physics" if at % 7 < 3 else "bio" for at in range(num)],
     )
-    traces.write(workload, tmp_path / "log.parquet", format="table")
+    logs.write(workload, tmp_path / "log.parquet", format="table")
     return tmp_path
 
 
@@ -210,7 +210,7 @@ def test_shorter_waits_are_not_a_gift_of_jobs_that_end_early_or_never_run(folder
     ]  # fmt: skip
     carry_out(what_if(study(folder), scenarios, folder / "out"), folder / "out")
     told = conclusions(make_tables(folder / "out"))
-    log = traces.read(folder / "log.parquet")
+    log = logs.read(folder / "log.parquet")
     on_gpus = log.request[:, 1] > 0
     late = (~on_gpus & (log.runtime > limit)).sum() / 240
     wide = (~on_gpus & (log.units > 2)).sum() / 240
@@ -244,7 +244,7 @@ def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder):
     tables = make_tables(folder / "out")
     assert {row["simulated"] for row in tables.summary.rows()} == {240, 264}
     whole = next(row for row in tables.gains.rows() if row["kind"] == "all")
-    assert whole["jobs"] == int((traces.read(folder / "log.parquet").submit >= 4 * DAY).sum()) < 240
+    assert whole["jobs"] == int((logs.read(folder / "log.parquet").submit >= 4 * DAY).sum()) < 240
     assert (
         "Only jobs submitted from 345600 on are compared; tables of whole runs include all."
         in conclusions(tables)
@@ -252,10 +252,10 @@ def test_jobs_of_the_beginning_are_run_and_not_asked_about(folder):
 
 
 def test_jobs_that_never_ran_are_compared_with_nothing(folder):
-    workload = traces.read(folder / "log.parquet")
+    workload = logs.read(folder / "log.parquet")
     cancel = np.full(len(workload), MISSING)
     cancel[5] = workload.submit[5]
-    traces.write(workload.with_columns(cancel=cancel), folder / "log.parquet", format="table")
+    logs.write(workload.with_columns(cancel=cancel), folder / "log.parquet", format="table")
     wanted = what_if(study(folder), [scenario("x: drop user=u1")], folder / "out")
     assert not carry_out(wanted, folder / "out").failed
     row = make_tables(folder / "out").gains.rows()[0]

@@ -5,9 +5,9 @@ from types import SimpleNamespace
 
 import pytest
 
-from cpsched.show.findings import Against, Change, Claim
-from cpsched.show.overviews import Overview
-from cpsched.show.sentences import conclusions, findings
+from cpsched.report.findings import Against, Change, Claim
+from cpsched.report.overviews import Overview
+from cpsched.report.sentences import conclusions, findings
 from cpsched.study import Baseline
 from cpsched.study.comparisons import COLUMNS, Difference, key_of
 from cpsched.study.verdicts import EQUAL, HIGHER, LOWER, ONE_RUN, THIS_LOG, UNCLEAR, UNKNOWN
@@ -263,7 +263,7 @@ def test_no_table_makes_a_sentence_that_is_not_true(slowdown, longest, number, c
 def test_several_places_begin_with_all_of_them(monkeypatch):
     """With what a package says of all; without one, with the first."""
     said = Overview(sentences=("On the whole: no.",))
-    monkeypatch.setattr("cpsched.show.sentences.overview", lambda _: said)
+    monkeypatch.setattr("cpsched.report.sentences.overview", lambda _: said)
     some = tables(
         against("sjf", 10.0, 14_400.0, sure=LOWER),
         against("sjf", 15.0, 28_800.0, sure=LOWER, place="other"),
@@ -284,7 +284,7 @@ def test_several_places_begin_with_all_of_them(monkeypatch):
 
 def test_what_is_said_of_all_places_is_said_once(monkeypatch):
     """Once more behind the lines of the places, and in none of them."""
-    monkeypatch.setattr("cpsched.show.sentences.overview", lambda _: Overview())
+    monkeypatch.setattr("cpsched.report.sentences.overview", lambda _: Overview())
     some = [
         against("sjf", slowdown, 14_400.0, sure=LOWER, place=place)
         for place, slowdown in (("log", 10.0), ("other", 12.0))
@@ -297,7 +297,7 @@ def test_what_is_said_of_all_places_is_said_once(monkeypatch):
 
 def test_a_record_that_is_not_reproduced_is_said_before_a_gain(monkeypatch):
     """On each log that it holds of."""
-    monkeypatch.setattr("cpsched.show.sentences.overview", lambda _: Overview())
+    monkeypatch.setattr("cpsched.report.sentences.overview", lambda _: Overview())
     some = [
         against("sjf", slowdown, 14_400.0, sure=LOWER, place=place)
         for place, slowdown in (("log", 10.0), ("other", 12.0))

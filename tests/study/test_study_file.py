@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.papers.generators.esp import ESP as ESP_GENERATOR
+from cpsched.papers.generators.esp import EspOptions
 from cpsched.study import Baseline, Choice, Generated, load_study, study_names
 from cpsched.study.sources import prepare
 from cpsched.study.study import as_label, system_label
 from cpsched.study.study_file import log_name
 from cpsched.study.task import tasks_of
-from cpsched_papers.generators.esp import ESP as ESP_GENERATOR
-from cpsched_papers.generators.esp import EspOptions
 
 TOP = 'systems = ["four.toml"]\ndispatchers = ["fifo", "easy"]\n'
 LOG = '[[workloads]]\nfile = "log.swf"\n'

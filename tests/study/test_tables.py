@@ -12,9 +12,9 @@ from altered import resign
 
 from cpsched.base.tables import Column, Table
 from cpsched.errors import RunError
-from cpsched.show import write_tables
-from cpsched.show.readable import readable
-from cpsched.show.table_files import as_csv, escaped, latex
+from cpsched.report import write_tables
+from cpsched.report.readable import readable
+from cpsched.report.table_files import as_csv, escaped, latex
 from cpsched.study import Baseline, carry_out, load_run, make_tables
 from cpsched.study.measures import STATISTICS
 from cpsched.study.tables import Rows

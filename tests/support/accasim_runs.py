@@ -9,7 +9,8 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from cpsched import systems, traces
+from cpsched import logs as traces
+from cpsched import systems
 from cpsched.base.types import MISSING
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Settings, simulate
@@ -51,7 +52,8 @@ class Starts(Hooks):
 _SIMULATE = (
     STARTS
     + """
-from cpsched import systems, traces
+from cpsched import logs as traces
+from cpsched import systems
 
 def simulated(workload, machine, out, name, again=False, additional=None, **options):
     if name.startswith("accasim:"):

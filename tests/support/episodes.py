@@ -3,7 +3,7 @@
 import numpy as np
 from tiny import jobs, machine
 
-from gym_environment.environment import BatchScheduling
+from cpsched.gym.environment import BatchScheduling
 
 POOL = machine((16,))
 

@@ -26,19 +26,20 @@ import pyarrow.parquet as pq
 from altered import resign
 from tiny import FOUR_CORES, jobs, machine, run
 
-from cpsched import systems, traces
+from cpsched import logs as traces
+from cpsched import systems
 from cpsched.base.model_files import with_model
 from cpsched.base.spec import build
+from cpsched.cli import negotiation as negotiations
 from cpsched.cli.main import build as command_line
 from cpsched.cli.output import guarded
 from cpsched.cli.verify import checked_run
 from cpsched.errors import CpschedError
+from cpsched.logs.sacct import batch_script
+from cpsched.slurm.config.importer import Files, read_site
+from cpsched.slurm.dispatch import policy_file
 from cpsched.study import load_run, load_study, save_run
 from cpsched.study.scenarios import scenario
-from cpsched_papers.dn_dbes import commands as negotiations
-from slurm_adapter.config.importer import Files, read_site
-from slurm_adapter.dispatch import policy_file
-from slurm_adapter.sacct import batch_script
 
 ROOT = Path(__file__).parent.parent.parent
 TRACES = ROOT / "tests/data/traces"
@@ -310,7 +311,7 @@ def log(name, form, seeds, *modules):
 
     suffix = {"Parquet log": "log.parquet", "CSV log": "log.csv"}.get(name, "log")
     return Reader(
-        name=name, seeds=seeds, read=read, make=plain(suffix), modules=("cpsched/traces/text.py", *modules)
+        name=name, seeds=seeds, read=read, make=plain(suffix), modules=("cpsched/logs/text.py", *modules)
     )  # fmt: skip
 
 
@@ -455,7 +456,7 @@ def _show_negotiations(path):
 
 
 def _model_seeds():
-    from predictors.check_tools import sample
+    from cpsched.checks.predictor_tools import sample
     from predictors.replay import starts_of
     from predictors.training import save, train
 
@@ -687,18 +688,18 @@ def _system_json():
     return [json.dumps(system_config(system)).encode()]
 
 
-_TABLE = ("cpsched/traces/table*.py",)
-_CONFIG = "slurm_adapter/config/"
+_TABLE = ("cpsched/logs/table*.py",)
+_CONFIG = "cpsched/slurm/config/"
 READERS = (
     log("SWF log", "swf", lambda: [_as_log("log", "swf"), *_files("tests/data/traces/*.swf")],
-        "cpsched/traces/swf.py", "cpsched/traces/swf_lines.py"),
-    log("PBS log", "pbs", lambda: _files("tests/data/traces/*.acct"), "pbs_logs/*.py"),
+        "cpsched/logs/swf.py", "cpsched/logs/swf_lines.py"),
+    log("PBS log", "pbs", lambda: _files("tests/data/traces/*.acct"), "cpsched/logs/pbs/*.py"),
     log("sacct log", "sacct", lambda: [_as_log("log", "sacct"), *_files("tests/data/traces/slurm-17.sacct",
         "tests/data/traces/slurm-22.sacct"), _head(TRACES / "slurm-22.05.8.sacct", 8)],
-        "slurm_adapter/sacct/*.py"),
+        "cpsched/logs/sacct/*.py"),
     Reader(name="sacct JSON", seeds=_sacct_json, read=lambda path: traces.read(path, format="sacct"),
-        make=_json_file("log.json"), modules=("slurm_adapter/sacct/as_json.py", "slurm_adapter/sacct/job.py",
-        "slurm_adapter/sacct/request.py")),
+        make=_json_file("log.json"), modules=("cpsched/logs/sacct/as_json.py", "cpsched/logs/sacct/job.py",
+        "cpsched/logs/sacct/request.py")),
     log("CSV log", "table", lambda: [_as_log("log.csv", "table"), *_files("tests/data/traces/*.csv")], *_TABLE),
     Reader(name="Parquet log", seeds=lambda: [_as_log("log.parquet", "table")],
         read=lambda path: traces.read(path, format="table"), make=_parquet, modules=_TABLE),
@@ -708,8 +709,8 @@ READERS = (
     Reader(name="AccaSim system", seeds=_system_json, read=systems.load, make=_json_file("m.json"),
         modules=("accasim_adapter/config.py",)),
     Reader(name="policy file", seeds=_policies, read=policy_file.load, make=plain("p.toml"),
-        modules=("slurm_adapter/dispatch/policy_file.py", "slurm_adapter/dispatch/policy.py",
-        "slurm_adapter/dispatch/values.py")),
+        modules=("cpsched/slurm/dispatch/policy_file.py", "cpsched/slurm/dispatch/policy.py",
+        "cpsched/slurm/dispatch/values.py")),
     Reader(name="study", seeds=_studies, read=load_study, make=plain("s.toml"),
         modules=("cpsched/study/study_file.py", "cpsched/study/study.py")),
     Reader(name="slurm.conf and tables", seeds=_university, read=_conf_site,
@@ -724,7 +725,7 @@ READERS = (
     Reader(name="outages", seeds=lambda: _OUTAGES, read=_outages, make=plain("down.csv"),
         modules=("cpsched/simulation/outages.py",)),
     Reader(name="negotiations", seeds=_negotiation_log, read=_show_negotiations, make=_lines_of_json,
-        modules=("cpsched_papers/dn_dbes/record.py", "cpsched_papers/dn_dbes/commands.py")),
+        modules=("cpsched/papers/dn_dbes/record.py", "cpsched/cli/negotiation.py")),
     Reader(name="model", seeds=_model_seeds, read=_use_model, make=_model,
         modules=("predictors/model_file.py", "cpsched/base/archive.py", "cpsched/base/model_files.py")),
     Reader(name="run folder", seeds=_runs, read=_read_run, make=_run,
@@ -732,7 +733,7 @@ READERS = (
         "cpsched/verification/*.py")),
     Reader(name="batch script", seeds=lambda: [_SCRIPT],
         read=lambda path: batch_script.read(path, submit=0), make=plain("job.sh"),
-        modules=("slurm_adapter/sacct/batch_script.py", "slurm_adapter/sacct/command.py")),
+        modules=("cpsched/logs/sacct/batch_script.py", "cpsched/logs/sacct/command.py")),
     Reader(name="specification", seeds=lambda: _SPECS, read=_build, make=_spec,
         modules=("cpsched/base/spec.py", "cpsched/study/scenarios.py", "cpsched/study/changes.py")),
     Reader(name="command line", seeds=_command_files, read=_run_command, make=_words,

@@ -2,7 +2,8 @@
 
 from html.parser import HTMLParser
 
-from cpsched.api import Workload, parse_system
+from cpsched.model.workload import Workload
+from cpsched.systems import parse as parse_system
 
 SYSTEM = """
 name = "four"

@@ -2,7 +2,7 @@
 
 import time
 
-from cpsched.show import write_tables
+from cpsched.report import write_tables
 from cpsched.study import make_tables
 
 

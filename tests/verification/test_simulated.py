@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
-from cpsched import systems, traces
+from cpsched import logs, systems
 from cpsched.base.spec import build
 from cpsched.mapping import fit
 from cpsched.model.schedule import Segments
@@ -106,7 +106,7 @@ def test_capacity_is_that_of_every_second(nodes, rows, chunk):
 @pytest.mark.parametrize("name", ["eurora-2014.swf.gz", "eurora-2014.ext.csv.gz"])
 def test_a_real_log_is_scheduled_validly(shared, name):
     """Four resource kinds, queues with limits, 5930 jobs."""
-    workload = traces.read(shared / "traces" / name)
+    workload = logs.read(shared / "traces" / name)
     schedule = run(workload, systems.load("eurora"), "easy:priority=slowdown").schedule
     assert verify(schedule) == []
     # Any job moved by one node collides with something, or lies on a node it may not use.

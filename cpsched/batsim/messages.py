@@ -1,0 +1,200 @@
+"""
+Messages of Batsim's protocol, versions 3 and 4: JSON text, events, sets of hosts.
+
+A message is a moment and events of that moment, in order of time. Batsim asks and the scheduler
+answers; hosts are numbered, and a set of them is written as ``0-3 7``.
+"""
+
+from __future__ import annotations
+
+import json
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cpsched.base.words import quoted
+from cpsched.errors import DispatchError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from cpsched.base.types import IntArray
+
+
+class Event(NamedTuple):
+    """
+    One event of a message.
+
+    Attributes
+    ----------
+    timestamp
+        Second of the simulation.
+    type
+        As ``EXECUTE_JOB``.
+    data
+        What belongs to it.
+    """
+
+    timestamp: float
+    type: str
+    data: Mapping[str, Any]
+
+    def value(self, key: str, kind: Any) -> Any:
+        """
+        Return a field.
+
+        Raises
+        ------
+        DispatchError
+            If it is missing or of another kind.
+        """
+        value = self.data.get(key)
+        # True and False are whole numbers to Python, and to nobody else.
+        if isinstance(value, bool) or not isinstance(value, float | int if kind is float else kind):
+            found = "missing" if value is None else quoted(str(value))
+            raise DispatchError(f"batsim: {key} of {self.type} is {found}, must be {_KINDS[kind]}")
+        return value
+
+
+_KINDS = {str: "text", float: "a number", dict: "an object", list: "a list"}
+
+
+class Message(NamedTuple):
+    """
+    What one side says.
+
+    Attributes
+    ----------
+    now
+        Second up to which the sender has come.
+    events
+        In order of time.
+    """
+
+    now: float
+    events: Sequence[Event]
+
+
+def written(now: float, events: Iterable[Event]) -> str:
+    """Return a message as JSON text."""
+    said = [{"timestamp": at, "type": kind, "data": data} for at, kind, data in events]
+    return json.dumps({"now": now, "events": said})
+
+
+def read(
+    text: bytes,
+    sender: str,
+    since: float = 0.0,
+    translated: Callable[[Any], Any] = lambda event: event,
+) -> Message:
+    """
+    Read a message.
+
+    Parameters
+    ----------
+    sender
+        Who sent it, in errors.
+    since
+        The second before which nothing may happen any more.
+    translated
+        Makes an event of this version out of one of another.
+
+    Raises
+    ------
+    DispatchError
+        If it is no message, or one whose times are not in order.
+    """
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        shown = quoted(text[:80].decode("utf-8", "replace"))
+        raise DispatchError(f"batsim: {sender} sends {shown}, which is not JSON") from None
+    if not (isinstance(found, dict) and isinstance(found.get("events"), list)):
+        raise DispatchError(f"batsim: {sender} sends JSON without now and events")
+    now = _second(found.get("now"), "now", sender)
+    events = [_event(translated(one), sender) for one in found["events"]]
+    last = since
+    for event in events:
+        if event.timestamp < last:
+            raise DispatchError(
+                f"batsim: {sender} sends {event.type} of second {event.timestamp:g},"
+                f" but the time is already {last:g}"
+            )
+        last = event.timestamp
+    if now < last:
+        raise DispatchError(
+            f"batsim: {sender} is at second {now:g}, but the time is already {last:g}"
+        )
+    return Message(now, events)
+
+
+def _event(found: Any, sender: str) -> Event:
+    if not (isinstance(found, dict) and isinstance(found.get("type"), str)):
+        raise DispatchError(f"batsim: {sender} sends an event without a type")
+    data = found.get("data") or {}
+    if not isinstance(data, dict):
+        raise DispatchError(
+            f"batsim: {sender} sends {quoted(found['type'])} with data that is no object"
+        )
+    timestamp = _second(found.get("timestamp"), f"timestamp of {quoted(found['type'])}", sender)
+    return Event(timestamp, found["type"], data)
+
+
+def _second(value: Any, what: str, sender: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not isfinite(value):
+        found = "missing" if value is None else quoted(str(value))
+        raise DispatchError(f"batsim: {sender} sends a message in which {what} is {found}")
+    return float(value)
+
+
+def hosts_of(text: str, count: int) -> IntArray:
+    """
+    Read a set of hosts.
+
+    Parameters
+    ----------
+    count
+        How many hosts there are.
+
+    Returns
+    -------
+    IntArray
+        Their numbers, increasing.
+
+    Raises
+    ------
+    DispatchError
+        If it is no set of hosts, or has one that does not exist or is named twice.
+    """
+    parts = []
+    for part in text.split():
+        first, dash, last = part.partition("-")
+        if not (_is_number(first) and (not dash or _is_number(last))):
+            raise DispatchError(f"batsim: {quoted(text)} is not a set of hosts, such as '0-3 7'")
+        begin, end = int(first), int(last if dash else first)
+        if begin > end or end >= count:
+            raise DispatchError(f"batsim: {quoted(part)}: the hosts are 0 to {count - 1}")
+        parts.append(np.arange(begin, end + 1, dtype=np.int64))
+    if len(parts) == 1:
+        return parts[0]
+    hosts = np.sort(np.concatenate(parts)) if parts else np.zeros(0, dtype=np.int64)
+    if not len(hosts) or (hosts[1:] == hosts[:-1]).any():
+        raise DispatchError(f"batsim: {quoted(text)} has no host, or one twice")
+    return hosts
+
+
+def _is_number(text: str) -> bool:
+    # More digits than a host could have are not worth reading.
+    return text.isascii() and text.isdigit() and len(text) < 19
+
+
+def intervals(hosts: Iterable[int]) -> str:
+    """Write a set of hosts, given in increasing order."""
+    runs: list[list[int]] = []
+    for host in hosts:
+        if runs and host == runs[-1][1] + 1:
+            runs[-1][1] = host
+        else:
+            runs.append([host, host])
+    return " ".join(f"{first}-{last}" if first < last else f"{first}" for first, last in runs)

@@ -1,0 +1,225 @@
+"""``cpsched bench``: compare dispatchers and predictors on a fixed set of logs."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.base.atomic_files import write_all
+from cpsched.base.spec import build
+from cpsched.base.tables import Column, Table
+from cpsched.cli.options import STUDY, AsJson, Jobs, On
+from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.cli.report import say, width
+from cpsched.errors import RunError, VerificationError
+
+if TYPE_CHECKING:
+    from cpsched.study.bench.logset import LogSet
+    from cpsched.study.bench.submission import Submission
+
+Logs = Annotated[
+    list[Path] | None,
+    typer.Option("--logs", help="A folder with logs of the set; may be repeated.", metavar="DIR"),
+]
+#: Failed runs that are named.
+_MOST_TOLD = 5
+Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Made by cpsched bench --out.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands to the command line."""
+    group = typer.Typer()
+    group.callback(invoke_without_command=True)(bench)
+    group.command("verify")(verify)
+    app.add_typer(group, name="bench", rich_help_panel=STUDY)
+
+
+def bench(
+    context: typer.Context,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder of the bench.", metavar="DIR")
+    ] = None,
+    logs: Logs = None,
+    track: Annotated[
+        list[str] | None,
+        typer.Option(help="[requested, predicted and true]; may be repeated.", metavar="NAME"),
+    ] = None,
+    dispatcher: Annotated[
+        list[str] | None,
+        typer.Option("--dispatcher", "-d", help="One that enters.", metavar="SPEC"),
+    ] = None,
+    predictor: Annotated[
+        list[str] | None,
+        typer.Option("--predictor", "-p", help="One that enters the track predicted.",
+                     metavar="SPEC"),
+    ] = None,
+    entry: Annotated[
+        list[Path] | None,
+        typer.Option(help="A folder with entry.toml and code; may be repeated.", metavar="DIR"),
+    ] = None,
+    version: Annotated[str, typer.Option("--set", help="Version of the set.")] = "v1",
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Two repetitions: to try an entry, not to compare.")
+    ] = False,
+    jobs: Jobs = 1,
+    on: On = None,
+    as_json: AsJson = False,
+) -> None:  # fmt: skip
+    """
+    Compare dispatchers and predictors on a fixed set of logs: one table, ranked.
+
+    Without --out: what is in the set, and which logs are at hand. What is bundled or generated
+    always is; archive logs you bring (--logs). Killed, it goes on where it was.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from cpsched.cli.progress import steps, study_bars
+    from cpsched.study.bench.bench import Bench
+    from cpsched.study.bench.logset import KNOWLEDGE, QUICK, LogSet
+
+    logset = LogSet.load(version)
+    if out is None:
+        _describe(logset, logs or [], as_json=as_json)
+        return
+    if quick:
+        logset = replace(logset, seeds=QUICK)
+    folder = out.absolute()
+    with steps() as watch:
+        made = Bench.prepare(
+            folder,
+            logset,
+            tracks=track or KNOWLEDGE,
+            places=logs or [],
+            submissions=_submissions(dispatcher or [], predictor or [], entry or []),
+            watch=watch,
+        )
+    with study_bars() as display:
+        failed = made.carry_out(
+            folder,
+            jobs=jobs,
+            display=display,
+            backend=None if on is None else build("backends", on),
+        )
+    _show(folder, as_json=as_json)
+    if failed:
+        for line in failed[:_MOST_TOLD]:
+            echo(f"failed: {escaped(line)}")
+        raise RunError(f"{counted(len(failed), 'run')} failed; the same command tries again")
+
+
+def _describe(logset: LogSet, places: list[Path], *, as_json: bool) -> None:
+    """Say what a set holds, and which of its logs are at hand."""
+    from cpsched.study.bench.logs import check_content, find
+
+    paths = find(logset.logs, places)
+    for log in logset.logs:
+        if log.name in paths:
+            check_content(log, paths[log.name])
+    at_hand = [not log.file or log.name in paths for log in logset.logs]
+    if as_json:
+        logs = [
+            {**asdict(log), "at_hand": there}
+            for log, there in zip(logset.logs, at_hand, strict=True)
+        ]
+        tracks = {name: one.title for name, one in logset.tracks.items()}
+        print_json("bench", {"set": logset.version, "tracks": tracks, "logs": logs})
+        return
+    sources = [
+        log.source or ("comes with cpsched" if log.bundled else "is generated")
+        for log in logset.logs
+    ]
+    echo(
+        Table(
+            f"Set {logset.version}: {sum(at_hand)} of {counted(len(at_hand), 'log')} at hand",
+            (
+                Column("log", "", tuple(log.name for log in logset.logs)),
+                Column("at hand", "", tuple("yes" if there else "-" for there in at_hand)),
+                Column("earlier jobs", "", tuple((log.rows or (0,))[0] for log in logset.logs)),
+                Column("file", "", tuple(log.file or "-" for log in logset.logs)),
+                Column("where from", "", tuple(sources)),
+            ),
+        ).text(width())
+    )
+    echo("")
+    echo("Tracks")
+    for name, track in logset.tracks.items():
+        echo(f"  {name:<14} {track.title}")
+    echo("")
+    echo("To run it: cpsched bench --logs DIR --out FOLDER -d my_package:Mine")
+
+
+def _submissions(
+    dispatchers: list[str], predictors: list[str], folders: list[Path]
+) -> list[Submission]:
+    """Return what enters; a specification is named as tables name it."""
+    from cpsched.study.bench.submission import Submission
+    from cpsched.study.study import as_label
+
+    return [
+        *(Submission(name=as_label(one), dispatcher=one) for one in dispatchers),
+        *(Submission(name=as_label(one), predictor=one) for one in predictors),
+        *map(Submission.load, folders),
+    ]
+
+
+def _show(folder: Path, *, as_json: bool) -> None:
+    """Write the tables, and print them."""
+    from cpsched.cli.bench_verify import files_of, scored
+    from cpsched.study.bench.bench import about, notes
+
+    tracks = scored(folder)
+    write_all(folder, files_of(tracks))
+    if as_json:
+        print_json("bench", {"folder": str(folder), "tracks": [one.as_data() for one in tracks]})
+        return
+    for note in notes(about(folder)):
+        echo(f"note: {note}")
+    for one in tracks:
+        echo("")
+        echo(f"{one.track.name}: {one.track.title}")
+        echo("")
+        echo(one.table(full=False).text(width()))
+        echo("")
+        for line in one.sentences():
+            say(escaped(line))
+    echo("")
+    echo(f"Tables: {escaped(str(folder))}")
+
+
+def verify(
+    folder: Folder,
+    seeds: Annotated[
+        int | None, typer.Option(help="Make only the first of them again. [all]", min=1)
+    ] = None,
+    jobs: Jobs = 1,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Check a bench: its schedules, its runs made again, its tables, and whether entries look ahead.
+
+    Every run is made again from the windows in the folder and compared byte for byte. Every entry
+    is run on windows whose future is changed, as by cpsched check.
+    """
+    from cpsched.cli.bench_verify import recount
+    from cpsched.cli.progress import steps
+
+    with steps() as watch:
+        found = recount(folder.absolute(), seeds=seeds, jobs=jobs, watch=watch)
+    if as_json:
+        print_json("bench-verify", {"folder": str(folder), **asdict(found)})
+    else:
+        for note in found.notes:
+            echo(f"note: {escaped(note)}")
+        for line in found.wrong:
+            echo(escaped(line))
+        echo(
+            f"{counted(found.schedules, 'schedule')} checked, {counted(found.runs, 'run')} made"
+            f" again, {counted(found.windows, 'window')} tested for look-ahead"
+        )
+    if found.wrong:
+        raise VerificationError(f"{counted(len(found.wrong), 'thing')} wrong in {folder}")
+    if not as_json:
+        echo("Nothing is wrong.")

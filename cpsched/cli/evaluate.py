@@ -1,0 +1,250 @@
+"""``cpsched evaluate``: how good predictors are on a job log."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.base.atomic_files import check_new_file, replacing
+from cpsched.base.csv_cells import guarded
+from cpsched.base.model_files import with_models
+from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
+from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.cli.progress import counted_of, display, times
+from cpsched.cli.report import not_simulated
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    import pyarrow as pa
+
+    from cpsched.mapping import Fitted
+    from cpsched.model.workload import Workload
+    from predictors.evaluation import Evaluation
+    from predictors.replay import Starts
+
+ReplaySystem = Annotated[
+    str | None,
+    typer.Option("--system", help="Map the jobs onto this system (cpsched list systems)."),
+]
+ReplayDispatcher = Annotated[
+    str | None,
+    typer.Option(
+        "--dispatcher",
+        "-d",
+        help="Simulate start times with this dispatcher instead of using those of the log.",
+    ),
+]
+#: Judged where the command line names none.
+_DEFAULT = ("requested", "last:count=2", "user-history", "user-history-plus")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands of this package to the command line."""
+    app.command("evaluate", rich_help_panel=LOGS)(evaluate_command)
+
+
+@grouped
+def evaluate_command(
+    predictor: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--predictor",
+            "-p",
+            help=f"NAME:KEY=VALUE,... or a model file; repeat to compare. [{', '.join(_DEFAULT)}]",
+            callback=with_models,
+        ),
+    ] = None,
+    system: ReplaySystem = None,
+    dispatcher: ReplayDispatcher = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="File for all predictions: .csv, .csv.gz or .parquet."),
+    ] = None,
+    overwrite: Overwrite = False,
+    warmup: Annotated[
+        float, typer.Option(help="Share of the jobs at the start that are not scored.")
+    ] = 0.1,
+    min_runtime: Annotated[
+        int,
+        typer.Option(
+            min=0, help="Leave out jobs that ran for fewer seconds, as if never submitted."
+        ),
+    ] = 0,
+    *,
+    log: Log,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Predict every job of a log from what was known at its submit time, and print the errors."""
+    from cpsched.base.spec import Spec, build
+    from predictors.evaluation import evaluate
+
+    specs = list(dict.fromkeys(str(Spec.parse(text)) for text in predictor or _DEFAULT))
+    for spec in specs:
+        build("predictors", spec, truth=lambda handle: handle)
+    check_dispatcher(dispatcher, system)
+    if out is not None:
+        check_new_file(
+            out, overwrite=overwrite, suffixes=(".csv", ".csv.gz", ".parquet"), key="--out"
+        )
+    jobs = log.read()
+    fitted, starts = replayed(_long_enough(jobs, min_runtime), system, dispatcher)
+    num_jobs = len(fitted.workload) - len(fitted.rejected)
+    evaluations = []
+    for spec in specs:
+        with job_progress(spec, num_jobs) as progress:
+            evaluations.append(
+                evaluate(fitted, starts, spec, seed=seed, warmup=warmup, progress=progress)
+            )
+    if out is not None:
+        _write(out, fitted, evaluations)
+    if as_json:
+        print_json("evaluate", as_data(starts, evaluations))
+    else:
+        _print(fitted, starts, evaluations)
+        if out is not None:
+            echo(f"\n{out}: all predictions")
+
+
+def heading(fitted: Fitted, starts: Starts, evaluation: Evaluation) -> str:
+    """Return the lines that say what was predicted, in which order, and what was left out."""
+    workload = fitted.workload
+    lines = [
+        f"{escaped(workload.title)}: {counted(len(workload), 'job')}",
+        *not_simulated(workload, dict(fitted.rejected)),
+    ]
+    if starts.simulated:
+        lines.append(f"starts: assumed, simulated with {starts.simulated} and requested times")
+    elif starts.assumed:
+        lines.append(f"starts: as recorded; {starts.assumed:,} unknown, assumed at submit")
+    else:
+        lines.append("starts: as recorded")
+    zeros = int((workload.runtime[evaluation.rows] == 0).sum())
+    if zeros:
+        lines.append(f"runtime 0: {counted(zeros, 'job')}; log errors count them as 1 second")
+    first = counted(evaluation.scored, "job")
+    lines.append(f"scored: the plan's predictions, but those of the first {first}")
+    return "\n".join(lines)
+
+
+def trained_on_these_jobs(fitted: Fitted, evaluations: Sequence[Evaluation]) -> list[str]:
+    """Return a line for each model that has seen some of the jobs it is judged on."""
+    from cpsched.metrics.predictions import not_a_forecast
+
+    notes = [(item, not_a_forecast(item.provenance, fitted.workload)) for item in evaluations]
+    return [f"not a forecast: {escaped(item.predictor)} {note}" for item, note in notes if note]
+
+
+def _long_enough(jobs: Workload, min_runtime: int) -> Workload:
+    import numpy as np
+
+    rows = np.flatnonzero(jobs.runtime >= min_runtime)
+    if not len(rows):
+        raise ConfigError(f"no job ran for {min_runtime} seconds or more", key="--min-runtime")
+    return jobs if len(rows) == len(jobs) else jobs.take(rows)
+
+
+def check_dispatcher(dispatcher: str | None, system: str | None) -> None:
+    """Refuse a dispatcher that cannot simulate the starts, before the log is read."""
+    from cpsched.base.spec import build
+
+    if dispatcher is not None:
+        if system is None:
+            raise ConfigError("needs a --system to simulate on", key="--dispatcher")
+        build("dispatchers", dispatcher)
+
+
+def replayed(jobs: Workload, system: str | None, dispatcher: str | None) -> tuple[Fitted, Starts]:
+    """
+    Return the jobs, and when they start.
+
+    Jobs are taken as the system does, where one is named; limits on the time asked for are not.
+    """
+    from cpsched import systems
+    from cpsched.cli.progress import progress_bar
+    from cpsched.mapping import fit
+    from predictors.replay import starts_of, that_ran, unmapped
+
+    jobs = that_ran(jobs)
+    if system is None:
+        fitted = unmapped(jobs)
+    else:
+        # What ran is scored, whether or not a queue's rules as they are written had let it in.
+        fitted = fit(jobs, systems.load(system), enforce_limits=False)
+    num_jobs = len(fitted.workload) - len(fitted.rejected)
+    with progress_bar("starts", num_jobs, fitted.workload.epoch) as observers:
+        return fitted, starts_of(fitted, dispatcher, observers)
+
+
+def _write(out: Path, fitted: Fitted, evaluations: list[Evaluation]) -> None:
+    import pyarrow as pa
+    from pyarrow import csv, parquet
+
+    from predictors.evaluation import to_columns
+
+    table = pa.table(to_columns(fitted, evaluations))
+    with replacing(out) as partial:
+        if out.suffix == ".parquet":
+            parquet.write_table(table, partial)
+        else:
+            packed = "gzip" if out.suffix == ".gz" else None
+            with pa.output_stream(partial, compression=packed) as stream:
+                csv.write_csv(pa.table(dict(map(_guarded, table.column_names, table))), stream)
+
+
+def _guarded(name: str, column: pa.ChunkedArray) -> tuple[str, pa.ChunkedArray | pa.Array]:
+    """Return a column in which no text is a spreadsheet's formula."""
+    import pyarrow as pa
+
+    if not pa.types.is_string(column.type):
+        return name, column
+    return name, pa.array([guarded(text) for text in column.to_pylist()], pa.string())
+
+
+@contextmanager
+def job_progress(title: str, num_jobs: int) -> Iterator[Callable[[int], None]]:
+    """Give the function that moves a bar on stderr."""
+    with display("{task.description}", "BarColumn", counted_of, times) as bar:
+        task = bar.add_task(title, total=num_jobs, unit="jobs")
+        yield lambda done: bar.update(task, completed=done)
+
+
+def as_data(starts: Starts, evaluations: list[Evaluation]) -> dict[str, object]:
+    """Return how good predictors were as plain JSON types."""
+    return {
+        "starts": {"simulated": starts.simulated or None, "assumed": starts.assumed},
+        "predictors": [
+            {
+                "predictor": item.predictor,
+                "warmup_jobs": item.scored,
+                "overall": asdict(item.overall),
+                "distribution": item.distribution and asdict(item.distribution),
+                "by_class": {name: asdict(score) for name, score in item.by_class.items()},
+                "stats": dict(item.stats),
+                "provenance": dict(item.provenance),
+                "cpu_us_per_job": item.cpu_us,
+            }
+            for item in evaluations
+        ],
+    }
+
+
+def _print(fitted: Fitted, starts: Starts, evaluations: list[Evaluation]) -> None:
+    from cpsched.cli.report import width
+    from cpsched.report.accuracy_tables import by_class, distributions, overall, used
+
+    echo(heading(fitted, starts, evaluations[0]))
+    for note in trained_on_these_jobs(fitted, evaluations):
+        echo(note)
+    tables = (overall(evaluations), by_class(evaluations), distributions(evaluations))
+    for table in (*tables, *used(evaluations)):
+        if table is None:
+            continue
+        echo("")
+        echo(table.text(width=width()))

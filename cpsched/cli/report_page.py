@@ -1,0 +1,57 @@
+"""``cpsched report``: tables, figures and one HTML file of finished runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from cpsched.cli.options import STUDY, AsJson
+from cpsched.cli.output import counted, echo, escaped, print_json
+from cpsched.cli.progress import steps
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("report", rich_help_panel=STUDY)(command)
+
+
+def command(
+    folder: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DIR",
+            help="Made by cpsched compare; or a run, or a folder of runs, made by simulate.",
+        ),
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Where report, figures and tables go. [DIR]"),
+    ] = None,
+    form: Annotated[
+        Literal["svg", "png", "pdf"], typer.Option("--format", help="Format of the figures.")
+    ] = "svg",
+    baseline: Annotated[
+        str | None,
+        typer.Option(help="The dispatcher to compare with. [the study's, or the first by name]"),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Make tables, figures and a report (one HTML file) of finished runs."""
+    from cpsched.report.html.make import make_report
+
+    with steps() as progress:
+        report = make_report(folder, out=out, form=form, baseline=baseline, progress=progress)
+    if as_json:
+        places = {"report": report.page, "figures": report.page.parent / "figures"}
+        places["tables"] = report.page.parent / "tables"
+        print_json(
+            "report", {"runs": report.runs, **{key: str(path) for key, path in places.items()}}
+        )
+        return
+    size = report.page.stat().st_size / 1e6
+    echo(f"{counted(report.runs, 'run')}, {counted(len(report.figures), 'figure')}")
+    echo(f"Report:  {escaped(str(report.page))} ({size:.1f} MB)")
+    echo(f"Figures: {escaped(str(report.page.parent / 'figures'))}")
+    echo(f"Tables:  {escaped(str(report.page.parent / 'tables'))}")

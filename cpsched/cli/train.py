@@ -1,0 +1,86 @@
+"""``cpsched train``: a model file from a job log."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.base import registry
+from cpsched.base.atomic_files import check_new_file
+from cpsched.base.model_files import with_models
+from cpsched.cli.evaluate import (
+    ReplayDispatcher,
+    ReplaySystem,
+    as_data,
+    check_dispatcher,
+    heading,
+    job_progress,
+    replayed,
+)
+from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
+from cpsched.cli.output import echo, escaped, print_json
+
+if TYPE_CHECKING:
+    from cpsched.mapping import Fitted
+    from predictors.replay import Starts
+    from predictors.training import Training
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("train", rich_help_panel=LOGS)(train_command)
+
+
+@grouped
+def train_command(
+    out: Annotated[Path, typer.Option("--out", "-o", help="The model file.")],
+    predictor: Annotated[
+        str,
+        typer.Option(
+            "--predictor",
+            "-p",
+            help="NAME:KEY=VALUE,..., or a model file to continue from.",
+            callback=with_models,
+        ),
+    ] = "gbm-log",
+    system: ReplaySystem = None,
+    dispatcher: ReplayDispatcher = None,
+    overwrite: Overwrite = False,
+    *,
+    log: Log,
+    seed: Seed = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Train a predictor on a job log and write its model to a file."""
+    from predictors.training import learner, save, train
+
+    learner(predictor)
+    check_dispatcher(dispatcher, system)
+    # Refused before minutes are spent.
+    check_new_file(out, overwrite=overwrite, key="--out")
+    jobs = log.read()
+    fitted, starts = replayed(jobs, system, dispatcher)
+    num_jobs = len(fitted.workload) - len(fitted.rejected)
+    with job_progress(predictor, num_jobs) as progress:
+        training = train(fitted, starts, predictor, seed=seed, progress=progress)
+    save(out, training, fitted, predictor)
+    if as_json:
+        print_json("train", {"model": str(out), **as_data(starts, [training.evaluation])})
+        return
+    _print(fitted, starts, training, out)
+
+
+def _print(fitted: Fitted, starts: Starts, training: Training, out: Path) -> None:
+    from cpsched.cli.report import width
+    from cpsched.report.accuracy_tables import overall
+
+    echo(heading(fitted, starts, training.evaluation))
+    echo("")
+    echo(overall([training.evaluation]).text(width=width()))
+    echo("")
+    # A file that is called like a predictor is not meant by its bare name.
+    named = out.name in registry.names("predictors") and out.name == str(out)
+    use = f"./{out}" if named else str(out)
+    echo(f"{escaped(str(out))}: the model; use it with --predictor {escaped(use)}")

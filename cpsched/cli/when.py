@@ -1,0 +1,162 @@
+"""``cpsched when``: forecasts at a time of a log, or how good they are along it."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from cpsched.cli.ask import AT, OneRun
+from cpsched.cli.options import JOBS, AsJson, fitted_of, grouped, second_of
+from cpsched.cli.output import complain, echo, print_json
+from cpsched.cli.progress import steps
+from cpsched.cli.report import width
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from typing import Any
+
+    from cpsched.mapping import Fitted
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command to the command line."""
+    app.command("when", rich_help_panel=JOBS)(command)
+
+
+@grouped
+def command(
+    at: Annotated[str | None, AT] = None,
+    job: Annotated[
+        str | None,
+        typer.Option("--job", help="Id of one job; by default all waiting jobs.", metavar="ID"),
+    ] = None,
+    script: Annotated[
+        Path | None,
+        typer.Option(
+            "--script", help="A batch script, as if submitted at that moment.", metavar="FILE"
+        ),
+    ] = None,
+    user: Annotated[
+        str,
+        typer.Option(
+            "--user", help="User who submits the script, as named in the log.", metavar="NAME"
+        ),
+    ] = "",
+    by: Annotated[
+        str | None,
+        typer.Option(
+            "--by", help="Print the probability that jobs start by this time; given like --at."
+        ),
+    ] = None,
+    scenarios: Annotated[
+        int, typer.Option(help="Scenarios to simulate.", min=2, max=1000, metavar="N")
+    ] = 20,
+    judged: Annotated[
+        int | None,
+        typer.Option(
+            help="Earlier forecasts used to correct these; 0 for none. [40]", min=0, metavar="N"
+        ),
+    ] = None,
+    score: Annotated[
+        bool,
+        typer.Option(
+            "--score",
+            help="Instead: how good such forecasts are along the log, beside trivial ones.",
+        ),
+    ] = False,
+    forecasts: Annotated[
+        int | None, typer.Option(help="About how many are scored. [300]", min=50, metavar="N")
+    ] = None,
+    *,
+    run: OneRun,
+    as_json: AsJson = False,
+) -> None:
+    """
+    Forecast when waiting jobs will start, how certain that is, and what would start a job earlier.
+    """
+    if score:
+        asked = {"at": at, "job": job, "script": script, "by": by, "judged": judged}
+        _refuse(asked, "is about one moment; leave it out with --score")
+    else:
+        _refuse({"forecasts": forecasts}, "goes with --score")
+        if at is None:
+            raise ConfigError("must say the time asked about, or give --score", key="--at")
+    under = run.under()
+    jobs = run.log.read()
+    fitted = fitted_of(jobs, run.system, under["settings"])
+    if score:
+        _score(fitted, under, forecasts or 300, scenarios, as_json=as_json)
+        return
+    now, deadline = second_of(jobs, "--at", at), second_of(jobs, "--by", by)
+    assert now is not None
+    if script is not None:
+        _refuse({"job": job}, "names a job of the log; leave it out with --script")
+        fitted, job = _with_script(fitted, script, now, user)
+    from cpsched.forecast.in_log import when_in_log
+    from cpsched.forecast.when_text import text as forecast_text
+
+    with steps() as shown:
+        answer = when_in_log(
+            fitted,
+            time=now,
+            job=job,
+            by=deadline,
+            scenarios=scenarios,
+            judged=40 if judged is None else judged,
+            watch=shown,
+            **under,
+        )
+    if as_json:
+        print_json("when", answer.to_dict())
+    else:
+        echo(forecast_text(answer, width()))
+
+
+def _score(
+    fitted: Fitted, under: dict[str, Any], forecasts: int, scenarios: int, *, as_json: bool
+) -> None:
+    """Print how good forecasts are along a log."""
+    from cpsched.forecast.judged import as_data, judge, text
+    from cpsched.forecast.replay import replay
+
+    with steps() as shown:
+        found = replay(
+            fitted,
+            forecasts=forecasts,
+            scenarios=scenarios,
+            watch=partial(shown, "jobs"),
+            **under,
+        )
+    judged = judge(found, under["settings"].seed)
+    if as_json:
+        what = {key: under[key] for key in ("dispatcher", "predictor")}
+        print_json("when-score", what | as_data(found, judged))
+    else:
+        echo(text(found, judged, width()))
+
+
+def _refuse(options: dict[str, Any], why: str) -> None:
+    """Raise if one of these options is given."""
+    for name, value in options.items():
+        if value is not None:
+            raise ConfigError(why, key=f"--{name}")
+
+
+def _with_script(fitted: Fitted, script: Path, now: int, user: str) -> tuple[Fitted, str]:
+    """Return a log with the job of a batch script at its end, and that job's id."""
+    from cpsched.base import registry
+    from cpsched.mapping import append
+
+    if not (kinds := registry.names("scripts")):
+        raise ConfigError(
+            "no installed package reads batch scripts (cpsched.scripts)", key="--script"
+        )
+    read = registry.load("scripts", kinds[0])
+    asked = read(script, submit=now + (fitted.workload.epoch or 0), user=user)
+    for key, text in asked.header:
+        if key == "Note":
+            complain(f"{script}: {text}", what="note")
+    return append(fitted, asked, now), str(asked.job_id[0])

@@ -1,0 +1,166 @@
+"""A log is replayed, and jobs are forecast at their submit by several forecasters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.base.types import MISSING
+from cpsched.errors import ConfigError
+from cpsched.forecast.forecaster import Forecaster
+from cpsched.forecast.prequential import Prequential, Told
+from cpsched.forecast.trivial import LEAST, by_plan, recent_waits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cpsched.base.types import FloatArray
+    from cpsched.forecast.starts import Starts
+    from cpsched.mapping import Fitted
+    from cpsched.simulation.simulate import Settings
+
+OURS = "cpsched when"
+#: What each trivial forecaster says, by its name in tables.
+TRIVIAL = {
+    "recent waits": "quantiles of the waits of the last 200 jobs that had to wait and have started",
+    "of jobs alike": "the same of jobs of the same queue and size class, if there are 20",
+    "requested times": "the start by requested times, moved by the errors of the last 200 such",
+}
+#: The first of the jobs, from which all forecasters only learn.
+_FIRST = 0.1
+#: No forecast, and no wait, counts as longer: where scenarios end.
+LONGEST = 30 * 86400
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Replay:
+    """
+    What was forecast along a log, and what came of it; n forecasts in the order of time.
+
+    Attributes
+    ----------
+    job
+        The log's ids, n of them.
+    wait
+        Seconds from each forecast to the start, shape ``(n,)``.
+    said
+        By forecaster, ours first: waits of equal probability, shape ``(n, S)``.
+    asked, waited
+        How many jobs were looked at, and how many of these had to wait.
+    unknown
+        How many forecasts are left out because the job never started.
+    early
+        How many are left out because some forecaster had learnt too little by then.
+    """
+
+    job: list[str]
+    wait: FloatArray
+    said: dict[str, FloatArray]
+    asked: int
+    waited: int
+    unknown: int
+    early: int
+
+
+def replay(
+    fitted: Fitted,
+    *,
+    dispatcher: str,
+    predictor: str,
+    settings: Settings,
+    forecasts: int = 300,
+    scenarios: int = 20,
+    watch: Callable[[int, int], None] | None = None,
+) -> Replay:
+    """
+    Simulate a log, and forecast a sample of the jobs that have to wait at their submit.
+
+    Nothing is asked of the simulation before it is there: whether a job is drawn depends on the
+    share that has waited so far, and what is forecast on the present.
+
+    Parameters
+    ----------
+    forecasts
+        About how many.
+    scenarios
+        How many each of our forecasts simulates.
+    watch
+        Called with the number of jobs done and the total.
+
+    Raises
+    ------
+    ConfigError
+        If fewer than 20 forecasts can be scored.
+    """
+    run = Prequential(
+        fitted,
+        dispatcher=dispatcher,
+        predictor=predictor,
+        settings=settings,
+        forecaster=Forecaster(scenarios=scenarios, seed=settings.seed),
+    )
+    rng = np.random.default_rng(settings.seed)
+    submit = run.simulator.arrivals.submit
+    said: list[tuple[Told, list[Starts | None]]] = []
+    waited, total = 0, len(submit)
+    for handle, second in enumerate(submit):
+        if watch is not None:
+            watch(handle, total)
+        run.go_to(second)
+        if run.simulator.start_time[handle] == MISSING:
+            waited += 1
+            coming = max(waited / (handle + 1) * (total - handle), 1.0)
+            left = forecasts - len(said)
+            if rng.random() < left / coming and handle >= _FIRST * total:
+                said.append(_said(run, handle, scenarios))
+    run.finish()
+    return _found(run, said, total, waited)
+
+
+def _said(run: Prequential, handle: int, num: int) -> tuple[Told, list[Starts | None]]:
+    """Return what each forecaster says of a job that is waiting now."""
+    known = [one for one in run.told if one.start != MISSING]
+    known.sort(key=lambda one: one.start)
+    present = run.present()
+    one = run.forecast(handle)
+    trivial = [recent_waits(present, handle, num, alike=alike) for alike in (False, True)]
+    return one, [one.starts, *trivial, by_plan(one, known, num)]
+
+
+def _found(
+    run: Prequential, said: list[tuple[Told, list[Starts | None]]], asked: int, waited: int
+) -> Replay:
+    started = [pair for pair in said if pair[0].start != MISSING]
+    scored = [
+        (one, [s for s in all_ if s is not None]) for one, all_ in started if None not in all_
+    ]
+    if len(scored) < LEAST:
+        raise ConfigError(
+            f"{len(scored):,} of {len(said):,} forecasts can be scored, at least {LEAST} must be;"
+            f" they count once {LEAST} earlier ones have come to their starts. {waited:,} of the"
+            f" {asked:,} jobs have to wait: "
+            + ("add --forecasts" if len(said) < waited else "take more of the log"),
+            key="--score",
+        )
+    job_id = run.present().jobs.workload.job_id
+    waits = {
+        name: np.array([_waits(all_[at]) for _, all_ in scored])
+        for at, name in enumerate((OURS, *TRIVIAL))
+    }
+    return Replay(
+        job=[str(job_id[one.handle]) for one, _ in scored],
+        wait=np.array([min(one.start - one.raw.now, LONGEST) for one, _ in scored], dtype=float),
+        said=waits,
+        asked=asked,
+        waited=waited,
+        unknown=len(said) - len(started),
+        early=len(started) - len(scored),
+    )
+
+
+def _waits(starts: Starts) -> FloatArray:
+    """Return the waits of the only job of a forecast, sorted."""
+    waits: FloatArray = np.minimum(starts.second[:, 0] - starts.now, LONGEST).astype(np.float64)
+    return waits

@@ -1,0 +1,208 @@
+"""When jobs will start: forecasts at a present, corrected by how far earlier ones were off."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.errors import ConfigError
+from cpsched.forecast.advice import Advice, advice_on
+from cpsched.forecast.asked import label
+from cpsched.forecast.calibration import Calibration
+from cpsched.forecast.starts import NEVER, NO_LIMIT, Starts
+from cpsched.model import columns as c
+
+if TYPE_CHECKING:
+    from cpsched.base.types import IntArray
+    from cpsched.forecast.forecaster import Forecaster
+    from cpsched.model.workload import Workload
+    from cpsched.simulation.present import Present
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobForecast:
+    """
+    When one waiting job may start.
+
+    Attributes
+    ----------
+    job, user, queue
+        As in the log; '' where unknown.
+    units, nodes_min, requested_time
+        What it asks for.
+    limit
+        Whether the time limit is ``known``, ``assumed`` because the log has none, or ``unknown``.
+    submit
+        Second.
+    p10, p50, p90
+        Seconds by which it has started with a probability of 10, 50 and 90 %; None: not within the
+        length of the scenarios, or there are only bounds.
+    planned
+        When it starts if every job uses its whole requested time and no new jobs arrive; None as
+        above.
+    chance
+        Probability that it has started by a given second; None if none was given, or it is unknown.
+    """
+
+    job: str
+    user: str
+    queue: str
+    units: int
+    nodes_min: int
+    requested_time: int
+    limit: str
+    submit: int
+    p10: int | None
+    p50: int | None
+    p90: int | None
+    planned: int | None
+    chance: float | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """
+    Forecasts at one second.
+
+    Attributes
+    ----------
+    now, epoch
+        The second, and the Unix time of second 0 where it is known.
+    dispatcher, predictor
+        Specifications.
+    by
+        The second for which probabilities are given; None: none.
+    jobs
+        The waiting jobs asked about, in submit order.
+    advice
+        What would start a job earlier, if one job was asked about.
+    scenarios
+        How many were simulated.
+    judged
+        How many earlier forecasts were used to correct these.
+    unlimited
+        How many running or waiting jobs have no known time limit: what starts after them has no
+        start by requested times.
+    bounds
+        Whether no job has ended and no forecast was scored by then: nothing is known but requests,
+        so that ``planned`` is when a job starts at the latest if no later job goes first, and
+        there are no probabilities.
+    """
+
+    now: int
+    epoch: int | None
+    dispatcher: str
+    predictor: str
+    by: int | None
+    jobs: tuple[JobForecast, ...]
+    advice: tuple[Advice, ...]
+    scenarios: int
+    judged: int
+    bounds: bool = False
+    unlimited: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON types."""
+        return {"schema": "cpsched.when/1", **asdict(self)}
+
+
+def when(
+    present: Present,
+    job: int | None = None,
+    *,
+    forecaster: Forecaster,
+    calibration: Calibration | None = None,
+    by: int | None = None,
+) -> Answer:
+    """
+    Forecast when waiting jobs of a present will start.
+
+    Parameters
+    ----------
+    job
+        Handle of one job, which waits or starts just now; None: every waiting job.
+    forecaster
+        Makes the forecasts.
+    calibration
+        Corrects them; None: no earlier one is known.
+    by
+        A second by which the probability to have started is wanted.
+
+    Raises
+    ------
+    ConfigError
+        If no job is waiting.
+    """
+    handles = present.in_state(c.WAITING, c.HELD) if job is None else np.array([job])
+    if not len(handles):
+        raise ConfigError("no job is waiting")
+    calibration = calibration or Calibration()
+    now = present.now
+    advice: tuple[Advice, ...] = ()
+    at_once = bool((present.state["start_time"][handles] == now).all())
+    if at_once:
+        told = Starts(now, handles, np.full((1, len(handles)), now), np.array([now]))
+    else:
+        if job is None:
+            raw = forecaster.forecast(present, handles)
+        else:
+            raw, advice = advice_on(forecaster, present, job)
+        told = calibration.corrected(raw)
+    bounds = not (at_once or forecaster.knows_runtimes or len(calibration))
+    return Answer(
+        now=now,
+        epoch=present.jobs.workload.epoch,
+        dispatcher=present.dispatcher,
+        predictor=present.predictor,
+        by=by,
+        jobs=tuple(_forecasts(told, present.jobs.workload, by, bounds=bounds)),
+        advice=advice,
+        scenarios=forecaster.scenarios,
+        judged=len(calibration),
+        bounds=bounds,
+        unlimited=int((present.jobs.workload.requested_time[_unended(present)] >= NO_LIMIT).sum()),
+    )
+
+
+def _unended(present: Present) -> IntArray:
+    return present.in_state(c.RUNNING, c.WAITING, c.HELD)
+
+
+def _limit(workload: Workload, row: int) -> str:
+    """Return how the time limit of a job is known."""
+    if workload.requested_time[row] >= NO_LIMIT:
+        return "unknown"
+    return "assumed" if workload.requested_time_assumed[row] else "known"
+
+
+def _forecasts(
+    starts: Starts, workload: Workload, by: int | None, *, bounds: bool
+) -> list[JobForecast]:
+    """Return forecasts in the form of the answer."""
+    unknown = np.full(len(starts.handle), NEVER)
+    levels = {
+        f"p{level}": unknown if bounds else starts.quantile(level / 100) for level in (10, 50, 90)
+    }
+    levels["planned"] = starts.planned
+    chances = None if by is None or bounds else starts.chance_by(by)
+    return [
+        JobForecast(
+            job=str(workload.job_id[row]),
+            user=label(workload.user, row) or "",
+            queue=label(workload.queue, row) or "",
+            units=int(workload.units[row]),
+            nodes_min=int(workload.nodes_min[row]),
+            requested_time=int(workload.requested_time[row]),
+            limit=_limit(workload, row),
+            submit=int(workload.submit[row]),
+            chance=None if chances is None else float(chances[at]),
+            **{name: _second(values[at]) for name, values in levels.items()},
+        )
+        for at, row in enumerate(starts.handle.tolist())
+    ]
+
+
+def _second(value: int) -> int | None:
+    return None if value == NEVER else int(value)

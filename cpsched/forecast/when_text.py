@@ -1,0 +1,210 @@
+"""Forecasts as lines for a terminal."""
+
+from __future__ import annotations
+
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from cpsched.base.tables import Column, Table
+from cpsched.base.words import brief, clock, counted, duration, percent
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from cpsched.forecast.advice import Advice
+    from cpsched.forecast.when import Answer, JobForecast
+
+#: A table shows at most this many jobs.
+_MOST_SHOWN = 40
+#: What is assumed of a job on fewer cores.
+_SAME_WORK = "if the same work takes as much longer as there are fewer cores"
+
+
+def text(answer: Answer, width: int = 120) -> str:
+    """Return an answer as lines, without a newline at the end."""
+    lines = list(_one(answer, width) if len(answer.jobs) == 1 else _many(answer, width))
+    if answer.jobs[0].p90 != answer.now:
+        lines += ["", *wrap(_basis(answer), width)]
+    return "\n".join(lines)
+
+
+def changes(answer: Answer) -> list[str]:
+    """Return a sentence for each change that would start the job earlier."""
+    return [
+        f"{one.change}: starts {duration(one.earlier)} earlier, in {percent(one.share)} of the"
+        " scenarios"
+        + (
+            f", and ends {duration(one.ends_earlier)} earlier, {_SAME_WORK}"
+            if _is_smaller(answer, one)
+            else ""
+            if one.fits is None
+            else f", and has enough time with a probability of {percent(one.fits)}"
+        )
+        for one in answer.advice
+    ]
+
+
+def _is_smaller(answer: Answer, advice: Advice) -> bool:
+    return advice.units < answer.jobs[0].units
+
+
+def _one(answer: Answer, width: int) -> Iterator[str]:
+    job = answer.jobs[0]
+    yield from wrap(summary(answer), width, break_long_words=False)
+    if job.p90 == answer.now:
+        return
+    yield ""
+    if not answer.bounds:
+        starts = {
+            "10 % before": job.p10,
+            "50 % before": job.p50,
+            "90 % before": job.p90,
+            "by requested times": job.planned,
+        }
+        shown = {
+            "starts": starts,
+            "in": [
+                *(_ahead(answer, second) for second in (job.p10, job.p50, job.p90)),
+                _planned(answer, job.planned),
+            ],
+            "at": [_at(answer, second) for second in starts.values()],
+        }
+        yield from _table(shown, width)
+        yield ""
+    if not answer.advice:
+        text = (
+            "No shorter time limit would start it earlier. No smaller size would end it earlier,"
+            f" {_SAME_WORK}."
+        )
+        yield from wrap(text, width)
+        return
+    yield "What would start it earlier"
+    yield ""
+    shown = {
+        "change": [one.change for one in answer.advice],
+        "starts earlier": [duration(one.earlier) for one in answer.advice],
+        "ends earlier": [duration(one.ends_earlier) for one in answer.advice],
+        "scenarios": [percent(one.share) for one in answer.advice],
+        "enough": ["-" if one.fits is None else percent(one.fits) for one in answer.advice],
+    }
+    yield from _table(shown, width)
+    if any(_is_smaller(answer, one) for one in answer.advice):
+        yield ""
+        yield from wrap(f"Fewer cores: {_SAME_WORK}.", width)
+
+
+def _table(columns: Mapping[str, Iterable[str]], width: int) -> list[str]:
+    """Return the lines of a table of texts."""
+    shown = tuple(Column(head, "", tuple(texts)) for head, texts in columns.items())
+    return Table("", shown).text(width).splitlines()
+
+
+def summary(answer: Answer) -> str:
+    """Return in a sentence or two when the job starts."""
+    job = answer.jobs[0]
+    who = f" of {brief(job.user)}" if job.user else ""
+    where = f" in {brief(job.queue)}" if job.queue else ""
+    waited = duration(answer.now - job.submit)
+    said = f"Job {brief(job.job)}{who}{where} asks for {_asks(job)}"
+    if job.p90 == answer.now:
+        return f"{said}, and starts at once."
+    said += f", and was submitted {waited} ago. " if answer.now > job.submit else ". "
+    if answer.bounds and job.planned is not None:
+        return (
+            f"{said}It starts in {_ahead(answer, job.planned)} at the latest, at"
+            f" {_at(answer, job.planned)}, if no later job goes first."
+        )
+    if answer.bounds and answer.unlimited:
+        return said + f"Its latest start is unknown: {_unlimited(answer)} no known time limit."
+    if job.p50 is None:
+        return said + "It starts after the end of the simulated scenarios."
+    said += f"It is likely to start in {_ahead(answer, job.p50)}, at {_at(answer, job.p50)}"
+    if job.p10 is not None and job.p90 is not None:
+        said += f"; with 80 % probability in {_ahead(answer, job.p10)} to {_ahead(answer, job.p90)}"
+    if job.chance is not None and answer.by is not None:
+        said += f". It starts by {clock(answer.by, answer.epoch)} with a probability of"
+        said += f" {percent(job.chance)}"
+    return f"{said}."
+
+
+def _asks(job: JobForecast) -> str:
+    nodes = f" on {counted(job.nodes_min, 'node')}" if job.nodes_min > 1 else ""
+    size = f"{counted(job.units, 'unit')}{nodes}"
+    time = duration(job.requested_time)
+    return {
+        "known": f"{size} for {time}",
+        "assumed": f"{size} for {time} (assumed)",
+        "unknown": f"{size}, no time limit known",
+    }[job.limit]
+
+
+def _many(answer: Answer, width: int) -> Iterator[str]:
+    yield f"{counted(len(answer.jobs), 'job')} waiting at {clock(answer.now, answer.epoch)}"
+    yield ""
+    shown = answer.jobs[:_MOST_SHOWN]
+    columns = {
+        "job": [brief(job.job, 20) for job in shown],
+        "user": [brief(job.user, 16) for job in shown],
+        "asks for": [_asks(job) for job in shown],
+        "submitted ago": [duration(answer.now - job.submit) for job in shown],
+    }
+    planned = [_planned(answer, job.planned) for job in shown]
+    if answer.bounds:
+        columns["starts in at most"] = planned
+    else:
+        columns |= {
+            "10 %": [_ahead(answer, job.p10) for job in shown],
+            "starts in": [_ahead(answer, job.p50) for job in shown],
+            "90 %": [_ahead(answer, job.p90) for job in shown],
+            "by requested times": planned,
+        }
+    if answer.by is not None and not answer.bounds:
+        columns[f"by {clock(answer.by, None)}"] = [percent(job.chance or 0) for job in shown]
+    yield from _table(columns, width)
+    if len(answer.jobs) > len(shown):
+        yield f"and {counted(len(answer.jobs) - len(shown), 'more job')} (--json has all)"
+
+
+def _unlimited(answer: Answer) -> str:
+    jobs = counted(answer.unlimited, "running or waiting job")
+    return f"{jobs} {'has' if answer.unlimited == 1 else 'have'}"
+
+
+def _basis(answer: Answer) -> str:
+    text = _base(answer)
+    if answer.unlimited and any(job.planned is None for job in answer.jobs):
+        text += (
+            f" {_unlimited(answer)} no known time limit, so a start by requested times that depends"
+            " on it is unknown."
+        )
+    return text
+
+
+def _base(answer: Answer) -> str:
+    if answer.bounds:
+        return (
+            f"Bounds under {answer.dispatcher}, not probabilities: no job is known to have ended,"
+            " so every job is assumed to use its whole requested time, and no new jobs arrive. How"
+            " much earlier jobs start is unknown."
+        )
+    judged = (
+        f"corrected by the errors of {answer.judged:,} earlier forecasts"
+        if answer.judged
+        else "widened by default: no earlier forecast has been scored yet"
+    )
+    return (
+        f"{answer.scenarios} scenarios under {answer.dispatcher}, {judged}. 'By requested times':"
+        " if every job used its whole requested time and no new jobs arrived."
+    )
+
+
+def _ahead(answer: Answer, second: int | None) -> str:
+    return "later" if second is None else duration(max(second - answer.now, 0))
+
+
+def _planned(answer: Answer, second: int | None) -> str:
+    return "unknown" if second is None and answer.unlimited else _ahead(answer, second)
+
+
+def _at(answer: Answer, second: int | None) -> str:
+    return "-" if second is None else clock(second, answer.epoch)

@@ -1,0 +1,312 @@
+"""An explanation in one sentence, and as aligned lines for a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from textwrap import wrap
+from typing import TYPE_CHECKING
+
+from cpsched.base.tables import Column, Table
+from cpsched.base.types import NO_TIME_LIMIT
+from cpsched.base.words import (
+    amounts,
+    brief,
+    clock,
+    counted,
+    duration,
+    estimate,
+    memory,
+    seconds,
+)
+from cpsched.dispatch.contract import WaitReason
+from cpsched.forecast.explanation import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from cpsched.forecast.context import DecisionContext
+    from cpsched.forecast.explanation import (
+        Asked,
+        Demand,
+        Explanation,
+        OtherJob,
+        Place,
+        Room,
+        Waiting,
+    )
+
+#: This many jobs or groups of nodes are named; the rest are counted.
+_MOST_SHOWN = 10
+_LABEL = 12
+#: Of a job whose requested time stands for none.
+_UNLIMITED = "no time limit known"
+_NOT_KNOWN = "when jobs have ended with no time limit known"
+
+
+def text(about: Explanation, width: int = 120) -> str:
+    """
+    Return an explanation as lines, without a newline at the end.
+
+    Names from the log are escaped; lines are wrapped between words at ``width`` characters.
+    """
+    lines = [*wrap(about.summary, width, break_long_words=False), ""]
+    for label, value in _facts(about):
+        lines.extend(labelled(label, value, width))
+    if about.waiting is not None:
+        lines.extend(_waiting(about, about.waiting, width))
+    return "\n".join(lines)
+
+
+def labelled(label: str, value: str, width: int) -> list[str]:
+    """Return a wrapped line with its label in front."""
+    return wrap(
+        value,
+        width,
+        initial_indent=label.ljust(_LABEL),
+        subsequent_indent=" " * _LABEL,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
+    job, waits = about.job, about.state is JobState.WAITING
+    parts = [
+        brief(job.job_id),
+        f"user {brief(job.user)}" if job.user else "",
+        f"queue {brief(job.queue)}" if job.queue else "",
+        f"submitted at {clock(job.submit, about.epoch)}",
+        f"waiting for {duration(about.time - job.submit)}" if waits else "",
+    ]
+    yield "job", ", ".join(filter(None, parts))
+    if about.same_id > 1:
+        yield (
+            "",
+            f"the log has {about.same_id:,} jobs of this id; this is the last one submitted by"
+            " then",
+        )
+    if about.overtaken:
+        yield "", f"overtaken by {counted(about.overtaken, 'job')} submitted later"
+    yield "asks for", _request(job)
+    by = f"{about.dispatcher}, runtime estimate: {estimate(about.predictor)}"
+    if about.queue_length is not None:
+        rank = f"number {about.rank:,} of " if about.rank is not None else ""
+        waiting = f"{rank}{about.queue_length:,} waiting"
+        by += f"; {waiting}, {about.num_running:,} running at {clock(about.decided or 0, None)}"
+    yield "dispatcher", by
+    if about.places:
+        yield "nodes", _places(about.places)
+    if about.state is JobState.STARTS and about.end is not None:
+        until = f"{clock(about.end, about.epoch)}, as predicted"
+        yield "until", _UNLIMITED if _is_open(about.start, about.end) else until
+
+
+def _request(job: Asked) -> str:
+    least, most = job.nodes_min, job.nodes_max
+    bounds = f"on {counted(least, 'node')}" if most == least else f"on {least:,} nodes or more"
+    if most is not None and most != least:
+        bounds = f"on {least:,} to {most:,} nodes"
+    if most is None and least <= 1:
+        bounds = ""
+    besides = f"{amounts(job.per_node)} on each node besides" if job.per_node else ""
+    open_ended = job.requested_time == NO_TIME_LIMIT
+    time = _UNLIMITED if open_ended else f"for {duration(job.requested_time)}"
+    if job.predicted is not None and job.predicted != NO_TIME_LIMIT:
+        time += f" (predicted {duration(job.predicted)})"
+    rules = ", ".join(job.rules)
+    size = f"{counted(job.units, 'unit')} of {amounts(job.request)}"
+    return ", ".join(filter(None, [size, besides, bounds, rules, time]))
+
+
+def _waiting(about: Explanation, waiting: Waiting, width: int) -> Iterator[str]:
+    yield ""
+    yield from _resources(waiting.room).text(width).splitlines()
+    yield ""
+    yield from labelled("room for", _room(waiting.room), width)
+    yield from _jobs("start now", waiting.before, width)
+    if waiting.ahead is not None:
+        ahead = waiting.ahead
+        ahead = replace(ahead, start=None, end=None) if waiting.open_ended else ahead
+        yield from _jobs("ahead", [ahead], width)
+    yield from _jobs("waits for", waiting.waits_for, width)
+    if waiting.could_start is not None:
+        when = f"at {_from_now(about, waiting.could_start)}, if no other job starts"
+        ends = [_is_open(one.start, one.end) for one in waiting.waits_for]
+        yield from labelled("could start", _NOT_KNOWN if any(ends) else when, width)
+    if waiting.planned is not None:
+        where = "" if waiting.planned_nodes is None else f" on {waiting.planned_nodes}"
+        plan = f"to start at {_from_now(about, waiting.planned)}{where}"
+        yield from labelled("planned", _NOT_KNOWN if waiting.open_ended else plan, width)
+
+
+def _is_open(start: int | None, end: int | None) -> bool:
+    """Say whether a job has no time limit that is known, so that its end is none, either."""
+    return start is not None and end is not None and end - start == NO_TIME_LIMIT
+
+
+def _from_now(about: Explanation, time: int) -> str:
+    ahead = time - (about.time if about.decided is None else about.decided)
+    return f"{clock(time, about.epoch)}, in {duration(ahead)}"
+
+
+def _resources(room: Room) -> Table:
+    kinds = room.resources
+    return Table(
+        "",
+        (
+            Column("resource", "", tuple(kind.resource for kind in kinds)),
+            _shown("needed", kinds, [kind.demand for kind in kinds]),
+            _shown("free", kinds, [kind.free for kind in kinds]),
+            _shown("usable", kinds, [kind.eligible for kind in kinds]),
+            _shown("total", kinds, [kind.capacity for kind in kinds]),
+            Column("units", f"of {room.units + room.short:,}", tuple(kind.units for kind in kinds)),
+        ),
+    )
+
+
+def _shown(header: str, kinds: Sequence[Demand], amounts: list[int]) -> Column:
+    """Return a column of amounts, memory in GB."""
+    cells = tuple(
+        memory(n) if kind.resource == "mem" else f"{n:,}"
+        for kind, n in zip(kinds, amounts, strict=True)
+    )
+    return Column(header, "", cells, sorted_by=tuple(amounts))
+
+
+def _room(room: Room) -> str:
+    total = room.units + room.short
+    short = f" ({room.short:,} short)" if room.short else ""
+    where = f": {_places(room.places)}" if room.places else ""
+    return f"{room.units:,} of {counted(total, 'unit')}{short}{where}"
+
+
+def _places(places: Sequence[Place]) -> str:
+    shown = [f"{counted(place.units, 'unit')} on {_each(place.nodes)}" for place in places]
+    more = len(shown) - _MOST_SHOWN
+    return "; ".join(shown[:_MOST_SHOWN]) + (f"; {more:,} more groups" if more > 0 else "")
+
+
+def _each(nodes: str) -> str:
+    return f"each of {nodes}" if "[" in nodes or "," in nodes else nodes
+
+
+def _jobs(label: str, others: Sequence[OtherJob], width: int) -> Iterator[str]:
+    for at, other in enumerate(others[:_MOST_SHOWN]):
+        yield from labelled("" if at else label, _other(other), width)
+    if len(others) > _MOST_SHOWN:
+        yield from labelled("", f"and {counted(len(others) - _MOST_SHOWN, 'job')} more", width)
+
+
+def _other(other: OtherJob) -> str:
+    time = ""
+    if other.start is not None and other.end is not None:
+        until = f"to {seconds(other.end)} as expected"
+        until = _UNLIMITED if _is_open(other.start, other.end) else until
+        time = f"from {seconds(other.start)} {until}".replace(f" {_UNLIMITED}", f", {_UNLIMITED}")
+    parts = [
+        f"job {brief(other.job_id)} ({counted(other.units, 'unit')})",
+        "" if other.rank is None else f"number {other.rank:,} in the queue",
+        time,
+        "" if other.nodes is None else f"on {other.nodes}",
+    ]
+    return ", ".join(filter(None, parts))
+
+
+def why_starting(context: DecisionContext) -> str:
+    """Say why a job starts."""
+    if context.order is None:
+        return f"{context.dispatcher.name} starts it, and it fits"
+    if context.rank_of[context.row] == 1:
+        return "it is first in the queue, and it fits"
+    ahead = context.first_ahead()
+    if ahead is None:
+        return "all jobs before it start as well, and it fits"
+    who = f"job {_named(ahead)} before it does not start now"
+    if ahead.start is None:
+        return f"{who} and is passed over, and this one fits"
+    end = context.end_of(context.row, context.view.now)
+    planned = f"{who}, but is planned for second {ahead.start:,}"
+    if context.is_open_ended(ahead.start):
+        planned = f"{who}, and waits for jobs with {_UNLIMITED}"
+    if end <= ahead.start and end - context.view.now == NO_TIME_LIMIT:
+        return f"{planned}: this one takes nothing that is needed then"
+    if end <= ahead.start:
+        return f"{planned}: this one is expected to end by then, at {end:,}"
+    return f"{planned}: this one takes nothing that is needed then"
+
+
+def summary_of(about: Explanation) -> str:
+    """Return the answer in one sentence."""
+    job, epoch = f"job {brief(about.job.job_id)}", about.epoch
+    if about.state is JobState.STARTS and about.start is not None:
+        return f"{job} starts at {clock(about.start, epoch)}: {about.reason}"
+    if about.state is JobState.WAITING:
+        decided = about.time if about.decided is None else about.decided
+        return f"{job} does not start at {clock(decided, epoch)}: {_why(about)}"
+    if about.state is JobState.HELD:
+        return f"{job} is held at {clock(about.time, epoch)}: {about.reason}"
+    end = "" if about.end is None else clock(about.end, epoch)
+    if about.state is JobState.NEVER_STARTED:
+        return f"{job} left the queue at {end}, for it can never start: {about.reason}"
+    if about.state is JobState.CANCELLED:
+        return f"{job} was cancelled at {end}, before it started"
+    start = "" if about.start is None else clock(about.start, epoch)
+    if about.state is JobState.RUNNING:
+        if _is_open(about.start, about.end):
+            return f"{job} runs since {start}, {_UNLIMITED}"
+        return f"{job} runs since {start} and is expected to end at {end}"
+    return f"{job} ran from {start} to {end}"
+
+
+def _why(about: Explanation) -> str:
+    waiting = about.waiting
+    if waiting is None:
+        when = about.next_decision
+        at = "" if when is None else f"; it is at {clock(when, about.epoch)}, at the earliest"
+        return f"the dispatcher has not been called since the job was submitted{at}"
+    if waiting.reason is WaitReason.LIMIT:
+        return f"a limit holds it: {waiting.note}"
+    if waiting.reason is WaitReason.NEVER:
+        return f"it can never start: {waiting.note}"
+    if waiting.reason is WaitReason.NO_ROOM:
+        return waiting.room.obstacle
+    return f"it would fit, but {_held_back(about, waiting)}"
+
+
+def _held_back(about: Explanation, waiting: Waiting) -> str:
+    ahead, again = waiting.ahead, waiting.asked_again
+    if waiting.reason is WaitReason.OTHERS_START:
+        them = "goes before it" if len(waiting.before) == 1 else "go before it"
+        starting = "job that starts" if len(waiting.before) == 1 else "jobs that start"
+        return f"{len(waiting.before):,} {starting} now {them}"
+    if waiting.reason is WaitReason.RESERVATION and ahead is not None:
+        when = "" if ahead.start is None else f", planned for {clock(ahead.start, about.epoch)}"
+        when = "" if waiting.open_ended else when
+        until = f"it is expected to run until {waiting.would_end:,} s"
+        decided = about.time if about.decided is None else about.decided
+        until = "it has no time limit" if _is_open(decided, waiting.would_end) else until
+        return f"{until} and would delay job {_named(ahead)}{when}"
+    if waiting.reason is WaitReason.ORDER and ahead is not None:
+        until = "" if again is None else f" before {clock(again, about.epoch)}"
+        return f"job {_named(ahead)} is ahead of it, does not fit, and may not be overtaken{until}"
+    if waiting.reason is WaitReason.NOT_SELECTED:
+        return f"{about.dispatcher} selected a set of jobs without it"
+    if waiting.reason is WaitReason.UNDECIDED:
+        when = "" if again is None else f"; it tries again at {clock(again, about.epoch)}"
+        return f"{about.dispatcher} reached its limit without an answer and starts nothing{when}"
+    if waiting.reason is WaitReason.NOT_CONSIDERED:
+        note = f": {waiting.note}" if waiting.note else ""
+        unseen = f"{about.dispatcher} does not consider it{note}"
+        if about.rank is None:
+            return unseen
+        return f"it is number {about.rank:,} in the queue, and {unseen}"
+    if waiting.planned is not None and waiting.open_ended:
+        return f"{about.dispatcher} plans it for when jobs end that have {_UNLIMITED}"
+    if waiting.planned is not None:
+        return f"{about.dispatcher} plans it for {clock(waiting.planned, about.epoch)}"
+    return f"{about.dispatcher} does not start it and gives no reason"
+
+
+def _named(other: OtherJob) -> str:
+    rank = "" if other.rank is None else f", number {other.rank} in the queue"
+    return f"{brief(other.job_id)} ({counted(other.units, 'unit')}{rank})"

@@ -1,0 +1,153 @@
+"""
+Job logs: read any registered format into a workload, write workloads.
+
+:func:`read` recognises a file by what is in it. Formats are registered under ``cpsched.logs``
+(see :class:`cpsched.logs.format.TraceFormat`) and imported when they are needed.
+"""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cpsched.base import registry
+from cpsched.base.words import counted
+from cpsched.errors import ConfigError, TraceError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from os import PathLike
+
+    from cpsched.logs.format import TraceFormat
+    from cpsched.model.workload import Workload
+
+
+def read(
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+    skip_bad_lines: bool = False,
+) -> Workload:
+    """
+    Read a job log.
+
+    Parameters
+    ----------
+    path
+        The file, plain or gzip.
+    format
+        Name of a registered format; recognised from the content where None.
+    skip_bad_lines
+        Skip invalid lines and count them in ``set_aside`` (as ``bad line``) instead of stopping
+        at the first one.
+
+    Raises
+    ------
+    TraceError
+        If the file cannot be read or is wrong; names file, line, field and value of the first
+        invalid line, and how many there are.
+    UnknownNameError
+        If no format has that name.
+    """
+    path = Path(path)
+    reader: TraceFormat = registry.load("traces", format or detect(path))
+    try:
+        return reader.read(path, skip_bad_lines=skip_bad_lines)
+    except TraceError as error:
+        if skip_bad_lines:
+            raise
+        raise _with_count(reader, path, error) from None
+
+
+def _with_count(reader: TraceFormat, path: Path, error: TraceError) -> TraceError:
+    """Return the error of a log's first invalid line with how many there are, and a way on."""
+    try:
+        number = dict(reader.read(path, skip_bad_lines=True).set_aside)["bad line"]
+    except (TraceError, KeyError):
+        return error
+    what = "it" if number == 1 else f"the {counted(number, 'bad line')}"
+    return TraceError(
+        f"{error.reason}; --skip-bad-lines goes on without {what}",
+        file=error.file, line=error.line, field=error.field, value=error.value,
+    )  # fmt: skip
+
+
+def write(
+    workload: Workload,
+    path: str | PathLike[str],
+    *,
+    format: str | None = None,  # noqa: A002
+) -> tuple[str, ...]:
+    """
+    Write a workload, by default in the format the file's name asks for.
+
+    Returns
+    -------
+    tuple of str
+        What the format has no place for, in words; nothing if all is kept.
+
+    Raises
+    ------
+    TraceError
+        If the name says no format, or the format or the file cannot be written.
+    UnknownNameError
+        If no format has that name.
+    """
+    path = Path(path)
+    name = format or _named(path)
+    if name is None:
+        endings = sorted(end for reader in _formats() if reader.write for end in reader.suffixes)
+        raise TraceError(
+            "the file name does not show a format that can be written; end it in"
+            f" {', '.join(endings)} (.gz may follow for text), or give the format"
+            " (convert: --to-format)",
+            file=path,
+        )
+    writer = registry.load("traces", name).write
+    if writer is None:
+        raise TraceError(f"the format '{name}' can only be read", file=path)
+    return tuple(writer(workload, path) or ())
+
+
+def detect(path: str | PathLike[str]) -> str:
+    """
+    Return the name of a file's format, by its content or else by its name.
+
+    Raises
+    ------
+    TraceError
+        If both are unclear (the message lists the formats), or the file cannot be read.
+    """
+    from cpsched.logs.foreign import foreign
+    from cpsched.logs.text import head
+
+    path = Path(path)
+    start = head(path)
+    choice = f"choose one of {', '.join(registry.names('traces'))} with --format"
+    matching = [reader.name for reader in _formats() if reader.matches(path, start)]
+    if len(matching) == 1:
+        return matching[0]
+    known = f"accepted are {', '.join(registry.names('traces'))} (--format)"
+    if not matching and (what := foreign(start)):
+        raise TraceError(f"is {what}; {known}", file=path)
+    name = _named(path)
+    if name is None:
+        what = f"could be {' or '.join(matching)}" if matching else "has an unrecognised format"
+        raise TraceError(f"{what if start.strip() else 'is empty'}; {choice}", file=path)
+    return name
+
+
+def _named(path: Path) -> str | None:
+    """Return the format whose ending the name has."""
+    name = path.name.lower().removesuffix(".gz")
+    return next((reader.name for reader in _formats() if name.endswith(reader.suffixes)), None)
+
+
+def _formats() -> Iterator[TraceFormat]:
+    """Yield every registered format; one that cannot be imported is named in a warning."""
+    for name in registry.names("traces"):
+        try:
+            yield registry.load("traces", name)
+        except ConfigError as error:
+            warnings.warn(f"trace format skipped: {error}", RuntimeWarning, stacklevel=3)

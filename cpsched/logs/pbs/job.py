@@ -1,0 +1,136 @@
+"""One ``E`` record as a job: :mod:`cpsched.logs.pbs.format` says what becomes of its keys."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpsched.base.quantities import duration as parse_duration
+from cpsched.base.quantities import seconds_within, whole
+from cpsched.base.types import MISSING, Status
+from cpsched.logs.collect import Job, NotAJobError
+from cpsched.logs.pbs.allocated import allocated_of
+from cpsched.logs.pbs.keys import RESOURCES, unread_of
+from cpsched.logs.pbs.request import request_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.logs.text import Place
+
+_ARRAY_PARENT = re.compile(r"[0-9]+\[\]")
+_SUBJOB = re.compile(r"([0-9]+)\[[0-9]+\]")
+_KILLED_FOR_WALLTIME = -29
+_SIGNALLED = 256
+_CANCELLING_SIGNALS = (2, 9, 15)
+
+
+class Entry(NamedTuple):
+    """A job, its keys that are not modelled, and what jobs like it are counted for."""
+
+    job: Job
+    unread: tuple[str, ...]
+    notes: tuple[str, ...]
+
+
+def entry_of(job_id: str, values: Mapping[str, str], place: Place) -> Entry:
+    """
+    Return the job of a record.
+
+    Raises
+    ------
+    NotAJobError
+        If it is the record of a whole array, never ran, or cannot be expressed.
+    TraceError
+        If a value cannot be read, or values contradict each other.
+    """
+    if _ARRAY_PARENT.match(job_id):
+        raise NotAJobError("array parent")
+    start = _time(values, "start", place)
+    if start in (MISSING, 0):
+        raise NotAJobError("never ran")
+    submit = next(
+        (time for key in ("ctime", "qtime", "etime") if (time := _time(values, key, place)) > 0),
+        None,
+    )
+    if submit is None:
+        raise place.error("has no ctime, qtime or etime, so its submit time is unknown")
+    requested = _length(values, f"{RESOURCES}walltime", place)
+    runtime = _runtime(values, start, place)
+    time_is_over = requested != MISSING and runtime >= requested
+    resources = {
+        key.removeprefix(RESOURCES): value
+        for key, value in values.items()
+        if key.startswith(RESOURCES) and key != f"{RESOURCES}walltime"
+    }
+    allocated = allocated_of(values, place)
+    try:
+        request = request_of(resources, place, allocated)
+    except NotAJobError as why:
+        cores = 0 if allocated is None else allocated.cores
+        raise NotAJobError(why.reason, cores * runtime) from None
+    eligible = _time(values, "etime", place)
+    subjob = _SUBJOB.match(job_id)
+    job = Job(
+        job_id=job_id,
+        submit=submit,
+        start=start,
+        runtime=runtime,
+        requested_time=requested,
+        status=_status(values.get("Exit_status"), time_is_over, place),
+        shape=request.shape,
+        queue=values.get("queue"),
+        user=values.get("user"),
+        name=values.get("jobname"),
+        group=values.get("group"),
+        array=f"{subjob[1]}[]" if subjob else None,
+        begin=eligible if submit < eligible <= start else MISSING,
+    )
+    unread = [*unread_of(values), *(f"{RESOURCES}{key}" for key in request.unread)]
+    unread += [] if allocated is None else allocated.unread
+    runs = _runs(values, place)
+    return Entry(
+        job,
+        tuple(unread),
+        (*request.notes, *(["ran more than once; the last run is read"] if runs > 1 else [])),
+    )
+
+
+def _runs(values: Mapping[str, str], place: Place) -> int:
+    text = values.get("run_count")
+    return 1 if text is None else place.parse(whole, "run_count", text)
+
+
+def _runtime(values: Mapping[str, str], start: int, place: Place) -> int:
+    end = _time(values, "end", place)
+    if end == MISSING:
+        used = _length(values, "resources_used.walltime", place)
+        if used == MISSING:
+            raise place.error("has neither end nor resources_used.walltime")
+        return used
+    if end < start:
+        raise place.error(f"is before the start ({start})", "end", end)
+    return end - start
+
+
+def _status(text: str | None, time_is_over: bool, place: Place) -> Status:
+    if text is None:
+        return Status.UNKNOWN
+    code = place.parse(whole, "Exit_status", text)
+    if code == 0:
+        return Status.COMPLETED
+    if code == _KILLED_FOR_WALLTIME or (code >= _SIGNALLED and time_is_over):
+        return Status.TIMEOUT
+    if code - _SIGNALLED in _CANCELLING_SIGNALS:
+        return Status.CANCELLED
+    return Status.FAILED
+
+
+def _time(values: Mapping[str, str], key: str, place: Place) -> int:
+    text = values.get(key)
+    return MISSING if text is None else place.parse(lambda t: seconds_within(whole(t)), key, text)
+
+
+def _length(values: Mapping[str, str], key: str, place: Place) -> int:
+    text = values.get(key)
+    return MISSING if text is None else place.parse(parse_duration, key, text)

@@ -1,0 +1,390 @@
+"""
+What a PBS job asked for, from the ``Resource_List`` of its accounting record.
+
+In order of preference:
+
+- PBS Pro: ``select=2:ncpus=8:ngpus=1:mem=1gb`` is two units (chunks) of 8 cores, 1 GPU, 1 GB.
+- Torque: ``nodes=2:ppn=4:gpus=1`` is two units of 4 cores and 1 GPU; some sites write the same into
+  ``nodect``. ``procs=8`` (Cray: ``size=8``) is eight units of one core; ``mppwidth=8`` with
+  ``mppdepth=2`` and ``mppnppn=4`` eight units of two cores on two nodes.
+- ``ncpus=8`` is one unit of 8 cores. Where ``nodect`` or ``exec_host`` says several nodes, it is
+  eight units of one core on so many nodes.
+- Without any of them: what the job got, see :mod:`cpsched.logs.pbs.allocated`. A note counts
+  such jobs.
+
+A chunk that names no cores has its share of the job's total ``ncpus``, or one core; one that
+names no memory has its share of the job's total ``mem`` (in whole KB, rounded up; Torque: or
+``pmem`` for each core), or none. Totals of GPUs and MICs go to the chunks; where they do not divide
+evenly among chunks, to the nodes that the job got; where they do not divide among these either,
+cores without a chunk of their own are grouped around each GPU. What is still uneven is rounded up,
+and a note counts such jobs. Chunks of different kinds cannot be expressed.
+
+``place``: ``scatter`` puts every chunk on a node of its own, ``pack`` all on one; ``excl`` and
+``exclhost`` keep other jobs off its nodes. Everything else a chunk asks for (features, hosts, other
+resources) goes into the constraint, as it is and in its order, and so do the job's ``host``,
+``vnode`` and ``arch``. Any other key is not modelled; a note for each counts the jobs.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from math import gcd
+from typing import TYPE_CHECKING, NamedTuple
+
+from cpsched.base.quantities import amount as parse_amount
+from cpsched.base.types import UNBOUNDED
+from cpsched.logs.collect import NotAJobError, Shape
+from cpsched.logs.pbs.allocated import COUNTED, amount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.logs.pbs.allocated import Allocated
+    from cpsched.logs.text import Place
+
+#: Bytes in a PBS size unit; a word has 8 bytes.
+SIZES: Mapping[str, int] = {
+    "": 1, "b": 1, "w": 8, "kb": 2**10, "kw": 2**13, "mb": 2**20, "mw": 2**23,
+    "gb": 2**30, "gw": 2**33, "tb": 2**40, "tw": 2**43, "pb": 2**50, "pw": 2**53,
+}  # fmt: skip
+
+_CORES = {"select": ("ncpus",), "nodes": ("ppn", "tpn", "ncpus")}
+#: How processes are started inside a chunk, and GPU modes: nothing the job takes or needs.
+_IGNORED = {"mpiprocs", "ompthreads", "default", "shared", "reseterr"}
+_IGNORED |= {"exclusive", "exclusive_process", "exclusive_thread"}
+_LEADING_COUNT = re.compile(r"[0-9]+")
+
+#: Keys that say nothing of what the job takes or where, and why.
+IRRELEVANT: Mapping[str, str] = {
+    "nodect": "the number of chunks, which select or nodes says too",
+    "mppnodect": "the number of nodes, which follows from mppwidth and mppnppn",
+    "neednodes": "what the scheduler made of nodes",
+    "mpiprocs": "how processes are started on the cores",
+    "ompthreads": "how threads are started on the cores",
+    "nice": "a priority among the processes of a node",
+    "ncpus": "the sum over the chunks; a note counts jobs where it differs",
+}
+#: Words of Torque's ``naccesspolicy`` that keep other jobs off a node.
+_ALONE = ("singlejob", "singletask")
+_CONDITIONS = ("host", "vnode", "arch")
+
+
+class Request(NamedTuple):
+    """
+    What a job asks for.
+
+    Attributes
+    ----------
+    shape
+        How it lies on nodes.
+    notes
+        What jobs like it are counted for: the end of a sentence that begins with "jobs".
+    unread
+        Keys that are not modelled.
+    """
+
+    shape: Shape
+    notes: tuple[str, ...]
+    unread: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class _Chunk:
+    """
+    One term of a select or nodes specification.
+
+    Attributes
+    ----------
+    nodes
+        How many nodes the job needs, 0 where it does not say.
+    loose
+        Whether its units are single cores, which may be grouped.
+    """
+
+    count: int = 1
+    amounts: dict[str, int] = field(default_factory=dict)
+    per_node: dict[str, int] = field(default_factory=dict)
+    constraint: list[str] = field(default_factory=list)
+    nodes: int = 0
+    loose: bool = False
+
+    def set(self, kind: str, amount: int) -> None:
+        """Ask for an amount; asking for no GPU or MIC is the same as not asking."""
+        if amount or kind in ("core", "mem"):
+            self.amounts[kind] = amount
+
+    def total(self, kind: str) -> int:
+        """Return the amount of all chunks."""
+        return self.count * self.amounts.get(kind, 0)
+
+
+def request_of(
+    resources: Mapping[str, str], place: Place, allocated: Allocated | None = None
+) -> Request:
+    """
+    Return what a job asks for.
+
+    Parameters
+    ----------
+    resources
+        The ``Resource_List``, keys without that prefix.
+    allocated
+        What the job got, where the record says it.
+
+    Raises
+    ------
+    TraceError
+        If a value cannot be read.
+    NotAJobError
+        If its chunks are not all alike, which a workload cannot express, or nothing tells its
+        cores.
+    """
+    asked, notes = dict(resources), list[str]()
+    chunk, exclusive = _chunks(asked, allocated, notes, place)
+    alone, words = _place(asked.pop("place", ""), chunk)
+    _fill_cores(chunk, asked, notes, place)
+    _fill_counted(chunk, asked, allocated, notes, place)
+    _fill_memory(chunk, asked, place)
+    if allocated is not None and allocated.cores not in (0, chunk.total("core")):
+        notes.append("hold another number of cores by exec_host than they ask for, which counts")
+    chunk.constraint += [f"{key}={asked.pop(key)}" for key in _CONDITIONS if key in asked]
+    if asked.get("naccesspolicy", "").lower() in _ALONE:
+        alone = bool(asked.pop("naccesspolicy"))
+    shape = Shape(
+        units=chunk.count,
+        request=chunk.amounts,
+        per_node=chunk.per_node,
+        nodes_min=chunk.nodes or 1,
+        nodes_max=chunk.nodes or UNBOUNDED,
+        exclusive=exclusive or alone,
+        constraint=":".join(chunk.constraint) or None,
+    )
+    # A sum over the chunks of what is a condition in each.
+    sums = {item.partition("=")[0] for item in chunk.constraint}
+    unread = (*(key for key in asked if key not in IRRELEVANT and key not in sums), *words)
+    return Request(shape, tuple(notes), unread)
+
+
+def kilobytes(value: str) -> int:
+    """Read a PBS size as KB, rounded up; a plain number is bytes."""
+    return parse_amount(value.lower(), SIZES, per=1024)
+
+
+def _chunks(
+    asked: dict[str, str], allocated: Allocated | None, notes: list[str], place: Place
+) -> tuple[_Chunk, bool]:
+    """Take the chunks out of a request; return what they are, and whether their nodes are alone."""
+    if "select" in asked:
+        # What it was submitted as, if it was written in the older way.
+        asked.pop("nodes", None)
+        return _merged(_terms("select", asked.pop("select"), place)), False
+    if key := _specification(asked):
+        spec, *modifiers = asked.pop(key).split("#")
+        alone = any(word.startswith("excl") for word in modifiers)
+        return _merged(_terms("nodes", spec, place)), alone
+    for key in ("procs", "size"):
+        if key in asked:
+            return _Chunk(_count(key, asked.pop(key), place), {"core": 1}, loose=True), False
+    if "mppwidth" in asked:
+        return _cray(asked, place), False
+    if "ncpus" in asked:
+        return _cores(asked, allocated, place), False
+    return _got(allocated, notes), False
+
+
+def _specification(asked: Mapping[str, str]) -> str | None:
+    """Return the key that holds Torque's ``2:ppn=4``, None if no key does."""
+    if "nodes" in asked:
+        return "nodes"
+    # Some sites write all of it into nodect, which else is a number.
+    if ":" in asked.get("nodect", ""):
+        return "nodect"
+    others = ("procs", "size", "mppwidth", "ncpus")
+    return "neednodes" if "neednodes" in asked and not any(map(asked.get, others)) else None
+
+
+def _cores(asked: dict[str, str], allocated: Allocated | None, place: Place) -> _Chunk:
+    """Return ``ncpus`` cores: on one node, or on as many as the job counts or got."""
+    cores = _count("ncpus", asked.pop("ncpus"), place)
+    nodes = allocated.nodes if allocated is not None else 0
+    if not nodes and "nodect" in asked:
+        nodes = _count("nodect", asked["nodect"], place)
+    if nodes <= 1:
+        return _Chunk(1, {"core": cores})
+    if cores < nodes:
+        raise place.error(f"is less than the {nodes} nodes", "Resource_List.ncpus", cores)
+    return _Chunk(cores, {"core": 1}, nodes=nodes, loose=True)
+
+
+def _cray(asked: dict[str, str], place: Place) -> _Chunk:
+    """Return ``mppwidth`` processing elements of ``mppdepth`` cores, ``mppnppn`` on a node."""
+    width, depth, on_node = (
+        _count(key, asked.pop(key, str(usual)), place)
+        for key, usual in (("mppwidth", 1), ("mppdepth", 1), ("mppnppn", UNBOUNDED - 1))
+    )
+    chunk = _Chunk(width, {"core": depth})
+    if on_node < UNBOUNDED - 1:
+        chunk.nodes = -(-width // on_node)
+    if "mppmem" in asked:
+        chunk.set("mem", place.parse(kilobytes, "Resource_List.mppmem", asked.pop("mppmem")))
+    return chunk
+
+
+def _got(allocated: Allocated | None, notes: list[str]) -> _Chunk:
+    """Return single cores on as many nodes as the job got."""
+    if allocated is None or not allocated.cores:
+        raise NotAJobError("no request and no cores in exec_host")
+    notes.append("name no cores, so those of exec_host and their number of nodes are taken")
+    return _Chunk(allocated.cores, {"core": 1}, nodes=allocated.nodes, loose=True)
+
+
+def _terms(key: str, text: str, place: Place) -> list[_Chunk]:
+    return [_chunk(key, term, place) for term in text.split("+")]
+
+
+def _chunk(key: str, term: str, place: Place) -> _Chunk:
+    """Read one term of ``select``, or of Torque's ``nodes``: ``4:ppn=8:gpus=1:property``."""
+    chunk, selects = _Chunk(), key == "select"
+    seen: dict[str, str] = {}
+    for position, part in enumerate(term.split(":")):
+        name, equals, value = part.partition("=")
+        if position == 0 and not equals and (selects or _LEADING_COUNT.fullmatch(part)):
+            chunk.count = _count(key, part, place)
+        elif not name or (selects and not equals):
+            form = "chunks are written N:resource=value" if selects else "terms are written N:ppn=M"
+            raise place.error(f"{form}:...", key, term)
+        elif equals and (kind := _kind(name, key)):
+            if seen.setdefault(kind, value) != value:
+                raise place.error("is there twice with different values", f"{key} {name}", value)
+            reader = kilobytes if kind == "mem" else amount
+            chunk.set(kind, place.parse(reader, f"{key} {name}", value))
+        elif name not in _IGNORED:
+            chunk.constraint.append(part)
+    return chunk
+
+
+def _kind(name: str, key: str) -> str | None:
+    """Return the resource type that a name in a chunk stands for; None for anything else."""
+    if name in _CORES[key]:
+        return "core"
+    return "mem" if name == "mem" else COUNTED.get(name)
+
+
+def _merged(chunks: list[_Chunk]) -> _Chunk:
+    """Return the one chunk kind of a job, with the counts of its terms added up."""
+    first, *others = chunks
+    for other in others:
+        if (other.amounts, other.constraint) != (first.amounts, first.constraint):
+            raise NotAJobError("heterogeneous chunks")
+        first.count += other.count
+    return first
+
+
+def _fill_cores(chunk: _Chunk, asked: dict[str, str], notes: list[str], place: Place) -> None:
+    """Give a chunk its share of the cores that only the job's total tells."""
+    total = _count("ncpus", asked["ncpus"], place) if "ncpus" in asked else 0
+    if "core" not in chunk.amounts:
+        chunk.amounts["core"] = max(1, -(-total // chunk.count))
+        if total > chunk.count and total % chunk.count:
+            notes.append(_uneven("core"))
+    elif total not in (0, chunk.total("core")):
+        notes.append("have another number in Resource_List.ncpus than their chunks, which count")
+
+
+def _fill_counted(
+    chunk: _Chunk,
+    asked: dict[str, str],
+    allocated: Allocated | None,
+    notes: list[str],
+    place: Place,
+) -> None:
+    """Give a chunk its share of the GPUs and MICs that only the job's total tells."""
+    totals: dict[str, int] = {}
+    for key in [key for key in asked if key in COUNTED]:
+        kind, total = COUNTED[key], place.parse(amount, f"Resource_List.{key}", asked.pop(key))
+        if kind in chunk.amounts:
+            if total not in (0, chunk.total(kind)):
+                notes.append(
+                    f"have another number in Resource_List.{key} than their chunks, which count"
+                )
+        elif totals.setdefault(kind, total) != total:
+            raise place.error(
+                f"differs from another key for it ({totals[kind]})", f"Resource_List.{key}", total
+            )
+    for kind, total in allocated.counted.items() if allocated is not None else ():
+        if total and kind not in chunk.amounts and not totals.get(kind):
+            totals[kind] = total
+            notes.append(f"got {kind}s that they do not name, which are taken as asked for")
+    for kind, total in totals.items():
+        if total and not _share(chunk, kind, total, allocated.nodes if allocated else 0):
+            notes.append(_uneven(kind))
+
+
+def _share(chunk: _Chunk, kind: str, total: int, nodes: int) -> bool:
+    """Give a chunk or its nodes their share of a total; return False if it was rounded up."""
+    nodes = chunk.nodes or (nodes if nodes <= chunk.count else 0)
+    group = gcd(chunk.count, total)
+    if total % chunk.count == 0:
+        chunk.amounts[kind] = total // chunk.count
+    elif nodes and total % nodes == 0:
+        chunk.nodes = nodes
+        chunk.per_node[kind] = total // nodes
+    elif chunk.loose and group >= max(nodes, 1):
+        size = chunk.count // group
+        chunk.amounts = {name: size * own for name, own in chunk.amounts.items()}
+        chunk.count, chunk.loose = group, False
+        chunk.amounts[kind] = total // group
+    elif nodes:
+        chunk.nodes = nodes
+        chunk.per_node[kind] = -(-total // nodes)
+        return False
+    else:
+        chunk.amounts[kind] = -(-total // chunk.count)
+        return False
+    return True
+
+
+def _uneven(kind: str) -> str:
+    return f"ask for a number of {kind}s that does not divide evenly, so each share is rounded up"
+
+
+def _fill_memory(chunk: _Chunk, asked: dict[str, str], place: Place) -> None:
+    """Give a chunk its share of the memory that only the job's total tells."""
+    total = asked.pop("mem", None)
+    if "mem" in chunk.amounts:
+        return
+    if total is not None:
+        amount_in_all = place.parse(kilobytes, "Resource_List.mem", total)
+        chunk.amounts["mem"] = -(-amount_in_all // chunk.count)
+    elif "pmem" in asked:
+        each = place.parse(kilobytes, "Resource_List.pmem", asked.pop("pmem"))
+        chunk.amounts["mem"] = each * chunk.amounts["core"]
+
+
+def _place(text: str, chunk: _Chunk) -> tuple[bool, list[str]]:
+    """
+    Give a chunk the number of nodes that ``place`` says.
+
+    Returns
+    -------
+    alone
+        Whether other jobs are kept off its nodes.
+    unread
+        Words that are not modelled.
+    """
+    words = [word for word in text.split(":") if word not in ("", "free", "shared")]
+    if "pack" in words:
+        chunk.nodes = 1
+    elif not chunk.loose and ("scatter" in words or "vscatter" in words):
+        chunk.nodes = chunk.count
+    known = ("scatter", "vscatter", "pack", "excl", "exclhost")
+    unread = [f"place={word.partition('=')[0]}" for word in words if word not in known]
+    return any(word in ("excl", "exclhost") for word in words), unread
+
+
+def _count(name: str, value: str, place: Place) -> int:
+    count = place.parse(amount, f"Resource_List.{name}", value)
+    if not 1 <= count < UNBOUNDED:
+        raise place.error(f"must be from 1 to {UNBOUNDED - 1}", f"Resource_List.{name}", value)
+    return count

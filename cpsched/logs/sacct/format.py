@@ -1,0 +1,331 @@
+r"""
+Slurm's accounting: ``sacct --parsable2`` (or ``--parsable``, ``--json``), plain or gzip.
+
+``docs/reference/slurm-logs.md`` says what becomes of each column; the forms in which it may come
+are those of :mod:`cpsched.logs.sacct.lines` and :mod:`cpsched.logs.sacct.as_json`.
+
+Tasks of arrays (``123_4``) and components of heterogeneous jobs (``123+0``) are jobs of their own;
+``123_[5-9]``, tasks that never started, is as many. Further attempts of a job that was queued again
+(``sacct --duplicates``) are ``123#2``, ``123#3``, each submitted when it was queued again, for
+Slurm resets ``Submit`` then, and with a dependency on the end of the one before. But attempts that
+were preempted are not jobs: what is lost by preemption follows from a schedule, so the next one has
+the submit of the first.
+
+A job that was cancelled before it started has ``cancel``, its ``End``, and no recorded start; its
+runtime is unknown and taken as its requested time, or where that is unknown as long as it waited.
+
+An attempt is of the same user, account and name, and neither begins nor ends while the one before
+was there. Other jobs with the same number, which Slurm gives out again, are ``123@2``, ``123@3``.
+
+Set aside and counted: attempts that were ``preempted, and queued again``, jobs that are ``still
+running`` or ``still waiting``, those that ``never ran`` (they ended in another way before they
+started), ``repeated line`` (equal id, submit and start), and lines that Slurm wrote and that leave
+open what the job was: states that are not known, times that contradict each other, no cores. A
+value that Slurm does not write is an error. Steps (``123.batch``) are not jobs; they give their job
+the ``ReqMem`` its own line lacks.
+
+What of a log is not modelled is in the header: options, dependencies and columns, with the jobs
+that have them.
+
+Times without an offset are taken as UTC. Exported in local time, jobs around a change of the
+clock can seem to start before their submit; export with ``TZ=UTC``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from cpsched.base.types import MISSING
+from cpsched.errors import TraceError
+from cpsched.logs.checks import LogTooLargeError
+from cpsched.logs.collect import Jobs, NotAJobError
+from cpsched.logs.sacct.as_json import is_json, json_rows
+from cpsched.logs.sacct.gaps import LogGaps
+from cpsched.logs.sacct.job import job_of
+from cpsched.logs.sacct.lines import JOB_ID, Lines, is_first_line
+from cpsched.logs.sacct.request import Shapes
+from cpsched.logs.sacct.waits import Waits, Wanted, generations, wanted_of
+from cpsched.logs.sacct.write import write
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cpsched.logs.collect import Job
+    from cpsched.logs.sacct.job import Found
+    from cpsched.logs.sacct.lines import Row
+    from cpsched.logs.text import Place
+    from cpsched.model.workload import Workload
+
+_TASKS = re.compile(r"([0-9]+)_\[([^\]%]*)(?:%[0-9]+)?\]?")
+_RANGE = re.compile(r"([0-9]{1,9})(?:-([0-9]{1,9})(?::([0-9]{1,9}))?)?")
+#: Slurm's own limit of MaxArraySize, and how many tasks of one log may be listed in brackets.
+_MOST_TASKS = 4_000_001
+_MOST_LISTED = 1_000_000
+
+
+class Sacct:
+    """Output of Slurm's ``sacct``; see the module for what a line becomes."""
+
+    name = "sacct"
+    summary = "Slurm accounting: sacct --parsable2 or --json, plain or gzip"
+    suffixes = (".sacct",)
+    write = staticmethod(write)
+
+    def matches(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
+        """Tell whether a file starts as sacct's output does, with its header or without."""
+        return is_json(head) or is_first_line(head)
+
+    def read(self, path: Path, *, skip_bad_lines: bool = False) -> Workload:
+        """
+        Read a log.
+
+        Raises
+        ------
+        TraceError
+            At the first invalid line (unless ``skip_bad_lines``), and if the header
+            lacks a column, the file cannot be read, or no job in it is known to have ended.
+        """
+        return _Reading(Jobs(path, skip_bad_lines=skip_bad_lines), path).workload()
+
+
+SACCT = Sacct()
+
+
+@dataclass(slots=True)
+class _Reading:
+    """Makes jobs of rows."""
+
+    jobs: Jobs
+    path: Path
+    shapes: Shapes = field(default_factory=Shapes)
+    waits: Waits = field(default_factory=Waits)
+    gaps: LogGaps = field(default_factory=LogGaps)
+    #: What is said in the header: how many jobs or lines, and what of them.
+    notes: Counter[str] = field(default_factory=Counter)
+    listed: int = 0
+    suspended: int = 0
+    #: Rows of jobs that were preempted; and lines of them that are no longer rows, for the next
+    #: attempt is there instead.
+    preempted: set[int] = field(default_factory=set)
+    replaced: set[tuple[str, int, int]] = field(default_factory=set)
+    #: Clusters by row, of rows that are not of the first one.
+    clusters: dict[int, str] = field(default_factory=dict)
+    cluster: str | None = None
+
+    def workload(self) -> Workload:
+        """Read the file."""
+        lines = Lines(self.path, self.jobs.bad)
+        # sacct prints the steps of a job right after it.
+        for _, group in groupby(json_rows(self.path) or lines.rows(), key=_without_step):
+            found = list(group)
+            steps = [row for row in found if row.is_step]
+            if len(steps) == len(found):
+                self.jobs.set_aside("step without its job", steps[0].job_id)
+            self.notes["steps"] += len(steps)
+            for row in found:
+                if not row.is_step:
+                    self._take(row, steps)
+        columns = self.waits.columns(self.jobs)
+        self.notes.update(self.waits.counts)
+        self.notes["jobs of other clusters than the first"] = len(self.clusters)
+        uneven = "jobs with GPUs or the like that do not divide among their nodes, rounded up"
+        self.notes[uneven] = self.shapes.num_uneven
+        counts = [f"{what}: {count}" for what, count in self.notes.items() if count]
+        if self.suspended:
+            counts.append(f"hours for which jobs were suspended: {self.suspended / 3600:,.1f}")
+        counts += [f"lines that {what}: {count}" for what, count in lines.notes.items()]
+        counts += self.gaps.texts()
+        return self.jobs.workload([("Note", text) for text in counts], **columns)
+
+    def _take(self, row: Row, steps: list[Row]) -> None:
+        """Take one line, as a job, as jobs, or as what else it is."""
+        try:
+            found = job_of(_with_steps(row, steps), self.shapes)
+            for job_id in self._ids(row):
+                self._add(found, job_id, row)
+        except NotAJobError as why:
+            self._leave(row, why)
+        except TraceError as error:
+            self.jobs.bad(error)
+
+    def _leave(self, row: Row, why: NotAJobError) -> None:
+        """Count a line that is no job, with the tasks that it stands for."""
+        try:
+            number = sum(map(len, self._tasks(row))) or 1
+        except TraceError as error:
+            self.jobs.bad(error)
+        else:
+            self.jobs.set_aside(why.reason, row.job_id, why.core_seconds, number)
+
+    def _ids(self, row: Row) -> list[str]:
+        """Return the ids of the jobs in a line: of one, or of the tasks Slurm keeps in one line."""
+        ranges = self._tasks(row)
+        number = row.job_id.partition("_")[0]
+        if number == row.job_id or not _TASKS.fullmatch(row.job_id):
+            return [row.job_id]
+        self.listed += sum(map(len, ranges))
+        if self.listed > _MOST_LISTED:
+            raise LogTooLargeError(
+                f"lists more than {_MOST_LISTED} tasks that never started; split it",
+                file=self.path,
+            )
+        return [f"{number}_{task}" for tasks in ranges for task in tasks]
+
+    def _tasks(self, row: Row) -> list[range]:
+        """Return the tasks that Slurm keeps in one line; none for a line of one job."""
+        match = _TASKS.fullmatch(row.job_id)
+        if match is None:
+            if not JOB_ID.fullmatch(row.job_id):
+                raise row.place.error("is not the id of a job", "JobID", row.job_id)
+            return []
+        listed, dots, _ = match[2].partition("...")
+        if dots:
+            self.jobs.set_aside("tasks left out of JobID (SLURM_BITSTR_LEN)", row.job_id)
+            listed = listed.rpartition(",")[0]
+        return row.place.parse(_tasks, "JobID", listed) if listed or not dots else []
+
+    def _add(self, found: Found, job_id: str, row: Row) -> None:
+        """Add a job; under another id if its number was there before."""
+        jobs, job, place = self.jobs, found.job, row.place
+        cluster = row.values.get("cluster")
+        if (job_id, job.submit, job.start) in self.replaced:
+            raise NotAJobError("repeated line", job.shape.units * job.runtime)
+        name, attempt, before = self._name_of(job, job_id, cluster)
+        if before in self.preempted and self._continue(before, found, job_id, place):
+            return
+        if name != job.job_id:
+            generation = name.partition("@")[2].partition("#")[0]
+            array = f"{job.array}@{generation}" if job.array and generation else job.array
+            job = job._replace(job_id=name, array=array)
+        at = len(jobs)
+        wanted = wanted_of(found.dependency, job_id) if attempt == 1 else Wanted()
+        waits = wanted is not None and wanted != Wanted()
+        jobs.add(job._replace(begin=found.asked_begin) if waits else job, place)
+        if attempt > 1:
+            self.waits.follow(at, before)
+        elif wanted is not None and waits:
+            self.waits.add(at, wanted, found.eligible)
+        if found.preempted:
+            self.preempted.add(at)
+        self.waits.note(at, name)
+        if self.cluster is None:
+            self.cluster = cluster
+        if cluster != self.cluster:
+            self.clusters[at] = cluster or ""
+        self._count(found, name, row)
+
+    def _count(self, found: Found, name: str, row: Row) -> None:
+        """Count what is unusual about a job that was added, and what of it is not modelled."""
+        kinds = []
+        if "#" in name:
+            kinds.append("attempts of jobs that were queued again")
+        elif "@" in name:
+            kinds.append("jobs whose number was another one's before")
+        if "+" in name:
+            kinds.append("components of heterogeneous jobs")
+        if found.suspended:
+            kinds.append("jobs that were suspended")
+            self.suspended += found.suspended
+        if kinds or found.notes:
+            self.notes.update((*kinds, *found.notes))
+        self.gaps.add(row.values, found.options, found.job.shape.units * found.job.runtime)
+
+    def _name_of(self, job: Job, job_id: str, cluster: str | None) -> tuple[str, int, int]:
+        """
+        Return the id of a job, which attempt it is, and the row of the one before or -1.
+
+        Raises
+        ------
+        NotAJobError
+            If it is there already.
+        """
+        number = job_id.partition("_")[0].partition("+")[0]
+        if self.jobs.row_of(job_id) is None and self.waits.first_of(number) is None:
+            first = None if number == job_id else self.jobs.row_of(number)
+            if first is None:
+                return job_id, 1, -1
+        for own, array in zip(generations(job_id), generations(number), strict=False):
+            rows = self._attempts(own)
+            for row in rows:
+                started = self.jobs.value("submit", row), self.jobs.value("start", row)
+                if started == (job.submit, job.start) and self._is_of(row, job, cluster, "name"):
+                    raise NotAJobError("repeated line", job.shape.units * job.runtime)
+            if rows:
+                if self._is_of(rows[-1], job, cluster, "name") and self._is_apart(rows[-1], job):
+                    return f"{own}#{len(rows) + 1}", len(rows) + 1, rows[-1]
+                continue
+            first = self.waits.first_of(array)
+            if first is None and number != job_id:
+                first = self.jobs.row_of(array)
+            if first is None or self._is_of(first, job, cluster):
+                return own, 1, -1
+        raise AssertionError  # pragma: no cover -- there is always a further generation
+
+    def _attempts(self, job_id: str) -> list[int]:
+        """Return the rows of a job, one an attempt."""
+        rows: list[int] = []
+        row = self.jobs.row_of(job_id)
+        while row is not None:
+            rows.append(row)
+            row = self.jobs.row_of(f"{job_id}#{len(rows) + 1}")
+        return rows
+
+    def _is_of(self, row: int, job: Job, cluster: str | None, *more: str) -> bool:
+        """Tell whether a job that was added is of the same user, account and cluster."""
+        return self.jobs.agrees(row, job, ("user", "group", *more)) and (
+            self.cluster is None or self.clusters.get(row, self.cluster) == cluster
+        )
+
+    def _is_apart(self, row: int, job: Job) -> bool:
+        """Tell whether a job came when one that was added had ended, or ended before it came."""
+        submit, start, ran, cancel = (
+            self.jobs.value(name, row) for name in ("submit", "start", "runtime", "cancel")
+        )
+        end = cancel if start == MISSING else start + ran
+        own_end = job.cancel if job.start == MISSING else job.start + job.runtime
+        return job.submit >= end or own_end <= submit
+
+    def _continue(self, row: int, found: Found, job_id: str, place: Place) -> bool:
+        """Take the attempt that follows a preempted one in its place; say if it does follow."""
+        jobs, job = self.jobs, found.job
+        submit, start, ran = (jobs.value(name, row) for name in ("submit", "start", "runtime"))
+        if MISSING < job.start < start + ran:
+            return False
+        jobs.set_aside("preempted, and queued again", job_id, job.shape.units * ran)
+        for seconds in ((submit, start), (job.submit, job.start)):
+            self.replaced.add((job_id, *seconds))
+        begin = jobs.value("begin", row)
+        jobs.replace(row, job._replace(submit=submit, begin=begin), place)
+        if not found.preempted:
+            self.preempted.discard(row)
+        return True
+
+
+def _without_step(row: Row) -> str:
+    return row.job_id.partition(".")[0]
+
+
+def _tasks(text: str) -> list[range]:
+    """Read ``1-5,8,10-20:2``."""
+    found = []
+    for part in text.split(","):
+        match = _RANGE.fullmatch(part)
+        if not match:
+            raise ValueError("is not a list of tasks such as 1-5,8,10-20:2")
+        first, last, step = int(match[1]), int(match[2] or match[1]), int(match[3] or 1)
+        if not step or last >= _MOST_TASKS:
+            raise ValueError(f"must have tasks below {_MOST_TASKS}, and steps of at least 1")
+        found.append(range(first, last + 1, step))
+    return found
+
+
+def _with_steps(row: Row, steps: list[Row]) -> Row:
+    """Fill in what only the steps say (some Slurm versions leave a job's own ReqMem empty)."""
+    if not steps or row.values.get("reqmem") != "":
+        return row
+    asked = next((step.values["reqmem"] for step in steps if step.values["reqmem"]), "")
+    return row._replace(values={**row.values, "reqmem": asked})

@@ -1,0 +1,82 @@
+"""
+Tables of jobs: CSV (plain or gzip) and Parquet.
+
+Two kinds of table, told apart by their columns: cpsched's own, which holds every column of a
+workload (:mod:`cpsched.logs.table_own`), and the tables of chunk requests that go beside some
+SWF logs (:mod:`cpsched.logs.table_ext`), which are only read.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from cpsched.errors import TraceError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from cpsched.model.workload import Workload
+
+
+class TableFormat:
+    """Tables of jobs; see the module."""
+
+    name = "table"
+    summary = "table of jobs: CSV (plain or gzip) or Parquet, cpsched's columns or *.ext.csv"
+    suffixes = (".csv", ".parquet")
+
+    def matches(self, path: Path, head: bytes) -> bool:  # noqa: ARG002
+        """Tell whether a file is Parquet, or CSV with a header that names jobs."""
+        if head.startswith(b"PAR1"):
+            return True
+        lines = [line.strip() for line in head.split(b"\n")]
+        header = next((line for line in lines if line and not line.startswith(b"#")), b"")
+        names = {name.strip(b' "') for name in header.split(b",")}
+        return b"job_id" in names or names >= {b"job", b"cores_per_node"}
+
+    def read(self, path: Path, *, skip_bad_lines: bool = False) -> Workload:
+        """
+        Read a table.
+
+        Raises
+        ------
+        TraceError
+            At the first invalid row (unless ``skip_bad_lines``), and if the file
+            cannot be read, has wrong columns or holds no job.
+        """
+        from cpsched.logs import table_ext, table_own
+        from cpsched.logs.table_files import is_parquet, read_csv, read_parquet
+
+        if is_parquet(path):
+            table = read_parquet(path)
+        else:
+            table = read_csv(path, skip_bad_lines=skip_bad_lines)
+        # A column may be missing; then the other one tells which table it was to be.
+        if "cores_per_node" in table.columns or "job" in table.columns:
+            return table_ext.workload_of(table, skip_bad_lines=skip_bad_lines)
+        return table_own.workload_of(table, skip_bad_lines=skip_bad_lines)
+
+    def write(self, workload: Workload, path: Path) -> None:
+        """
+        Write a workload: Parquet where the name ends in ``.parquet``, else CSV.
+
+        Reading the file gives an equal workload.
+
+        Raises
+        ------
+        TraceError
+            If the file cannot be written, or the workload cannot be a table: two jobs with the
+            same id, or a NUL in a string.
+        """
+        from cpsched.logs.table_files import write_csv, write_parquet
+        from cpsched.logs.table_metadata import metadata_of
+        from cpsched.logs.table_own import tables_of
+
+        write = write_parquet if path.suffix.lower() == ".parquet" else write_csv
+        try:
+            write(tables_of(workload), metadata_of(workload), path)
+        except ValueError as error:
+            raise TraceError(str(error), file=path) from error
+
+
+TABLE = TableFormat()

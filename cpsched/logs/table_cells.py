@@ -1,0 +1,264 @@
+"""The cells of a table, whether they came as text (CSV) or typed (Parquet), as arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from cpsched.base.types import MAX_TIME
+from cpsched.errors import TraceError, did_you_mean
+from cpsched.logs.checks import repeated
+from cpsched.logs.limits import MAX_ID
+from cpsched.model.arrays import constant, put_away
+from cpsched.model.workload import Labels
+
+# pyarrow.compute is imported where a table is read: who writes one has no need of it, and it is
+# slow to load.
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping
+    from enum import IntEnum
+    from pathlib import Path
+
+    from cpsched.base.types import BoolArray, IntArray, StrArray
+    from cpsched.logs.checks import RowChecks
+
+_WHOLE = r"^-?[0-9]+$"
+#: What surely fits; longer ones are beyond all bounds anyway.
+_FITS = r"^-?[0-9]{1,18}$"
+_BEYOND = str(10**18)
+_NUL = "holds a NUL character; text is expected"
+#: Texts that are Python's at once.
+_PIECE = 1 << 16
+_FLAGS = {"true": 1, "false": 0, "1": 1, "0": 0}
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """
+    A table as read from a file.
+
+    Attributes
+    ----------
+    columns
+        Column by name; text is ``""`` or null where a cell is empty.
+    line
+        Shape ``(rows,)``: line each row starts on; None where the file has no lines.
+    metadata
+        What the file says of itself, by key.
+    comments
+        Comment lines that are not metadata.
+    bad
+        Number of rows that could not be read at all.
+    """
+
+    path: Path
+    columns: Mapping[str, pa.ChunkedArray]
+    num_rows: int
+    line: IntArray | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    comments: tuple[str, ...] = ()
+    bad: int = 0
+
+    def wrong_column(self, name: str, message: str) -> TraceError:
+        """Return the error for a column."""
+        return TraceError(message, file=self.path, field=name or "''")
+
+
+class Cells:
+    """Columns of a table as arrays; invalid cells are marked in ``checks``."""
+
+    def __init__(self, table: Table, checks: RowChecks) -> None:
+        self._table = table
+        self._checks = checks
+
+    def __contains__(self, column: str) -> bool:
+        return column in self._table.columns
+
+    def whole(self, column: str, low: int, high: int, blank: int | None = None) -> IntArray:
+        """
+        Return whole numbers from ``low`` to ``high``, shape ``(rows,)``.
+
+        ``blank`` is what an empty cell stands for; None: it must not be empty. A column the
+        table does not have is empty.
+        """
+        found: IntArray
+        if column not in self and blank is not None:
+            found = constant(blank, (self._table.num_rows,))
+            return found
+        values, empty, wrong = self._numbers(column)
+        if blank is None:
+            self._fail(empty, "must not be empty", column)
+        self._fail(wrong, "is not a whole number", column)
+        outside = ~empty & ~wrong & ((values < low) | (values > high))
+        self._fail(outside, f"must be from {low} to {high}", column)
+        values[empty] = blank if blank is not None else low
+        found = put_away(values)
+        return found
+
+    def seconds(self, column: str, low: int = 0, blank: int | None = None) -> IntArray:
+        """Return times or lengths of time in seconds."""
+        return self.whole(column, low, MAX_TIME, blank)
+
+    def flag(self, column: str) -> BoolArray:
+        """Return true (``true``, ``1``) and false (``false``, ``0``, empty) cells."""
+        if column not in self:
+            flags: BoolArray = constant(0, (self._table.num_rows,), np.bool_)
+            return flags
+        return self._coded(column, _FLAGS, 0, "is neither true nor false").astype(np.bool_)
+
+    def choice(self, column: str, choices: type[IntEnum], blank: int) -> IntArray:
+        """Return members of an enumeration, written by their names in lower case."""
+        if column not in self:
+            found: IntArray = constant(blank, (self._table.num_rows,))
+            return found
+        codes = {choice.name.lower(): int(choice) for choice in choices}
+        return self._coded(column, codes, blank, f"is not one of {', '.join(codes)}")
+
+    def labels(self, column: str) -> Labels:
+        """Return strings, empty cells as unknown."""
+        if column not in self:
+            return Labels.unknown(self._table.num_rows)
+        codes, texts = self._text(column)
+        found = Labels(codes, tuple(texts.to_pylist()))
+        if "" in found.values or pa.types.is_dictionary(self._table.columns[column].type):
+            # Codes by first appearance, whatever the order in the file is.
+            known = np.array([*map(bool, found.values), False])[codes]
+            found = Labels(np.where(known, codes, -1), found.values).in_order()
+        # Neither a table nor NumPy's strings keep a NUL.
+        if "\0" in "".join(found.values):
+            nuls = np.array([*("\0" in value for value in found.values), False])
+            self._fail(nuls[found.codes], _NUL, column)
+        return Labels(put_away(found.codes), found.values)
+
+    def ids(self, column: str) -> StrArray:
+        """Return ids of limited length, ``""`` where empty or wrong; shape ``(rows,)``."""
+        import pyarrow.compute as pc
+
+        codes, texts = self._text(column)
+        length = _numpy(pc.utf8_length(texts))
+        nul = np.append(_numpy(pc.match_substring(texts, "\0")), False)
+        self._fail(nul[codes], _NUL, column)
+        long = np.append(length > MAX_ID, False)
+        self._fail(long[codes], f"must have at most {MAX_ID} characters", column)
+        self._fail(np.append(length == 0, True)[codes], "must not be empty", column)
+        as_is = bool((codes == np.arange(len(codes))).all())
+        if not as_is:
+            self._fail(repeated(codes), "another row has this id", column)
+        widest = int(length.max(initial=1, where=~long[:-1]))
+        ids: StrArray = np.zeros(len(texts) + 1, dtype=f"U{widest}")
+        # In pieces: as many Python strings would take more room than all columns.
+        for first in range(0, len(texts), _PIECE):
+            piece = texts[first : first + _PIECE].to_pylist()
+            ids[first : first + len(piece)] = piece
+        ids[:-1][long[:-1]] = ""
+        found: StrArray = put_away(ids[:-1] if as_is else ids[codes])
+        return found
+
+    def _fail(self, wrong: BoolArray, message: str, column: str) -> None:
+        if wrong.any():
+            self._checks.fail(wrong, message, column, self._table.columns.get(column))
+
+    def _coded(self, column: str, codes: Mapping[str, int], blank: int, wrong: str) -> IntArray:
+        """Return the numbers that words stand for."""
+        labels = self.labels(column)
+        known = [codes.get(value.strip().lower()) for value in labels.values]
+        table = np.array([*(blank if code is None else code for code in known), blank])
+        unknown = np.array([*(code is None for code in known), False])
+        self._fail(unknown[labels.codes], wrong, column)
+        coded: IntArray = put_away(table[labels.codes].astype(np.int64))
+        return coded
+
+    def _numbers(self, column: str) -> tuple[IntArray, BoolArray, BoolArray]:
+        """Return values, which cells are empty, and which are not whole numbers."""
+        import pyarrow.compute as pc
+
+        num_rows = self._table.num_rows
+        if column not in self:
+            empty = np.ones(num_rows, dtype=np.bool_)
+            return np.zeros(num_rows, dtype=np.int64), empty, ~empty
+        cells = self._table.columns[column]
+        if pa.types.is_floating(cells.type):
+            return _from_floats(cells)
+        if not pa.types.is_integer(cells.type):
+            codes, texts = self._text(column)
+            values, blank, wrong = _from_text(pa.concat_arrays([texts, pa.array([""])]))
+            return values[codes], blank[codes], wrong[codes]
+        values = _numpy(pc.fill_null(cells, 0) if cells.null_count else cells)
+        big = values > np.iinfo(np.int64).max
+        values = values.astype(np.int64)
+        values[big] = 0
+        return values, _numpy(cells.is_null()), big
+
+    def _text(self, column: str) -> tuple[IntArray, pa.StringArray]:
+        """Return a column as codes, -1 for null, and the texts that they stand for."""
+        cells = self._table.columns[column]
+        kind = cells.type
+        if pa.types.is_dictionary(kind):
+            kind = kind.value_type
+        if not (_is_string(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind)):
+            raise self._table.wrong_column(
+                column, f"has type {kind}; text or whole numbers are expected"
+            )
+        if not (pa.types.is_dictionary(cells.type) and _is_string(kind)):
+            cells = cells.cast(pa.string()).dictionary_encode()
+        coded = cells.unify_dictionaries().combine_chunks()
+        return _numpy(coded.indices.fill_null(-1)).astype(np.int64), coded.dictionary
+
+
+def check_columns(
+    table: Table, what: str, known: Collection[str], required: Collection[str]
+) -> None:
+    """
+    Check which columns a table has.
+
+    Raises
+    ------
+    TraceError
+        If one is not known (the closest known one is named), or one required is not there.
+    """
+    for name in table.columns:
+        if name not in known:
+            hint = did_you_mean(name, known)
+            raise table.wrong_column(name, f"{what} has no such column.{hint}")
+    for name in required:
+        if name not in table.columns:
+            raise table.wrong_column(name, f"{what} needs this column")
+
+
+def _from_text(text: pa.Array) -> tuple[IntArray, BoolArray, BoolArray]:
+    import pyarrow.compute as pc
+
+    text = pc.utf8_trim_whitespace(text)
+    empty = _numpy(pc.equal(text, ""))
+    whole = pc.match_substring_regex(text, _WHOLE)
+    fits = pc.match_substring_regex(text, _FITS)
+    values = pc.if_else(fits, text, pc.if_else(whole, _BEYOND, "0")).cast(pa.int64())
+    return _numpy(values), empty, ~_numpy(whole) & ~empty
+
+
+def _from_floats(cells: pa.ChunkedArray) -> tuple[IntArray, BoolArray, BoolArray]:
+    """Other tools turn whole columns with gaps into floats; NaN is a gap."""
+    import pyarrow.compute as pc
+
+    floats = _numpy(pc.fill_null(cells.cast(pa.float64()), np.nan))
+    empty = np.isnan(floats)
+    wrong = ~empty & ((np.abs(floats) > 2**53) | (floats != np.round(floats)))
+    return np.where(empty | wrong, 0, floats).astype(np.int64), empty, wrong
+
+
+def _numpy(values: pa.ChunkedArray | pa.Array) -> Any:
+    return (
+        values.to_numpy(zero_copy_only=False)
+        if isinstance(values, pa.Array)
+        else (values.to_numpy())
+    )
+
+
+def _is_string(kind: pa.DataType) -> bool:
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_null(kind)
+    )

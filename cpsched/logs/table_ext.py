@@ -1,0 +1,108 @@
+"""
+Tables of chunk requests (``NAME.ext.csv``): what SWF cannot hold of a log, one row a job.
+
+Columns: ``job, submit, run, reqtime, user, name, queue, nodes, cores_per_node, gpus_per_node,
+mics_per_node, mem_per_node_kb, constraint, src_id`` and sometimes ``node_ids``.
+
+A job asks for ``nodes`` equal chunks. A chunk becomes a unit: units may share a node, as the
+chunks of PBS may. Resource kinds that no job asks for are left out. The constraint is kept whole;
+one that says ``exclusive`` or ends in ``#excl`` also keeps others off the job's nodes. ``src_id``
+and ``node_ids`` (the job's id and nodes at the source) are not kept; there are no recorded starts.
+A job with run -1 (or none) never ran and is set aside.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED
+from cpsched.logs.checks import RowChecks
+from cpsched.logs.table_cells import Cells, check_columns
+from cpsched.logs.text import title
+from cpsched.model.workload import Workload, taken
+
+if TYPE_CHECKING:
+    from cpsched.logs.table_cells import Table
+
+REQUIRED = ("job", "submit", "run", "reqtime", "nodes", "cores_per_node")
+#: Column of each resource kind.
+AMOUNTS = {
+    "core": "cores_per_node",
+    "gpu": "gpus_per_node",
+    "mic": "mics_per_node",
+    "mem": "mem_per_node_kb",
+}
+KNOWN = (*REQUIRED, *AMOUNTS.values(), "user", "name", "queue", "constraint", "src_id", "node_ids")
+
+#: What a workload has no place for.
+_UNREAD = ("src_id", "node_ids")
+_EXCLUSIVE = re.compile(r"(?:^|[|&,:])exclusive(?:$|[|&,:])|#excl$")
+
+
+def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
+    """
+    Return the workload a table of chunk requests holds.
+
+    Raises
+    ------
+    TraceError
+        If a column is missing or unknown, a row is invalid (unless ``skip_bad_lines``), or
+        there is not a job.
+    """
+    check_columns(table, "a table of chunk requests", KNOWN, REQUIRED)
+    checks = RowChecks(table.num_rows)
+    columns = _columns(Cells(table, checks), checks)
+    rows, set_aside = checks.settle(
+        table.path,
+        table.line,
+        skip_bad_lines=skip_bad_lines,
+        bad_lines=table.bad,
+        never_ran=columns["runtime"] < 0,
+    )
+    jobs = taken(columns, rows)
+    request = jobs.pop("request")
+    says = [bool(_EXCLUSIVE.search(value)) for value in jobs["constraint"].values]
+    asked = [kind == "core" or bool(request[:, place].any()) for place, kind in enumerate(AMOUNTS)]
+    return Workload.build(
+        title=title(table.path),
+        resources=[kind for kind, some in zip(AMOUNTS, asked, strict=True) if some],
+        layout="units",
+        request=request[:, asked],
+        exclusive=np.array([*says, False])[jobs["constraint"].codes],
+        header=[
+            *(("", comment) for comment in table.comments),
+            *(
+                ("Note", f"the column {name} is not read")
+                for name in _UNREAD
+                if name in table.columns
+            ),
+        ],
+        set_aside=set_aside,
+        **jobs,
+    )
+
+
+def _columns(cells: Cells, checks: RowChecks) -> dict[str, Any]:
+    """Return the table's columns as a workload has them, all rows; runtime -1 if never ran."""
+    runtime = cells.seconds("run", -1, blank=-1)
+    ids = cells.ids("job")
+    requested = cells.whole("reqtime", 0, MAX_TIME, blank=MISSING)
+    no_time = (runtime >= 0) & (requested == 0)
+    checks.fail(no_time, "must be at least 1, or empty", "reqtime", requested)
+    units = cells.whole("nodes", 1, UNBOUNDED - 1)
+    amounts = [cells.whole(AMOUNTS["core"], 1, MAX_AMOUNT)]
+    amounts += [cells.whole(AMOUNTS[kind], 0, MAX_AMOUNT, 0) for kind in AMOUNTS if kind != "core"]
+    request = np.stack(amounts, axis=1)
+    checks.fail_totals(units, request, "nodes")
+    return {
+        "job_id": ids,
+        "submit": cells.seconds("submit"),
+        "runtime": runtime,
+        "requested_time": requested,
+        "units": units,
+        "request": request,
+        **{name: cells.labels(name) for name in ("constraint", "user", "name", "queue")},
+    }

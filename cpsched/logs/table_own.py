@@ -1,0 +1,260 @@
+"""
+cpsched's own table of jobs: every column of a workload, by its name.
+
+A table by hand needs ``job_id``, ``submit``, ``runtime``, ``requested_time`` and either ``units``
+(with ``request.core``, ``request.gpu``, ... for one unit; one core if there is none) or ``cores``
+(as a log that counts processors: that many units of one core). All other columns may be left out:
+
+- ``per_node.gpu``, ``per_node_max.gpu``, ``nodes_min``, ``nodes_max``, ``split``, ``contiguous``,
+  ``exclusive``, ``constraint``: how the job lies on nodes;
+- ``segment``, ``max_switches``, ``switch_wait``: where the nodes lie in the topology;
+- ``queue``, ``partition``, ``user``, ``name``, ``group``;
+- ``qos``, ``reservation``, ``licenses`` (``matlab:2,ansys``), ``array``, ``array_limit`` (tasks of
+  the array that may run at once), ``nice``: what Slurm's policies go by;
+- ``job_type``, ``units_min``, ``units_max``, ``urgent``, ``deadline``, ``begin``, ``dependency``
+  (the ``job_id`` that must end first), ``dependency_type`` (``afterany``, ``afterok``,
+  ``afternotok``, ``after``), ``cancel`` (when the job is cancelled if it has not ended by then),
+  ``requested_time_assumed``;
+- ``serial`` (millionths of the work that its units cannot share), ``resize_cost`` (seconds): what
+  another size would bring; ``evolve_after`` (seconds of its runtime), ``evolve_to`` (units): when
+  an evolving job asks for how much;
+- ``restartable``, ``checkpoint``, ``restart_cost`` (seconds): what killing it would cost;
+- ``status``, ``recorded_start``.
+
+Times are seconds since the epoch the file names (``# epoch: 1396248670``), memory is in KB, an
+empty cell is unknown. A job with an empty ``runtime`` never ran and is set aside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from cpsched.base import arrow
+from cpsched.base.types import MAX_AMOUNT, MISSING, UNBOUNDED
+from cpsched.errors import TraceError
+from cpsched.logs.checks import RowChecks
+from cpsched.logs.table_cells import Cells, check_columns
+from cpsched.logs.table_metadata import read_metadata
+from cpsched.model.arrays import constant, is_constant, put_away
+from cpsched.model.distinct import any_repeated, has_nul
+from cpsched.model.workload import (
+    AMOUNTS,
+    COLUMNS,
+    LABEL_COLUMNS,
+    RELATIONS,
+    Labels,
+    Workload,
+    taken,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    import pyarrow as pa
+
+    from cpsched.base.types import AnyArray, IntArray
+    from cpsched.logs.table_cells import Table
+    from cpsched.model.workload import Layout
+
+REQUIRED = ("job_id", "submit", "runtime", "requested_time")
+
+_AMOUNT_COLUMN = re.compile(r"(request|per_node|per_node_max)\.(.+)", re.DOTALL)
+#: Columns of numbers in which an empty cell stands for the neutral one: those with no other word
+#: for it, and these.
+_BLANKS = ("segment", "max_switches", "nodes_max")
+_KNOWN = (*(name for name in COLUMNS if name not in AMOUNTS), "cores")
+
+
+def workload_of(table: Table, *, skip_bad_lines: bool) -> Workload:
+    """
+    Return the workload a table holds.
+
+    Raises
+    ------
+    TraceError
+        If a column is missing or unknown, a row is invalid (unless ``skip_bad_lines``), or
+        there is not a job.
+    """
+    _check_columns(table)
+    layout: Layout = "processors" if "cores" in table.columns else "units"
+    matches = map(_AMOUNT_COLUMN.fullmatch, table.columns)
+    about = read_metadata(table, {match[2] for match in matches if match}, layout)
+    resources = about["resources"]
+    checks = RowChecks(table.num_rows)
+    cells = Cells(table, checks)
+    columns = _columns(cells, resources)
+    _check_rows(columns, resources, checks)
+    position = _positions(cells, checks, columns["job_id"])
+    rows, set_aside = checks.settle(
+        table.path,
+        table.line,
+        skip_bad_lines=skip_bad_lines,
+        bad_lines=table.bad,
+        never_ran=columns["runtime"] == MISSING,
+    )
+    columns["dependency"] = position
+    if not is_constant(position):
+        new_row = np.full(table.num_rows + 1, -1, dtype=np.int64)
+        new_row[rows] = np.arange(len(rows))
+        columns["dependency"] = new_row[position]
+    if len(rows) < table.num_rows:
+        columns = taken(columns, rows)
+    total: Counter[str] = Counter()
+    for reason, count in (*about["set_aside"], *set_aside):
+        total[reason] += count
+    return Workload.build(
+        **about | {"set_aside": tuple(total.items())},
+        **columns,
+    )
+
+
+def tables_of(workload: Workload) -> Iterator[dict[str, pa.Array]]:
+    """
+    Return a workload as columns of a table, some rows at a time.
+
+    Columns in which no job asks for anything special are left out: reading gives them back.
+
+    Raises
+    ------
+    TraceError
+        If two jobs have the same id, an id is empty, or a string is not text (a NUL in it).
+    """
+    ids = workload.job_id
+    if any_repeated(ids) or (ids == "").any():
+        raise TraceError("a table needs a unique job_id for every job")
+    strings = (text for name in LABEL_COLUMNS for text in getattr(workload, name).values)
+    if has_nul(ids) or "\0" in "".join(strings):
+        raise TraceError("a table cannot hold a string with a NUL character")
+    amounts = [
+        (kind, position)
+        for kind in AMOUNTS
+        for position in range(len(workload.resources))
+        if kind == "request" or getattr(workload, kind)[:, position].any()
+    ]
+    first = ("submit", "runtime", "requested_time", "units")
+    others = (name for name in COLUMNS if name not in (*first, *AMOUNTS, "job_id"))
+    names = [*first, *(name for name in others if not workload.is_neutral(name))]
+    workload.let_go()
+    return _tables(workload, names, amounts)
+
+
+def _tables(
+    workload: Workload, names: Sequence[str], amounts: Sequence[tuple[str, int]]
+) -> Iterator[dict[str, pa.Array]]:
+    num, ids = len(workload), workload.job_id
+    for start in range(0, max(num, 1), arrow.ROWS):
+        part = workload.between(start, start + arrow.ROWS)
+        columns = {"job_id": arrow.strings(part.job_id.tolist())}
+        for name in names[:4]:
+            columns[name] = _array(name, getattr(part, name), ids)
+        for kind, position in amounts:
+            resource = workload.resources[position]
+            columns[f"{kind}.{resource}"] = arrow.numbers(getattr(part, kind)[:, position])
+        for name in names[4:]:
+            columns[name] = _array(name, getattr(part, name), ids)
+        yield columns
+        workload.let_go(start, min(start + arrow.ROWS, num))
+
+
+def _check_columns(table: Table) -> None:
+    """Raise for columns that are missing, unknown or contradict each other."""
+    names = set(table.columns)
+    amounts = [name for name in table.columns if _AMOUNT_COLUMN.fullmatch(name)]
+    check_columns(table, "a table of jobs", (*_KNOWN, *amounts), REQUIRED)
+    if ("units" in names) == ("cores" in names):
+        raise table.wrong_column(
+            "units", "a table of jobs needs either this column or cores, not both"
+        )
+    if "cores" in names and "request.core" in names:
+        raise table.wrong_column("request.core", "each unit has one core where there are cores")
+
+
+def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
+    """Return a table's columns as a workload has them, all rows, dependencies left out."""
+    units = cells.whole("cores" if "cores" in cells else "units", 1, UNBOUNDED - 1)
+    found: dict[str, Any] = {
+        "job_id": cells.ids("job_id"),
+        "submit": cells.seconds("submit"),
+        "runtime": cells.seconds("runtime", blank=MISSING),
+        "units": units,
+        **{kind: put_away(_amounts(cells, kind, resources)) for kind in AMOUNTS},
+        "units_min": _or(cells.whole("units_min", 0, UNBOUNDED, MISSING), units),
+        "units_max": _or(cells.whole("units_max", 0, UNBOUNDED, MISSING), units),
+    }
+    for name, column in COLUMNS.items():
+        if name in found or name == "dependency":
+            continue
+        if column.kind == "Labels":
+            found[name] = cells.labels(name)
+        elif column.kind == "BoolArray":
+            found[name] = cells.flag(name)
+        elif column.choices is not None:
+            found[name] = cells.choice(name, column.choices, column.neutral or 0)
+        else:
+            found[name] = cells.whole(name, column.least, column.most, column.neutral)
+    return found
+
+
+def _amounts(cells: Cells, kind: str, resources: Sequence[str]) -> IntArray:
+    """Return the amounts of a kind, shape ``(rows, R)``."""
+    one_core = kind == "request" and not any(f"request.{name}" in cells for name in resources)
+    columns = []
+    for resource in resources:
+        absent = int(kind == "request" and resource == "core" and (one_core or "cores" in cells))
+        columns.append(cells.whole(f"{kind}.{resource}", 0, MAX_AMOUNT, absent))
+    first = columns[0]
+    if kind != "request" and all(map(is_constant, columns)):
+        none: IntArray = constant(0, (len(first), len(resources)))
+        return none
+    return np.stack(columns, axis=1)
+
+
+def _check_rows(columns: Mapping[str, Any], resources: Sequence[str], checks: RowChecks) -> None:
+    """Find what no single cell gives away."""
+    jobs: Any = SimpleNamespace(**columns)
+    for name, wrong, right in RELATIONS:
+        checks.fail(wrong(jobs), f"must be {right}", name, columns[name])
+    for kind, resource in enumerate(resources):
+        least, most = (columns[name][:, kind] for name in ("per_node", "per_node_max"))
+        name = f"per_node_max.{resource}"
+        right = f"must be at least per_node.{resource}, or 0 for no range"
+        checks.fail((most > 0) & (most < least), right, name, most)
+    checks.fail_totals(columns["units"], columns["request"], "units")
+
+
+def _positions(cells: Cells, checks: RowChecks, ids: AnyArray) -> IntArray:
+    """Return the row each job depends on, -1 for none."""
+    names = cells.labels("dependency")
+    if not names.values:
+        return names.codes
+    row_of = {job_id: row for row, job_id in enumerate(ids.tolist())}
+    rows = np.array([*(row_of.get(name, -1) for name in names.values), -1], dtype=np.int64)
+    unknown = np.array([*(name not in row_of for name in names.values), False])
+    checks.fail(unknown[names.codes], "no job has this id", "dependency", names.decode())
+    positions: IntArray = rows[names.codes]
+    return positions
+
+
+def _array(name: str, value: Any, ids: AnyArray) -> pa.Array:
+    """Return a workload's column as a column of a table."""
+    if isinstance(value, Labels):
+        return arrow.coded(value.codes, value.values)
+    if name == "dependency":
+        return arrow.strings([str(ids[row]) if row >= 0 else None for row in value])
+    column = COLUMNS[name]
+    if column.choices is not None:
+        words = {int(choice): choice.name.lower() for choice in column.choices}
+        return arrow.strings([words[code] for code in value.tolist()])
+    blank = column.neutral if name in _BLANKS or column.neutral == MISSING else None
+    return arrow.numbers(value, None if blank is None else value != blank)
+
+
+def _or(values: IntArray, instead: IntArray) -> IntArray:
+    if is_constant(values):
+        return instead
+    return np.where(values == MISSING, instead, values)

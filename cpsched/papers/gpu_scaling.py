@@ -1,0 +1,116 @@
+"""Runtimes that depend on how many GPUs a job gets, after Soner's thesis."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from statistics import NormalDist
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from cpsched.errors import ConfigError
+from cpsched.simulation.runtime_models import Recorded, refuse_other_sizes
+
+if TYPE_CHECKING:
+    from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.model.allocation import Allocation
+    from cpsched.simulation.arrivals import Arrivals
+    from cpsched.simulation.runtime_models import Parts
+
+
+class GpuScaling(Recorded):
+    """
+    Jobs with a range of GPUs per node run faster on more; all others as in the log.
+
+    A range is a resource kind whose ``per_node_max`` is above ``per_node``: GPUs, MICs, or any
+    other.
+
+    Parameters
+    ----------
+    sigma
+        Standard deviation of the factor that says how well a job scales; 0: all scale linearly.
+
+    Notes
+    -----
+    Soner's thesis, equation 7.1: with the log's runtime ``t``, on the fewest GPUs,
+
+        ``t' = t N(1, sigma) fewest / allocated``
+
+    with GPUs a node; on the node with the fewest, if they differ, and with the kind that scales
+    least, if there are several. The normal factor is drawn once for each job from its handle and
+    the seed, so it is the same under every dispatcher. It is truncated above 0 (a run time below 0
+    is none), which makes its mean 1.03 at 0.5. Seconds are rounded up.
+
+    Predictor ``actual`` knows the log's runtimes but not these, and requested times do not include
+    them: half of the jobs that get no more than their fewest GPUs run longer than ``t``, and
+    ``--overrun kill`` ends those whose requested time that is.
+    """
+
+    name: ClassVar[str] = "gpu-scaling"
+
+    def __init__(self, sigma: float = 0.5) -> None:
+        if not 0 <= sigma <= 10:
+            raise ConfigError(f"{sigma} is not between 0 and 10", key="sigma")
+        self._sigma = sigma
+
+    def reset(self, arrivals: Arrivals, seed: int) -> None:
+        """
+        Draw the factors.
+
+        Raises
+        ------
+        ConfigError
+            If a job has a range that begins at 0, of which no runtime follows.
+        """
+        refuse_other_sizes(arrivals, self.name)
+        super().reset(arrivals, seed)
+        jobs, rows = arrivals.workload, arrivals.workload_row
+        self._fewest: IntArray = jobs.per_node[rows]
+        self._most: IntArray = jobs.per_node_max[rows]
+        self._request: IntArray = jobs.request[rows]
+        ranged: BoolArray = self._most > self._fewest
+        for job, kind in np.argwhere(ranged & (self._fewest == 0)).tolist():
+            raise ConfigError(
+                f"job {jobs.job_id[rows[job]]} takes 0 to {self._most[job, kind]}"
+                f" {jobs.resources[kind]} a node: its runtime on 0 says nothing about that on more;"
+                " give ranges that begin at 1, or use the runtime model recorded"
+            )
+        self._kinds: list[list[int]] = [np.flatnonzero(kinds).tolist() for kinds in ranged]
+        work = arrivals.runtime.copy()
+        scaled = np.flatnonzero(ranged.any(axis=1))
+        uniform = np.random.default_rng(seed).random(len(rows))[scaled]
+        factor = positive_normal(uniform, self._sigma)
+        work[scaled] = np.ceil(work[scaled] * factor).astype(np.int64)
+        #: The seconds that each job would run on its fewest GPUs: ``t N(1, sigma)``.
+        self._work = work.tolist()
+
+    def speed(self, job: int, allocation: Allocation) -> Parts:
+        """Return ``allocated / fewest``, of the kind that scales least."""
+        speeds = []
+        for kind in self._kinds[job]:
+            units = allocation.units * self._request[job, kind]
+            held = int((allocation.amount[:, kind] - units).min())
+            # A job alone on its nodes holds all there are, and uses what it can.
+            used = min(held, int(self._most[job, kind]))
+            speeds.append(Fraction(used, int(self._fewest[job, kind])))
+        return min(speeds, default=1)
+
+
+def positive_normal(uniform: FloatArray, sigma: float) -> FloatArray:
+    """
+    Return draws of a normal distribution around 1, truncated above 0.
+
+    Parameters
+    ----------
+    uniform
+        Uniform in [0, 1), one for each draw.
+    sigma
+        Standard deviation before it is truncated.
+    """
+    if sigma == 0:
+        return np.ones(len(uniform))
+    normal = NormalDist(1, sigma)
+    below = normal.cdf(0)
+    # The quantile of 0 is infinite, and rounding may reach it.
+    levels = np.clip(below + uniform * (1 - below), np.nextafter(below, 1), np.nextafter(1, 0))
+    return np.array([max(normal.inv_cdf(level), 0.0) for level in levels.tolist()])

@@ -1,0 +1,204 @@
+"""
+From a solution on classes of nodes to nodes, and back.
+
+Nodes that attain the best value on classes are a best solution of the whole program. Which of equal
+nodes a job gets does not change the value: those of a class with the least room for the job are
+taken first (best fit).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.kernels.placing import place_in_order
+from cpsched.kernels.rooms import Request
+from cpsched.model.node_sets import unit_capacity
+from cpsched.papers.ipsched.problem import Share
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.base.types import IntArray
+    from cpsched.papers.ipsched.problem import Problem
+
+
+class Layout(NamedTuple):
+    """
+    Which jobs start, and where; N nodes.
+
+    Attributes
+    ----------
+    takes
+        Units on each node, shape ``(N,)``, by position of the job.
+    value
+        Of 3.1 times ``2 |N|``.
+    """
+
+    takes: Mapping[int, IntArray]
+    value: int
+
+
+def layout_of(problem: Problem, takes: Mapping[int, IntArray]) -> Layout:
+    """Return a placement with its value."""
+    value = sum(problem.worth(job, int(np.count_nonzero(on))) for job, on in takes.items())
+    return Layout(dict(takes), value)
+
+
+def shares_of(problem: Problem, layout: Layout) -> dict[int, dict[int, Share]]:
+    """Return how much of each job is on each class."""
+    class_of = np.full(problem.num_nodes, -1, dtype=np.int64)
+    for k, nodes in enumerate(problem.members):
+        class_of[nodes] = k
+    shares: dict[int, dict[int, Share]] = {}
+    for job, takes in layout.takes.items():
+        nodes = np.flatnonzero(takes)
+        of = class_of[nodes]
+        units = np.bincount(of, weights=takes[nodes], minlength=len(problem.members))
+        count = np.bincount(of, minlength=len(problem.members))
+        shares[job] = {
+            int(k): Share(int(units[k]), int(count[k])) for k in np.flatnonzero(count).tolist()
+        }
+    return shares
+
+
+def lay_out(
+    problem: Problem,
+    shares: Mapping[int, Mapping[int, Share]],
+    free: IntArray,
+    capacity: IntArray,
+    target: int,
+) -> Layout:
+    """
+    Put the jobs of a solution on nodes.
+
+    Parameters
+    ----------
+    shares
+        The jobs that start, and how much of each is on each class.
+    free, capacity
+        Free amounts and capacity of each node, shape ``(N, R)``.
+    target
+        The solution's value; there is nothing better to find.
+
+    Returns
+    -------
+    Layout
+        The first that attains the target, or the best found, without jobs that do not fit.
+    """
+    best = Layout({}, 0)
+    for strict in (True, False):
+        for order in _orders(problem, list(shares)):
+            nodes = _Nodes(problem, free, capacity)
+            put = nodes.as_planned if strict else nodes.anywhere
+            placed = {job: put(job, shares[job]) for job in order}
+            takes = {job: on for job, on in placed.items() if on is not None}
+            found = layout_of(problem, takes)
+            if found.value > best.value:
+                best = found
+            if best.value >= target:
+                return best
+    return best
+
+
+def _orders(problem: Problem, jobs: list[int]) -> list[list[int]]:
+    """
+    Return the orders in which jobs are placed, without repetitions.
+
+    First come the jobs that fill most of a node, since they fit beside the fewest others; then the
+    largest first; then by priority; then those that need most nodes.
+    """
+    whole = np.maximum(problem.free.max(axis=0), 1)
+    each = np.where(problem.even, problem.units // np.maximum(problem.nodes_max, 1), 1)
+    footprint = ((each[:, None] * problem.request + problem.per_node) / whole).max(axis=1)
+    footprint = np.where(problem.exclusive | problem.contiguous, 2.0, footprint)
+    size = (problem.request * problem.units[:, None] / whole).max(axis=1)
+    orders = [
+        sorted(jobs, key=lambda job: (-footprint[job], -size[job], job)),
+        sorted(jobs, key=lambda job: (-size[job], job)),
+        sorted(jobs),
+        sorted(jobs, key=lambda job: (-problem.nodes_min[job], -size[job], job)),
+    ]
+    return [order for index, order in enumerate(orders) if order not in orders[:index]]
+
+
+class _Nodes:
+    """What nodes have left while jobs are placed on them."""
+
+    def __init__(self, problem: Problem, free: IntArray, capacity: IntArray) -> None:
+        self.problem = problem
+        self.left = free.copy()
+        self.capacity = capacity
+
+    def as_planned(self, job: int, shares: Mapping[int, Share]) -> IntArray | None:
+        """Put a job on as many nodes of each class as planned, or fewer."""
+        problem = self.problem
+        takes = np.zeros(problem.num_nodes, dtype=np.int64)
+        bounded = bool(problem.even[job]) or problem.nodes_min[job] > 1
+        for k, share in shares.items():
+            nodes = problem.members[k]
+            room = self._room(job, nodes, problem.room[job, k])
+            least = share.nodes if bounded else 1
+            on = _choose(room, share.units, least, share.nodes, even=bool(problem.even[job]))
+            if on is None:
+                return None
+            takes[nodes] = on
+        if problem.contiguous[job] and np.ptp(np.flatnonzero(takes)) >= np.count_nonzero(takes):
+            return None
+        self._take(job, takes)
+        return takes
+
+    def anywhere(self, job: int, shares: Mapping[int, Share]) -> IntArray | None:
+        """Put a job where it fits, if possible on no more nodes than planned."""
+        problem = self.problem
+        room = np.zeros(problem.num_nodes, dtype=np.int64)
+        for k in np.flatnonzero(problem.room[job]).tolist():
+            nodes = problem.members[k]
+            room[nodes] = self._room(job, nodes, problem.room[job, k])
+        least, most = int(problem.nodes_min[job]), int(problem.nodes_max[job])
+        planned = sum(share.nodes for share in shares.values())
+        for bound in dict.fromkeys((min(planned, most), most)):
+            takes = _choose(
+                room,
+                int(problem.units[job]),
+                least,
+                bound,
+                even=bool(problem.even[job]),
+                contiguous=bool(problem.contiguous[job]),
+            )
+            if takes is not None:
+                self._take(job, takes)
+                return takes
+        return None
+
+    def _room(self, job: int, nodes: IntArray, most: int) -> IntArray:
+        """Return how many units of a job, at most ``most``, fit on each of some nodes now."""
+        problem, left = self.problem, self.left[nodes]
+        request, per_node = problem.request[[job]], problem.per_node[[job]]
+        room: IntArray = unit_capacity(left, request, per_node, np.array([most]))[0]
+        if problem.exclusive[job]:
+            room[(left != self.capacity[nodes]).any(axis=1)] = 0
+        return room
+
+    def _take(self, job: int, takes: IntArray) -> None:
+        problem, nodes = self.problem, np.flatnonzero(takes)
+        if problem.exclusive[job]:
+            self.left[nodes] -= self.capacity[nodes]
+        else:
+            amounts = takes[nodes, None] * problem.request[job] + problem.per_node[job]
+            self.left[nodes] -= amounts
+
+
+def _choose(
+    room: IntArray, units: int, least: int, most: int, *, even: bool, contiguous: bool = False
+) -> IntArray | None:
+    """Return the units on each node, least room first; None if they do not fit."""
+    if int(room.sum()) < units:
+        return None
+    order = np.flatnonzero(room)
+    order = order[np.argsort(room[order], kind="stable")]
+    takes = np.zeros(len(room), dtype=np.int64)
+    request = Request(0, units, 1, least, most)
+    fits = place_in_order(room, order, request, even, contiguous, takes)
+    return takes if fits else None

@@ -1,0 +1,287 @@
+"""``cp-malleable``: sizes and starts decided together by constraint programming."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cpsched.base.types import JobType
+from cpsched.cp import cpsat
+from cpsched.dispatch.wrapper import Wrapper
+from cpsched.errors import ConfigError, check_least
+from cpsched.model.decision import Decision, Start
+from cpsched.model.speedup import parts_per_second
+from cpsched.papers.malleable.dispatcher import grow, slower
+from cpsched.papers.malleable.model import Option, Task, cost, list_plan, solved_plan
+from cpsched.papers.malleable.resizing import Changes, may_change
+from cpsched.papers.malleable.sizes import Strategy
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from cpsched.base.types import IntArray
+    from cpsched.dispatch.allocators import Allocator
+    from cpsched.model.jobtable import JobTable, RunningTable
+    from cpsched.model.system import System
+    from cpsched.model.view import View
+    from cpsched.papers.malleable.model import Choice
+
+#: Statistics.
+SOLVES, IMPROVED = "solves", "improved"
+
+
+class CpMalleable(Wrapper):
+    """
+    Sizes of running and waiting jobs and starts, decided together by CP-SAT.
+
+    Another dispatcher is called first. If it starts all jobs, running ones grow into idle units. If
+    jobs wait, a window of them and the running malleable jobs with the most to give are planned
+    together, so that the sum of their weighted ends is minimal; the plan's immediate starts are
+    made, and running jobs get its sizes.
+
+    Parameters
+    ----------
+    dispatcher
+        Called first, and used if the plan finds no nodes.
+    window, running
+        Most waiting and most running jobs in a plan. Of the window one in four are those that have
+        waited longest, the others those expected to take least.
+    patience
+        Seconds of waiting after which the end of a job counts twice as much, and so on.
+    limit
+        Deterministic time of a solve.
+    """
+
+    name = "cp-malleable"
+    family = "jobs that change size"
+    good_for = "jobs that may change size while they run, and turnaround that counts"
+    goes_wrong_when = "decisions must be fast, or runtimes are poorly known"
+    works_with = "malleable"
+    allocator: Allocator
+
+    def __init__(
+        self,
+        dispatcher: str = "easy",
+        window: int = 20,
+        running: int = 30,
+        patience: int = 86400,
+        limit: float = 0.0005,
+    ) -> None:
+        super().__init__(dispatcher)
+        if self.inner.allocator is None:
+            raise ConfigError(f"is {dispatcher}, which has no allocator", key="dispatcher")
+        for key, value in (("window", window), ("running", running), ("patience", patience)):
+            check_least(key, value, 1)
+        self._window, self._running, self._patience = window, running, patience
+        self._limits = cpsat.Limits(deterministic=limit, presolve=False)
+        self.acts_when_idle = True
+        #: The second of the last plan: running jobs change only once in it.
+        self._planned = -1
+
+    def reset(self, system: System, seed: int) -> None:
+        """Prepare for a system."""
+        super().reset(system, seed)
+        self._limits = replace(self._limits, seed=seed)
+        self._planned = -1
+
+    def state(self) -> Mapping[str, Any]:
+        """Return the second of the last plan, and what the other dispatcher remembers."""
+        return {**super().state(), "planned": self._planned}
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Restore what :meth:`state` returned."""
+        super().restore(state)
+        self._planned = int(state["planned"])
+
+    def decide(self, view: View) -> Decision:
+        """Ask the other dispatcher; plan where jobs would wait."""
+        decision = self.inner.decide(view)
+        if any(type(action) is not Start for action in decision.actions):
+            return decision
+        waits = len(decision.actions) < len(view.waiting)
+        if waits and self._planned == view.now:
+            # What the plan of this second left idle is for the next event.
+            return Decision(again_at=view.now + 1) if not decision.actions else decision
+        if not waits:
+            changes = Changes(view, self.allocator, decision.actions)
+            grow(changes, Strategy.AVERAGE)
+            return decision._replace(actions=changes.actions)
+        return self._plan(view, decision)
+
+    def _plan(self, view: View, decision: Decision) -> Decision:
+        """Follow a plan; where it starts and changes nothing, the other dispatcher's decision."""
+        changes = Changes(view, self.allocator, ())
+        running = self._resizable(changes)
+        busy = _busy(view, np.setdiff1d(np.arange(len(view.running)), running))
+        held = sum(_cores(view.running, at) for at in running.tolist())
+        cores = int(view.free[:, 0].sum()) + held + sum(own for _, own in busy)
+        waiting = self._chosen(view)
+        least = np.where(may_change(waiting, JobType.MOLDABLE), waiting.units_min, waiting.units)
+        waiting = waiting.take(least * waiting.request[:, 0] <= cores)
+        wait = self._waiting_tasks(view, waiting, cores)
+        first = _lacking(changes, wait[0], int(waiting.rows[0])) if wait else (0, 0)
+        tasks = [*_running_tasks(changes, running, first), *wait]
+        if not tasks:
+            # No job fits what is up.
+            return decision
+        # What jobs alone on their nodes hold is rounded up.
+        cores += sum(task.options[0].cores for task in tasks if task.runs) - held
+        plans = [list_plan(tasks, busy, cores, small=small) for small in (False, True)]
+        plan = min(plans, key=lambda plan: cost(tasks, plan))
+        numbers: dict[str, float] = {SOLVES: 1}
+        found = solved_plan(tasks, busy, cores, plan, self._limits)
+        if found is not None and cost(tasks, found) < cost(tasks, plan):
+            plan = found
+            numbers[IMPROVED] = 1
+        self._follow(changes, running, waiting.rows, tasks, plan)
+        if not changes.actions:
+            return decision._replace(stats={**decision.stats, **numbers})
+        self._planned = view.now
+        return Decision(changes.actions, again_at=decision.again_at, stats=numbers)
+
+    def _resizable(self, changes: Changes) -> IntArray:
+        """Return the running jobs that a plan may resize: those that have most to give or get."""
+        running = changes.view.running
+        able = np.flatnonzero(changes.may_resize)
+        spread = (running.units_max - running.units_min) * np.maximum(running.request[:, 0], 1)
+        return np.sort(able[np.argsort(-spread[able], kind="stable")][: self._running])
+
+    def _chosen(self, view: View) -> JobTable:
+        """Return the waiting jobs of the plan, in the order in which they are planned."""
+        waiting = view.waiting
+        oldest = np.arange(len(waiting))[: max(self._window // 4, 1)]
+        order = np.argsort(waiting.ranking_estimate, kind="stable")
+        order = order[~np.isin(order, oldest)][: self._window - len(oldest)]
+        some = waiting.take(np.sort(np.concatenate([oldest, order])))
+        age = 1 + (view.now - some.submit) / self._patience
+        return some.take(np.argsort(some.ranking_estimate / age, kind="stable"))
+
+    def _waiting_tasks(self, view: View, jobs: JobTable, most_cores: int) -> list[Task]:
+        """Return the waiting jobs with those of their sizes that the machine has."""
+        able = may_change(jobs, JobType.MOLDABLE)
+        least, most = (
+            np.where(able, bound, jobs.units) for bound in (jobs.units_min, jobs.units_max)
+        )
+        sizes = np.stack([jobs.units, least, most], axis=1)
+        preferred, serial = jobs.units[:, None], jobs.serial[:, None]
+        estimate = np.maximum(jobs.runtime_estimate, 1)[:, None]
+        seconds = np.ceil(estimate * slower(sizes, preferred, serial)).astype(np.int64)
+        weight = 1 + (view.now - jobs.submit) // self._patience
+        cores = sizes * jobs.request[:, :1]
+        large = cores > most_cores
+        for column in (sizes, cores, seconds):
+            np.copyto(column, column[:, 1:2], where=large)
+        rows = zip(sizes.tolist(), cores.tolist(), seconds.tolist(), weight.tolist(), strict=True)
+        found = []
+        for *columns, own in rows:
+            # Distinct sizes, the first of each first.
+            by_size = {
+                units: Option(units, ((held, length),))
+                for units, held, length in zip(*columns, strict=True)
+            }
+            found.append(Task(list(by_size.values()), runs=False, weight=own))
+        return found
+
+    def _follow(
+        self,
+        changes: Changes,
+        running: IntArray,
+        rows: IntArray,
+        tasks: list[Task],
+        plan: list[Choice],
+    ) -> None:
+        """Carry out what a plan does now: shrink, start, grow."""
+        units = [
+            task.options[choice.option].units for task, choice in zip(tasks, plan, strict=True)
+        ]
+        for at, size in zip(running.tolist(), units, strict=False):
+            if size < changes.held[at]:
+                changes.shrink(at, size)
+        for row, choice, size in zip(
+            rows.tolist(), plan[len(running) :], units[len(running) :], strict=True
+        ):
+            if choice.start == 0:
+                changes.start(row, size)
+        for at, size in zip(running.tolist(), units, strict=False):
+            if size > changes.held[at] and changes.may_resize[at]:
+                changes.grow(at, size)
+
+
+def _lacking(changes: Changes, task: Task, row: int) -> tuple[int, int]:
+    """Return how many cores a waiting job with its fewest units lacks, and how long it takes."""
+    option = min(task.options, key=lambda option: option.cores)
+    return max(option.cores - changes.room(row), 0), option.seconds
+
+
+def _running_tasks(changes: Changes, which: IntArray, first: tuple[int, int]) -> list[Task]:
+    """
+    Return running jobs with some of their sizes; another one than now takes a pause.
+
+    What they have now, would choose, their fewest and their most units, and half of what is above
+    the fewest; without as many cores as the first waiting job lacks, to their end, and for as long
+    only as that one runs.
+    """
+    jobs, now = changes.view.running.take(which), changes.view.now
+    left = np.maximum(jobs.expected_end - now, 1)
+    columns = (jobs.units, jobs.units_min, jobs.units_max, jobs.serial, jobs.resize_cost, left)
+    rows = zip(*(values.tolist() for values in (*columns, changes.held[which])), strict=True)
+    # Of jobs alone on their nodes more cores than they ask for.
+    runs = [_Runs._make((*row, -(-_cores(jobs, at) // row[-1]))) for at, row in enumerate(rows)]
+    return [Task(run.options(first), runs=True, weight=1) for run in runs]
+
+
+class _Runs(NamedTuple):
+    """A running job: its description, the seconds left to it, its units, and the cores of one."""
+
+    preferred: int
+    least: int
+    most: int
+    serial: int
+    pause: int
+    left: int
+    held: int
+    each: int
+
+    def options(self, first: tuple[int, int]) -> list[Option]:
+        """Return its sizes, the present one first."""
+        found = [Option(self.held, ((self.each * self.held, self.left),))]
+        sizes = {self.preferred, self.least, self.most, (self.held + self.least) // 2}
+        lacks, seconds = first
+        without = self.held - -(-lacks // self.each)
+        if lacks and without >= self.least:
+            sizes.add(without)
+            found += self._lent(without, seconds)
+        return found + [self._sized(units) for units in sorted(sizes - {self.held})]
+
+    def _sized(self, units: int) -> Option:
+        seconds = self.pause + -(-self._work // self._speed(units))
+        return Option(units, ((self.each * units, seconds),))
+
+    def _lent(self, units: int, seconds: int) -> list[Option]:
+        """Return, if the job does not end by then, so many units for a while."""
+        done = (seconds - self.pause) * self._speed(units)
+        if not 0 < done < self._work:
+            return []
+        rest = self.pause + -(-(self._work - done) // self._speed(self.held))
+        return [Option(units, ((self.each * units, seconds), (self.each * self.held, rest)))]
+
+    def _speed(self, units: int) -> int:
+        return parts_per_second(units, self.preferred, self.serial)
+
+    @property
+    def _work(self) -> int:
+        return self.left * self._speed(self.held)
+
+
+def _busy(view: View, others: IntArray) -> list[tuple[int, int]]:
+    """Return until when running jobs that are not planned hold how many cores."""
+    running = view.running.take(others)
+    ends = np.maximum(running.expected_end - view.now, 1).tolist()
+    return [(end, _cores(running, at)) for at, end in enumerate(ends)]
+
+
+def _cores(running: RunningTable, at: int) -> int:
+    """Return how many cores (the first resource kind) a running job holds."""
+    return int(running.allocation(at).amount[:, 0].sum())

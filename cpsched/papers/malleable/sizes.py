@@ -1,0 +1,130 @@
+"""
+Which jobs shrink and which grow: sizes that bring jobs to one level within their bounds.
+
+Each job has a line ``base + level * width`` of sizes; a strategy is a choice of these lines. The
+strategies are four of those that Zojer, Posner and Ozden (2026) compare: jobs start with their
+fewest or with their preferred units, shrink when others wait, and grow when nodes are idle. There a
+job that shrinks frees nodes at its next scheduling point, so that a waiting job first gets an
+agreement on them; here it frees them at once and pays with a pause.
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.model.jobtable import RunningTable
+
+#: Halvings of the range of levels: enough for a unit of any machine.
+_HALVINGS = 40
+
+
+class Lines(NamedTuple):
+    """
+    The sizes of n jobs by level.
+
+    Attributes
+    ----------
+    base, width
+        Units at level 0, and how many more a level is, above 0; shape ``(n,)``.
+    """
+
+    base: FloatArray
+    width: FloatArray
+
+    def sizes(self, level: float, least: IntArray, most: IntArray) -> IntArray:
+        """Return the sizes at a level, rounded down and within bounds."""
+        found = np.floor(self.base + level * self.width).astype(np.int64)
+        return np.clip(found, least, most)
+
+    def highest(
+        self, least: IntArray, most: IntArray, good: Callable[[IntArray], bool]
+    ) -> IntArray:
+        """Return the sizes at the highest level at which they are good; those at no level least."""
+        low = float(((least - self.base) / self.width).min()) - 1
+        high = float(((most - self.base) / self.width).max()) + 1
+        if good(self.sizes(high, least, most)):
+            return self.sizes(high, least, most)
+        for _ in range(_HALVINGS):
+            middle = (low + high) / 2
+            low, high = (middle, high) if good(self.sizes(middle, least, most)) else (low, middle)
+        return self.sizes(low, least, most)
+
+
+def grown(lines: Lines, held: IntArray, most: IntArray, weight: IntArray, room: int) -> IntArray:
+    """
+    Return sizes from ``held`` to ``most`` at the highest level for which there is room.
+
+    Parameters
+    ----------
+    weight
+        What a unit of each job takes of the room, shape ``(n,)``.
+    """
+    return lines.highest(held, most, lambda size: int(((size - held) * weight).sum()) <= room)
+
+
+def shrunk(lines: Lines, held: IntArray, least: IntArray, weight: IntArray, need: int) -> IntArray:
+    """
+    Return sizes from ``least`` to ``held`` that give back as much as is needed, or all they can.
+
+    They are those of the highest level that gives enough; of the jobs that would shrink then, those
+    that give most do so, and no more than needed.
+    """
+    size = lines.highest(least, held, lambda size: int(((held - size) * weight).sum()) >= need)
+    gives = (held - size) * weight
+    order = np.argsort(-gives, kind="stable")
+    before = np.cumsum(gives[order]) - gives[order]
+    wanted = np.clip(need - before, 0, gives[order])
+    found = held.copy()
+    found[order] -= -(-wanted // weight[order])
+    return found
+
+
+class Strategy(StrEnum):
+    """What sizes jobs have."""
+
+    MINIMUM = "minimum"
+    """
+    Jobs start with their fewest units. Those that have most above them shrink first, down to
+    these; those with least above them grow first.
+    """
+    PREFERRED = "preferred"
+    """
+    Jobs start with the units they prefer, or with as many as are free. Those that have most above
+    what they prefer shrink first, and all may shrink to their fewest; all grow to what they prefer
+    before any grows further.
+    """
+    AVERAGE = "average"
+    """As ``minimum``, by the share of its range that a job has."""
+    KEEP_PREFERRED = "keep-preferred"
+    """As ``preferred``, but no running job shrinks below what it prefers."""
+
+    @property
+    def starts_small(self) -> bool:
+        """Whether jobs start with their fewest units, and not with those they prefer."""
+        return self in (Strategy.MINIMUM, Strategy.AVERAGE)
+
+    def least(self, jobs: RunningTable) -> IntArray:
+        """Return the units that running jobs keep when others wait, shape ``(n,)``."""
+        if self is Strategy.KEEP_PREFERRED:
+            return _wanted(jobs)
+        return jobs.units_min
+
+    def lines(self, jobs: RunningTable) -> Lines:
+        """Return the order in which jobs shrink and grow."""
+        base = jobs.units_min if self.starts_small else _wanted(jobs)
+        width = np.ones(len(jobs))
+        if self is Strategy.AVERAGE:
+            width = np.maximum(jobs.units_max - jobs.units_min, 1).astype(np.float64)
+        return Lines(base.astype(np.float64), width)
+
+
+def _wanted(jobs: RunningTable) -> IntArray:
+    """Return what running jobs prefer: what they have asked for, else what their users have."""
+    return np.where(jobs.wanted_units > 0, jobs.wanted_units, jobs.units)

@@ -1,0 +1,131 @@
+"""The priorities of papers that no dispatcher of cpsched itself goes by; notation as there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from cpsched.dispatch.priority import Fifo, Priority
+from cpsched.errors import ConfigError
+
+if TYPE_CHECKING:
+    from cpsched.base.types import AnyArray
+    from cpsched.model.jobtable import JobTable
+
+#: Of a weight: points stay far from where floating point ends.
+_MOST_WEIGHT = 1e12
+
+
+class Basic(Fifo):
+    """
+    Slurm's ``priority/basic``: earlier submit first.
+
+    The first job gets a large number and every later one a number less (IPSCHED, section IV).
+    """
+
+    name = "basic"
+
+
+class Multifactor(Priority):
+    """
+    Slurm's age and job-size factors, higher first (IPSCHED, section VI).
+
+    Parameters
+    ----------
+    age_weight
+        Points a minute of waiting.
+    size_weight
+        Points for a job as large as the machine.
+    """
+
+    name = "multifactor"
+
+    def __init__(self, age_weight: float = 1.0, size_weight: float = 1000.0) -> None:
+        for name, weight in (("age_weight", age_weight), ("size_weight", size_weight)):
+            if not abs(weight) <= _MOST_WEIGHT:
+                raise ConfigError(f"{name} is {weight:g}, must be within {_MOST_WEIGHT:g} of 0")
+        self.age_weight = age_weight
+        self.size_weight = size_weight
+        self.by_age = age_weight >= 0
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
+        """Return the negative points."""
+        age = (now - jobs.submit) / 60.0
+        size = self.cores(jobs) / max(int(self.system.total[0]), 1)
+        return (-(self.age_weight * age + self.size_weight * size),)
+
+
+class Wfp3(Priority):
+    """``(q / d)^3 * n``, higher first (Tang et al. 2009, WFP)."""
+
+    name = "wfp3"
+    by_age = True
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
+        """Return the negative value."""
+        ratio = (now - jobs.submit) / np.maximum(jobs.ranking_estimate, 1)
+        return (-(ratio**3 * self.cores(jobs)),)
+
+
+class Unicef(Priority):
+    """``q / (log2(n) * d)``, higher first (Tang et al. 2009, UNICEF); infinite for one core."""
+
+    name = "unicef"
+    by_age = True
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:
+        """Return the negative value; one-core jobs that have waited go first, by wait over d."""
+        waited = now - jobs.submit
+        runtime = np.maximum(jobs.ranking_estimate, 1)
+        width = np.log2(np.maximum(self.cores(jobs), 1))
+        serial = (width == 0) & (waited > 0)
+        value = waited / (np.where(width > 0, width, 1.0) * runtime)
+        return (~serial, -value)
+
+
+class _Fitted(Priority):
+    """
+    A priority fitted by simulation, smaller first (Carastan-Santos and de Camargo, SC 2017).
+
+    The formulas take the submit time from the start of the log; second 0 counts as second 1.
+    """
+
+    static = True
+    by_age = True
+    #: The formula, of runtime d, cores n and log10(s).
+    value: ClassVar[staticmethod[[Any, Any, Any], Any]]
+
+    def keys(self, jobs: JobTable, now: int) -> tuple[AnyArray, ...]:  # noqa: ARG002
+        """Return the fitted value."""
+        runtime = np.maximum(jobs.ranking_estimate, 1).astype(np.float64)
+        submit = np.log10(np.maximum(jobs.submit, 1))
+        return (self.value(runtime, self.cores(jobs).astype(np.float64), submit),)
+
+
+class F1(_Fitted):
+    """``log10(d) n + 870 log10(s)``."""
+
+    name = "f1"
+    value = staticmethod(lambda d, n, log_s: np.log10(d) * n + 8.70e2 * log_s)
+
+
+class F2(_Fitted):
+    """``sqrt(d) n + 25600 log10(s)``."""
+
+    name = "f2"
+    value = staticmethod(lambda d, n, log_s: np.sqrt(d) * n + 2.56e4 * log_s)
+
+
+class F3(_Fitted):
+    """``d n + 6.86e6 log10(s)``."""
+
+    name = "f3"
+    value = staticmethod(lambda d, n, log_s: d * n + 6.86e6 * log_s)
+
+
+class F4(_Fitted):
+    """``d sqrt(n) + 5.3e5 log10(s)``."""
+
+    name = "f4"
+    value = staticmethod(lambda d, n, log_s: d * np.sqrt(n) + 5.30e5 * log_s)

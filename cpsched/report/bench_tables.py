@@ -1,0 +1,236 @@
+"""The scores of a track as tables: for a terminal, as CSV and LaTeX."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from cpsched.base.documents import read_json
+from cpsched.base.tables import Column, Table
+from cpsched.base.words import escaped
+from cpsched.base.words import ratio as times
+from cpsched.report.outcomes import lines_of_run
+from cpsched.study import load_run
+from cpsched.study.bench.bounds import lower_bounds
+from cpsched.study.bench.scores import FEWEST_RANKED, LONGEST, SCORE, TRIPLE, Scores
+from cpsched.study.paired import Estimate, ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from cpsched.study.bench.logset import Track
+    from cpsched.study.bench.scores import Entry
+    from cpsched.study.results import RunResult
+
+_AREA, _TAIL, _SLOWDOWN = TRIPLE
+TITLES = {
+    SCORE: "triple",
+    _AREA: "area-weighted response",
+    _TAIL: "p99.9 wait",
+    _SLOWDOWN: "mean bounded slowdown",
+    LONGEST: "longest wait",
+}
+BOUND = "lower bound"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scored:
+    """
+    A track, scored.
+
+    Attributes
+    ----------
+    bounds
+        By figure: geometric means over logs and seeds of bounds over the baseline's figures.
+    conditions
+        By log: what became of its jobs under the baseline, and its offered load, in lines.
+    """
+
+    track: Track
+    scores: Scores
+    entries: tuple[Entry, ...]
+    bounds: dict[str, float]
+    conditions: dict[str, list[str]]
+
+    @classmethod
+    def of(
+        cls, track: Track, runs: Sequence[RunResult], oracle: Sequence[RunResult] = ()
+    ) -> Scored:
+        """
+        Score the runs of a track.
+
+        Parameters
+        ----------
+        oracle
+            Runs of the track where runtimes are known, of which those are shown beside that have
+            the same logs and seeds.
+        """
+        base = (next(iter(track.dispatchers)), next(iter(track.predictors)))
+        there = {(run.workload, run.seed) for run in runs}
+        beside = [run for run in oracle if (run.workload, run.seed) in there]
+        scores = Scores([*runs, *beside], base)
+        bounds = {} if track.run else dict(_bounds(scores, [r for r in runs if r.who == base]))
+        first = {run.workload: run for run in reversed(runs) if run.who == base}
+        return cls(
+            track=track,
+            scores=scores,
+            entries=tuple(scores.table()),
+            bounds=bounds,
+            conditions={log: lines_of_run(_summary(first[log])) for log in scores.logs},
+        )
+
+    def name(self, entry: Entry) -> str:
+        """Return what an entry is called in tables."""
+        dispatcher, predictor = entry.who
+        if entry.oracle and self.track.name != "true":
+            return f"{dispatcher}, runtimes known"
+        first = next(iter(self.track.predictors))
+        return dispatcher if predictor == first else f"{dispatcher} with {predictor}"
+
+    def table(self, *, cost: bool = True, full: bool = True) -> Table:
+        """
+        Return a row for each entry, the best first.
+
+        Parameters
+        ----------
+        cost
+            With CPU time, which varies.
+        full
+            With the intervals of all figures; otherwise of rank and triple alone.
+        """
+        rows = self.entries
+        bounds = [BOUND] if self.bounds else []
+        columns = [
+            Column("dispatcher", "", (*(escaped(self.name(one)) for one in rows), *bounds)),
+            Column(
+                "mean rank",
+                "",
+                (*map(_rank, rows), *("-" for _ in bounds)),
+                sorted_by=(*(one.rank for one in rows), *(None for _ in bounds)),
+            ),
+        ]
+        for figure, title in TITLES.items():
+            cells = [_ratio(one.ratios[figure]) for one in rows]
+            if not (full or figure == SCORE):
+                cells = [cell.partition("\n")[0] for cell in cells]
+            cells += [times(self.bounds[figure]) if figure in self.bounds else "-" for _ in bounds]
+            values = [one.ratios[figure].mean for one in rows]
+            numbers = (*values, *(self.bounds.get(figure) for _ in bounds))
+            columns.append(Column(title, "", tuple(cells), sorted_by=numbers))
+        if cost:
+            spent = [f"{one.cpu_ms:.3g} ms" for one in rows]
+            numbers = (*(one.cpu_ms for one in rows), *(None for _ in bounds))
+            cells = [*spent, *("-" for _ in bounds)]
+            columns.append(Column("CPU per decision", "", tuple(cells), sorted_by=numbers))
+        return Table("", tuple(columns))
+
+    def sentences(self) -> Iterator[str]:
+        """Say who is first, how surely, and at what price."""
+        ranked = [one for one in self.entries if one.rank is not None]
+        logs = len(self.scores.logs)
+        if logs < FEWEST_RANKED:
+            yield f"{logs} logs are too few to say who is ahead; {FEWEST_RANKED} are needed."
+        else:
+            yield from self._first(ranked)
+        for one in self.entries:
+            for log, said in one.lost.items():
+                yield f"Not ranked: {self.name(one)}; on {log} {said}."
+        for dispatcher, predictor in self.scores.incomplete:
+            yield f"Left out, because runs are missing: {dispatcher} with {predictor}."
+        if self.scores.friedman is not None:
+            yield f"Friedman's test that all are alike: p = {self.scores.friedman:.2g}."
+
+    def _first(self, ranked: Sequence[Entry]) -> Iterator[str]:
+        """Say who is first, and who is not clearly behind."""
+        best, base = ranked[0], self.scores.entries[0][0]
+        level = [self.name(one) for one in ranked[1:] if one.is_level]
+        said = f"irst by mean rank over {len(self.scores.logs)} logs is {self.name(best)}"
+        said = f"None is clearly ahead of {base}: f{said}" if base in level else f"F{said}"
+        if best.who != self.scores.entries[0]:
+            said += f", at {_plain(best.ratios[SCORE])} of {base}'s triple and"
+            said += f" {_plain(best.ratios[LONGEST])} of its longest wait"
+        yield f"{said}."
+        if level:
+            yield f"Not clearly behind it: {', '.join(level)}."
+
+    def as_data(self) -> dict[str, Any]:
+        """Return it for programs."""
+        return {
+            "track": self.track.name,
+            "logs": self.scores.logs,
+            "bounds": self.bounds,
+            "conditions": self.conditions,
+            "friedman_p": self.scores.friedman,
+            "entries": [{"name": self.name(one), **asdict(one)} for one in self.entries],
+        }
+
+    def rows(self) -> str:
+        """Return every run's figures as CSV, in full: what the scores are made of."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        names = ["dispatcher", "predictor", "log", *_RATIOS, "rank"]
+        writer.writerow(names)
+        for one in self.entries:
+            at = self.scores.entries.index(one.who)
+            for log, name in enumerate(self.scores.logs):
+                ratios = [f"{self.scores.on_each(figure)[at, log]:.6g}" for figure in _RATIOS]
+                rank = f"{one.ranks[log]:g}" if one.ranks else ""
+                writer.writerow([*one.who, name, *ratios, rank])
+        return out.getvalue()
+
+
+_RATIOS = tuple(TITLES)
+
+
+def _bounds(scores: Scores, base: Sequence[RunResult]) -> Iterator[tuple[str, float]]:
+    """Yield bounds of slowdown and area-weighted response, over the baseline's."""
+    found: dict[str, list[list[float]]] = {_SLOWDOWN: [], _AREA: []}
+    for log in scores.logs:
+        own: dict[str, list[float]] = {_SLOWDOWN: [], _AREA: []}
+        for run in (run for run in base if run.workload == log):
+            slowdown, area = _bound(run)
+            own[_SLOWDOWN].append(slowdown / float(run.groups["all"][_SLOWDOWN] or 1))
+            own[_AREA].append(area / float(run.groups["all"][_AREA] or 1))
+        for figure, each in own.items():
+            found[figure].append(each)
+    for figure, logs in found.items():
+        means = [_geometric(each) for each in logs]
+        yield figure, _geometric(means)
+
+
+def _bound(run: RunResult) -> tuple[float, float]:
+    schedule = load_run(run.path).schedule
+    jobs = schedule.workload
+    core = list(jobs.resources).index("core")
+    ran = schedule.end - schedule.start
+    machine = int(schedule.system.capacity[:, core].sum())
+    return lower_bounds(jobs.submit, ran, jobs.units * jobs.request[:, core], machine)
+
+
+def _summary(run: RunResult) -> dict[str, Any]:
+    found: dict[str, Any] = read_json((run.path / "metrics.json").read_text(encoding="utf-8"))
+    return found
+
+
+def _geometric(values: Sequence[float]) -> float:
+    found = ratio(values, [1.0] * len(values))
+    return float("nan") if found is None else found.mean
+
+
+def _rank(entry: Entry) -> str:
+    if entry.rank is None:
+        return "-"
+    low_high = "" if entry.interval is None else "\n{:.1f}-{:.1f}".format(*entry.interval)
+    return f"{entry.rank:.1f}{low_high}"
+
+
+def _ratio(found: Estimate) -> str:
+    ends = [times(end).removeprefix("×") for end in (found.low, found.high) if end is not None]
+    return "\n".join(filter(None, (times(found.mean), "-".join(ends))))
+
+
+def _plain(found: Estimate) -> str:
+    ends = [times(end).removeprefix("×") for end in (found.low, found.high) if end is not None]
+    return f"{times(found.mean)}{f' ({ends[0]} to {ends[1]})' if ends else ''}"

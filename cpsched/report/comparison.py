@@ -1,0 +1,416 @@
+"""Comparisons from Python: a study of one log, or finished runs, and their tables."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import warnings
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from cpsched import logs, systems
+from cpsched.base.arrow import data_frame
+from cpsched.base.atomic_files import replacing, subfolder
+from cpsched.base.words import brief, counted
+from cpsched.errors import ConfigError, RunError
+from cpsched.model.system import System
+from cpsched.model.workload import Workload
+from cpsched.report.leading import leading, leading_text
+from cpsched.report.outcomes import load_lines, outcome_lines
+from cpsched.report.record import reproduced
+from cpsched.report.sentences import conclusions
+from cpsched.simulation.run import Run
+from cpsched.study import scenarios
+from cpsched.study.campaign import carry_out
+from cpsched.study.folder import plain
+from cpsched.study.log_study import study_of_log
+from cpsched.study.policies import assumed_of, following
+from cpsched.study.reader import SavedRun, load_run
+from cpsched.study.results import collect
+from cpsched.study.sources import prepare
+from cpsched.study.store import Store
+from cpsched.study.study import Baseline, as_label
+from cpsched.study.tables import make_tables
+from cpsched.study.task import tasks_of
+from cpsched.study.writer import save_run
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from cpsched.simulation.settings import Settings
+    from cpsched.study.study import Study
+    from cpsched.study.tables import Tables
+
+#: Where logs and systems given as objects are stored; a folder for each content.
+_INPUTS = "inputs"
+_DIGITS = 12
+#: What a caller adds for repetitions.
+_REPEAT = "compare(..., seeds=5)"
+Log = str | PathLike[str] | Workload
+Machine = str | PathLike[str] | System
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Comparison:
+    """
+    Finished runs side by side.
+
+    Attributes
+    ----------
+    folder
+        Folder of the runs, which ``cpsched report`` and :func:`cpsched.study.make_tables` read.
+        Without ``out`` it is removed with this object.
+    tables
+        Figures of the runs, means over repetitions, and differences from the baseline.
+    """
+
+    folder: Path
+    tables: Tables
+
+    @property
+    def finding(self) -> str:
+        """The finding, in sentences; empty if there is nothing to compare."""
+        return "\n".join(conclusions(self.tables, _REPEAT))
+
+    @cached_property
+    def runs(self) -> tuple[SavedRun, ...]:
+        """
+        The runs with their schedules, in the order of the tables; read when first used.
+
+        Each has the ``label`` by which tables name it: of a scenario, what is changed.
+        """
+        runs = self.tables.results.runs
+        return tuple(replace(load_run(run.path), label=run.dispatcher) for run in runs)
+
+    def to_pandas(self, table: str = "summary") -> pd.DataFrame:
+        """
+        Return a table as a data frame.
+
+        Parameters
+        ----------
+        table
+            ``summary``: one row for each dispatcher and predictor (and workload and system), with
+            means over the repetitions. ``runs``: one row a run. Also ``classes``, ``sizes``,
+            ``differences``, ``timing`` and, of scenarios, ``gains``; the columns are those of the
+            files in ``tables/``. Times are in seconds.
+
+        Raises
+        ------
+        ConfigError
+            If there is no such table, or pandas is not installed.
+        """
+        known = self.tables.named()
+        if table not in known:
+            raise ConfigError(f"is '{table}', must be one of: {', '.join(known)}", key="table")
+        return data_frame({name: list(cells) for name, cells in known[table].columns.items()})
+
+    def __repr__(self) -> str:
+        runs = self.tables.results.runs
+        called = {"dispatcher": "scenario"} if self.tables.results.by_group else {}
+        told = [
+            counted(len({getattr(run, key) for run in runs}), called.get(key, key))
+            for key in ("workload", "system", "dispatcher", "predictor")
+            if key == "dispatcher" or len({getattr(run, key) for run in runs}) > 1
+        ]
+        places = {f"{run.workload} on {run.system}" for run in runs}
+        where = f" ({brief(places.pop())})" if len(places) == 1 else ""
+        return f"<Comparison of {counted(len(runs), 'run')}: {', '.join(told)}{where}>"
+
+    def _repr_html_(self) -> str:
+        """Return the finding and the main tables, for notebooks."""
+        scenarios = self.tables.results.by_group
+        tables = ""
+        for found in leading(self.tables):
+            lines = [
+                *reproduced(self.tables, found.place),
+                *outcome_lines(self.tables, found.place),
+                *load_lines(self.tables, found.place),
+            ]
+            said = "\n".join([found.place, *lines])
+            tables += f"{said}\n{leading_text(found, 120, scenarios=scenarios)}\n\n"
+        text = tables + self.finding if scenarios else f"{self.finding}\n\n{tables.rstrip()}"
+        return f'<pre style="white-space: pre-wrap">{escape(text)}</pre>'
+
+
+def compare(
+    log: Log,
+    system: Machine | Sequence[Machine],
+    *,
+    dispatchers: str | Sequence[str] = ("easy",),
+    predictors: str | Sequence[str] = ("requested",),
+    allocator: str | None = None,
+    baseline: str | None = None,
+    baseline_system: str | None = None,
+    seeds: int | Sequence[int] = 1,
+    jitter: int | None = None,
+    settings: Settings | None = None,
+    out: str | PathLike[str] | None = None,
+    jobs: int = 1,
+) -> Comparison:
+    """
+    Simulate a log under several dispatchers and predictors, and compare the results.
+
+    It is the study that ``cpsched compare LOG`` makes, with the same runs and tables.
+
+    Parameters
+    ----------
+    log
+        The path of a log, or a workload; ``read_log(path).select(first=500)`` is a part of one.
+    system
+        The machine, as for :func:`~cpsched.simulation.simulate.simulate`, or several.
+    dispatchers, predictors
+        Specifications such as ``easy:backfill=sjf``; each dispatcher is run with each predictor.
+        Objects have no specification: simulate them, and pass the runs to :func:`compare_runs`.
+    allocator
+        For all dispatchers that do not set their own.
+    baseline
+        The dispatcher to compare with; by default the first.
+    baseline_system
+        The system to compare with; by default each is compared with its own runs.
+    seeds
+        Repetitions, or their seeds; seed 0 leaves the log as it is.
+    jitter
+        With other seeds every submit is delayed by a whole number of seconds from 0 to this; 5 by
+        default.
+    settings
+        Of every run; its seed is ignored.
+    out
+        Folder of the study. Existing runs are kept, so an interrupted comparison continues. By
+        default a temporary folder, removed with the result.
+    jobs
+        Processes of this machine.
+
+    Raises
+    ------
+    ConfigError
+        If a specification or setting is invalid, or a file cannot be read.
+    TypeError
+        If a log, system, dispatcher or predictor is of another type.
+    RunError
+        If a run failed, after all others were made; or the folder holds something else.
+    """
+    machines: Any = system if isinstance(system, list | tuple) else [system]
+    given = {
+        "dispatchers": _specifications(dispatchers, "dispatcher"),
+        "predictors": _specifications(predictors, "predictor"),
+        "allocator": allocator,
+        "baseline": baseline,
+        "baseline_system": baseline_system,
+        "seeds": seeds,
+        "jitter": jitter,
+    }
+    folder, passing = _folder(out)
+    study = _study(log, machines, given, settings, folder, "compare")
+    return _carried_out(study, folder, jobs, passing=passing)
+
+
+def what_if(
+    log: Log,
+    changes: str | Sequence[str],
+    *,
+    system: Machine,
+    dispatcher: str | None = None,
+    predictor: str = "requested",
+    policy: str | PathLike[str] | None = None,
+    measure_from: int | str | None = None,
+    allocator: str | None = None,
+    seeds: int | Sequence[int] = 1,
+    jitter: int | None = None,
+    settings: Settings | None = None,
+    out: str | PathLike[str] | None = None,
+    jobs: int = 1,
+) -> Comparison:
+    """
+    Compare scenarios with a baseline: what would have happened if something had been different?
+
+    It is the study that ``cpsched what-if LOG`` makes, with the same runs, tables and sentences.
+    The other parameters describe the baseline; those not listed are as for :func:`compare`.
+    ``to_pandas("gains")`` says who gains and who loses, ``to_pandas("record")`` how closely the
+    baseline reproduces the recorded waits.
+
+    Parameters
+    ----------
+    changes
+        A scenario each, as ``--change`` takes it: ``"add-nodes group=gpu,count=8"``, ``"big:
+        add-nodes group=gpu,count=8; scale-load 1.2"``.
+    dispatcher, policy
+        ``easy`` by default; with a site's policy file ``slurm``, which follows it. What the policy
+        does not know about the log is said in warnings.
+    measure_from
+        Compare only jobs submitted from then on, seconds of the log's clock or a date.
+
+    Raises
+    ------
+    ConfigError, TypeError, RunError
+        As :func:`compare`; before anything is run, if a change makes no sense for the log.
+    """
+    if not changes:
+        raise ConfigError("is empty; give what is to be changed", key="changes")
+    (own,) = _specifications([dispatcher or "easy"], "dispatcher")
+    if policy is not None:
+        own = following(Path(policy), dispatcher)
+    given = {
+        "dispatchers": [own],
+        "predictors": _specifications([predictor], "predictor"),
+        "measure_from": measure_from,
+        "allocator": allocator,
+        "seeds": seeds,
+        "jitter": jitter,
+    }
+    folder, passing = _folder(out)
+    base = _study(log, [system], given, settings, folder, "what_if")
+    texts = [changes] if isinstance(changes, str) else changes
+    study = scenarios.what_if(base, scenarios.scenarios(base, texts), folder)
+    for line in assumed_of(prepare(tasks_of(study)[0].made_of), own):
+        warnings.warn(line, stacklevel=2)
+    return _carried_out(study, folder, jobs, passing=passing)
+
+
+def _study(
+    log: Log,
+    machines: Sequence[Machine],
+    given: Mapping[str, Any],
+    settings: Settings | None,
+    folder: Path,
+    where: str,
+) -> Study:
+    """Return the study of a log; a log and systems that are objects are written to its folder."""
+    # Before anything is written there: this refuses a folder that is not a study.
+    Store(folder.absolute())
+    own = asdict(settings) if settings else {}
+    own.pop("seed", None)
+    seeds = given["seeds"]
+    own["seeds"] = seeds if isinstance(seeds, int) else list(seeds)
+    of = {**given, **own, "systems": [_machine_file(one, folder) for one in machines]}
+    return study_of_log(_log_file(log, folder), of, where)
+
+
+def _carried_out(study: Study, folder: Path, jobs: int, *, passing: bool) -> Comparison:
+    outcome = carry_out(study, folder, jobs=jobs)
+    for reason in outcome.unknown:
+        warnings.warn(f"{reason}; its runs are made every time", stacklevel=3)
+    if outcome.failed:
+        first = outcome.failed[0]
+        which = f"{len(outcome.failed)} of {outcome.runs} runs failed; the first, {first.name}"
+        raise RunError(f"{which}: {first.error}")
+    return _comparison(folder, passing=passing)
+
+
+def compare_runs(
+    runs: Sequence[Run] | Mapping[str, Run],
+    *,
+    baseline: str | None = None,
+    out: str | PathLike[str] | None = None,
+) -> Comparison:
+    """
+    Compare finished runs, such as those of a dispatcher or predictor of your own.
+
+    Parameters
+    ----------
+    runs
+        The runs; a mapping by name if two have the same dispatcher and predictor, or to rename
+        their dispatchers.
+    baseline
+        The dispatcher to compare with, by its specification or that name; by default all are
+        compared with the first run.
+    out
+        A new folder for the runs; by default a temporary one, removed with the result.
+
+    Raises
+    ------
+    ConfigError
+        If no run has the baseline's dispatcher.
+    RunError
+        If there is no run, two cannot be distinguished, or the folder is not empty.
+    TypeError
+        If something else is among the runs.
+    """
+    named = runs.items() if isinstance(runs, Mapping) else [(None, run) for run in runs]
+    folder, passing = _folder(out)
+    for number, (name, run) in enumerate(named):
+        if not isinstance(run, Run):
+            raise TypeError(f"run {number} is a {type(run).__name__}, must be a result of simulate")
+        label = as_label(run.dispatcher if name is None else name)
+        seed = f"s{run.settings.seed}"
+        slug = plain(f"{number:03} {label} {run.predictor} {seed}")
+        save_run(run, folder / "runs" / slug, arguments={"dispatcher": label})
+    if not len(named):
+        raise RunError("there are no runs to compare")
+    return _comparison(folder, baseline or _first(folder), passing=passing)
+
+
+def _first(folder: Path) -> Baseline:
+    """Return the first run as what others are compared with: its dispatcher and predictor."""
+    runs = collect(folder).runs
+    axes = ("dispatcher", "predictor")
+    if len({(run.dispatcher, run.predictor) for run in runs}) == 1:
+        axes = ("workload", "system")
+    return Baseline(**{axis: getattr(runs[0], axis) for axis in axes})
+
+
+def _comparison(
+    folder: Path, baseline: str | Baseline | None = None, *, passing: bool
+) -> Comparison:
+    found = Comparison(folder=folder, tables=make_tables(folder, baseline))
+    if passing:
+        weakref.finalize(found, shutil.rmtree, folder, ignore_errors=True)
+    return found
+
+
+def _folder(out: str | PathLike[str] | None) -> tuple[Path, bool]:
+    """Return the folder to work in, and whether it is temporary."""
+    if out is not None:
+        return Path(out), False
+    return Path(tempfile.mkdtemp(prefix="cpsched-")), True
+
+
+def _specifications(given: str | Sequence[str], what: str) -> list[str]:
+    found = [given] if isinstance(given, str) else list(given)
+    for one in found:
+        if not isinstance(one, str):
+            raise TypeError(
+                f"the {what} {getattr(one, 'name', one)!r} is an object, must be a specification"
+                " such as 'easy:backfill=sjf'; simulate() takes objects, compare_runs() its runs"
+            )
+    return found
+
+
+def _log_file(log: object, folder: Path) -> Path:
+    """Return the path of a log; a workload is written to the study's folder."""
+    if isinstance(log, str | PathLike):
+        return Path(log)
+    if not isinstance(log, Workload):
+        kind = type(log).__name__
+        raise TypeError(f"the log is a {kind}, must be the path of a log or a Workload")
+    path = _input(folder, log.digest(), log.title, "parquet")
+    if not path.is_file():
+        with replacing(path) as partial:
+            logs.write(log, partial, format="table")
+    return path
+
+
+def _machine_file(system: object, folder: Path) -> str:
+    """Return the name or the path of a system; an object is written to the study's folder."""
+    if isinstance(system, str | PathLike):
+        return str(system)
+    if not isinstance(system, System):
+        raise TypeError(
+            f"the system is a {type(system).__name__}, must be a name, the path of a system file or"
+            " a System"
+        )
+    path = _input(folder, system.digest(), system.name, "json")
+    if not path.is_file():
+        systems.save(system, path)
+    return str(path)
+
+
+def _input(folder: Path, digest: str, name: str, ending: str) -> Path:
+    """Return the file of an object: its name, in a folder named after its content."""
+    place = subfolder(folder.absolute(), _INPUTS, digest[:_DIGITS])
+    return place / f"{plain(name) or 'unnamed'}.{ending}"

@@ -1,0 +1,157 @@
+"""How to repeat the runs: the study as a file, or the command lines."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
+
+from cpsched.simulation.simulate import Settings
+from cpsched.study.study import AXES, near
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+#: Default settings of a run; ``--`` and a name make an option of simulate.
+_USUAL = asdict(Settings())
+
+
+def study_text(study: Mapping[str, Any]) -> str:
+    """
+    Return a study as TOML, from its ``study.json``.
+
+    Raises
+    ------
+    LookupError, TypeError
+        If it is not a study.
+    """
+    workloads = study["workloads"]
+    predictors = {one["label"]: one["spec"] for of in workloads for one in of["predictors"]}
+    axes = {key: _on_axis(workloads, name) for key, name in AXES.items()}
+    varied = {AXES[key] for key, found in axes.items() if found}
+    settings = {
+        key: value
+        for key, value in study["settings"].items()
+        if key not in {"seed", *varied} and value is not None
+    }
+    lines = [
+        *_pairs({key: study[key] for key in ("title", "question") if study[key]}),
+        *_pairs({"seeds": list(study["seeds"]), "jitter": study["jitter"]}),
+        *_pairs({key: study[key] for key in ("by_group", "measure_from") if study.get(key)}),
+        *(line for workload in workloads for line in _workload(workload, predictors)),
+        *_section("predictors", predictors),
+        *_section("dispatchers", {one["label"]: one["spec"] for one in study["dispatchers"]}),
+        *(line for key, found in axes.items() for line in _section(key, found)),
+        *_section("run", settings),
+        *_section("baseline", {k: v for k, v in study["baseline"].items() if v is not None}),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def simulate_line(about: Mapping[str, Any]) -> str | None:
+    """
+    Return the command that makes a run, from its ``run.json``; None if no single command does.
+
+    Its arguments are quoted for a shell, whatever they contain.
+    """
+    said = about.get("arguments") or {}
+    source, machine = said.get("source") or {}, said.get("machine")
+    if "path" not in source or machine is None or said.get("jitter") or said.get("changes"):
+        return None
+    settings = about.get("settings") or {}
+    parts = ["cpsched", "simulate", str(source["path"]), "--system", str(machine)]
+    parts += ["-d", str(about.get("dispatcher")), "-p", str(about.get("predictor"))]
+    if source.get("format"):
+        parts += ["--format", str(source["format"])]
+    if source.get("skip_bad_lines"):
+        parts.append("--skip-bad-lines")
+    for name in ("first", "from", "to"):
+        if said.get(name) is not None:
+            parts += [f"--{name}", str(said[name])]
+    for key, usual in _USUAL.items():
+        value, option = settings.get(key, usual), f"--{key.replace('_', '-')}"
+        if value is False:
+            parts.append(option.replace("--", "--no-", 1))
+        elif value != usual:
+            parts += [option, str(value)]
+    for name in said.get("formats") or ():
+        parts += ["--format", str(name)]
+    return shlex.join(map(near, parts))
+
+
+def model_note(about: Mapping[str, Any]) -> str | None:
+    """Return a comment on the model file a run's predictor started from, if it did from one."""
+    said = about.get("provenance")
+    if not isinstance(said, dict) or "model_sha256" not in said:
+        return None
+    parts = [
+        f"model {_value(str(said.get('model')))} has SHA-256 {_value(str(said['model_sha256']))}"
+    ]
+    if "trained_on" in said:
+        parts.append(
+            f"trained on {_value(str(said.get('trained_jobs')))} jobs of"
+            f" {_value(str(said['trained_on']))}, {_value(str(said.get('trained_from')))} to"
+            f" {_value(str(said.get('trained_to')))}"
+        )
+    # Quoted as in TOML, so that text from a file stays on the line.
+    return f"# {'; '.join(parts)}"
+
+
+def _on_axis(workloads: Iterable[Mapping[str, Any]], name: str) -> dict[str, str]:
+    """Return what workloads differ in, specifications by label."""
+    found = [one for one in (workload.get(name) for workload in workloads) if one is not None]
+    return {one["label"]: one["spec"] for one in found}
+
+
+def _workload(workload: Mapping[str, Any], predictors: Mapping[str, str]) -> list[str]:
+    source = workload["source"]
+    axes = {key: [one["label"]] for key, name in AXES.items() if (one := workload.get(name))}
+    label = str(workload["label"])
+    for (own,) in reversed(axes.values()):
+        label = label.removesuffix(f", {own}")
+    content: dict[str, Any] = {"name": label, **axes}
+    if "generator" in source:
+        content |= {"generator": source["generator"], "options": dict(source["options"])}
+        if source.get("seeded"):
+            content["seeded"] = True
+    else:
+        content["file"] = source["path"]
+        content |= {key: source[key] for key in ("format", "skip_bad_lines") if source[key]}
+    content["systems"] = list(workload["systems"])
+    if len(workload["predictors"]) < len(predictors):
+        content["predictors"] = [one["label"] for one in workload["predictors"]]
+    if workload.get("dispatchers"):
+        content["dispatchers"] = [one["label"] for one in workload["dispatchers"]]
+    if workload.get("changes"):
+        content["changes"] = list(workload["changes"])
+    for key, name in (("first", "first"), ("start", "from"), ("end", "to")):
+        if workload[key] is not None:
+            content[name] = workload[key]
+    return ["", "[[workloads]]", *_pairs(content)]
+
+
+def _section(name: str, content: Mapping[str, Any]) -> list[str]:
+    return ["", f"[{name}]", *_pairs(content)] if content else []
+
+
+def _pairs(content: Mapping[str, Any]) -> Iterable[str]:
+    return [f"{_key(key)} = {_value(value)}" for key, value in content.items()]
+
+
+def _key(key: str) -> str:
+    plain = key.replace("-", "").replace("_", "")
+    return key if plain.isascii() and plain.isalnum() else _value(key)
+
+
+def _value(value: Any) -> str:
+    """
+    Return a value as TOML, whose strings, numbers and lists are JSON's except for one character.
+    """
+    if isinstance(value, dict):
+        inner = ", ".join(f"{_key(key)} = {_value(one)}" for key, one in value.items())
+        return f"{{ {inner} }}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_value, value))}]"
+    text = near(value) if isinstance(value, str) else value
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

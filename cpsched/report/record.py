@@ -1,0 +1,101 @@
+"""What a log records of its own past beside what is simulated: is the site reproduced at all?"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from cpsched.base.words import counted
+from cpsched.report.findings import ratio_of, span
+from cpsched.study.results import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from cpsched.study.results import RunResult
+    from cpsched.study.tables import Tables
+
+#: A log whose jobs used more than the whole machine for this share of the time does not fit it.
+_OFTEN = 0.05
+#: Groups of jobs in changes: ``queue=short`` or ``partition.short.MaxTime``.
+_NAMED = re.compile(r"\b(queue|partition|account|user|qos)[=.]([\w-]+)")
+#: What each grade means for what is compared.
+_MEANS = {
+    "closely": "",
+    "roughly": ": take directions and large differences from it, not numbers",
+    "not": ", so all this is of the simulated machine, not of the site",
+}
+
+
+def misfit(run: RunResult) -> str:
+    """Say that a log's jobs cannot all have run on the machine; empty if they can."""
+    use = run.record.get("recorded_use")
+    if use is None or use["over"] < _OFTEN:
+        return ""
+    mean, peak, over = (f"{100 * use[name]:,.0f} %" for name in ("mean", "peak", "over"))
+    return (
+        "the log and the machine do not fit: by their own starts the jobs that can run here used"
+        f" {mean} of its cores on average ({peak} at the peak, above 100 % for {over} of the time),"
+        " so nothing here says what the site would have seen"
+    )
+
+
+def reproduced(tables: Tables, place: str) -> Iterator[str]:
+    """Say whether the baseline at a place reproduces the record, and the log fits the machine."""
+    run = next(run for run in tables.results.runs if run.place == place)
+    if wrong := misfit(run):
+        # Whether waits are alike means nothing then.
+        yield wrong
+        return
+    row = next((one for one in tables.record.rows() if place_of(one) == place), None)
+    if row is not None:
+        how = {"not": "does not reproduce the record"}.get(
+            row["reproduced"], f"reproduces the record {row['reproduced']}"
+        )
+        name = "the baseline" if tables.results.by_group else row["dispatcher"]
+        several = len({one.seed for one in tables.results.runs if one.place == place}) > 1
+        which = "; the first repetition" if several else ""
+        yield f"{name} {how} ({_waits(row)}{which}){_MEANS[row['reproduced']]}"
+    elif tables.results.by_group:
+        yield "the log records no starts, so nothing says how close the baseline is to the site"
+
+
+def not_reproduced(tables: Tables, place: str = "") -> list[str]:
+    """Return why runs say nothing of the site; by default those of the first place."""
+    place = place or tables.results.runs[0].place
+    run = next(run for run in tables.results.runs if run.place == place)
+    rows = [row for row in tables.record.rows() if place_of(row) == place]
+    bad = misfit(run) or any(row["kind"] == "all" and row["reproduced"] == "not" for row in rows)
+    return list(reproduced(tables, place)) if bad else []
+
+
+def of_groups(tables: Tables, changes: Iterable[str], most: tuple[str, str] | None) -> str:
+    """Name the groups not reproduced that changes name, or whose waits change most (``most``)."""
+    named = {match for text in changes for match in _NAMED.findall(text)}
+    if not_reproduced(tables):
+        # It is said of all jobs already.
+        return ""
+    return "".join(
+        f"; of {row['kind']} {row['group']} the record is not reproduced ({_waits(row)})"
+        for row in tables.record.rows()
+        if row["reproduced"] == "not"
+        and ((row["kind"].lower(), row["group"]) in named or (row["kind"], row["group"]) == most)
+    )
+
+
+def _waits(row: dict[str, Any]) -> str:
+    seconds = [row[f"{one}_wait_mean_s"] for one in ("simulated", "recorded")]
+    simulated, recorded = map(span, seconds)
+    held = row["held_mean_s"]
+    off = ratio_of(*(one - held for one in seconds)) - 1
+    if abs(off) <= 1:
+        without = f", without the {span(held)} before jobs may start" if held >= 1 else ""
+        recorded += f" ({100 * off:+.0f} %{without})"
+    lag = f" with {row['lag_s']} s from decision to start" if row["lag_s"] else ""
+    near = f"{100 * row['within_10_min']:.0f} %"
+    never = row.get("never_started", 0)
+    lost = f", {counted(never, 'job')} that ran in the record can never start" if never else ""
+    return (
+        f"mean wait from submit simulated {simulated}{lag}, recorded {recorded}; {near} of the jobs"
+        f" start within ten minutes of their recorded start{lost}"
+    )

@@ -1,8 +1,0 @@
-"""Results as people read them: tables, their renderers, and what they say in sentences."""
-
-from __future__ import annotations
-
-from cpsched.show.comparison import Comparison, compare, compare_runs, what_if
-from cpsched.show.table_files import write_tables
-
-__all__ = ["Comparison", "compare", "compare_runs", "what_if", "write_tables"]

@@ -1,0 +1,206 @@
+"""
+What ``sacctmgr show assoc``, ``sacctmgr show qos`` and ``sshare`` print with ``-P``.
+
+Tables with a header and ``|`` between columns, in any order; names of limits are those of a policy
+file (:data:`~cpsched.slurm.dispatch.policy.LIMITS`), and the longer ones that sacctmgr also knows.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from cpsched.errors import ConfigError
+from cpsched.slurm.config.inventory import (
+    ASSOCIATION_COLUMNS,
+    QOS_COLUMNS,
+    UNENFORCED,
+    UNREAD_LIMITS,
+)
+from cpsched.slurm.config.lines import Entry, Value, read_text
+from cpsched.slurm.dispatch.policy import ASSOCIATIONS, QOS, Association, Qos
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from cpsched.slurm.config.inventory import Inventory
+
+#: Other names of columns, in lower case.
+_ALIASES = {
+    "fairshare": "share",
+    "shares": "share",
+    "rawshares": "share",
+    "def qos": "defaultqos",
+    "defqos": "defaultqos",
+    "qos_raw": "qos",
+    "grpsubmitjobs": "grpsubmit",
+    "maxsubmitjobs": "maxsubmit",
+    "maxtresperjob": "maxtres",
+    "maxtresminsperjob": "maxtresmins",
+    "maxwalldurationperjob": "maxwall",
+    "mintresperjob": "mintres",
+    **{
+        f"{name}per{whose}": f"{name}p{whose[0]}"
+        for name in (
+            "maxtres",
+            "maxjobs",
+            "maxsubmit",
+            "maxsubmitjobs",
+            "maxtresrunmins",
+            "maxjobsaccrue",
+        )
+        for whose in ("user", "account")
+    },
+    "maxsubmitjobsperuser": "maxsubmitpu",
+    "maxsubmitjobsperaccount": "maxsubmitpa",
+}
+_USAGE = next(key for key in ASSOCIATIONS.keys if key.field == "usage")
+
+
+@dataclass(frozen=True, slots=True)
+class Row(Entry):
+    """
+    A line of such a table: columns by name in lower case; ``indent`` is the account's indentation.
+    """
+
+    indent: int = 0
+    nothing = ("", "(null)", "N/A", "-1", "4294967295")
+
+
+def read_table(path: Path, needed: str) -> Iterator[Row]:
+    """Yield the rows of a table."""
+    lines = [line for line in enumerate(read_text(path).splitlines(), start=1) if line[1].strip()]
+    names = [name.strip() for name in lines[0][1].split("|")] if lines else []
+    keys = [_ALIASES.get(name.lower(), name.lower()) for name in names]
+    if needed.lower() not in keys:
+        raise ConfigError(
+            f"has no column {needed}; it must be the output of sacctmgr or sshare with -P",
+            where=str(path),
+            line=lines[0][0] if lines else None,
+        )
+    for number, line in lines[1:]:
+        cells = line.split("|")
+        if len(cells) != len(keys):
+            raise ConfigError(
+                f"has {len(cells)} columns, the header {len(keys)}", where=str(path), line=number
+            )
+        account = cells[keys.index("account")] if "account" in keys else ""
+        values = {
+            key: Value(cell.strip(), name, str(path), number)
+            for key, name, cell in zip(keys, names, cells, strict=True)
+        }
+        yield Row(values[keys[0]], values, len(account) - len(account.lstrip()))
+
+
+def read_qos(path: Path) -> dict[str, Qos]:
+    """Return the QOS of ``sacctmgr -P show qos``."""
+    found = {row.text("name"): QOS.make(row.value) for row in read_table(path, "Name")}
+    # Slurm may still give the number of a QOS that no longer exists.
+    return {
+        name: replace(one, preempt=tuple(other for other in one.preempt if other in found))
+        for name, one in found.items()
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """
+    A cell of a table that has a value and that no reader takes.
+
+    Attributes
+    ----------
+    owner
+        Account and user, or QOS and ''.
+    column, text
+        As the table has them.
+    why
+        What is simulated instead.
+    """
+
+    owner: tuple[str, str]
+    column: str
+    text: str
+    why: str
+
+
+def lost_of_qos(path: Path) -> list[Lost]:
+    """Return the cells of ``sacctmgr -P show qos`` that no reader takes."""
+    rows = list(read_table(path, "Name"))
+    there = {row.text("name") for row in rows}
+    found = [one for row in rows for one in _lost(row, QOS_COLUMNS, (row.text("name"), ""))]
+    for row in rows:
+        gone = [name for name in row.text("preempt").split(",") if name and name not in there]
+        if gone:
+            why = "it preempts none of them: they are not in the table"
+            found.append(Lost((row.text("name"), ""), "Preempt", ",".join(gone), why))
+    return found
+
+
+def lost_of_associations(path: Path) -> list[Lost]:
+    """Return the cells of ``sacctmgr -P show assoc`` that no reader takes."""
+    return [
+        one
+        for row in read_table(path, "Account")
+        for one in _lost(row, ASSOCIATION_COLUMNS, (row.text("account"), row.text("user")))
+    ]
+
+
+def _lost(row: Row, columns: Inventory, owner: tuple[str, str]) -> Iterator[Lost]:
+    enforced_nowhere = {name.lower() for name in UNENFORCED}
+    for key, value in row.values.items():
+        # Limits that are read and not enforced are reported as limits.
+        if value.text in row.nothing or key in enforced_nowhere or not key:
+            continue
+        is_none = value.text == "0" and key in UNREAD_LIMITS
+        if is_none or columns.is_lost(key, value.text):
+            yield Lost(owner, value.key, value.text, columns.of(key).why)
+
+
+def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:
+    """
+    Return the associations of ``sacctmgr -P show assoc``, and whether the tree is known.
+
+    The accounts above are those of a column ParentName, or follow from the indentation that
+    ``sacctmgr show assoc tree`` prints; without either, all accounts are assumed to be below the
+    root.
+    """
+    rows = list(read_table(path, "Account"))
+    named = any("parentname" in row.values for row in rows)
+    indented = any(row.indent for row in rows)
+    above: list[tuple[int, str]] = []
+    found: list[Association] = []
+    seen: set[tuple[str, str, str]] = set()
+    for row in rows:
+        account, user = row.text("account"), row.text("user")
+        if not user:
+            above = [one for one in above if one[0] < row.indent]
+        parent = row.text("parentname")
+        if not named and account != "root":
+            parent = above[-1][1] if above and indented else "root"
+        if not user:
+            above.append((row.indent, account))
+        if not account:
+            raise row.values["account"].error("must be the name of an account")
+        key = (account, user, row.text("partition"))
+        if key in seen:
+            raise row.values["account"].error(
+                "is given twice: this must be the output for one cluster (cluster=NAME)"
+            )
+        seen.add(key)
+        above_it = "" if user or account == "root" else parent
+        found.append(replace(ASSOCIATIONS.make(row.value), parent=above_it))
+    return tuple(found), named or indented
+
+
+def with_usage(associations: Sequence[Association], path: Path) -> tuple[Association, ...]:
+    """Return associations with the usage of ``sshare -l -a -P``."""
+    usage = {
+        tuple(map(row.text, ("account", "user", "partition"))): row.value(_USAGE)
+        for row in read_table(path, "RawUsage")
+        if row.text("user") and row.text("rawusage")
+    }
+    return tuple(
+        replace(one, usage=usage.get((one.account, one.user, one.partition), 0.0))
+        for one in associations
+    )

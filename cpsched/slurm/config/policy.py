@@ -1,0 +1,274 @@
+"""A site's configuration, QOS and associations as a policy."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from cpsched.base.slurm_quantities import flag, seconds, whole_minutes
+from cpsched.slurm.config.inventory import WORDS
+from cpsched.slurm.config.lines import Entry
+from cpsched.slurm.dispatch.parameters import PARAMETERS
+from cpsched.slurm.dispatch.policy import (
+    ABSENT,
+    PARTITIONS,
+    RESERVATIONS,
+    Association,
+    Partition,
+    Policy,
+    Qos,
+    Reservation,
+)
+from cpsched.slurm.dispatch.values import FLAG, TIME, names
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from cpsched.slurm.config.accounts import Lost
+    from cpsched.slurm.config.conf import Conf
+    from cpsched.slurm.config.lines import Value
+    from cpsched.slurm.dispatch.parameters import Parameter
+    from cpsched.slurm.dispatch.policy import Key
+
+_ALL = ("ALL", "(NULL)", "N/A", "NONE", "")
+_LICENSE = re.compile(r"([^:=*,]+?)(?:[:=*]([0-9]+))?")
+_SCHEDULER = "SchedulerParameters"
+#: Words of SchedulerParameters by what they are called now.
+_RENAMED = {"max_job_bf": "bf_max_job_test", "bf_res": "bf_resolution"}
+#: Words of PreemptParameters by the older words of SchedulerParameters that say the same.
+_PREEMPT = "PreemptParameters"
+_OLDER = {
+    "youngest_first": "preempt_youngest_first",
+    "strict_order": "preempt_strict_order",
+    "reorder_count": "preempt_reorder_count",
+}
+#: Words of other lists by those that say the same.
+_SAME = {
+    "AccountingStorageEnforce": {"0": "none", "1": "associations", "2": "limits"},
+    "PriorityFlags": {"depth_oblivious": "NO_FAIR_TREE"},
+}
+#: Bounds of words of SchedulerParameters (slurm.conf(5) of 25.11), outside of which Slurm
+#: keeps the default.
+_RANGES = {
+    "bf_interval": (1, 10_800),
+    "bf_job_part_count_reserve": (0, 100_000),
+    "bf_max_job_start": (0, 10_000),
+    "bf_max_time": (1, 3_600),
+    "bf_min_age_reserve": (0, 2_592_000),
+    "bf_window": (1, 43_200),
+    "bf_yield_interval": (1, 10**7),
+    "bf_yield_sleep": (1, 10**7),
+}
+#: Digits at the beginning of a text, which is what ``atoi`` reads.
+_DIGITS = re.compile(r"\s*([+-]?[0-9]+)(.*)")
+
+
+@dataclass(slots=True)
+class Imported:
+    """
+    A policy, and what of the configuration is not in it.
+
+    Attributes
+    ----------
+    words
+        Values of parameters with a choice of values, where they are not modelled, by the parameter.
+    undescribed
+        QOS that something names and nothing describes, with what names them.
+    lost_of_qos, lost_of_associations
+        Cells of tables of sacctmgr that no reader takes.
+    notes
+        What was taken in another way than it may look, one sentence each.
+    """
+
+    policy: Policy
+    words: dict[str, list[str]] = field(default_factory=dict)
+    undescribed: list[str] = field(default_factory=list)
+    lost_of_qos: list[Lost] = field(default_factory=list)
+    lost_of_associations: list[Lost] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+def policy_of(conf: Conf, qos: Mapping[str, Qos], associations: Sequence[Association]) -> Imported:
+    """Return the policy that a configuration describes."""
+    found = Imported(Policy())
+    parameters = _parameters(conf, found)
+    partitions = {
+        name: replace(one, name=name)
+        for entry in conf.partitions
+        if (one := _partition(entry))
+        for name in entry.name.text.split(",")
+    }
+    qos = _described(qos, partitions.values(), associations, found)
+    found.policy = Policy(
+        parameters=parameters,
+        partitions=partitions,
+        qos=qos,
+        associations=_rooted(associations),
+        reservations={one.name: one for one in map(_reservation, conf.reservations) if one},
+        licenses=_licenses(conf),
+    )
+    return found
+
+
+def _parameters(conf: Conf, found: Imported) -> dict[str, object]:
+    """Return the values of parameters that are modelled."""
+    parameters: dict[str, object] = {}
+    for name, parameter in PARAMETERS.items():
+        if not parameter.scheduler and conf.text(name):
+            _read(parameter, conf.parameters[name.lower()], parameters, found)
+    # Slurm enforces nothing unless it is told to.
+    parameters.setdefault("AccountingStorageEnforce", frozenset({"none"}))
+    known = {name.lower(): one for name, one in PARAMETERS.items() if one.scheduler}
+    for title, renamed in ((_SCHEDULER, _RENAMED), (_PREEMPT, _OLDER)):
+        for word in conf.words(title):
+            key, _, text = word.partition("=")
+            key = renamed.get(key.strip().lower(), key.strip().lower())
+            if key in known:
+                value = replace(
+                    conf.parameters[title.lower()], text=text.strip(), key=f"{title} {key}"
+                )
+                taken = _as_slurm_reads(known[key], value, found)
+                if taken is not None:
+                    _read(known[key], taken, parameters, found)
+    return parameters
+
+
+def _as_slurm_reads(parameter: Parameter, value: Value, found: Imported) -> Value | None:
+    """
+    Return the value of a word as Slurm takes it; None if it keeps its default.
+
+    A flag is on if it is named. A number ends at what is no digit, and has bounds.
+    """
+    if parameter.kind is FLAG:
+        if value.text and not value.read(parameter.kind.read):
+            found.notes.append(
+                f"{value.key}={value.text} is on: Slurm looks for the word alone, not for a value"
+            )
+        return replace(value, text="yes")
+    match = _DIGITS.fullmatch(value.text)
+    if match is None:
+        return value
+    if match[2]:
+        found.notes.append(f"{value.key}={value.text} is {match[1]}: Slurm reads the digits alone")
+    number = int(match[1])
+    if not _is_within(parameter, number):
+        found.notes.append(
+            f"{value.key}={value.text} is out of bounds: Slurm keeps its default,"
+            f" {parameter.default}"
+        )
+        return None
+    return replace(value, text=str(number))
+
+
+def _is_within(parameter: Parameter, number: int) -> bool:
+    """Tell whether Slurm takes a number, which is -1 where that switches something off."""
+    try:
+        parameter.kind.read(str(number))
+    except ValueError:
+        return False
+    least, most = _RANGES.get(parameter.name, (number, number))
+    return least <= number <= most or number == -1
+
+
+def _read(
+    parameter: Parameter, value: Value, parameters: dict[str, object], found: Imported
+) -> None:
+    """Read a value; choices that are not modelled are noted, not refused."""
+    text = value.text
+    if parameter.kind.choices:
+        known = {choice.lower() for choice in parameter.kind.choices}
+        same = _SAME.get(parameter.name, {})
+        words = [same.get(word.lower(), word) for word in names(text)]
+        unknown = [word for word in words if word.lower() not in known]
+        if unknown and parameter.name not in WORDS:
+            found.words.setdefault(parameter.name, []).extend(unknown)
+        text = ",".join(dict.fromkeys(word for word in words if word not in unknown))
+        if not text:
+            return
+    if parameter.kind is TIME and text == "-1":
+        return  # not set
+    parameters[parameter.name] = replace(value, text=text).read(_reader(parameter))
+
+
+def _reader(parameter: Parameter) -> Callable[[str], Any]:
+    """Return what reads a value of slurm.conf, which takes less than a policy file."""
+    if parameter.kind is TIME:
+        return seconds if parameter.name == "PreemptExemptTime" else whole_minutes
+    return flag if parameter.kind is FLAG and not parameter.scheduler else parameter.kind.read
+
+
+def _partition(entry: Entry) -> Partition:
+    if not entry.text("PriorityJobFactor") and entry.text("Priority"):
+        entry = Entry(entry.name, {**entry.values, "priorityjobfactor": entry.values["priority"]})
+    found: Partition = PARTITIONS.make(partial(_value, entry))
+    return found
+
+
+def _value(entry: Entry, key: Key) -> Any:
+    """Return what a key of an entry stands for; names are none for ``ALL``."""
+    if key.field == "name":
+        return entry.name.text
+    of_all = entry.text(key.name).upper() in _ALL
+    value = ABSENT if of_all else entry.value(key)
+    if value is ABSENT and key.needed:
+        raise entry.name.error(f"has no {key.name}")
+    return value
+
+
+def _described(
+    qos: Mapping[str, Qos],
+    partitions: Iterable[Partition],
+    associations: Iterable[Association],
+    found: Imported,
+) -> dict[str, Qos]:
+    """Return the QOS, with those without limits that are named and not described."""
+    described = dict(qos)
+    named: dict[str, str] = {}
+    for partition in partitions:
+        for name in (partition.qos, *partition.allow_qos, *partition.deny_qos):
+            named.setdefault(name, f"partition {partition.name}")
+    for one in associations:
+        for name in (*one.qos, one.default_qos):
+            named.setdefault(name, f"account {one.account}")
+    for name, where in named.items():
+        if name and name not in described:
+            described[name] = Qos(name=name)
+            found.undescribed.append(f"{name} ({where})")
+    return described
+
+
+def _rooted(associations: Sequence[Association]) -> tuple[Association, ...]:
+    """Return associations whose accounts and parents are all there."""
+    if not associations:
+        return ()
+    accounts = {one.account for one in associations if not one.user}
+    needed = dict.fromkeys(
+        ("root", *(one.account for one in associations), *(one.parent for one in associations))
+    )
+    made = tuple(
+        Association(account=name, parent="" if name == "root" else "root")
+        for name in needed
+        if name and name not in accounts
+    )
+    return (*made, *associations)
+
+
+def _reservation(entry: Entry) -> Reservation | None:
+    """Return a reservation of nodes; None of one of licences alone."""
+    if not entry.text("Nodes"):
+        return None
+    found: Reservation = RESERVATIONS.make(partial(_value, entry))
+    return found
+
+
+def _licenses(conf: Conf) -> dict[str, int]:
+    licenses: dict[str, int] = {}
+    for item in conf.words("Licenses"):
+        match = _LICENSE.fullmatch(item)
+        if match is None:
+            raise conf.parameters["licenses"].error(f"has {item!r}, not of the form matlab:4")
+        if count := int(match[2] or 1):
+            licenses[match[1].strip()] = count
+    return licenses

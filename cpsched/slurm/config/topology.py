@@ -1,0 +1,334 @@
+"""
+Slurm's ``topology.conf``: switches or blocks, and the nodes below them.
+
+The format is that of topology.conf(5). Read are ``SwitchName=`` with ``Nodes=`` or ``Switches=``,
+``BlockName=`` with ``Nodes=``, and ``BlockSizes=``.
+
+What Slurm only warns of (``src/plugins/topology/tree/switch_record.c``) is noted and read: nodes in
+no switch, names that are no nodes, a node in two switches, and trees that do not meet. Of several
+trees Slurm gives no job nodes of two.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.base.documents import read_text
+from cpsched.base.node_lists import compress
+from cpsched.base.words import brief
+from cpsched.errors import ConfigError, did_you_mean
+from cpsched.model.topology import Topology, TopologyKind
+from cpsched.slurm.config.lines import Value, hosts, logical_lines, pairs
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from cpsched.base.types import IntArray
+
+_KEYS = ("SwitchName", "Switches", "Nodes", "LinkSpeed", "BlockName", "BlockSizes")
+#: Types of topologies: the key that names a switch or a block, and the keys of what is below.
+_TYPES = {"tree": ("switchname", ("nodes", "switches")), "block": ("blockname", ("nodes",))}
+_NEEDED = {"tree": "either Nodes or Switches", "block": "Nodes"}
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A switch or a block."""
+
+    name: Value
+    nodes: tuple[str, ...] = ()
+    children: tuple[str, ...] = ()
+
+    def error(self, message: str) -> ConfigError:
+        """Return an error about it."""
+        at = self.name
+        return ConfigError(message, where=at.where, line=at.line, key=at.text)
+
+
+class _Found(NamedTuple):
+    """What one file says: its units by name in file order, and the sizes of blocks if any."""
+
+    where: str
+    units: dict[str, Unit]
+    sizes: tuple[int, ...]
+    notes: list[str]
+
+
+class Layout(NamedTuple):
+    """
+    The order of nodes along a topology, and the topology.
+
+    Attributes
+    ----------
+    order
+        Position of each node in the system, along the topology.
+    topology
+        Of the nodes in that order.
+    lone
+        Nodes in no switch or block: each is like one of its own.
+    roots
+        The highest switches; none of blocks.
+    flattened
+        Whether switches below the highest ones are left out.
+    notes
+        What Slurm would warn of, one sentence each.
+    """
+
+    order: IntArray
+    topology: Topology
+    lone: tuple[str, ...]
+    roots: tuple[str, ...]
+    flattened: bool
+    notes: list[str]
+
+
+class SlurmTopologyFiles:
+    """What the key ``slurm`` of a system file's ``[topology]`` names: a file of Slurm's."""
+
+    def read(self, file: Path, node_names: Sequence[str]) -> tuple[IntArray, Topology]:
+        """
+        Return the order of nodes along a topology, and the topology.
+
+        Raises
+        ------
+        ConfigError
+            If the file cannot be read, or is not a topology; names file, line, field and value.
+        """
+        layout = read_layout(read_text(file), str(file), node_names)
+        return layout.order, layout.topology
+
+
+def read_layout(text: str, where: str, node_names: Sequence[str]) -> Layout:
+    """
+    Return how a ``topology.conf`` lays nodes out.
+
+    Raises
+    ------
+    ConfigError
+        As :meth:`SlurmTopologyFiles.read`.
+    """
+    kind, found = _units(text, where)
+    highest = [unit.name.text for unit in _roots(found)] if kind == "tree" else []
+    units, lone = _known(found, node_names)
+    found = found._replace(units=units)
+    roots: list[Unit] = []
+    flattened = False
+    if kind == "tree":
+        roots = [units[name] for name in highest if _nodes_below(found, units[name])]
+        trees = [_tree(found, root) for root in roots]
+        heights = [len(levels) for _, levels in trees]
+        apart = len(roots) > 1 or (bool(lone) and not roots[0].children)
+        # Of trees that do not meet no job has two: they are the groups, whatever is inside them.
+        flattened = len(roots) > 1 and any(root.children for root in roots)
+        if flattened:
+            levels = [[sum(levels[0]) for _, levels in trees]]
+        else:
+            levels = [
+                [size for _, own in trees for size in own[min(level, len(own) - 1)]]
+                for level in range(max(heights))
+            ]
+        leaves = [leaf for own, _ in trees for leaf in own]
+    else:
+        apart = False
+        leaves, levels = _blocks(found)
+    levels = [[*sizes, *[1] * len(lone)] for sizes in levels]
+    position = {name: at for at, name in enumerate(node_names)}
+    names = [node for leaf in leaves for node in leaf.nodes] + list(lone)
+    topology = Topology(
+        len(node_names),
+        kind=TopologyKind(kind),
+        group_sizes=tuple(map(tuple, levels)),
+        apart=apart,
+    )
+    order = np.array([position[name] for name in names], dtype=np.int64)
+    titles = tuple(root.name.text for root in roots)
+    return Layout(order, topology, lone, titles, flattened, found.notes)
+
+
+TOPOLOGY_FILES = SlurmTopologyFiles()
+
+
+def _units(text: str, where: str) -> tuple[str, _Found]:
+    """Return the type of a ``topology.conf``, and its switches or blocks."""
+    units: dict[str, Unit] = {}
+    sizes: tuple[int, ...] = ()
+    notes: list[str] = []
+    kind = ""
+    for line, content in logical_lines(text):
+        entry = pairs(content, where, line, notes.append)
+        own = _type_of(entry, where, line)
+        if kind not in ("", own):
+            message = "switches and blocks cannot be in one file"
+            raise ConfigError(message, where=where, line=line, key="SwitchName")
+        kind = own
+        if "blocksizes" in entry:
+            sizes = entry["blocksizes"].read(_sizes)
+        key, below = _TYPES[kind]
+        name = entry.get(key)
+        if name is None:
+            continue
+        given = [key for key in below if key in entry]
+        if len(given) != 1 or not name.text:
+            raise name.error(f"needs {_NEEDED[kind]}")
+        names = hosts(entry[given[0]])
+        unit = Unit(name, names) if given == ["nodes"] else Unit(name, children=names)
+        if name.text in units:
+            raise unit.error(f"is in the file already, on line {units[name.text].name.line}")
+        units[name.text] = unit
+    if not units:
+        raise ConfigError("has neither a SwitchName nor a BlockName", where=where)
+    return kind, _Found(where, units, sizes, notes)
+
+
+def _type_of(entry: dict[str, Value], where: str, line: int) -> str:
+    """Return what type of topology a line is part of."""
+    for key, value in entry.items():
+        if key not in map(str.lower, _KEYS):
+            hint, keys = did_you_mean(value.key, _KEYS), ", ".join(_KEYS)
+            message = f"there is no such key; there are: {keys}.{hint}"
+            raise ConfigError(message, where=where, line=line, key=value.key)
+    if entry.keys().isdisjoint(("switchname", "blockname", "blocksizes")):
+        message, first = "needs a SwitchName or a BlockName", next(iter(entry.values()))
+        raise ConfigError(message, where=where, line=line, key=first.key)
+    return "tree" if "switchname" in entry else "block"
+
+
+def _sizes(text: str) -> tuple[int, ...]:
+    """Read the base block size and larger ones, each a power of two times the one before."""
+    parts = text.split(",")
+    if not all(part.isascii() and part.isdigit() and 0 < len(part) < 10 for part in parts):
+        raise ValueError("must be whole numbers, such as 18,36")
+    sizes = tuple(map(int, parts))
+    ratios = [size / max(below, 1) for below, size in pairwise(sizes)]
+    if sizes[0] < 1 or any(ratio < 2 or not np.log2(ratio).is_integer() for ratio in ratios):
+        raise ValueError("must be numbers each of which is a power of two times the one before it")
+    return sizes
+
+
+def _known(found: _Found, node_names: Sequence[str]) -> tuple[dict[str, Unit], tuple[str, ...]]:
+    """
+    Return the units with the nodes that there are, each in one of them, and the nodes in none.
+
+    Raises
+    ------
+    ConfigError
+        If there is no node in any unit.
+    """
+    there = set(node_names)
+    owner: dict[str, Unit] = {}
+    unknown: list[str] = []
+    twice: list[str] = []
+    units: dict[str, Unit] = {}
+    for name, unit in found.units.items():
+        own = []
+        for node in dict.fromkeys(unit.nodes):
+            if node not in there:
+                unknown.append(node)
+            elif node in owner:
+                twice.append(f"{node} (also in {owner[node].name.text})")
+            else:
+                owner[node] = unit
+                own.append(node)
+        units[name] = replace(unit, nodes=tuple(own))
+    if not owner:
+        message = "has none of the nodes that the system has"
+        raise ConfigError(message, where=found.where, key=next(iter(units.values())).name.key)
+    if unknown:
+        names = brief(compress(unknown))
+        found.notes.append(f"{found.where}: the system has no node {names}: left out")
+    if twice:
+        found.notes.append(
+            f"{found.where}: nodes are in the first of several switches or blocks:"
+            f" {brief(', '.join(twice))}"
+        )
+    return units, tuple(name for name in node_names if name not in owner)
+
+
+def _blocks(found: _Found) -> tuple[list[Unit], list[list[int]]]:
+    """Return the blocks, and the sizes of blocks and of the groups of blocks."""
+    blocks = [block for block in found.units.values() if block.nodes]
+    base = found.sizes[0] if found.sizes else 1
+    for block in blocks:
+        if len(block.nodes) < base:
+            raise block.error(f"has {len(block.nodes)} nodes, the base block size is {base}")
+    sizes = np.array([len(block.nodes) for block in blocks])
+    levels = [sizes]
+    levels.extend(
+        np.add.reduceat(sizes, range(0, len(sizes), size // base)) for size in found.sizes[1:]
+    )
+    return blocks, [level.tolist() for level in levels]
+
+
+def _nodes_below(found: _Found, unit: Unit) -> bool:
+    """Tell whether there is a node below a switch."""
+    waiting = [unit]
+    while waiting:
+        own = waiting.pop()
+        if own.nodes:
+            return True
+        waiting.extend(found.units[child] for child in own.children)
+    return False
+
+
+def _tree(found: _Found, root: Unit) -> tuple[list[Unit], list[list[int]]]:
+    """Return the leaf switches depth-first, and the sizes of the switches of each level."""
+    leaves: list[Unit] = []
+    height: dict[str, int] = {}
+    # Above each leaf, lowest first: heights and names of its switches.
+    above: list[list[str]] = []
+    path: list[str] = []
+    stack: list[tuple[Unit, bool]] = [(root, False)]
+    while stack:
+        unit, left = stack.pop()
+        name = unit.name.text
+        if left:
+            path.pop()
+            height[name] = 1 + max(height[child] for child in unit.children)
+        elif not unit.children:
+            height[name] = 0
+            if unit.nodes:
+                leaves.append(unit)
+                above.append([name, *reversed(path)])
+        else:
+            path.append(name)
+            stack.append((unit, True))
+            stack.extend((found.units[child], False) for child in reversed(unit.children))
+    levels = []
+    for level in range(max(height[root.name.text], 1)):
+        sizes: dict[str, int] = {}
+        for leaf, names in zip(leaves, above, strict=True):
+            # The highest switch that is not above this level: switches may be of unequal depth.
+            group = [name for name in names if height[name] <= level][-1]
+            sizes[group] = sizes.get(group, 0) + len(leaf.nodes)
+        levels.append(list(sizes.values()))
+    return leaves, levels
+
+
+def _roots(found: _Found) -> list[Unit]:
+    """Return the highest switches; every other one is below exactly one."""
+    parent: dict[str, Unit] = {}
+    for unit in found.units.values():
+        for child in unit.children:
+            if child not in found.units:
+                raise unit.error(f"has a switch {child!r}, which the file does not describe")
+            if child in parent:
+                raise unit.error(
+                    f"has a switch {child!r}, which is below {parent[child].name.text!r} too",
+                )
+            parent[child] = unit
+    roots = [unit for unit in found.units.values() if unit.name.text not in parent]
+    reached = set(roots)
+    waiting = list(roots)
+    while waiting:
+        below = [found.units[child] for child in waiting.pop().children]
+        reached.update(below)
+        waiting.extend(below)
+    lost = next((unit for unit in found.units.values() if unit not in reached), None)
+    if lost is not None:
+        raise lost.error("is below itself")
+    return roots

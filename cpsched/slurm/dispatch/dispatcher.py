@@ -1,0 +1,131 @@
+"""
+Slurm under a site's policy, as a dispatcher.
+
+After ``man slurm.conf`` and Slurm's pages on priorities, limits, preemption and scheduling; what is
+modelled, and how closely, is in ``docs/reference/slurm-policy.md``.
+"""
+
+from __future__ import annotations
+
+import inspect
+from typing import TYPE_CHECKING, Any
+
+from cpsched.dispatch.preemption import Preemption
+from cpsched.errors import ConfigError, check_choice, check_least
+from cpsched.slurm.dispatch import policy_file
+from cpsched.slurm.dispatch.loop import Loop
+from cpsched.slurm.dispatch.parameters import PARAMETERS
+from cpsched.slurm.dispatch.passes import Passes
+from cpsched.slurm.dispatch.policy import Policy
+from cpsched.slurm.dispatch.preemption import PartitionRules, QosRules
+
+if TYPE_CHECKING:
+    from cpsched.base.spec import File
+    from cpsched.dispatch.preemptable import PreemptionRules
+    from cpsched.model.decision import Decision
+    from cpsched.model.system import System
+    from cpsched.model.view import View
+
+
+class Slurm(Preemption):
+    """
+    Slurm's main scheduler, its backfill plug-in and its preemption, under a policy.
+
+    Parameters
+    ----------
+    policy
+        A policy file, or a :class:`~cpsched.slurm.dispatch.policy.Policy`; none: Slurm's defaults.
+    topology
+        Which nodes a job gets, see :class:`~cpsched.slurm.dispatch.plain.SlurmBackfill`.
+    lag
+        Seconds from an event to the main pass that it brings about.
+    **parameters
+        Parameters of ``slurm.conf`` by name, which go before those of the policy.
+    """
+
+    name = "slurm"
+    family = "Slurm"
+    good_for = "what your own Slurm would do, under its policy"
+    goes_wrong_when = (
+        "time limits are uninformative, or jobs that share nodes have to wait for whole ones"
+    )
+
+    def __init__(
+        self,
+        policy: File | Policy | None = None,
+        topology: str = "line",
+        lag: int = 0,
+        **parameters: Any,
+    ) -> None:
+        check_choice("topology", topology, ("line", "tree"))
+        check_least("lag", lag, 0)
+        known = policy if isinstance(policy, Policy) else Policy()
+        if isinstance(policy, str):
+            known = policy_file.load(policy)
+        given = {name: _value(name, text) for name, text in parameters.items() if text is not None}
+        self.policy = known.with_parameters(given)
+        self.passes = Passes(self.policy, tree=topology == "tree", lag=lag)
+        super().__init__(self.passes)
+        self._preempts = self.policy["PreemptType"] != "preempt/none"
+
+    def reset(self, system: System, seed: int) -> None:
+        """
+        Prepare for a system.
+
+        Raises
+        ------
+        ConfigError
+            If the tree has no switches, the machine is a counted pool, or a reservation has nodes
+            that the system does not have.
+        """
+        if self._preempts:
+            super().reset(system, seed)
+        else:
+            self.passes.reset(system, seed)
+
+    def rules_on(self, system: System) -> PreemptionRules:
+        """Return which jobs may preempt which under the policy."""
+        if self.policy["PreemptType"] == "preempt/qos":
+            return QosRules(self.policy, self.passes.qos_of)
+        return PartitionRules(self.policy, system)
+
+    def decide(self, view: View) -> Decision:
+        """Run the passes that are due, and let jobs of high standing preempt others."""
+        return super().decide(view) if self._preempts else self.passes.decide(view)
+
+    def event_loop(self) -> Loop | None:
+        """Return the compiled loop, where nothing of the policy needs Python while jobs run."""
+        classic = "NO_FAIR_TREE" in self.policy["PriorityFlags"]
+        own = type(self) is Slurm and not self._preempts and not classic
+        return Loop(self.passes) if own else None
+
+    def shown(self, view: View) -> View:
+        """Return the view without the room that is kept for jobs."""
+        return super().shown(view) if self._preempts else view
+
+
+def _value(name: str, text: Any) -> Any:
+    """Return the value of a parameter that is given as an option."""
+    parameter = PARAMETERS.get(name)
+    if parameter is None:
+        raise TypeError(f"Slurm() got an unexpected keyword argument '{name}'")
+    if not isinstance(text, str):
+        return text
+    try:
+        return parameter.kind.read(text.strip())
+    except ValueError as error:
+        raise ConfigError(f"{text!r} {error}", key=name) from None
+
+
+def _signature() -> inspect.Signature:
+    """Return the constructor's signature with a parameter for each of slurm.conf's."""
+    own = inspect.signature(Slurm.__init__)
+    named = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD][1:]
+    more = [
+        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str|None")
+        for name in PARAMETERS
+    ]
+    return inspect.Signature([*named, *more])
+
+
+Slurm.__signature__ = _signature()  # type: ignore[attr-defined]

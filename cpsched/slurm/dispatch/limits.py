@@ -1,0 +1,424 @@
+"""
+Limits of QOS, associations, licences and job arrays, all as counters with a maximum.
+
+A job that starts adds to the counters of its *template*, a list that follows from partition, QOS,
+association, user, licences and array; it may not start while one of them would be too high. A limit
+on single jobs is a counter without any room. After Slurm's pages *Resource Limits* and *Quality of
+Service*; limits and reasons are named as there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from cpsched.base.words import amount, duration
+from cpsched.slurm.kernels.records import MOST, USED, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from cpsched.base.types import AnyArray
+    from cpsched.slurm.dispatch.policy import Association, Policy, Qos
+
+_FEWEST = 256
+#: How reasons call a TRES in each kind of limit; {} is "Cpu" and so on.
+_GROUP = {"cpu": "CpuLimit", "mem": "MemLimit", "node": "NodeLimit", "billing": "Billing"}
+_PER_JOB = {"cpu": "CpuPerJobLimit", "mem": "MemoryPerJob", "node": "NodePerJobLimit"}
+_PER_USER = {"cpu": "CpuPerUserLimit", "mem": "MemoryPerUser", "node": "NodePerUserLimit"}
+_PER_ACCOUNT = {"cpu": "CpuPerAccount", "mem": "MemoryPerAccount", "node": "NodePerAccount"}
+_LEAST = {"cpu": "CpuNotSatisfied", "mem": "Memory", "node": "Node", "gres": "GRES"}
+#: Limits on single jobs.
+_OF_A_JOB = ("MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall", "MinTRES")
+#: Order in which Slurm checks limits; it names the first that holds a job.
+_ARRAY, _QOS_JOBS, _QOS_TIME, _JOBS, _TIME, _LICENSES, _QOS, _ASSOCIATION = range(8)
+#: Flag of a QOS whose limits come before those of the partition's QOS.
+_OVER_PARTITION = "overpartqos"
+
+
+class Rows:
+    """An array that grows at its end."""
+
+    def __init__(self, *width: int, kind: type = np.int64) -> None:
+        self.array: AnyArray = np.zeros((_FEWEST, *width), dtype=kind)
+        self.size = 0
+
+    def append(self, row: Any) -> int:
+        """Put a row at the end, and return its number."""
+        if self.size == len(self.array):
+            self.array = np.concatenate([self.array, np.zeros_like(self.array)])
+        self.array[self.size] = row
+        self.size += 1
+        return self.size - 1
+
+
+class Who(NamedTuple):
+    """
+    Whose a job is, and where it may run.
+
+    Attributes
+    ----------
+    partitions
+        Positions of its partitions.
+    qos
+        Its QOS.
+    association, path
+        The position of its association, -1 for none; and of that and all above it.
+    user, account
+        Codes of their names.
+    licenses
+        As the job asks for them: ``matlab:2,ansys``.
+    reservation
+        The position of its reservation, -1 for none.
+    """
+
+    partitions: tuple[int, ...]
+    qos: str
+    association: int
+    path: tuple[int, ...]
+    user: int
+    account: int
+    licenses: str
+    reservation: int
+
+
+class Job(NamedTuple):
+    """
+    What a job counts as in a partition.
+
+    Attributes
+    ----------
+    partition_qos
+        The QOS of its partition.
+    who
+        Whose it is.
+    array, array_limit
+        Its array and how many of its tasks may run at once; None and 0: any number.
+    minutes
+        Its time limit.
+    """
+
+    partition_qos: str
+    who: Who
+    array: int | None
+    array_limit: int
+    minutes: int
+
+
+class Over(NamedTuple):
+    """
+    A limit on single jobs that a job is over.
+
+    Attributes
+    ----------
+    reason
+        As ``squeue`` names it.
+    detail
+        Whose limit it is, the limit and the job's value, in words.
+    """
+
+    reason: str
+    detail: str
+
+
+class LimitBook:
+    """
+    Counters of a policy, and templates of jobs.
+
+    Attributes
+    ----------
+    reasons
+        Of each counter, as ``squeue`` names them.
+    on_jobs
+        Whether there are limits on single jobs, whatever runs.
+    """
+
+    def __init__(
+        self, policy: Policy, associations: Sequence[Association], kinds: Sequence[str]
+    ) -> None:
+        enforced = {word.lower() for word in policy["AccountingStorageEnforce"]}
+        self._enforced = bool(enforced & {"all", "limits", "safe"})
+        self._policy, self._associations = policy, associations
+        holders = [one.limits for one in policy.qos.values()]
+        holders += [one.limits for one in associations]
+        on_jobs = any(name in limits for limits in holders for name in _OF_A_JOB)
+        self.on_jobs = self._enforced and on_jobs
+        self._kind = {name: at for at, name in enumerate(kinds, start=1)}
+        self.reasons: list[str] = []
+        self._counters: dict[object, int] = {}
+        #: Of each counter: the limit, its TRES if it has one, and whose it is.
+        self._keys: list[tuple[Any, ...]] = []
+        self._counts, self._entries, self._first = Rows(3), Rows(4), Rows()
+        self._first.append(0)
+        #: Of the template that is being made: ranks and entries.
+        self._made: list[tuple[int, tuple[int, int, int, bool]]] = []
+        self._templates: dict[object, int] = {}
+
+    def limits(self, amounts: AnyArray) -> Limits:
+        """Return the counters and templates for kernels; ``amounts`` are those of the records."""
+        return Limits(self._counts.array, self._first.array, self._entries.array, amounts)
+
+    def template(self, job: Job, amounts: Sequence[int]) -> int:
+        """Return the number of the template of a job that takes so much, without the leading 1."""
+        key = (job, amounts) if self.on_jobs else job[:-1]
+        found = self._templates.get(key)
+        if found is None:
+            found = self._templates[key] = self._first.size - 1
+            over = next(self._too_much(job, amounts), None) if self.on_jobs else None
+            if over is not None:
+                self._add(_rank(over.reason), ("job", *over), 0, over.reason, 0)
+            if self._enforced:
+                self._charge(job)
+            self._charge_licenses(job)
+            if job.array_limit > 0:
+                self._add(_ARRAY, ("array", job.array), job.array_limit, "JobArrayTaskLimit", 0)
+            for _, entry in sorted(self._made, key=lambda one: one[0]):
+                self._entries.append(entry)
+            self._made.clear()
+            self._first.append(self._entries.size)
+        return found
+
+    def _of(self, template: int) -> list[list[int]]:
+        """Return the entries of a template."""
+        first, end = self._first.array[template : template + 2].tolist()
+        found: list[list[int]] = self._entries.array[first:end].tolist()
+        return found
+
+    def never_fits(self, template: int, amounts: AnyArray) -> str:
+        """Return the limit that a job exceeds even if nothing runs; '' if there is none."""
+        over = (
+            counter
+            for counter, kind, factor, checked in self._of(template)
+            if checked and amounts[kind] * factor > self._counts.array[counter, MOST]
+        )
+        return next((self.told(counter, template, amounts) for counter in over), "")
+
+    def told(self, counter: int, template: int, amounts: AnyArray) -> str:
+        """Describe a counter's limit, its use and a job's request; '' if that does not count."""
+        limit, *scope = self._keys[counter]
+        own = {entry[0]: entry for entry in self._of(template)}
+        if counter not in own:
+            return ""
+        _, kind, factor, _ = own[counter]
+        asked = int(amounts[kind] * factor)
+        used, most = self._counts.array[counter, [USED, MOST]].tolist()
+        if limit == "job":
+            return f"{self.reasons[counter]}: {scope[1]}"
+        tres = str(scope.pop(0)) if kind else ""
+        numbers = (
+            amount(tres, number) if tres else f"{number:,}" for number in (used, most, asked)
+        )
+        whose = {"array": "of its array", "license": f"of licence {scope[0]}"}.get(limit)
+        whose = whose or f"{limit} of {self._holder(scope)}"
+        said = "{} of {} in use, it asks for {}".format(*numbers)
+        return f"{self.reasons[counter]}: {whose}, {said}"
+
+    def _holder(self, scope: Sequence[object]) -> str:
+        """Return whose limit it is."""
+        kind, which, *each = scope
+        if kind == "qos":
+            return f"QOS {which}" + (" for each user or account" if each else "")
+        one = self._associations[int(str(which))]
+        return f"user {one.user}" if one.user else f"account {one.account}"
+
+    def _add(
+        self,
+        rank: int,
+        key: tuple[Any, ...],
+        most: int,
+        reason: str,
+        kind: int,
+        factor: int = 1,
+        *,
+        checked: bool = True,
+    ) -> None:
+        """Let the template that is being made add to a counter."""
+        counter = self._counters.get(key)
+        if counter is None:
+            # Limits on numbers of jobs are looked at before nodes are; the others stop the queue.
+            counter = self._counters[key] = self._counts.append((0, most, kind > 0))
+            self.reasons.append(reason)
+            self._keys.append(key)
+        self._made.append((rank, (counter, kind, factor, checked)))
+
+    # --- which limits -----------------------------------------------------------------------------
+
+    def _levels(self, job: Job) -> Iterator[tuple[str, Qos]]:
+        """Return the QOS of a job that has limits, the one first whose limits come first."""
+        names = [job.partition_qos, job.who.qos]
+        own = self._policy.qos.get(job.who.qos)
+        if own is not None and _OVER_PARTITION in {flag.lower() for flag in own.flags}:
+            names.reverse()
+        for name in dict.fromkeys(names):
+            if name in self._policy.qos:
+                yield name, self._policy.qos[name]
+
+    def _charge(self, job: Job) -> None:
+        """Let a template count in the limits of QOS and associations."""
+        said: set[object] = set()
+        for name, qos in self._levels(job):
+            own = ("qos", name)
+            user, account = (*own, job.who.user), (*own, job.who.account)
+            for limit, scope, reasons, prefix in (
+                ("GrpTRES", own, _GROUP, "QOSGrp"),
+                ("MaxTRESPU", user, _PER_USER, "QOSMax"),
+                ("MaxTRESPA", account, _PER_ACCOUNT, "Max"),
+                ("GrpJobs", own, {"": "JobsLimit"}, "QOSGrp"),
+                ("MaxJobsPU", user, {"": "JobsPerUserLimit"}, "QOSMax"),
+                ("MaxJobsPA", account, {"": "JobsPerAccount"}, "Max"),
+            ):
+                self._charge_to(qos.limits, limit, scope, (reasons, prefix), said)
+        if {("MaxJobsPU", ""), ("MaxJobsPA", "")} & said:
+            said.add(("MaxJobs", ""))
+        by_qos = frozenset(said)
+        for at in job.who.path:
+            limits = self._associations[at].limits
+            # What a QOS says goes; all associations up the tree count beside each other.
+            beside = set(by_qos)
+            place = ("assoc", at)
+            self._charge_to(limits, "GrpTRES", place, (_GROUP, "AssocGrp"), beside)
+            self._charge_to(limits, "GrpJobs", place, ({"": "JobsLimit"}, "AssocGrp"), beside)
+            if at == job.who.path[0]:
+                inherited = self._inherited(job, "MaxJobs")
+                named = {"": "JobsLimit"}, "AssocMax"
+                self._charge_to(inherited, "MaxJobs", place, named, said)
+
+    def _charge_to(
+        self,
+        limits: Mapping[str, Any],
+        limit: str,
+        scope: tuple[object, ...],
+        named: tuple[Mapping[str, str], str],
+        said: set[object],
+    ) -> None:
+        """Let it count in a limit, of jobs or of each TRES, which are named by ends and prefix."""
+        value = limits.get(limit, {})
+        is_qos = scope[0] == "qos"
+        reasons, prefix = named
+        for tres, most in (value if isinstance(value, dict) else {"": value}).items():
+            if tres and tres not in self._kind:
+                continue
+            kind = self._kind.get(tres, 0)
+            rank = _ASSOCIATION if kind else _JOBS
+            if is_qos:
+                rank = _QOS if kind else _QOS_JOBS
+            key = (limit, tres, *scope) if tres else (limit, *scope)
+            checked = (limit, tres) not in said
+            self._add(rank, key, most, prefix + _named(tres, reasons), kind, checked=checked)
+            said.add((limit, tres))
+
+    def _charge_licenses(self, job: Job) -> None:
+        for text in filter(None, job.who.licenses.split(",")):
+            name, _, count = text.partition(":")
+            most = self._policy.licenses.get(name)
+            if most is not None:
+                factor = int(count) if count.isdigit() else 1
+                key = "license", name
+                self._add(_LICENSES, key, most, "Licenses", 0, factor)
+
+    def _inherited(self, job: Job, limit: str) -> Mapping[str, Any]:
+        """Return the limits of the first association up the tree that has one of a name."""
+        for at in job.who.path:
+            if limit in self._associations[at].limits:
+                return self._associations[at].limits
+        return {}
+
+    # --- limits on single jobs --------------------------------------------------------------------
+
+    def _too_much(self, job: Job, amounts: Sequence[int]) -> Iterator[Over]:
+        """Return the limits for which a job can never start, whatever runs."""
+        said: set[object] = set()
+        for name, qos in self._levels(job):
+            whose = f"QOS {name}"
+            yield from self._over(qos.limits, "QOSMax", whose, job, amounts, said)
+            least = qos.limits.get("MinTRES", {})
+            for tres, bound in least.items():
+                own = self._amount(tres, amounts)
+                if tres in self._kind and own < bound:
+                    yield _over_limit("QOSMin", tres, _LEAST, "MinTRES", whose, bound, own)
+        above = {
+            limit: self._inherited(job, limit).get(limit)
+            for limit in ("MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MaxWall")
+        }
+        limits = {limit: value for limit, value in above.items() if value is not None}
+        yield from self._over(limits, "AssocMax", "the association", job, amounts, said)
+
+    def _over(
+        self,
+        limits: Mapping[str, Any],
+        prefix: str,
+        whose: str,
+        job: Job,
+        amounts: Sequence[int],
+        said: set[object],
+    ) -> Iterator[Over]:
+        nodes = max(self._amount("node", amounts), 1)
+        for limit, factor, share, reasons in (
+            ("MaxTRES", 1, 1, _PER_JOB),
+            ("MaxTRESPerNode", 1, nodes, {name: f"{name.title()}PerNode" for name in _PER_JOB}),
+            ("MaxTRESMins", job.minutes, 1, {"cpu": "CpuMinutesPerJobLimit"}),
+        ):
+            new = {
+                tres: most
+                for tres, most in limits.get(limit, {}).items()
+                if (limit, tres) not in said
+            }
+            said.update((limit, tres) for tres in new)
+            for tres, most in new.items():
+                own = -(-self._amount(tres, amounts) * factor // share)
+                if tres in self._kind and own > most:
+                    yield _over_limit(prefix, tres, reasons, limit, whose, most, own)
+        if "MaxWall" in limits and "MaxWall" not in said:
+            said.add("MaxWall")
+            most, own = limits["MaxWall"], job.minutes * 60
+            if own > most:
+                detail = f"MaxWall of {whose} is {duration(most)}, it asks for {duration(own)}"
+                yield Over(f"{prefix}WallDurationPerJobLimit", detail)
+
+    def _amount(self, tres: str, amounts: Sequence[int]) -> int:
+        return int(amounts[self._kind[tres] - 1]) if tres in self._kind else 0
+
+
+def _over_limit(
+    prefix: str, tres: str, reasons: Mapping[str, str], limit: str, whose: str, bound: int, own: int
+) -> Over:
+    """Return a limit on single jobs that a job is over, or below."""
+    unit = " minutes" if limit.endswith("Mins") else ""
+    where = " on each node" if limit.endswith("PerNode") else ""
+    numbers = [amount(tres, number) + unit for number in (bound, own)]
+    detail = "{} of {} is {}, it asks for {}{}".format(limit, whose, *numbers, where)
+    return Over(prefix + _named(tres, reasons), detail)
+
+
+def _rank(reason: str) -> int:
+    """Return when Slurm checks a limit on single jobs."""
+    by_time = reason.endswith("WallDurationPerJobLimit")
+    if reason.startswith("Assoc"):
+        return _TIME if by_time else _ASSOCIATION
+    return _QOS_TIME if by_time else _QOS
+
+
+def _named(tres: str, reasons: Mapping[str, str]) -> str:
+    """Return the name of a TRES after a reason's prefix."""
+    kind = tres.partition("/")[0]
+    if kind in reasons:
+        return reasons[kind]
+    name = "GRES" if kind == "gres" else kind.title()
+    # "CpuPerUserLimit" is used for GRES, too, except for its last word.
+    return reasons["cpu"].replace("Cpu", name, 1).removesuffix("Limit")
+
+
+def limited_tres(policy: Policy) -> list[str]:
+    """Return the TRES that a policy's limits name, CPUs, memory and nodes first."""
+    named = [
+        tres
+        for limits in (
+            *(one.limits for one in policy.qos.values()),
+            *(one.limits for one in policy.associations),
+        )
+        for value in limits.values()
+        if isinstance(value, dict)
+        for tres in value
+    ]
+    return list(dict.fromkeys(["cpu", "mem", "node", *named]))

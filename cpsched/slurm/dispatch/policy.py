@@ -1,0 +1,279 @@
+"""
+A site's policy: the parts of slurm.conf, accounts and QOS that decide the order of jobs.
+
+:mod:`cpsched.slurm.dispatch.policy_file` reads and writes it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cpsched.slurm.dispatch import values as v
+from cpsched.slurm.dispatch.parameters import PARAMETERS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+#: The limits of QOS and associations, as sacctmgr names them, and what kind of value each has.
+LIMITS: Mapping[str, v.Kind] = {
+    **dict.fromkeys(("GrpTRES", "GrpTRESMins", "GrpTRESRunMins"), v.TRES),
+    **dict.fromkeys(("GrpJobs", "GrpSubmit"), v.COUNT),
+    "GrpWall": v.LENGTH,
+    **dict.fromkeys(("MaxTRES", "MaxTRESPerNode", "MaxTRESMins", "MinTRES"), v.TRES),
+    **dict.fromkeys(("MaxTRESPU", "MaxTRESPA", "MaxTRESRunMinsPU", "MaxTRESRunMinsPA"), v.TRES),
+    **dict.fromkeys(("MaxJobs", "MaxSubmit"), v.COUNT),
+    **dict.fromkeys(("MaxJobsPU", "MaxJobsPA", "MaxSubmitPU", "MaxSubmitPA"), v.COUNT),
+    "MaxWall": v.LENGTH,
+}
+#: Of a key: nothing is said, or must be.
+ABSENT: Any = object()
+
+
+def _key(name: str, kind: v.Kind, usual: Any = ABSENT) -> Any:
+    """Return an attribute with what files call it, the kind of its values, and its default."""
+    about = {"key": (name, kind, {} if usual is dict else usual)}
+    if usual is dict:
+        return field(default_factory=dict, metadata=about)
+    return field(metadata=about) if usual is ABSENT else field(default=usual, metadata=about)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Qos:
+    """
+    A quality of service.
+
+    Attributes
+    ----------
+    priority
+        Of its jobs, before it is normalised.
+    usage_factor
+        By which the usage of its jobs counts.
+    limits
+        By the names of :data:`LIMITS`: counts, seconds, or amounts by TRES in lower case
+        (``cpu``, ``mem`` in KB, ``node``, ``gres/gpu``, ``billing``).
+    preempt
+        The QOS whose jobs it may preempt.
+    preempt_mode
+        What is done to its jobs then; '': the cluster's.
+    grace
+        Seconds between the notice and that.
+    preempt_exempt
+        Seconds that its jobs run at least before they are preempted; None: the cluster's.
+    flags
+        Such as ``DenyOnLimit`` or ``NoDecay``.
+    """
+
+    name: str = _key("Name", v.NAME)
+    priority: int = _key("Priority", v.COUNT, 0)
+    usage_factor: float = _key("UsageFactor", v.NUMBER, 1.0)
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    preempt: tuple[str, ...] = _key("Preempt", v.NAMES, ())
+    preempt_mode: str = _key("PreemptMode", v.MODE, "")
+    grace: int = _key("GraceTime", v.LENGTH, 0)
+    preempt_exempt: int | None = _key("PreemptExemptTime", v.LENGTH, None)
+    flags: frozenset[str] = _key("Flags", v.WORDS, frozenset())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Association:
+    """
+    An account, or a user in an account.
+
+    Attributes
+    ----------
+    account, user, partition
+        ``user`` is '' for the account itself, ``partition`` '' for all.
+    parent
+        The account above an account; '' for the root. Of a user, it is the account.
+    shares
+        Raw shares; None: those of the parent (``fairshare=parent``).
+    priority
+        Of its jobs, before it is normalised.
+    limits
+        See :class:`Qos`.
+    qos, default_qos
+        What its jobs may ask for, and what they have if they do not.
+    usage
+        What it has used already when the simulation begins: seconds of billing TRES, decayed
+        (``RawUsage`` of sshare); of users alone.
+    """
+
+    account: str = _key("Account", v.NAME)
+    user: str = _key("User", v.NAME, "")
+    partition: str = _key("Partition", v.NAME, "")
+    parent: str = _key("Parent", v.NAME, "")
+    shares: int | None = _key("Share", v.SHARES, 1)
+    priority: int = _key("Priority", v.COUNT, 0)
+    limits: Mapping[str, Any] = field(default_factory=dict)
+    qos: tuple[str, ...] = _key("QOS", v.NAMES, ())
+    default_qos: str = _key("DefaultQOS", v.NAME, "")
+    usage: float = _key("RawUsage", v.NUMBER, 0.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partition:
+    """
+    What a partition adds to the system's queue of the same name.
+
+    Attributes
+    ----------
+    job_factor
+        ``PriorityJobFactor``.
+    billing
+        ``TRESBillingWeights`` by TRES in lower case, memory by MB; empty: a job's cores.
+    qos
+        The QOS whose limits all its jobs have besides their own.
+    allow_qos, deny_qos, allow_accounts, deny_accounts
+        Whose jobs it accepts; empty: everyone's.
+    """
+
+    name: str = _key("PartitionName", v.NAME)
+    job_factor: int = _key("PriorityJobFactor", v.COUNT, 1)
+    billing: Mapping[str, float] = _key("TRESBillingWeights", v.WEIGHTS, dict)
+    qos: str = _key("QOS", v.NAME, "")
+    allow_qos: tuple[str, ...] = _key("AllowQos", v.NAMES, ())
+    deny_qos: tuple[str, ...] = _key("DenyQos", v.NAMES, ())
+    allow_accounts: tuple[str, ...] = _key("AllowAccounts", v.NAMES, ())
+    deny_accounts: tuple[str, ...] = _key("DenyAccounts", v.NAMES, ())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reservation:
+    """
+    Nodes that are kept for some.
+
+    Attributes
+    ----------
+    start, end
+        Unix seconds, ``[start, end)``.
+    nodes
+        Names.
+    users, accounts
+        For whom; none of both for maintenance.
+    flags
+        Such as ``MAINT`` or ``IGNORE_JOBS``.
+    """
+
+    name: str = _key("ReservationName", v.NAME)
+    start: int = _key("StartTime", v.MOMENT)
+    end: int = _key("EndTime", v.MOMENT)
+    nodes: tuple[str, ...] = _key("Nodes", v.LIST)
+    users: tuple[str, ...] = _key("Users", v.NAMES, ())
+    accounts: tuple[str, ...] = _key("Accounts", v.NAMES, ())
+    flags: frozenset[str] = _key("Flags", v.WORDS, frozenset())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Policy:
+    """
+    A policy.
+
+    Attributes
+    ----------
+    parameters
+        Values of the given parameters of :data:`~cpsched.slurm.dispatch.parameters.PARAMETERS`.
+    partitions, qos, reservations
+        By name.
+    associations
+        Accounts and users, in any order.
+    licenses
+        How many there are of each.
+    """
+
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    partitions: Mapping[str, Partition] = field(default_factory=dict)
+    qos: Mapping[str, Qos] = field(default_factory=dict)
+    associations: tuple[Association, ...] = ()
+    reservations: Mapping[str, Reservation] = field(default_factory=dict)
+    licenses: Mapping[str, int] = field(default_factory=dict)
+
+    def __getitem__(self, name: str) -> Any:
+        """Return the value of a parameter, or its default."""
+        return self.parameters.get(name, PARAMETERS[name].default)
+
+    def with_parameters(self, given: Mapping[str, Any]) -> Policy:
+        """Return a policy in which some parameters have other values."""
+        return replace(self, parameters={**self.parameters, **given})
+
+
+class Key(NamedTuple):
+    """
+    What a file calls an attribute.
+
+    Attributes
+    ----------
+    name
+        As Slurm spells it.
+    field
+        The attribute; ``limits`` of a limit, which is there by its name.
+    kind
+        Of its values.
+    usual
+        The value where nothing is said; :data:`ABSENT` where it must be.
+    """
+
+    name: str
+    field: str
+    kind: v.Kind
+    usual: Any
+
+    @property
+    def needed(self) -> bool:
+        """Whether there must be a value."""
+        return self.usual is ABSENT and self.field != "limits"
+
+
+class Table:
+    """
+    A table of a policy file.
+
+    Parameters
+    ----------
+    name
+        As in the file.
+    within
+        The attribute of a policy that has its entries.
+    entry
+        What an entry is.
+
+    Attributes
+    ----------
+    keys
+        Of an entry.
+    """
+
+    def __init__(self, name: str, within: str, entry: type[Any]) -> None:
+        self.name, self.within, self.entry = name, within, entry
+        self.keys: list[Key] = []
+        for one in fields(entry):
+            if one.name == "limits":
+                self.keys += [Key(limit, "limits", kind, ABSENT) for limit, kind in LIMITS.items()]
+            else:
+                name, kind, usual = one.metadata["key"]
+                self.keys.append(Key(name, one.name, kind, usual))
+
+    def of(self, policy: Policy) -> list[Any]:
+        """Return a policy's entries."""
+        found = getattr(policy, self.within)
+        return list(found.values() if isinstance(found, dict) else found)
+
+    def make(self, value_of: Callable[[Key], Any]) -> Any:
+        """Return an entry of what ``value_of`` returns for its keys, :data:`ABSENT` where none."""
+        found: dict[str, Any] = {}
+        for key in self.keys:
+            value = value_of(key)
+            if value is ABSENT:
+                continue
+            if key.field == "limits":
+                found.setdefault("limits", {})[key.name] = value
+            else:
+                found[key.field] = value
+        return self.entry(**found)
+
+
+PARTITIONS = Table("partition", "partitions", Partition)
+QOS = Table("qos", "qos", Qos)
+ASSOCIATIONS = Table("association", "associations", Association)
+RESERVATIONS = Table("reservation", "reservations", Reservation)
+TABLES = (PARTITIONS, QOS, ASSOCIATIONS, RESERVATIONS)

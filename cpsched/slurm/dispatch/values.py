@@ -1,0 +1,241 @@
+"""
+Kinds of values of slurm.conf, of tables of sacctmgr and of policy files: read as text, and written.
+
+Amounts keep Slurm's own units, except memory, which is KB, and times, which are seconds.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from cpsched.base.quantities import duration, instant
+from cpsched.base.slurm_quantities import (
+    ENDLESS,
+    INFINITE,
+    amount,
+    clock,
+    flag,
+    is_endless,
+    memory,
+    number,
+    printed_seconds,
+    real,
+    seconds,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+_MOST = 2**62
+_BARE_KEY = re.compile(r"[A-Za-z0-9_-]+")
+#: Further words of policy files and of their changes; nothing is yes, as a word alone is.
+_FLAGS = {"on": True, "": True, "off": False}
+#: MB for one of a unit of memory, by which weights of memory are divided.
+_SIZES = {"": 1.0, "K": 2.0**-10, "M": 1.0, "G": 2.0**10, "T": 2.0**20, "P": 2.0**30}
+
+
+def _as_it_is(value: Any) -> Any:
+    return value
+
+
+class Kind(NamedTuple):
+    """
+    A kind of value.
+
+    Attributes
+    ----------
+    name
+        ``count``, ``flag``, ``time``, ``choice``, ``words`` and so on.
+    read
+        Returns what a text stands for; raises ValueError that names what is expected.
+    shown
+        Returns a value as a file has it: a text, a number, or true or false.
+    choices
+        The words that it knows; none: any.
+    """
+
+    name: str
+    read: Callable[[str], Any]
+    shown: Callable[[Any], Any] = _as_it_is
+    choices: tuple[str, ...] = ()
+
+
+def count(least: int = 0, most: int = _MOST) -> Kind:
+    """Return the kind of whole numbers within bounds, of which UNLIMITED is the largest."""
+
+    def read(text: str) -> int:
+        value = min(INFINITE, most) if is_endless(text) else number(text)
+        if not least <= value <= most:
+            top = "on" if most == _MOST else f"to {most}"
+            raise ValueError(f"must be a whole number from {least} {top}")
+        return value
+
+    return Kind("count", read)
+
+
+def choice(*choices: str) -> Kind:
+    """Return the kind of one of some words."""
+    known = {one.lower(): one for one in choices}
+
+    def read(text: str) -> str:
+        if text.lower() not in known:
+            raise ValueError(f"must be one of: {', '.join(choices)}")
+        return known[text.lower()]
+
+    return Kind("choice", read, choices=choices)
+
+
+def words(*choices: str) -> Kind:
+    """Return the kind of sets of some words; of any where none are given."""
+    known = {one.lower(): one for one in choices}
+
+    def read(text: str) -> frozenset[str]:
+        found = names(text)
+        unknown = next((word for word in found if word.lower() not in known), None)
+        if unknown is not None and choices:
+            raise ValueError(f"{unknown!r} must be one of: {', '.join(choices)}")
+        return frozenset(known.get(word.lower(), word) for word in found)
+
+    return Kind("words", read, lambda value: ",".join(sorted(value)), choices)
+
+
+def names(text: str) -> tuple[str, ...]:
+    """Return names with commas between, as Slurm lists them."""
+    return tuple(name.strip() for name in text.split(",") if name.strip())
+
+
+def toml(value: Any) -> str:
+    """Return a value as TOML has it."""
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(toml, value))}]"
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False)
+    return str(value).lower() if isinstance(value, bool) else repr(value)
+
+
+def toml_table(title: str, keys: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the lines of a table in TOML; keys without a value, or with an empty one, are not."""
+    yield title
+    for key, value in keys.items():
+        if not (value is None or value is False or value in ("", (), [])):
+            yield f"{key if _BARE_KEY.fullmatch(key) else toml(key)} = {toml(value)}"
+
+
+def _flag(text: str) -> bool:
+    known = _FLAGS.get(text.lower())
+    return flag(text) if known is None else known
+
+
+def _time(text: str) -> int:
+    try:
+        return _with_units(seconds, text)
+    except ValueError:
+        raise ValueError(
+            "must be minutes, hours:minutes:seconds, days-hours, UNLIMITED, or 4h"
+        ) from None
+
+
+def _length(text: str) -> int:
+    return _with_units(printed_seconds, text)
+
+
+def _with_units(read: Callable[[str], int], text: str) -> int:
+    """Read a time of Slurm's, or one in words (``4h``) as files of cpsched have it."""
+    try:
+        return read(text)
+    except ValueError:
+        with suppress(ValueError):
+            return duration(text)
+        raise
+
+
+def _number(text: str) -> float:
+    try:
+        value = real(text)
+    except ValueError:
+        value = -1.0
+    if not 0 <= value < float("inf"):
+        raise ValueError("must be a number from 0 on")
+    return value
+
+
+def _shares(text: str) -> int | None:
+    if text.lower() == "parent":
+        return None
+    shares = number(text)
+    if shares < 0:
+        raise ValueError('must be a whole number from 0 on, or "parent"')
+    return shares
+
+
+def tres(text: str) -> dict[str, int]:
+    """
+    Read ``cpu=100,mem=2T,gres/gpu=4``: amounts by TRES in lower case, memory in KB.
+
+    Raises
+    ------
+    ValueError
+        If it is not of that form.
+    """
+    found: dict[str, int] = {}
+    for item in names(text):
+        name, equals, value = item.partition("=")
+        if not equals or not name:
+            raise ValueError(f"{item!r} is not an amount, such as cpu=100")
+        name = name.lower()
+        try:
+            found[name] = memory(value) if name == "mem" else amount(value)
+        except ValueError as error:
+            raise ValueError(f"{item!r} {error}") from None
+    return found
+
+
+def _weights(text: str) -> dict[str, float]:
+    """Read ``CPU=1.0,Mem=0.25G``: weights by TRES, of memory for a MB (0.25 for each GB)."""
+    found: dict[str, float] = {}
+    for item in names(text):
+        name, equals, value = item.partition("=")
+        unit = value[-1:].upper() if value[-1:].isalpha() else ""
+        try:
+            number = float(value.removesuffix(value[-1:]) if unit else value)
+        except ValueError:
+            equals = ""
+        if not equals or unit not in _SIZES:
+            raise ValueError(f"{item!r} is not a weight, such as CPU=1.0 or Mem=0.25G")
+        found[name.lower()] = number / _SIZES[unit]
+    return found
+
+
+def _listed(amounts: Mapping[str, Any], memory: Callable[[Any], str]) -> str:
+    return ",".join(
+        f"{name}={memory(amount) if name == 'mem' else amount}" for name, amount in amounts.items()
+    )
+
+
+def _weight_of_memory(of_megabyte: float) -> str:
+    """Return the weight of a MB, or of a GB where that is shorter: 0.1G and not 9.765625e-05."""
+    return min(str(of_megabyte), f"{of_megabyte * 2**10}G", key=len)
+
+
+COUNT, NAME = count(), Kind("name", _as_it_is)
+FLAG, NUMBER = Kind("flag", _flag), Kind("number", _number)
+#: Times of slurm.conf, of which a number alone is minutes; of sacctmgr, of which it is seconds.
+TIME = Kind("time", _time, lambda value: "UNLIMITED" if value >= ENDLESS else clock(value))
+LENGTH = Kind("length", _length, TIME.shown)
+MOMENT = Kind(
+    "moment",
+    lambda text: instant(text)[0],
+    lambda value: datetime.fromtimestamp(value, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+)
+#: Names as one text, and as a list of texts; and words that are not in any order.
+NAMES, LIST = Kind("names", names, ",".join), Kind("list", names, list)
+WORDS = words()
+SHARES = Kind("shares", _shares, lambda value: "parent" if value is None else value)
+#: What is done to preempted jobs; '' for what the cluster does.
+MODE = Kind("mode", lambda text: text.upper().replace("CLUSTER", ""))
+TRES = Kind("tres", tres, lambda value: _listed(value, "{}K".format))
+WEIGHTS = Kind("weights", _weights, lambda value: _listed(value, _weight_of_memory))

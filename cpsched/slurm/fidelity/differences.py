@@ -1,0 +1,123 @@
+"""The jobs whose simulated start is farthest from the recorded one, explained from both sides."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from cpsched.base.types import MISSING
+from cpsched.base.words import clock, counted, duration, quoted
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping
+
+    from cpsched.base.types import IntArray
+    from cpsched.model.schedule import Schedule
+    from cpsched.model.workload import Workload
+    from cpsched.slurm.fidelity.measures import Fidelity
+
+
+_PLURAL = {"core": "cores", "gpu": "GPUs"}
+
+
+class Difference(NamedTuple):
+    """
+    One job.
+
+    Attributes
+    ----------
+    title
+        Which, and how far apart its starts are.
+    simulated
+        The simulation's side: why it started then, or why it did not start when recorded.
+    recorded
+        What the record shows at the same time.
+    """
+
+    title: str
+    simulated: str
+    recorded: str
+
+
+def differences(
+    schedule: Schedule,
+    fidelity: Fidelity,
+    explain: Callable[[str, int], str],
+    most: int,
+    reasons: Mapping[str, str] | None = None,
+) -> Iterator[Difference]:
+    """
+    Yield the jobs that differ most, one of each user and queue.
+
+    Parameters
+    ----------
+    explain
+        Says in words where a job stands in the simulation at a second.
+    reasons
+        Why jobs waited in the record, by id, where that is known.
+    """
+    workload = schedule.workload
+    seen: set[tuple[int, int]] = set()
+    for at in np.argsort(-np.abs(fidelity.error), kind="stable").tolist():
+        if len(seen) == most or not fidelity.error[at]:
+            return
+        row = int(fidelity.rows[at])
+        kind = int(workload.user.codes[row]), int(workload.queue.codes[row])
+        if kind not in seen:
+            seen.add(kind)
+            reason = (reasons or {}).get(str(workload.job_id[row]), "")
+            yield _difference(schedule, row, explain, reason)
+
+
+def _difference(
+    schedule: Schedule, row: int, explain: Callable[[str, int], str], reason: str
+) -> Difference:
+    workload = schedule.workload
+    job, recorded = str(workload.job_id[row]), int(workload.recorded_start[row])
+    simulated = int(schedule.start[row])
+    earlier, moment = simulated < recorded, min(simulated, recorded)
+    whose = [
+        f"{what} {quoted(column.values[column.codes[row]])}"
+        for what, column in (("user", workload.user), ("queue", workload.queue))
+        if column.codes[row] >= 0
+    ]
+    units = counted(int(workload.units[row]), "unit")
+    did = f"waited until {clock(recorded, workload.epoch)}" if earlier else "started"
+    return Difference(
+        title=f"job {job} ({', '.join([*whose, units])}): {duration(abs(simulated - recorded))}"
+        f" {'earlier' if earlier else 'later'} in the simulation",
+        simulated=explain(job, moment),
+        recorded=(
+            f"it {did}{f' (Slurm: {reason})' if reason else ''}:"
+            f" {_in_record(schedule, row, moment)}"
+        ),
+    )
+
+
+def _in_record(schedule: Schedule, row: int, moment: int) -> str:
+    """Say what the record shows of a second at which a job started in one of the two."""
+    workload = schedule.workload
+    start = workload.recorded_start
+    known = start != MISSING
+    runs = known & (start <= moment) & (moment < start + workload.runtime)
+    waits = known & (workload.submit <= moment) & (start > moment)
+    waits[row] = False
+    before = int((waits & (workload.submit <= workload.submit[row])).sum())
+    kinds = zip(schedule.system.resources, schedule.system.total.tolist(), strict=True)
+    held = [
+        f"{_held(workload, at)[runs].sum():,} of {total:,} {_PLURAL.get(kind, kind)}"
+        for at, (kind, total) in enumerate(kinds)
+        if kind.partition(":")[0] in _PLURAL
+    ]
+    return (
+        f"at {clock(moment, workload.epoch)} {', '.join(held)} were in use by recorded jobs,"
+        f" {counted(int(waits.sum()), 'other job')} waited, {before:,} of them submitted before it"
+    )
+
+
+def _held(workload: Workload, at: int) -> IntArray:
+    """Return what jobs hold of a resource, on as few nodes as they may have."""
+    on_nodes = workload.nodes_min * workload.per_node[:, at]
+    held: IntArray = workload.units * workload.request[:, at] + on_nodes
+    return held

@@ -1,0 +1,61 @@
+"""Intervals in which the machine was probably down: nothing ran although jobs waited."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from cpsched.base.types import MISSING
+from cpsched.base.words import counted, duration
+from cpsched.metrics.steps import StepFunction, distinct
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from cpsched.model.schedule import Schedule
+
+#: A machine may be idle for shorter without being down: jobs take time to start.
+SHORTEST = 3600
+
+
+def downtimes(schedule: Schedule) -> list[tuple[int, int]]:
+    """
+    Return the intervals ``[start, end)`` in which no recorded job ran though some waited.
+
+    Each is at least an hour long; seconds of the log's clock. Parts of a machine that were down
+    cannot be seen in this way.
+    """
+    workload = schedule.workload
+    rows = np.flatnonzero(workload.recorded_start != MISSING)
+    start, runtime = workload.recorded_start[rows], workload.runtime[rows]
+    since = np.maximum(workload.submit, workload.begin)[rows]
+    runs, waits = StepFunction.over(start, start + runtime), StepFunction.over(since, start)
+    times = distinct(runs.times, waits.times)
+    idle = (runs.at(times) == 0) & (waits.at(times) > 0)
+    # Neighbouring steps are one interval.
+    edges = np.flatnonzero(np.diff(np.concatenate([[False], idle, [False]]).astype(np.int64)))
+    found = [
+        (int(times[first]), int(times[last]))
+        for first, last in edges.reshape(-1, 2).tolist()
+        if last < len(times)
+    ]
+    return [(begin, end) for begin, end in found if end - begin >= SHORTEST]
+
+
+def told_of(found: Sequence[tuple[int, int]]) -> str:
+    """Return a sentence about the intervals; there is one at least."""
+    total = sum(end - start for start, end in found)
+    return (
+        f"No recorded job ran though some waited in {counted(len(found), 'interval')} of an hour"
+        f" or more, {duration(total)} in all: was the machine down?"
+    )
+
+
+def as_csv(schedule: Schedule, found: Sequence[tuple[int, int]]) -> str:
+    """Return the intervals as a table of outages of all nodes (``--outages table:file=``)."""
+    lines = ["node,from,to"]
+    lines += [
+        f"{name},{start},{end}" for start, end in found for name in schedule.system.node_names
+    ]
+    return "\n".join(lines) + "\n"

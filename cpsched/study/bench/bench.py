@@ -1,0 +1,352 @@
+"""A bench's folder: its tracks carried out as studies, and what was run written beside them."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sys
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from cpsched.base.atomic_files import replacing, subfolder
+from cpsched.base.documents import json_text, read_json, read_text
+from cpsched.base.versions import versions
+from cpsched.errors import ConfigError, RunError
+from cpsched.study import carry_out, make_tables
+from cpsched.study.bench.logs import Window, cut, find
+from cpsched.study.bench.logset import QUICK, LogSet, content_of
+from cpsched.study.bench.submission import Submission
+from cpsched.study.study import alike
+from cpsched.study.study_file import choice, parse_study
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
+
+    from cpsched.study.bench.logs import Log
+    from cpsched.study.bench.logset import Track
+    from cpsched.study.campaign import Display
+    from cpsched.study.executor import Backend
+    from cpsched.study.results import RunResult
+    from cpsched.study.study import Study
+
+MARK = "bench.json"
+FORMAT = "cpsched.bench/2"
+TRACKS, INPUTS, MODELS, ENTRIES = "tracks", "inputs", "models", "entries"
+#: Where predictors enter.
+PREDICTED = "predicted"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Bench:
+    """
+    What is compared: tracks of a set on the logs at hand, with what enters.
+
+    Attributes
+    ----------
+    missing
+        Logs that were not found.
+    """
+
+    logset: LogSet
+    tracks: tuple[Track, ...]
+    windows: tuple[Window, ...]
+    missing: tuple[Log, ...]
+    submissions: tuple[Submission, ...]
+
+    @classmethod
+    def prepare(
+        cls,
+        folder: Path,
+        logset: LogSet,
+        *,
+        tracks: Sequence[str],
+        places: Sequence[Path],
+        submissions: Sequence[Submission],
+        watch: Callable[[str, int, int], None] = lambda *_: None,
+    ) -> Bench:
+        """
+        Find the logs and write their windows to a folder.
+
+        A bench that is there grows: its tracks, windows and entries stay, but for an entry of the
+        same name, which takes the place of the old one.
+
+        Parameters
+        ----------
+        places
+            Folders with logs.
+        watch
+            Called with what is done, how many of it, and of how many.
+
+        Raises
+        ------
+        ConfigError
+            If a log is not that of the set.
+        RunError
+            If the folder holds something else, or a bench of another set.
+        """
+        _check(folder, logset)
+        for name in tracks:
+            logset.track(name)
+        told = about(folder) if (folder / MARK).exists() else {"tracks": (), "entries": ()}
+        chosen = tuple(
+            track for name, track in logset.tracks.items() if name in {*tracks, *told["tracks"]}
+        )
+        again = {alike(one.name) for one in submissions}
+        there = [one for one in _entries(folder, told) if alike(one.name) not in again]
+        submissions = [*there, *submissions]
+        _check_names(logset, submissions)
+        _check_modules(submissions)
+        wanted = {name for track in chosen for name in logset.names(track)}
+        logs = [log for log in logset.logs if log.name in wanted]
+        paths = find(logs, places)
+        inputs = subfolder(folder, INPUTS)
+        missing = tuple(
+            log
+            for log in logs
+            if log.file and log.name not in paths and not Window.of(log, inputs).exists()
+        )
+        found = [log for log in logs if log not in missing]
+        if not found:
+            raise ConfigError("none of the logs of these tracks is there", key="--logs")
+        windows = []
+        for done, log in enumerate(found):
+            watch("windows of logs", done, len(found))
+            windows.append(cut(log, paths.get(log.name), inputs))
+        submissions = [one.copied(subfolder(folder, ENTRIES)) for one in submissions]
+        return cls(
+            logset=logset,
+            tracks=chosen,
+            windows=tuple(windows),
+            missing=missing,
+            submissions=tuple(submissions),
+        )
+
+    def carry_out(
+        self,
+        folder: Path,
+        *,
+        jobs: int = 1,
+        display: Display | None = None,
+        backend: Backend | None = None,
+    ) -> list[str]:
+        """
+        Carry out what is missing of each track, and describe the bench in its folder.
+
+        Parameters
+        ----------
+        jobs
+            Processes of this machine.
+        backend
+            What carries the runs out instead.
+
+        Returns
+        -------
+        list of str
+            What failed, a sentence for each run.
+        """
+        for one in self.submissions:
+            if one.code is not None:
+                sys.path.insert(0, str(one.code))
+        os.environ["PYTHONPATH"] = os.pathsep.join(
+            [*(str(one.code) for one in self.submissions if one.code),
+             *filter(None, [os.environ.get("PYTHONPATH")])]
+        )  # fmt: skip
+        self._describe(folder)
+        failed = []
+        for track in self.tracks:
+            study = self.study(track, folder)
+            if study is None:
+                continue
+            outcome = carry_out(
+                study,
+                folder / TRACKS / track.name,
+                jobs=jobs,
+                display=display,
+                backend=backend,
+            )
+            failed += [f"{track.name}: {one.name}: {one.error}" for one in outcome.failed]
+        return failed
+
+    def study(self, track: Track, folder: Path) -> Study | None:
+        """Return a track as a study; None if none of its logs is at hand."""
+        entries: dict[str, dict[str, str]] = {"dispatchers": {}, "predictors": {}}
+        learning = []
+        for one in self.submissions:
+            if one.train:
+                learning.append(one)
+                continue
+            if one.dispatcher:
+                entries["dispatchers"][one.name] = one.dispatcher
+            if one.predictor and track.name == PREDICTED:
+                entries["predictors"][one.name] = one.predictor
+        content = content_of(track, self.logset, list(self.windows), entries)
+        if not content["workloads"]:
+            return None
+        study = parse_study(content, folder / "bench")
+        for one in learning:
+            study = self._with(study, one, track, folder)
+        return study
+
+    def _with(self, study: Study, one: Submission, track: Track, folder: Path) -> Study:
+        """Return a study in which an entry has learnt something else for each log."""
+        workloads = []
+        for workload in study.workloads:
+            window = next(w for w in self.windows if w.log.name == workload.label)
+            models = subfolder(subfolder(folder, MODELS), one.name)
+            # Other code learns something else, which other runs are made with.
+            trained = one.trained(models, window.before, f"{window.path.stem}-{one.digest()}.model")
+            dispatchers = workload.dispatchers or study.dispatchers
+            predictors = workload.predictors
+            if trained.dispatcher:
+                made = choice("dispatchers", trained.dispatcher, folder, one.name)
+                dispatchers = (*dispatchers, made)
+            if trained.predictor and track.name == PREDICTED:
+                made = choice("predictors", trained.predictor, folder, one.name)
+                predictors = (*predictors, made)
+            workloads.append(replace(workload, dispatchers=dispatchers, predictors=predictors))
+        return replace(study, workloads=tuple(workloads))
+
+    def _describe(self, folder: Path) -> None:
+        about = {
+            "format": FORMAT,
+            "set": self.logset.version,
+            "seeds": self.logset.seeds,
+            "tracks": [track.name for track in self.tracks],
+            "logs": [
+                {"name": one.log.name, "window_sha256": _sha256(one.path), "source":
+                 one.log.source or one.log.bundled or f"generator {one.log.generator}",
+                 "tuned": one.log.tuned, "earlier": one.before is not None}
+                for one in self.windows
+            ],
+            "missing": [log.name for log in self.missing],
+            "entries": [
+                {**asdict(one), "code": one.code.name if one.code else None,
+                 "train": list(one.train)}
+                for one in self.submissions
+            ],
+            "versions": versions(),
+        }  # fmt: skip
+        with replacing(folder / MARK) as partial:
+            partial.write_text(json_text(about, indent=1) + "\n", encoding="utf-8")
+
+
+def _check_names(logset: LogSet, submissions: Sequence[Submission]) -> None:
+    """Raise if an entry would stand for another one, or for a dispatcher of the set."""
+    taken = {
+        alike(name): name
+        for track in logset.tracks.values()
+        for name in (*track.dispatchers, *track.predictors)
+    }
+    for one in submissions:
+        if alike(one.name) in taken:
+            raise ConfigError(f"'{one.name}' is the name of another entry or of the set's own")
+        taken[alike(one.name)] = one.name
+
+
+def _check_modules(submissions: Sequence[Submission]) -> None:
+    """
+    Raise if two entries bring different modules of one name.
+
+    The code of all is on one path, where the first module of a name stands for both.
+    """
+    taken: dict[str, tuple[Submission, str]] = {}
+    for one in submissions:
+        for name, digest in one.modules().items():
+            other, known = taken.setdefault(name, (one, digest))
+            if known != digest:
+                raise ConfigError(
+                    f"'{other.name}' and '{one.name}' both have a module '{name}'; rename it in"
+                    " one of them"
+                )
+
+
+def _check(folder: Path, logset: LogSet) -> None:
+    """Raise unless a folder is new, empty, or that of a bench of the same set."""
+    if (folder / MARK).exists():
+        told = about(folder)
+        if told["set"] != logset.version:
+            raise RunError(f"{folder}: is a bench of set {told['set']}, not {logset.version}")
+        if told["seeds"] != logset.seeds:
+            raise RunError(
+                f"{folder}: is a bench of {told['seeds']} repetitions, not {logset.seeds}"
+                " (--quick); name another folder"
+            )
+    # A bench that was killed before it was described has its windows.
+    elif folder.exists() and any(one.name not in (INPUTS, ENTRIES) for one in folder.iterdir()):
+        raise RunError(f"{folder}: holds something else than a bench; name another folder")
+    folder.mkdir(parents=True, exist_ok=True)
+
+
+def about(folder: Path) -> Mapping[str, Any]:
+    """
+    Return what a bench's folder says of itself.
+
+    Raises
+    ------
+    RunError
+        If it is not a bench.
+    """
+    path = folder / MARK
+    if not path.exists():
+        raise RunError(f"{folder}: is not the folder of a bench ({MARK} is missing)")
+    told = read_json(read_text(path))
+    if not isinstance(told, dict) or told.get("format") != FORMAT:
+        raise RunError(f"{path}: is not in the format {FORMAT}")
+    return told
+
+
+def notes(told: Mapping[str, Any]) -> list[str]:
+    """Return what a reader must know of a bench before its tables, from ``bench.json``."""
+    logs = told["logs"]
+    lines = [f"Logs: {', '.join(one['name'] for one in logs)}."]
+    if told["seeds"] == QUICK:
+        lines.insert(0, "Two repetitions only: to try an entry, not to compare with other benches.")
+    if told["missing"]:
+        names = ", ".join(told["missing"])
+        lines.append(f"Not at hand, and left out: {names} (cpsched bench says where they are).")
+    learns = [one["name"] for one in told["entries"] if one["train"]]
+    new = [one["name"] for one in logs if not one["earlier"]]
+    if learns and new:
+        lines.append(f"No earlier jobs, so nothing was learnt: on {', '.join(new)}.")
+    tuned = [one["name"] for one in logs if one["tuned"]]
+    if tuned:
+        lines.append(
+            "Settings of dispatchers that come with cpsched were chosen on other jobs of"
+            f" {', '.join(tuned)}."
+        )
+    return lines
+
+
+def reopened(folder: Path) -> Bench:
+    """Return the bench of a folder, as it was carried out."""
+    told = about(folder)
+    logset = replace(LogSet.load(told["set"]), seeds=told["seeds"])
+    by_name = {log.name: log for log in logset.logs}
+    return Bench(
+        logset=logset,
+        tracks=tuple(map(logset.track, told["tracks"])),
+        windows=tuple(cut(by_name[one["name"]], None, folder / INPUTS) for one in told["logs"]),
+        missing=tuple(by_name[name] for name in told["missing"]),
+        submissions=tuple(_entries(folder, told)),
+    )
+
+
+def _entries(folder: Path, told: Mapping[str, Any]) -> list[Submission]:
+    return [
+        Submission(**{**one, "code": folder / ENTRIES / one["code"] if one["code"] else None,
+                      "train": tuple(one["train"])})
+        for one in told["entries"]
+    ]  # fmt: skip
+
+
+def runs_of(folder: Path) -> Iterator[tuple[str, list[RunResult]]]:
+    """Yield the runs of each track that has some."""
+    for name in about(folder)["tracks"]:
+        path = folder / TRACKS / name
+        if path.exists():
+            yield name, list(make_tables(path).results.runs)
+
+
+def _sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()

@@ -1,0 +1,269 @@
+"""
+Who is how good over the logs of a track: ratios, ranks, and how sure they are.
+
+The *triple* of a run is area-weighted response, p99.9 of the waits and mean bounded slowdown, each
+as its ratio to the baseline's of the same seed (of waits, both plus a minute), and their geometric
+mean. On each log the dispatchers are ranked by the geometric mean over the seeds; the order is
+that of the mean rank over the logs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import stats  # type: ignore[import-untyped]
+
+from cpsched.study.paired import ratio
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from cpsched.base.types import FloatArray
+    from cpsched.study.paired import Estimate
+    from cpsched.study.results import RunResult
+
+#: Columns of a run, and what is added to both sides of a ratio.
+TRIPLE = {"response_by_area_s": 0.0, "wait_p99.9_s": 60.0, "bounded_slowdown_mean": 0.0}
+LONGEST = "wait_max_s"
+SCORE = "triple"
+_ADDED = {**TRIPLE, LONGEST: 60.0}
+#: Fewer logs have no interval over them, and with fewer than these nobody is ranked first.
+FEWEST, FEWEST_RANKED = 3, 6
+#: Fates of jobs that are lost. A few are where users cancel jobs at their time in the log.
+_FATES = (
+    (("killed", "cancelled"), "are killed or cancelled"),
+    (("rejected", "never_started", "not_ended"), "never run"),
+)
+_TOLERATED = 0.005
+_RESAMPLES, _SEED, _LEVEL = 2000, 0, 0.95
+
+Who = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Entry:
+    """
+    A dispatcher with a predictor, over the logs of a track.
+
+    Attributes
+    ----------
+    who
+        Labels of dispatcher and predictor.
+    ratios
+        By figure: its geometric mean over the logs of the ratios to the baseline.
+    rank
+        Mean rank over the logs by the triple, 1 for the best; with an interval over logs and seeds.
+    ranks
+        On each log.
+    behind
+        Its triple over that of the best, over the logs.
+    is_level
+        Whether it is not clearly behind the best.
+    cpu_ms
+        CPU milliseconds for a decision, the median over the logs of the means over the seeds.
+    lost
+        Logs on which clearly more of its jobs than of the baseline's are killed, cancelled or never
+        run, with what is said of them: such an entry is not ranked.
+    oracle
+        Whether it knows the runtimes.
+    """
+
+    who: Who
+    ratios: Mapping[str, Estimate]
+    rank: float | None
+    interval: tuple[float, float] | None
+    ranks: tuple[float, ...]
+    behind: Estimate | None
+    is_level: bool
+    cpu_ms: float
+    lost: Mapping[str, str]
+    oracle: bool
+
+
+class Scores:
+    """
+    The runs of a track, compared.
+
+    Parameters
+    ----------
+    runs
+        Every entry has one for each log and seed of the baseline.
+    baseline
+        Labels of its dispatcher and predictor.
+
+    Attributes
+    ----------
+    logs, seeds, entries
+        Names, seeds, and labels of dispatcher and predictor, the baseline first.
+    incomplete
+        Entries that lack runs, and are left out.
+    """
+
+    def __init__(self, runs: Sequence[RunResult], baseline: Who) -> None:
+        self.logs = list(dict.fromkeys(run.workload for run in runs))
+        self.seeds = sorted({run.seed for run in runs})
+        self._runs = {(run.who, run.workload, run.seed): run for run in runs}
+        every = [baseline, *dict.fromkeys(run.who for run in runs if run.who != baseline)]
+        self.entries = [who for who in every if self._is_complete(who)]
+        self.incomplete = [who for who in every if who not in self.entries]
+
+    def _is_complete(self, who: Who) -> bool:
+        return all((who, log, seed) in self._runs for log in self.logs for seed in self.seeds)
+
+    def _of(self, column: str) -> FloatArray:
+        """Return a figure, shape ``(entries, logs, seeds)``."""
+        return np.array(
+            [
+                [
+                    [
+                        float(self._runs[who, log, seed].groups["all"][column] or 0)
+                        for seed in self.seeds
+                    ]
+                    for log in self.logs
+                ]
+                for who in self.entries
+            ]
+        )
+
+    @cached_property
+    def logarithms(self) -> Mapping[str, FloatArray]:
+        """Of the ratios to the baseline, by figure; shape ``(entries, logs, seeds)``."""
+        found = {}
+        for column, added in _ADDED.items():
+            values = self._of(column) + added
+            found[column] = np.log(values / values[:1])
+        found[SCORE] = np.mean([found[column] for column in TRIPLE], axis=0)
+        return found
+
+    def on_each(self, figure: str = SCORE) -> FloatArray:
+        """Return ratios to the baseline, geometric means over seeds; shape ``(entries, logs)``."""
+        return np.asarray(np.exp(self.logarithms[figure].mean(axis=2)))
+
+    @cached_property
+    def ranked(self) -> list[bool]:
+        """Whether each entry is ranked: it loses no jobs, and is no oracle beside others."""
+        beside = self._oracle(self.entries[0])
+        return [not self._lost(who) and self._oracle(who) == beside for who in self.entries]
+
+    def _lost(self, who: Who) -> dict[str, str]:
+        """Return by log what is said of jobs that it loses and the baseline does not."""
+        found = {}
+        for log in self.logs:
+            ours, theirs = (self._counts(one, log) for one in (who, self.entries[0]))
+            jobs = max(theirs["simulated"] + theirs["rejected"], 1)
+            said = [
+                f"{100 * now:.1f} % of the jobs {what} instead of {100 * then:.1f} %"
+                for fates, what in _FATES
+                for now, then in [
+                    [sum(one.get(f, 0) for f in fates) / jobs for one in (ours, theirs)]
+                ]
+                if now - then >= _TOLERATED
+            ]
+            if said:
+                found[log] = "; ".join(said)
+        return found
+
+    def _oracle(self, who: Who) -> bool:
+        """Whether it knows the runtimes."""
+        return any(self._runs[who, log, self.seeds[0]].knows_runtimes for log in self.logs)
+
+    def _counts(self, who: Who, log: str) -> dict[str, float]:
+        """Return the mean over the seeds of how many jobs have each fate."""
+        runs = [self._runs[who, log, seed].counts for seed in self.seeds]
+        return {fate: sum(run[fate] for run in runs) / len(runs) for fate in runs[0]}
+
+    def table(self) -> list[Entry]:
+        """Return the entries, the best first; those not ranked last."""
+        kept = np.flatnonzero(self.ranked)
+        scores = self.logarithms[SCORE][kept]
+        ranks = _ranks(scores.mean(axis=2))
+        low, high = _intervals(scores)
+        mean = ranks.mean(axis=1)
+        best = int(mean.argmin())
+        by_entry = {int(entry): at for at, entry in enumerate(kept)}
+        found = []
+        for entry, who in enumerate(self.entries):
+            at = by_entry.get(entry)
+            behind = None
+            if at is not None and at != best:
+                ours, theirs = (self.on_each()[int(kept[one])] for one in (at, best))
+                behind = _over_logs(ours / theirs)
+            found.append(
+                Entry(
+                    who=who,
+                    ratios={
+                        name: _over_logs(self.on_each(name)[entry]) for name in self.logarithms
+                    },
+                    rank=None if at is None else float(mean[at]),
+                    interval=None
+                    if at is None or len(self.logs) < FEWEST_RANKED
+                    else (float(low[at]), float(high[at])),
+                    ranks=() if at is None else tuple(ranks[at].tolist()),
+                    behind=behind,
+                    is_level=at is not None
+                    and len(self.logs) >= FEWEST_RANKED
+                    and (behind is None or behind.low is None or behind.low <= 1),
+                    cpu_ms=self._cpu(who),
+                    lost=self._lost(who),
+                    oracle=self._oracle(who),
+                )
+            )
+        return sorted(found, key=lambda one: (one.rank is None, one.rank or 0))
+
+    def _cpu(self, who: Who) -> float:
+        """Return CPU milliseconds for a decision."""
+        each = []
+        for log in self.logs:
+            runs = [self._runs[who, log, seed] for seed in self.seeds]
+            each.append(np.mean([_per_decision(run) for run in runs]))
+        return float(np.median(each))
+
+    @cached_property
+    def friedman(self) -> float | None:
+        """The p-value of Friedman's test that all are alike; None if they are, or are too few."""
+        kept = np.flatnonzero(self.ranked)
+        if len(kept) < FEWEST or len(self.logs) < FEWEST_RANKED:
+            return None
+        each = self.logarithms[SCORE][kept].mean(axis=2).round(9)
+        if not np.ptp(each, axis=0).any():
+            return None
+        return float(stats.friedmanchisquare(*each).pvalue)
+
+
+def _per_decision(run: RunResult) -> float:
+    return 1000 * run.timing["loop_cpu_s"] / max(run.decisions["decisions"], 1)
+
+
+def _over_logs(ratios: FloatArray) -> Estimate:
+    """Return the geometric mean, with Student's interval of the logarithms: a log counts once."""
+    found = ratio(ratios.tolist(), [1.0] * len(ratios))
+    assert found is not None
+    return found if len(ratios) >= FEWEST else replace(found, low=None, high=None)
+
+
+def _ranks(scores: FloatArray) -> FloatArray:
+    """Return the rank of each entry on each log, equals sharing the mean of theirs."""
+    return np.asarray(stats.rankdata(np.round(scores, 9), axis=0))
+
+
+def _intervals(scores: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """
+    Return 95 % intervals of the mean ranks by a paired bootstrap: logs, and in each its seeds.
+
+    All entries of a resample have the same logs and seeds.
+    """
+    rng = np.random.default_rng(_SEED)
+    _, logs, seeds = scores.shape
+    means = np.empty((_RESAMPLES, len(scores)))
+    for at in range(_RESAMPLES):
+        chosen = rng.integers(0, logs, logs)
+        drawn = rng.integers(0, seeds, (logs, seeds))
+        means[at] = _ranks(
+            np.take_along_axis(scores[:, chosen], drawn[None], axis=2).mean(axis=2)
+        ).mean(axis=1)
+    tail = (1 - _LEVEL) / 2
+    low, high = np.quantile(means, [tail, 1 - tail], axis=0)
+    return low, high

@@ -1,0 +1,288 @@
+"""Changes to a machine: more nodes, fewer nodes, other limits on time, an outage."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import datetime
+from itertools import count as counting
+from itertools import islice
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from cpsched.base.node_lists import named_nodes
+from cpsched.base.quantities import duration
+from cpsched.base.spec import Spec, canonical
+from cpsched.base.types import MISSING
+from cpsched.errors import ConfigError, check_least, did_you_mean
+from cpsched.model.topology import Topology, TopologyKind
+from cpsched.study.changes import Change
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterator
+
+    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.model.system import System
+    from cpsched.model.workload import Workload
+    from cpsched.simulation.simulate import Settings
+
+#: A name with a number in it, its last one.
+_NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")
+
+
+class AddNodes(Change):
+    """
+    Add nodes to a group, each like the group's last one, after all others in the order of nodes.
+
+    In a tree or with blocks, they get their own switch or block.
+
+    Parameters
+    ----------
+    group
+        Which.
+    count
+        How many.
+    """
+
+    name: ClassVar[str] = "add-nodes"
+
+    def __init__(self, group: str, count: int) -> None:
+        check_least("count", count, 1)
+        self.group, self.count = group, count
+
+    def of_system(self, system: System) -> System:
+        """Return the machine with them."""
+        like = int(np.flatnonzero(_in_group(system, self.group))[-1])
+        order = np.append(np.arange(system.num_nodes), np.full(self.count, like))
+        names = _more_names(system.node_names[like], set(system.node_names))
+        new = list(islice(names, self.count))
+        topology = _grown(system.topology, self.count)
+        return replace(
+            _taken(system, order), node_names=(*system.node_names, *new), topology=topology
+        )
+
+
+class RemoveNodes(Change):
+    """
+    Remove nodes: some by name, or the last ones of a group.
+
+    Parameters
+    ----------
+    nodes
+        Their names, as Slurm lists hosts: ``n[01-04],m1``.
+    group, count
+        Instead: how many of which group.
+    """
+
+    name: ClassVar[str] = "remove-nodes"
+
+    def __init__(self, nodes: str = "", group: str = "", count: int = 0) -> None:
+        if bool(nodes) == bool(group):
+            raise ConfigError("needs either nodes, or group and count")
+        if group:
+            check_least("count", count, 1)
+        self.nodes, self.group, self.count = nodes, group, count
+
+    def of_system(self, system: System) -> System:
+        """Return the machine without them."""
+        gone = self._gone(system)
+        if gone.all():
+            raise ConfigError("leaves no node")
+        kept = np.flatnonzero(~gone)
+        left = {system.node_groups[node] for node in kept.tolist()}
+        for queue in system.queues.values():
+            if queue.groups and not left & set(queue.groups):
+                raise ConfigError(f"leaves queue {queue.name!r} without a node")
+        queues = {
+            name: replace(queue, groups=tuple(one for one in queue.groups if one in left))
+            for name, queue in system.queues.items()
+        }
+        return replace(
+            _taken(system, kept), queues=queues, topology=_shrunk(system.topology, ~gone)
+        )
+
+    def _gone(self, system: System) -> BoolArray:
+        gone = np.zeros(system.num_nodes, dtype=np.bool_)
+        if self.group:
+            nodes = np.flatnonzero(_in_group(system, self.group))
+            if self.count > len(nodes):
+                raise ConfigError(f"group {self.group!r} has {len(nodes)} nodes")
+            gone[nodes[len(nodes) - self.count :]] = True
+            return gone
+        at = {name: node for node, name in enumerate(system.node_names)}
+        gone[[at[name] for name in named_nodes(self.nodes, at)]] = True
+        return gone
+
+
+class MaxTime(Change):
+    """
+    Change the time limit of a queue.
+
+    Jobs that are only in this queue and ask for more get the limit as requested time, and are
+    killed there if they run longer.
+
+    Parameters
+    ----------
+    queue
+        Which.
+    time
+        ``H:MM:SS`` or ``D-HH:MM:SS``.
+    """
+
+    name: ClassVar[str] = "max-time"
+
+    @classmethod
+    def written(cls, text: str, second: Callable[[str], int]) -> str:  # noqa: ARG003
+        """Return the options; ``QUEUE=H:MM:SS`` is short for them."""
+        queue, equals, time = text.partition("=")
+        return text if "," in text or not equals else f"queue={queue},time={time}"
+
+    def __init__(self, queue: str, time: str) -> None:
+        try:
+            self.time = duration(time)
+        except ValueError as error:
+            raise ConfigError(f"{time!r} {error}", key="time") from None
+        check_least("time", self.time, 1)
+        self.queue = queue
+
+    def of_system(self, system: System) -> System:
+        """Return the machine with the limit."""
+        if self.queue not in system.queues:
+            raise _unknown("queue", self.queue, system.queues)
+        queue = system.queues[self.queue]
+        default = None if queue.default_time is None else min(queue.default_time, self.time)
+        changed = replace(queue, max_time=self.time, default_time=default)
+        return replace(system, queues={**system.queues, self.queue: changed})
+
+    def of_workload(self, workload: Workload, system: System) -> Workload:
+        """Return the jobs with what they ask for then."""
+        column = getattr(workload, system.log.queue_field)
+        default = system.queues[self.queue].default
+        names = [system.log.queues.get(name, name) == self.queue for name in column.values]
+        own = np.array([*names, default])[column.codes]
+        asked = workload.requested_time
+        too_long = own & (asked != MISSING) & (asked > self.time)
+        return workload.with_columns(requested_time=np.where(too_long, self.time, asked))
+
+
+class Outage(Change):
+    """
+    Some nodes are down for a while.
+
+    Parameters
+    ----------
+    nodes
+        Their names, as Slurm lists hosts: ``n[01-04],m1``; ``all`` for every node.
+    start, end
+        Seconds of the log's clock, ``[start, end)``.
+    known
+        The second from which on the outage is known; None: not before it starts.
+    """
+
+    name: ClassVar[str] = "outage"
+
+    @classmethod
+    def written(cls, text: str, second: Callable[[str], int]) -> str:
+        """Return the options, their dates as seconds of the log's clock."""
+        spec = Spec.parse(f"{cls.name}:{text}")
+        options = ((key, _second(key, value, second)) for key, value in spec.options)
+        return str(Spec(cls.name, tuple(options))).partition(":")[2]
+
+    def __init__(self, nodes: str, start: int, end: int, known: int | None = None) -> None:
+        options = [("nodes", nodes), ("start", str(start)), ("end", str(end))]
+        if known is not None:
+            options.append(("known", str(known)))
+        self.nodes = nodes
+        self.outages = canonical("outages", str(Spec("during", tuple(options))))
+
+    def of_system(self, system: System) -> System:
+        """Return the same machine, if it has the nodes."""
+        if self.nodes != "all":
+            named_nodes(self.nodes, dict.fromkeys(system.node_names))
+        return system
+
+    def of_settings(self, settings: Settings) -> Settings:
+        """Return the settings with it."""
+        if settings.outages != "none":
+            raise ConfigError(f"outages are already set: {settings.outages}")
+        return replace(settings, outages=self.outages)
+
+
+def _second(key: str, value: str, second: Callable[[str], int]) -> str:
+    """Return the value of an option; a date becomes a second."""
+    if key not in ("start", "end", "known") or value.lstrip("-").isdigit():
+        return value
+    try:
+        datetime.fromisoformat(value)
+    except ValueError:
+        raise ConfigError(
+            f"is {value!r}, must be seconds or a date such as 2024-03-01T10:00:00", key=key
+        ) from None
+    return str(second(value))
+
+
+def _more_names(last: str, taken: Collection[str]) -> Iterator[str]:
+    """Yield the names that follow one: ``n09``, ``n10`` after ``n08``."""
+    match = _NUMBERED.fullmatch(last)
+    before, digits, after = match.groups() if match else (f"{last}-", "0", "")
+    for number in counting(int(digits) + 1):
+        name = f"{before}{number:0{len(digits)}d}{after}"
+        if name not in taken:
+            yield name
+
+
+def _in_group(system: System, group: str) -> BoolArray:
+    found = np.array([own == group for own in system.node_groups])
+    if not found.any():
+        raise _unknown("node group", group, dict.fromkeys(system.node_groups))
+    return found
+
+
+def _unknown(what: str, name: str, there: Collection[str]) -> ConfigError:
+    hint = did_you_mean(name, there)
+    return ConfigError(f"there is no {what} {name!r}; there are: {', '.join(there)}.{hint}")
+
+
+def _taken(system: System, order: IntArray) -> System:
+    """Return the machine with some of its nodes; topology and queues are not updated."""
+    at = order.tolist()
+    return replace(
+        system,
+        capacity=system.capacity[order],
+        weights=system.weights[order],
+        node_names=tuple(system.node_names[node] for node in at),
+        node_groups=tuple(system.node_groups[node] for node in at),
+        features=tuple(system.features[node] for node in at),
+    )
+
+
+def _grown(topology: Topology, count: int) -> Topology:
+    """Return a topology with more nodes, in a group of their own at each level."""
+    num = topology.num_nodes + count
+    if topology.num_levels == 1 and not topology.sides:
+        return Topology(num)
+    sizes = tuple((*np.bincount(level).tolist(), count) for level in _groups(topology))
+    return Topology(num, kind=topology.kind, group_sizes=sizes)
+
+
+def _shrunk(topology: Topology, kept: BoolArray) -> Topology:
+    """Return a topology of some of its nodes."""
+    num = int(kept.sum())
+    if topology.num_levels == 1 and not topology.sides:
+        return Topology(num)
+    sizes = tuple(
+        tuple(size for size in np.bincount(level[kept]).tolist() if size)
+        for level in _groups(topology)
+    )
+    return Topology(num, kind=topology.kind, group_sizes=sizes)
+
+
+def _groups(topology: Topology) -> IntArray:
+    """Return the group of every node at each level, shape ``(L, N)``."""
+    if topology.kind not in (TopologyKind.TREE, TopologyKind.BLOCK):
+        raise ConfigError(
+            f"a {topology.kind.value} has a fixed size: nodes cannot be added or removed; give"
+            " another system file"
+        )
+    return topology.levels

@@ -1,1 +1,0 @@
-"""Runs of a study as job arrays of a cluster, through submitit."""

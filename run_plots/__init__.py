@@ -1,1 +1,0 @@
-"""One figure of one run, for notebooks: ``run.plot(kind)``."""

@@ -1,0 +1,122 @@
+"""How lines of sacct are divided: delimiters, headers, texts that hold anything."""
+
+import re
+
+import pytest
+
+from cpsched import logs as traces
+from cpsched.errors import TraceError
+from cpsched.logs.sacct.write import HEADER
+
+NAMES = (
+    "JobID|JobName|User|Account|Partition|State|Submit|Start|End|ElapsedRaw|TimelimitRaw"
+    "|ReqTRES|AllocTRES|NNodes|SubmitLine"
+)
+ROW = (
+    "7|name|ann|phys|cpu|COMPLETED|2024-03-01T10:00:00|2024-03-01T10:01:00|2024-03-01T10:03:00|120"
+    "|60|cpu=4,mem=4G,node=2|cpu=4,mem=4G,node=2|2|sbatch job.sh"
+)
+
+
+def row(**changes):
+    """Return the line above with some columns changed."""
+    cells = dict(zip(NAMES.split("|"), ROW.split("|"), strict=True)) | changes
+    return "|".join(cells.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "command"),
+    [
+        ("a|b", "sbatch job.sh"),
+        ("|", "sbatch job.sh"),
+        ("a|b|ann|phys", "sbatch job.sh"),
+        ("plain", "sbatch --wrap cat a | sort | uniq"),
+        ("a|b", "sbatch -J a|b --wrap cat a | sort"),
+        ("a|b", "sbatch -J a|b --wrap cat a |\n sort |\n uniq"),
+        ("plain", "sbatch --wrap echo a\n8|no job\nls"),
+    ],
+)
+def test_a_delimiter_in_a_text_belongs_to_the_text(log, name, command):
+    path = log("a.sacct", "\n".join([NAMES, row(JobName=name, SubmitLine=command), row(JobID="9")]))
+    workload = traces.read(path)
+    assert workload.job_id.tolist() == ["7", "9"]
+    assert workload.name.decode() == [name, "name"]
+    assert workload.user.decode() == ["ann", "ann"]
+    assert workload.runtime.tolist() == [120, 120]
+
+
+def test_features_may_hold_the_delimiter(log):
+    path = log("a.sacct", f"{NAMES}|Constraints\n{ROW}|v100|a100\n")
+    assert traces.read(path).constraint.decode() == ["v100|a100"]
+
+
+def test_a_line_that_cannot_be_divided_is_an_error(log):
+    """No text among these columns could have the surplus."""
+    header = "JobID|User|State|Submit|Start|End|AllocTRES"
+    line = "7|a|b|COMPLETED|2024-03-01T10:00:00|2024-03-01T10:01:00|2024-03-01T10:03:00|cpu=1"
+    path = log("a.sacct", f"{header}\n{line}\n7\n")
+    with pytest.raises(
+        TraceError, match=re.escape("a.sacct:2: the header has 7 columns, here are 8")
+    ):
+        traces.read(path)
+    path = log("a.sacct", f"{header}\n7\n{line.replace('|b', '')}\nmore\n")
+    workload = traces.read(path, skip_bad_lines=True)
+    assert workload.set_aside == (("bad line", 2),)
+    assert ("Set aside", "bad line: line 2, line 4") in workload.header
+
+
+@pytest.mark.parametrize("end", ["", "|"])
+@pytest.mark.parametrize("delimiter", ["|", ";", "\t", "@@", "|~|", ":::"])
+def test_any_delimiter_is_read(log, differences, delimiter, end):
+    plain = log("a.sacct", "\n".join([NAMES, ROW, row(JobID="8_[1-3,7]", State="PENDING")]))
+    text = "\n".join(
+        line.replace("|", delimiter) + end.replace("|", delimiter)
+        for line in plain.read_text().splitlines()
+    )
+    path = log("b.txt", text)
+    assert traces.detect(path) == "sacct"
+    found = set(differences(traces.read(plain), traces.read(path)))
+    assert found - {"header"} == {"title"}
+
+
+def test_commas_between_columns_are_refused(log):
+    path = log("a.txt", f"{NAMES}\n{ROW}\n".replace("|", ","))
+    with pytest.raises(TraceError, match="commas between columns.*use sacct --parsable2"):
+        traces.read(path)
+
+
+def test_headers_of_joined_exports_are_read_once(log):
+    path = log("a.sacct", "\n".join([NAMES, ROW, NAMES, row(JobID="8"), ROW]))
+    workload = traces.read(path)
+    assert workload.job_id.tolist() == ["7", "8"]
+    assert workload.set_aside == (("repeated line", 1),)
+    assert ("Set aside", "repeated line: 0.1 core-hours; 7") in workload.header
+
+
+def test_a_header_is_needed(log):
+    with pytest.raises(TraceError, match="is not a header of sacct --parsable2"):
+        traces.read(log("a.txt", f"{ROW}\n"), format="sacct")
+
+
+def test_comments_before_the_header_are_passed_over(log, differences):
+    plain = log("a.sacct", f"{NAMES}\n{ROW}\n")
+    path = log("b.txt", f"# of March\n\n#\n{NAMES}\n{ROW}\n")
+    assert traces.detect(path) == "sacct"
+    assert differences(traces.read(plain), traces.read(path)) == ["title"]
+
+
+def test_bytes_that_are_not_utf8_are_latin_1(log):
+    lines = [NAMES.encode(), row(JobName="J\xf6rg").encode("latin-1"), row(JobID="8").encode()]
+    workload = traces.read(log("a.sacct", b"\n".join(lines)))
+    assert workload.name.decode() == ["J\xf6rg", "name"]
+    assert ("Note", "lines that are not UTF-8 and were read as Latin-1: 1") in workload.header
+
+
+def test_the_documented_columns_are_those_of_the_page():
+    """docs/guides/slurm-logs.md and the reader name the same columns in the same order."""
+    from pathlib import Path
+
+    page = Path(__file__).parents[2] / "docs" / "guides" / "slurm-logs.md"
+    command = re.search(r"^TZ=UTC .*?-o (\S+)", page.read_text().replace("\\\n", ""), re.MULTILINE)
+    assert command is not None
+    assert command[1].replace(",", "|") == HEADER

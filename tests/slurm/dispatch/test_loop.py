@@ -1,0 +1,219 @@
+"""The compiled loop under Slurm gives the schedules of the simulator's own, and knows its limits."""
+
+import numpy as np
+import pytest
+from recorded import result, simulator
+from tiny import jobs, machine
+
+from cpsched import systems
+from cpsched.base.types import MISSING, DependencyType
+from cpsched.mapping import fit
+from cpsched.simulation.observers import Observer
+from cpsched.slurm.dispatch import policy_file
+from cpsched.slurm.dispatch.dispatcher import Slurm
+from cpsched.slurm.dispatch.fair_share import ShareTree
+from cpsched.slurm.dispatch.policy import Policy
+from cpsched.slurm.dispatch.usage import Usage, _resets
+from cpsched.slurm.kernels import jobs as kernels
+from cpsched.slurm.site import SITE, SiteOptions
+
+pytestmark = pytest.mark.slow
+
+POLICY = """
+[slurm]
+PriorityWeightAge = 1000
+PriorityWeightFairshare = 5000
+PriorityWeightJobSize = 100
+PriorityUsageResetPeriod = "DAILY"
+{more}
+[[qos]]
+Name = "normal"
+MaxTRESPU = "cpu=1500"
+"""
+
+
+class Present(Observer):
+    """Wants to be told of every second, which the compiled loop does not do."""
+
+    def on_instant(self, now):
+        pass
+
+
+def slurm(more="", **parameters):
+    return Slurm(policy_file.parse(POLICY.format(more=more)), **parameters)
+
+
+def both(fitted, **parameters):
+    """Return a simulation in the compiled loop and one in Python."""
+    return (
+        simulator(fitted, slurm(**parameters)),
+        simulator(fitted, slurm(**parameters), Present()),
+    )
+
+
+@pytest.fixture(scope="module")
+def month():
+    """Jobs of a site: arrays, jobs in several partitions, held and cancelled ones."""
+    workload = SITE.generate(SiteOptions(jobs=1500, days=1.5, seed=4))
+    assert (workload.dependency >= 0).any()
+    assert (workload.cancel >= 0).any()
+    assert (workload.begin > workload.submit).any()
+    return fit(workload, systems.load("site-152"))
+
+
+@pytest.mark.parametrize("parameters", [{}, {"defer": "yes", "lag": 2}, {"bf_max_job_user": 2}])
+def test_a_month_runs_the_same_with_stops_and_steps(month, parameters):
+    """Between two calls the state is that of the Python loop at the same second."""
+    fast, slow = both(month, **parameters)
+    assert fast._compiled is not None
+    assert slow._compiled is None
+    for until in (3_000, 40_000, 40_060, 90_000):
+        fast.run(until)
+        slow.run(until)
+        assert np.array_equal(fast.start_time, slow.start_time)
+        ours, theirs = fast.state(), slow.state()
+        for name in ("now", "next_submit", "counter"):
+            assert ours[name] == theirs[name], name
+        assert sorted(ours["events"].tolist()) == sorted(theirs["events"].tolist())
+        assert ours["cluster"]["wakes"].tolist() == theirs["cluster"]["wakes"].tolist()
+        assert fast._num_held == slow._num_held
+        usage = [one.dispatcher.passes._records.usage.raw for one in (fast, slow)]
+        assert np.array_equal(*usage)
+        assert fast.step() == slow.step()
+    fast.run()
+    slow.run()
+    assert result(fast) == result(slow)
+
+
+def test_jobs_that_are_held_cancelled_or_killed_run_the_same():
+    """
+    One core. B follows A, C follows if A fails, D may begin at 30, E is cancelled while it waits, F
+    while it is held, G while it runs.
+    """
+    workload = jobs(
+        *[(0, 1, 10)] * 4, (1, 1, 10), (1, 1, 10), (2, 1, 50), (3, 1, 1),
+        dependency=[-1, 0, 0, -1, -1, 3, -1, 1],
+        dependency_type=[*[DependencyType.AFTEROK] * 2, DependencyType.AFTERNOTOK,
+                         *[DependencyType.AFTER] * 4, DependencyType.AFTER],
+        begin=[-1, -1, -1, 30, -1, -1, -1, -1],
+        cancel=[100, *[MISSING] * 3, 5, 7, 45, MISSING],
+    )  # fmt: skip
+    fast, slow = both(fit(workload, machine((1,))))
+    fast.run()
+    slow.run()
+    assert fast._compiled is not None
+    assert fast.outcome.tolist() == [0, 0, 5, 0, 2, 2, 4, 0]
+    assert result(fast) == result(slow)
+
+
+def of_all_kinds(seed, num=150):
+    """Return random jobs of four users: wide, next to each other, evenly split, alone, arrays."""
+    rng = np.random.default_rng(seed)
+    units, runtime = rng.integers(1, 24, num), rng.integers(1, 4000, num)
+    fewest = np.minimum(rng.choice([1, 1, 1, 2, 3], num), units)
+    most = np.where(rng.random(num) < 0.6, 12, np.maximum(fewest, rng.integers(1, 5, num)))
+    kind, ones = rng.integers(0, 6, num), np.ones(num, dtype=np.int64)
+    requested = runtime + rng.integers(0, 3000, num)
+    submit = np.sort(rng.integers(0, 9000, num))
+    return jobs(
+        *np.stack([submit, units, runtime, requested], axis=1).tolist(),
+        resources=("core", "mem"),
+        request=np.stack([ones, rng.choice([0, 1, 4, 8], num)], axis=1),
+        nodes_min=fewest,
+        nodes_max=most,
+        contiguous=(kind == 1) | (kind == 4),
+        split=(kind == 2) | (kind == 4),
+        exclusive=kind == 3,
+        user=[f"u{user}" for user in rng.integers(0, 4, num)],
+        array=np.where(rng.random(num) < 0.4, rng.integers(0, 6, num), -1),
+    )
+
+
+@pytest.mark.parametrize(
+    "parameters",
+    [
+        {"bf_max_job_user": 2},
+        {"bf_max_job_user": 3, "bf_resolution": 300},
+        {"bf_max_job_test": 20, "assoc_limit_stop": "yes"},
+        {"bf_max_job_part": 5, "bf_job_part_count_reserve": 2},
+        {"bf_max_job_user": 4, "bf_window": 60, "bf_max_job_start": 1},
+    ],
+)
+def test_jobs_that_mind_their_nodes_run_the_same(parameters):
+    """What ends a pass early, where nobody is told of plans, leaves all starts as they are."""
+    nodes = machine(*[(8, 64)] * 8, *[(16, 32)] * 4, resources=("core", "mem"))
+    for seed in range(3):
+        fast, slow = both(fit(of_all_kinds(seed), nodes), **parameters)
+        assert fast._compiled is not None
+        fast.run()
+        slow.run()
+        assert result(fast) == result(slow)
+
+
+def test_a_simulation_goes_on_from_a_saved_one(month):
+    whole, first, second = (simulator(month, slurm()) for _ in range(3))
+    whole.run()
+    first.run(50_000)
+    second.restore(first.state())
+    second.run()
+    assert result(second) == result(whole)
+
+
+@pytest.mark.parametrize(
+    "more", ['PriorityFlags = "NO_FAIR_TREE"', 'PreemptType = "preempt/qos"\nPreemptMode = "OFF"']
+)
+def test_what_it_does_not_do_is_left_to_python(more):
+    fitted = fit(jobs((0, 1, 5), (0, 1, 5)), machine((1,)))
+    assert simulator(fitted, slurm())._compiled is not None
+    assert simulator(fitted, slurm(more))._compiled is None
+
+
+class Own(Slurm):
+    """May decide anything."""
+
+
+def test_what_derives_from_it_is_left_to_python():
+    fitted = fit(jobs((0, 1, 5)), machine((1,)))
+    assert simulator(fitted, Own())._compiled is None
+
+
+def test_kinds_are_told_apart_by_all_that_records_are_made_of():
+    """Of two jobs of one kind the second is known; who, size or nice make another."""
+    workload = jobs(
+        *[(0, 1, 9)] * 2, (0, 2, 9), *[(0, 1, 9)] * 2, user=[*"aaaba"], nice=[0] * 4 + [7]
+    )
+    passes = slurm().passes
+    fitted = fit(workload, machine((4,)))
+    simulation = simulator(fitted, Slurm(passes.policy), Present())
+    simulation.step()
+    records, store = simulation.dispatcher.passes._records, simulation.machine.store
+    assert records._num_kinds == 4
+    found = np.zeros(5, dtype=np.int64)
+    given = records.known, records.settings, store.columns[:5], 0, found
+    assert kernels.enter_unknown(*given) == 0
+    records.forget_kinds()
+    assert kernels.enter_unknown(*given) == 4
+    assert found[:4].tolist() == [0, 2, 3, 4]
+    assert [len(records.of_row(row)) for row in (0, 4, 5)] == [1, 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("period", "expected"),
+    [("DAILY", [86_400, 172_800]), ("WEEKLY", [259_200, 864_000]), ("MONTHLY", [31 * 86_400])],
+)
+def test_usage_is_set_back_at_midnight(period, expected):
+    """The first of January 1970 was a Thursday; Slurm's weeks begin on Sunday."""
+    assert list(_resets(period, 0))[: len(expected)] == expected
+    assert list(_resets("NONE", 0)) == []
+    # Seconds count from another one.
+    assert next(_resets(period, 100)) == expected[0] - 100
+
+
+def test_usage_refuses_nothing_that_it_did_not_charge():
+    """A job without association is neither charged nor taken for another."""
+    tree = ShareTree([-1, 0], [1, 1], [False, True])
+    usage = Usage(tree, Policy(parameters={"PriorityWeightFairshare": 1}))
+    usage.started(-1, 4.0, 10)
+    usage.ended(-1, 4.0, 10, 20)
+    assert usage.raw.tolist() == [0.0, 0.0]
+    assert int(usage.book["num_late"][0]) == 0

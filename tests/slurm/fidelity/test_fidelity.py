@@ -1,0 +1,259 @@
+"""Recorded starts beside simulated ones."""
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from queueing import queueing, site
+from queueing import recorded as with_starts
+from tiny import jobs, machine, run
+
+from cpsched import logs, systems
+from cpsched.base.types import MISSING
+from cpsched.errors import ConfigError
+from cpsched.simulation.simulate import simulate
+from cpsched.slurm.fidelity.check import check
+from cpsched.slurm.fidelity.differences import differences
+from cpsched.slurm.fidelity.downtime import as_csv, downtimes, told_of
+from cpsched.slurm.fidelity.files import statement, write_files
+from cpsched.slurm.fidelity.measures import measure
+from cpsched.slurm.fidelity.reasons import reasons_of
+from cpsched.study.study_file import parse_study
+
+SYSTEM = site(4)
+
+
+def workload():
+    return queueing(400, seed=3, runtimes=(60, 4000), most_over=4, most_units=8, users=5)
+
+
+def recorded(dispatcher, lag=0):
+    return with_starts(workload(), SYSTEM, dispatcher, lag)
+
+
+def fidelity_of(log, dispatcher="easy", **more):
+    return measure(simulate(log, systems.parse(SYSTEM), dispatcher=dispatcher).schedule, **more)
+
+
+def test_a_log_that_was_made_so_is_reproduced():
+    found = fidelity_of(recorded("easy"))
+    assert (found.error == 0).all()
+    assert found.overall.rank == pytest.approx(1)
+    assert found.overall.within == (1, 1, 1)
+    assert next(statement(found)).startswith("Waits are closely reproduced: ")
+    assert "(0 % more)" in next(statement(found))
+    jobs_of = {kind: 0 for kind, _, _ in found.groups}
+    for kind, _, one in found.groups:
+        jobs_of[kind] += one.jobs
+    assert jobs_of["queue"] == jobs_of["user"] == 400
+
+
+def test_errors_are_those_of_the_starts():
+    log = recorded("fifo")
+    schedule = simulate(log, systems.parse(SYSTEM), dispatcher="easy").schedule
+    found = measure(schedule)
+    error = schedule.start - log.recorded_start
+    assert found.overall.bias == pytest.approx(error.mean())
+    assert found.overall.mean_error == pytest.approx(np.abs(error).mean())
+    assert found.overall.median_error == pytest.approx(np.median(np.abs(error)))
+    assert found.overall.within[0] == pytest.approx((np.abs(error) <= 60).mean())
+    assert found.overall.recorded == pytest.approx((log.recorded_start - log.submit).mean())
+    from scipy.stats import spearmanr
+
+    waits = log.recorded_start - log.submit, schedule.start - log.submit
+    assert found.overall.rank == pytest.approx(spearmanr(*waits).statistic)
+    assert "not reproduced" in next(statement(found))
+    assert any("do not trust them" in line and "--outages" in line for line in statement(found))
+
+
+def test_jobs_without_both_starts_are_left_out_and_counted():
+    log = recorded("easy")
+    start = log.recorded_start.copy()
+    start[:7] = MISSING
+    found = fidelity_of(log.with_columns(recorded_start=start))
+    assert found.overall.jobs == 393
+    assert found.left_out == {"without a recorded start": 7}
+    with pytest.raises(ConfigError, match="no job has a recorded"):
+        fidelity_of(workload())
+
+
+def test_a_held_job_waits_from_its_submit_and_its_hold_is_told():
+    log = jobs((0, 1, 5), begin=np.array([100]), recorded_start=np.array([103]))
+    found = measure(run(log, machine((1,)), "easy").schedule)
+    assert (found.recorded.tolist(), found.simulated.tolist()) == ([103], [100])
+    assert found.held.tolist() == [100]
+    first, second, *_ = statement(found)
+    assert first.endswith(
+        "1 min 43 s on average in the record, 1 min 40 s in the simulation (100 % less)."
+    )
+    assert second == (
+        "Waits are from submit to first start. On average 1 min 40 s of them pass before a job may"
+        " start (begin time, dependency, hold). The verdict and its percentage leave that out."
+    )
+
+
+def test_attempts_of_a_job_are_not_so_many_jobs():
+    log = jobs((0, 1, 5), (10, 1, 5), (20, 1, 5), (20, 1, 5), job_id=["7", "7#2", "7#3", "8"])
+    found = measure(
+        run(log.with_columns(recorded_start=log.submit), machine((4,)), "easy").schedule
+    )
+    assert (found.jobs, found.overall.jobs) == (2, 4)
+
+
+def test_the_jobs_that_differ_most_are_told_from_both_sides():
+    log = recorded("fifo")
+    schedule = simulate(log, systems.parse(SYSTEM), dispatcher="easy").schedule
+    found = measure(schedule)
+    told_of = list(differences(schedule, found, lambda job, time: f"{job} at {time}", 3))
+    assert len(told_of) == 3
+    worst = int(np.argsort(-np.abs(found.error), kind="stable")[0])
+    job, early = log.job_id[worst], found.error[worst] < 0
+    assert told_of[0].title.startswith(f"job {job} (user ")
+    assert ("earlier" if early else "later") in told_of[0].title
+    moment = min(schedule.start[worst], log.recorded_start[worst])
+    assert told_of[0].simulated == f"{job} at {moment}"
+    assert "cores were in use by recorded jobs" in told_of[0].recorded
+    # Nothing is told of a log that is reproduced.
+    exact = simulate(recorded("easy"), systems.parse(SYSTEM), dispatcher="easy").schedule
+    assert list(differences(exact, measure(exact), lambda *_: "", 3)) == []
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "site.toml").write_text(SYSTEM)
+    logs.write(recorded("easy:backfill=sjf", lag=2), tmp_path / "log.parquet", format="table")
+    return tmp_path
+
+
+def study(folder):
+    content = {
+        "systems": ["site.toml"],
+        "dispatchers": ["easy"],
+        "workloads": [{"file": "log.parquet"}],
+    }
+    return parse_study(content, folder / "study.toml")
+
+
+def test_the_lag_of_a_controller_is_part_of_each_start(folder):
+    """Its log starts every job 2 s later; nothing else is simulated than what is compared."""
+    checked = check(study(folder), folder / "out", examples=2)
+    assert len(list((folder / "out" / "runs").iterdir())) == 1
+    files = write_files(checked, folder / "out")
+    about = json.loads(files[0].read_text())
+    assert (checked.lag, about["lag"], len(about["differences"])) == (2, 2, 2)
+    rows = files[1].read_text().splitlines()
+    assert rows[0] == "job_id,submit,recorded_wait_s,simulated_wait_s,held_s,error_s"
+    assert len(rows) == 401
+
+
+def test_jobs_of_the_beginning_are_simulated_and_not_compared(folder):
+    whole = check(study(folder), folder / "out")
+    late = check(study(folder), folder / "out", start=20_000)
+    assert len(list((folder / "out" / "runs").iterdir())) == 1
+    submit = whole.schedule.workload.submit
+    assert late.whole.overall.jobs == (submit >= 20_000).sum() < 400
+    with pytest.raises(ConfigError, match="measure-from: no job is submitted after that"):
+        check(study(folder), folder / "out", start=10**9)
+
+
+def test_repeats_say_how_far_chance_goes(folder):
+    moved = replace(study(folder), seeds=(1, 2, 3), jitter=3600)
+    checked = check(moved, folder / "out", examples=3)
+    assert len(checked.repeats) == 2
+    # Examples are told of the run in which nothing was moved.
+    assert checked.differences == check(study(folder), folder / "out", examples=3).differences
+    said = list(statement(checked.whole, checked.repeats))
+    assert said[2].startswith("Chance: over 3 simulations, with submits moved by seconds, ")
+    assert not any(line.startswith("Chance") for line in statement(checked.whole))
+    # What seconds can do a what-if must exceed.
+    far = replace(checked.repeats[0], simulated=checked.whole.overall.simulated + 7200, rank=0.0)
+    far = replace(far, within=(0.0, 0.0, 0.0))
+    said = list(statement(checked.whole, [far]))
+    assert "The verdict depends on these seconds: " in said[2]
+    # Twice the standard deviation of the two means, and twice that where directions count alone.
+    assert any("2 h 50 min" in line or "5 h 39 min" in line for line in said[2:])
+
+
+def test_a_log_without_starts_is_refused(folder):
+    logs.write(workload(), folder / "log.parquet", format="table")
+    with pytest.raises(ConfigError, match="needs a log that says when jobs started"):
+        check(study(folder), folder / "out")
+
+
+def test_the_words_say_which_groups_are_off():
+    """Jobs of one queue wait hours in the record, and not in the simulation."""
+    log = recorded("easy")
+    late = np.where(np.arange(400) % 2 == 1, 40_000, 0)
+    found = fidelity_of(log.with_columns(recorded_start=log.recorded_start + late))
+    words = list(statement(found))
+    off = replace(found, groups=tuple(one for one in found.groups if one[0] == "queue"))
+    assert any(line.startswith("Jobs of queue q1: ") for line in statement(off)), words
+
+
+def test_a_machine_on_which_nothing_runs_while_jobs_wait_may_be_down():
+    """One job until 100; from 200 on two wait until 9000, and from 20000 on one until 23599."""
+    log = jobs(
+        (0, 1, 100), (200, 1, 50), (300, 1, 50), (20_000, 1, 5),
+        recorded_start=np.array([0, 9000, 9000, 23_599]),
+    )  # fmt: skip
+    schedule = run(log, machine((4,)), "easy").schedule
+    found = downtimes(schedule)
+    assert found == [(200, 9000)]
+    table = as_csv(schedule, found).splitlines()
+    assert table == ["node,from,to", f"{schedule.system.node_names[0]},200,9000"]
+    assert "in 1 interval of an hour or more, 2 h 27 min in all" in told_of(found)
+
+
+#: Six jobs of a GPU each on two GPUs: Slurm let the last wait for a limit that is not simulated.
+GPU_SYSTEM = """\
+name = "two"
+resources = ["core", "gpu"]
+[[nodes]]
+group = "n"
+count = 1
+core = 8
+gpu = 2
+"""
+
+
+def _sacct(folder, number=20):
+    rows = ["JobID|Submit|Start|End|State|TimelimitRaw|NNodes|ReqTRES|Reason|Partition|User"]
+    for job in range(1, number + 1):
+        late = job % 2 == 0
+        start = 1_000_000 + 20_000 * job
+        rows.append(
+            f"{job}|{start}|{start + 7200 * late}|{start + 7300}|COMPLETED|200|1"
+            f"|cpu=1,node=1,gres/gpu=1|{'QOSMaxGRESPerUser' if late else 'None'}|gpu|ada"
+        )
+        rows.append(f"{job}.batch|{start}|{start}|{start + 7300}|COMPLETED||1||Step||")
+    (folder / "two.toml").write_text(GPU_SYSTEM)
+    (folder / "log.sacct").write_text("\n".join([*rows, ""]))
+    return folder / "log.sacct"
+
+
+def test_errors_are_grouped_by_the_reason_that_slurm_recorded(tmp_path, cpsched):
+    """And the examples say it, with the GPUs that were in use."""
+    log = _sacct(tmp_path)
+    assert reasons_of(log) == {str(job): "QOSMaxGRESPerUser" for job in range(2, 21, 2)}
+    options = ("--system", str(tmp_path / "two.toml"), "-d", "easy", "--seeds", "1")
+    arguments = ("slurm", "fidelity", str(log), *options, "--out", str(tmp_path / "out"))
+    code, out, _ = cpsched(*arguments)
+    assert code == 0
+    assert "Jobs that waited in Slurm for QOSMaxGRESPerUser: 2 h in the record, 0 s" in out
+    assert "(Slurm: QOSMaxGRESPerUser)" in out
+    assert "0 of 8 cores, 0 of 2 GPUs were in use by recorded jobs" in out
+    about = json.loads((tmp_path / "out" / "fidelity.json").read_text())
+    jobs_of = {one["group"]: one["jobs"] for one in about["groups"] if one["kind"] == "reason"}
+    assert jobs_of == {"QOSMaxGRESPerUser": 10, "none recorded": 10}
+    # Runs are repeated on demand only.
+    (run_folder,) = (tmp_path / "out" / "runs").iterdir()
+    made = (run_folder / "run.json").stat().st_mtime_ns
+    assert cpsched(*arguments)[0] == 0
+    assert (run_folder / "run.json").stat().st_mtime_ns == made
+    assert cpsched(*arguments, "--overwrite")[0] == 0
+    assert (run_folder / "run.json").stat().st_mtime_ns > made
+
+
+def test_a_log_of_another_kind_has_no_reasons(folder):
+    assert reasons_of(folder / "log.parquet") == {}
