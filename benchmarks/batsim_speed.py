@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cpsched import api
+import cpsched
 
 TARGET = Path(__file__).resolve().parent / "results" / "data" / "batsim-speed.csv"
 NODES = 128
@@ -33,14 +33,14 @@ HEAD = ("scheduler", "jobs", "seconds", "our CPU s", "its CPU s", "jobs a second
 SHORT, LONG = 500, 5_000
 
 
-def log_of(jobs: int, load: float = 0.7) -> api.Workload:
+def log_of(jobs: int, load: float = 0.7) -> cpsched.Workload:
     """Return a log that uses a share of the machine."""
     rng = np.random.default_rng(5)
     units = np.minimum(2 ** rng.integers(0, 6, jobs), NODES)
     requested = rng.integers(60, 7200, jobs)
     runtime = np.maximum((requested * rng.uniform(0, 1, jobs)).astype(int), 1)
     gap = (units * runtime).mean() / (load * NODES)
-    return api.Workload.build(
+    return cpsched.Workload.build(
         title="speed",
         job_id=[str(number) for number in range(jobs)],
         submit=np.cumsum(rng.exponential(gap, jobs)).astype(int),
@@ -59,7 +59,7 @@ def main() -> None:
     program = shutil.which("pybatsim")
     if program is None:
         sys.exit("there is no pybatsim on the path")
-    system = api.parse_system(
+    system = cpsched.parse_system(
         f"resources = ['core']\n[[nodes]]\ngroup = 'n'\ncount = {NODES}\ncore = 1\n"
     )
     serve = f"{sys.executable} -m cpsched batsim serve -d easy"
@@ -74,7 +74,7 @@ def main() -> None:
         csv.writer(file, lineterminator="\n").writerows([HEAD, *rows])
 
 
-def row_of(name: str, command: str, system: api.System) -> tuple[str | int, ...]:
+def row_of(name: str, command: str, system: cpsched.System) -> tuple[str | int, ...]:
     """Return the best of five runs as a row of the table."""
     jobs = SHORT if "pybatsim sched" in name else LONG
     log = log_of(jobs)
@@ -85,10 +85,12 @@ def row_of(name: str, command: str, system: api.System) -> tuple[str | int, ...]
     return row
 
 
-def measured(log: api.Workload, system: api.System, spec: str) -> tuple[float, float, float]:
+def measured(
+    log: cpsched.Workload, system: cpsched.System, spec: str
+) -> tuple[float, float, float]:
     """Return seconds of the event loop, its CPU seconds, and those of the scheduler's process."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    timing = api.simulate(log, system, dispatcher=spec).timing
+    timing = cpsched.simulate(log, system, dispatcher=spec).timing
     gc.collect()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     theirs = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime

@@ -1,8 +1,8 @@
 """
 cpsched: a simulator and scheduling engine for HPC batch jobs.
 
-What a session needs most can be taken from the package itself: ``cpsched.simulate(log, "eurora")``.
-:mod:`cpsched.api` has the rest of what embedding code may rely on.
+What code that embeds cpsched needs can be imported from here: ``cpsched.simulate(log, "eurora")``.
+All other modules are private and may change (``docs/guides/embedding.md``).
 """
 
 from __future__ import annotations
@@ -11,21 +11,182 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from cpsched.base.spec import build
+    from cpsched.base.tables import Column, Table
+    from cpsched.base.types import Status
+    from cpsched.dispatch.allocators import Allocator, make_allocator
+    from cpsched.dispatch.contract import Dispatcher, Reservation
+    from cpsched.dispatch.learning import LearningDispatcher
+    from cpsched.dispatch.passes import start_by
+    from cpsched.dispatch.priority import Priority, make_priority
+    from cpsched.engine.cluster import Cluster
+    from cpsched.engine.encoder import Request
+    from cpsched.errors import (
+        ConfigError,
+        CpschedError,
+        DispatchError,
+        InfeasibleRequestError,
+        RunError,
+        TraceError,
+        UnknownNameError,
+        VerificationError,
+    )
+    from cpsched.kernels.compiling import kernel
     from cpsched.logs import read as read_log
     from cpsched.logs import write as write_log
-    from cpsched.report import compare, compare_runs, what_if
-    from cpsched.simulation.simulate import simulate
-    from cpsched.study import load_run, save_run
+    from cpsched.mapping import Fitted, fit
+    from cpsched.metrics.leading import Figures
+    from cpsched.metrics.summary import summarize
+    from cpsched.model.allocation import Allocation
+    from cpsched.model.decision import Decision, PlannedStarts, Start
+    from cpsched.model.jobtable import Job, JobTable, RunningTable
+    from cpsched.model.prediction import Outcome, Prediction, RuntimePredictor
+    from cpsched.model.schedule import JobOutcome, Schedule
+    from cpsched.model.system import Queue, System
+    from cpsched.model.view import View
+    from cpsched.model.workload import Workload
+    from cpsched.report import Comparison, compare, compare_runs, what_if
+    from cpsched.simulation.observers import Observer, RunObserver
+    from cpsched.simulation.simulate import Checkpoint, Run, Settings, simulate
+    from cpsched.simulation.simulator import Simulator
+    from cpsched.study import SavedRun, load_run, save_run
+    from cpsched.study.changes import Change
     from cpsched.systems import load as load_system
+    from cpsched.systems import parse as parse_system
+    from cpsched.systems import save as save_system
+    from cpsched.verification import verify
+
+#: Each public name and where it is defined.
+_HOMES = {
+    "Allocation": "cpsched.model.allocation:Allocation",
+    "Allocator": "cpsched.dispatch.allocators:Allocator",
+    "Change": "cpsched.study.changes:Change",
+    "Checkpoint": "cpsched.simulation.simulate:Checkpoint",
+    "Cluster": "cpsched.engine.cluster:Cluster",
+    "Column": "cpsched.base.tables:Column",
+    "Comparison": "cpsched.report:Comparison",
+    "ConfigError": "cpsched.errors:ConfigError",
+    "CpschedError": "cpsched.errors:CpschedError",
+    "Decision": "cpsched.model.decision:Decision",
+    "DispatchError": "cpsched.errors:DispatchError",
+    "Dispatcher": "cpsched.dispatch.contract:Dispatcher",
+    "Figures": "cpsched.metrics.leading:Figures",
+    "Fitted": "cpsched.mapping:Fitted",
+    "InfeasibleRequestError": "cpsched.errors:InfeasibleRequestError",
+    "Job": "cpsched.model.jobtable:Job",
+    "JobOutcome": "cpsched.model.schedule:JobOutcome",
+    "JobTable": "cpsched.model.jobtable:JobTable",
+    "LearningDispatcher": "cpsched.dispatch.learning:LearningDispatcher",
+    "Observer": "cpsched.simulation.observers:Observer",
+    "Outcome": "cpsched.model.prediction:Outcome",
+    "PlannedStarts": "cpsched.model.decision:PlannedStarts",
+    "Prediction": "cpsched.model.prediction:Prediction",
+    "Priority": "cpsched.dispatch.priority:Priority",
+    "Queue": "cpsched.model.system:Queue",
+    "Request": "cpsched.engine.encoder:Request",
+    "Reservation": "cpsched.dispatch.contract:Reservation",
+    "Run": "cpsched.simulation.simulate:Run",
+    "RunError": "cpsched.errors:RunError",
+    "RunObserver": "cpsched.simulation.observers:RunObserver",
+    "RunningTable": "cpsched.model.jobtable:RunningTable",
+    "RuntimePredictor": "cpsched.model.prediction:RuntimePredictor",
+    "SavedRun": "cpsched.study:SavedRun",
+    "Schedule": "cpsched.model.schedule:Schedule",
+    "Settings": "cpsched.simulation.simulate:Settings",
+    "Simulator": "cpsched.simulation.simulator:Simulator",
+    "Start": "cpsched.model.decision:Start",
+    "Status": "cpsched.base.types:Status",
+    "System": "cpsched.model.system:System",
+    "Table": "cpsched.base.tables:Table",
+    "TraceError": "cpsched.errors:TraceError",
+    "UnknownNameError": "cpsched.errors:UnknownNameError",
+    "VerificationError": "cpsched.errors:VerificationError",
+    "View": "cpsched.model.view:View",
+    "Workload": "cpsched.model.workload:Workload",
+    "build": "cpsched.base.spec:build",
+    "compare": "cpsched.report:compare",
+    "compare_runs": "cpsched.report:compare_runs",
+    "fit": "cpsched.mapping:fit",
+    "kernel": "cpsched.kernels.compiling:kernel",
+    "load_run": "cpsched.study:load_run",
+    "load_system": "cpsched.systems:load",
+    "make_allocator": "cpsched.dispatch.allocators:make_allocator",
+    "make_priority": "cpsched.dispatch.priority:make_priority",
+    "parse_system": "cpsched.systems:parse",
+    "read_log": "cpsched.logs:read",
+    "save_run": "cpsched.study:save_run",
+    "save_system": "cpsched.systems:save",
+    "simulate": "cpsched.simulation.simulate:simulate",
+    "start_by": "cpsched.dispatch.passes:start_by",
+    "summarize": "cpsched.metrics.summary:summarize",
+    "verify": "cpsched.verification:verify",
+    "what_if": "cpsched.report:what_if",
+    "write_log": "cpsched.logs:write",
+}
 
 __all__ = [
+    "Allocation",
+    "Allocator",
+    "Change",
+    "Checkpoint",
+    "Cluster",
+    "Column",
+    "Comparison",
+    "ConfigError",
+    "CpschedError",
+    "Decision",
+    "DispatchError",
+    "Dispatcher",
+    "Figures",
+    "Fitted",
+    "InfeasibleRequestError",
+    "Job",
+    "JobOutcome",
+    "JobTable",
+    "LearningDispatcher",
+    "Observer",
+    "Outcome",
+    "PlannedStarts",
+    "Prediction",
+    "Priority",
+    "Queue",
+    "Request",
+    "Reservation",
+    "Run",
+    "RunError",
+    "RunObserver",
+    "RunningTable",
+    "RuntimePredictor",
+    "SavedRun",
+    "Schedule",
+    "Settings",
+    "Simulator",
+    "Start",
+    "Status",
+    "System",
+    "Table",
+    "TraceError",
+    "UnknownNameError",
+    "VerificationError",
+    "View",
+    "Workload",
+    "build",
     "compare",
     "compare_runs",
+    "fit",
+    "kernel",
     "load_run",
     "load_system",
+    "make_allocator",
+    "make_priority",
+    "parse_system",
     "read_log",
     "save_run",
+    "save_system",
     "simulate",
+    "start_by",
+    "summarize",
+    "verify",
     "what_if",
     "write_log",
 ]
@@ -33,6 +194,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     # Imported at the first use, so that ``cpsched --help`` stays quick.
-    if name in __all__:
-        return getattr(import_module("cpsched.api"), name)
-    raise AttributeError(f"module 'cpsched' has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'cpsched' has no attribute {name!r}")
+    module, _, attribute = _HOMES[name].partition(":")
+    return getattr(import_module(module), attribute)

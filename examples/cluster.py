@@ -1,6 +1,6 @@
 """No simulator: you hold the machine and say what happens; a dispatcher says what starts."""
 
-from cpsched.api import Cluster, InfeasibleRequestError, Request, parse_system
+from cpsched import Cluster, InfeasibleRequestError, Request, parse_system
 
 SYSTEM = """
 name = "pair"

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from cpsched.api import Workload, parse_system, simulate
+from cpsched import Workload, parse_system, simulate
 from cpsched.cp.hybrid import Cph
 from cpsched.cp.objective import Objective
 from cpsched.cp.pool import Limit

@@ -1,6 +1,6 @@
 """Simulate four jobs under a dispatcher of our own, then under EASY, from Python."""
 
-from cpsched.api import (
+from cpsched import (
     Dispatcher,
     Workload,
     make_allocator,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 # First: it makes ``import accasim`` work on Python 3.10 and later.
 from accasim_adapter import CpschedDispatcher, CpschedPredictor, read_schedule
-from cpsched.api import load_system, verify
+from cpsched import load_system, verify
 
 from accasim.base.simulator_class import Simulator  # isort: skip
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cpsched.api import (
+from cpsched import (
     Prediction,
     RuntimePredictor,
     fit,

@@ -1,6 +1,6 @@
 """Simulate step by step: look at the queue whenever something happens, and stop in the middle."""
 
-from cpsched.api import Simulator, Workload, build, fit, parse_system
+from cpsched import Simulator, Workload, build, fit, parse_system
 
 SYSTEM = """
 name = "four"

@@ -30,7 +30,7 @@ from stable_baselines3.common.callbacks import BaseCallback
 from stable_baselines3.common.vec_env import VecEnv
 from torch import nn
 
-from cpsched.api import fit, load_system, read_log
+from cpsched import fit, load_system, read_log
 from cpsched.gym.episode_jobs import pool_of
 from cpsched.gym.kernels.features import FEATURES, IS_JOB
 from cpsched.gym.options import RULES

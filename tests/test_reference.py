@@ -7,7 +7,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from cpsched import api
+import cpsched
 from cpsched.base import resources
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "run-folder.md"
@@ -28,12 +28,12 @@ def folder(tmp_path_factory):
     """A run in which a node was down."""
     made = tmp_path_factory.mktemp("run")
     outages = made / "outages.csv"
-    log = api.read_log(resources.path("logs", "eurora-sample.csv.gz")).select(first=50)
+    log = cpsched.read_log(resources.path("logs", "eurora-sample.csv.gz")).select(first=50)
     first = int(log.submit[0])
     outages.write_text(f"node,from,to\nnode001,{first},{first + 3600}\n")
-    settings = api.Settings(outages=f"table:file={outages}")
-    run = api.simulate(log, api.load_system("eurora"), dispatcher="easy", settings=settings)
-    api.save_run(run, made / "run")
+    settings = cpsched.Settings(outages=f"table:file={outages}")
+    run = cpsched.simulate(log, cpsched.load_system("eurora"), dispatcher="easy", settings=settings)
+    cpsched.save_run(run, made / "run")
     return made / "run"
 
 

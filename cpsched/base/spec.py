@@ -275,12 +275,12 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
 
 #: The base of classes that may be named, by group, and where it is imported from.
 _BASES = {
-    "dispatchers": ("cpsched.dispatch.contract:Dispatcher", "cpsched.api.Dispatcher"),
-    "allocators": ("cpsched.dispatch.allocators:Allocator", "cpsched.api.dispatchers.Allocator"),
-    "priorities": ("cpsched.dispatch.priority:Priority", "cpsched.api.dispatchers.Priority"),
-    "predictors": ("cpsched.model.prediction:RuntimePredictor", "cpsched.api.RuntimePredictor"),
-    "changes": ("cpsched.study.changes:Change", "cpsched.api.studies.ChangeOfLog"),
-    "observers": ("cpsched.simulation.observers:RunObserver", "cpsched.api.RunObserver"),
+    "dispatchers": ("cpsched.dispatch.contract:Dispatcher", "cpsched.Dispatcher"),
+    "allocators": ("cpsched.dispatch.allocators:Allocator", "cpsched.Allocator"),
+    "priorities": ("cpsched.dispatch.priority:Priority", "cpsched.Priority"),
+    "predictors": ("cpsched.model.prediction:RuntimePredictor", "cpsched.RuntimePredictor"),
+    "changes": ("cpsched.study.changes:Change", "cpsched.Change"),
+    "observers": ("cpsched.simulation.observers:RunObserver", "cpsched.RunObserver"),
 }
 #: The methods of those that need no base.
 _METHODS = {

@@ -13,7 +13,7 @@ from cpsched.model.decision import NOTHING, Decision, PlannedStarts, Start
 if TYPE_CHECKING:
     import numpy as np
 
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.priority import Priority
     from cpsched.model.view import View
@@ -174,3 +174,19 @@ def frozen(rows: IntArray) -> IntArray:
     """Mark an array of rows read-only, as the kernels are compiled for."""
     rows.flags.writeable = False
     return rows
+
+
+def start_by(view: View, order: AnyArray, allocator: Allocator, *, stop: bool = False) -> Decision:
+    """
+    Start waiting jobs in an order, as long as they fit.
+
+    Parameters
+    ----------
+    order
+        Positions in ``view.waiting``, in the order of trial; jobs left out wait.
+    allocator
+        Chooses the nodes, see :func:`make_allocator`.
+    stop
+        Whether to stop at the first job that does not fit; otherwise it is skipped.
+    """
+    return start_in_order(view, frozen(view.waiting.rows[order]), allocator, stop=stop)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from batsim_jobs import drawn, jobs, machine, starts
 
-from cpsched import api
+import cpsched
 from cpsched.base.spec import build
 from cpsched.base.types import MISSING
 
@@ -65,7 +65,7 @@ def test_an_answer_that_takes_time_counts_from_then_on(asked):
 
 def test_a_rejected_job_never_runs(asked):
     log = jobs([(0, 10, 20, 2), (0, 10, 20, 3), (0, 10, 20, 1)])
-    run = api.simulate(log, machine(), dispatcher=asked("choosy"))
+    run = cpsched.simulate(log, machine(), dispatcher=asked("choosy"))
     assert run.schedule.start.tolist()[::2] == [0, 0]
     assert run.schedule.start[1] < 0
 
@@ -74,7 +74,7 @@ def test_killed_jobs_end_and_the_scheduler_is_told(asked, tmp_path):
     """With the share of the walltime as progress, not of the runtime."""
     log = jobs([(0, 1000, 2000, 16), (500, 10, 20, 16)])
     record = tmp_path / "record"
-    run = api.simulate(log, machine(), dispatcher=asked("killer", record=record))
+    run = cpsched.simulate(log, machine(), dispatcher=asked("killer", record=record))
     assert run.schedule.start.tolist() == [0, 500]
     assert run.schedule.end.tolist() == [500, 510]
     events = [
@@ -89,7 +89,7 @@ def test_a_job_whose_node_fails_is_another_one_then(asked, tmp_path):
     """The scheduler is told that it has failed, that a host is away, and of a new job."""
     outages = tmp_path / "outages.csv"
     outages.write_text("node,from,to\nn0,5,40\n")
-    system = api.parse_system(
+    system = cpsched.parse_system(
         "resources = ['core']\n[[nodes]]\ngroup = 'n'\nnames = 'n[0-1]'\ncore = 1\n"
     )
     record = tmp_path / "record"
@@ -128,7 +128,7 @@ def test_no_message_knows_what_is_not_known_yet(asked, tmp_path):
         return [line for line in lines if json.loads(line)["now"] < until]
 
     moment = rows[50][0]
-    run = api.simulate(jobs(rows), system, dispatcher=asked("filler"))
+    run = cpsched.simulate(jobs(rows), system, dispatcher=asked("filler"))
     unfinished = run.schedule.end >= moment
     assert unfinished[:50].any()
     # They run into their requested time, and what comes later is another job.
@@ -170,7 +170,7 @@ WRONG = {
 def test_a_scheduler_that_breaks_the_rules_is_stopped(policy, asked, tmp_path):
     """One line says what it did; the process is no more, nor its socket."""
     log = jobs([(1, 10, 20, 1), (1, 10, 20, 1)])
-    with pytest.raises(api.DispatchError) as refused:
+    with pytest.raises(cpsched.DispatchError) as refused:
         starts(log, machine(), asked(policy, pid=tmp_path / "pid"))
     if policy != "call-past":
         assert WRONG[policy] in str(refused.value)
@@ -183,7 +183,7 @@ def test_a_scheduler_that_breaks_the_rules_is_stopped(policy, asked, tmp_path):
 def test_a_scheduler_that_hangs_is_stopped(asked, tmp_path):
     """After the timeout, with what it said last."""
     spec = asked("hangs", pid=tmp_path / "pid").replace("timeout=30", "timeout=0.5")
-    with pytest.raises(api.DispatchError, match="has not answered for .*'thinking'"):
+    with pytest.raises(cpsched.DispatchError, match="has not answered for .*'thinking'"):
         starts(jobs([(1, 10, 20, 1)]), machine(), spec)
     assert gone(tmp_path / "pid")
 
@@ -197,8 +197,8 @@ def test_nothing_is_left_after_a_run(asked, tmp_path):
 def test_an_interrupted_command_leaves_nothing_behind(asked, tmp_path, folder):
     """Ctrl-C while the scheduler thinks."""
     log, system = tmp_path / "log.parquet", tmp_path / "system.json"
-    api.write_log(jobs([(1, 10, 20, 1)]), log)
-    api.save_system(machine(), system)
+    cpsched.write_log(jobs([(1, 10, 20, 1)]), log)
+    cpsched.save_system(machine(), system)
     pid = tmp_path / "pid"
     os.mkfifo(pid)
     words = ["simulate", str(log), "--system", str(system), "-d", asked("hangs", pid=pid)]
@@ -226,7 +226,7 @@ def test_an_interrupted_command_leaves_nothing_behind(asked, tmp_path, folder):
     ],
 )
 def test_options_are_checked(options, problem):
-    with pytest.raises(api.ConfigError, match=problem):
+    with pytest.raises(cpsched.ConfigError, match=problem):
         build("dispatchers", f"batsim:{options}")
 
 
@@ -239,7 +239,7 @@ def test_options_are_checked(options, problem):
     ],
 )
 def test_a_scheduler_that_cannot_be_started_is_named(spec, problem):
-    with pytest.raises(api.ConfigError, match=problem):
+    with pytest.raises(cpsched.ConfigError, match=problem):
         starts(jobs([(1, 10, 20, 1)]), machine(), spec)
 
 
@@ -256,7 +256,7 @@ def test_what_the_protocol_cannot_say_is_refused(system, columns, hosts, what, a
     kinds = tuple(part.split("=")[0].strip() for part in system.split(","))
     log = jobs([(1, 10, 20, 1)], **{"resources": kinds, **columns})
     problem = f"job 0 asks for {what}, which JOB_SUBMITTED cannot say"
-    with pytest.raises(api.DispatchError, match=problem):
+    with pytest.raises(cpsched.DispatchError, match=problem):
         starts(log, machine(4, system), asked("fcfs", f"hosts={hosts}"))
 
 
@@ -266,8 +266,10 @@ def test_what_the_protocol_cannot_say_is_refused(system, columns, hosts, what, a
 def halfway(dispatcher, log, system):
     """Return two simulators of the same run, the first of which has done a half of it."""
     made = [
-        api.Simulator(
-            api.fit(log, system), build("dispatchers", dispatcher), build("predictors", "requested")
+        cpsched.Simulator(
+            cpsched.fit(log, system),
+            build("dispatchers", dispatcher),
+            build("predictors", "requested"),
         )
         for _ in range(2)
     ]
@@ -287,5 +289,5 @@ def test_a_run_goes_on_from_a_checkpoint(asked):
 
 def test_a_scheduler_that_answers_otherwise_cannot_go_on(asked):
     first, second = halfway(asked("random"), jobs(drawn()), machine())
-    with pytest.raises(api.RunError, match="does not answer what it did"):
+    with pytest.raises(cpsched.RunError, match="does not answer what it did"):
         second.restore(first.state())

@@ -6,7 +6,7 @@ import sys
 import pytest
 from batsim_jobs import drawn, jobs, machine, starts
 
-from cpsched import api
+import cpsched
 from cpsched.batsim.messages import Event, Message
 from cpsched.batsim.served import Served
 
@@ -73,7 +73,7 @@ def test_a_dispatcher_is_called_when_it_wants_to_be():
 
 def test_jobs_without_a_walltime_take_the_default():
     assert said(begun(default_time=60), 1, job(1, 1, -1)) == [start(1, "0")]
-    with pytest.raises(api.ConfigError, match="'w0!1' has no walltime; give --default-time"):
+    with pytest.raises(cpsched.ConfigError, match="'w0!1' has no walltime; give --default-time"):
         said(begun(), 1, job(1, 1, -1))
 
 
@@ -96,12 +96,12 @@ def test_jobs_without_a_walltime_take_the_default():
     ],
 )
 def test_what_cannot_be_respected_is_refused(event, problem):
-    with pytest.raises(api.DispatchError, match=problem):
+    with pytest.raises(cpsched.DispatchError, match=problem):
         said(begun(), 1, event)
 
 
 def test_nothing_comes_before_the_beginning():
-    with pytest.raises(api.DispatchError, match="before SIMULATION_BEGINS"):
+    with pytest.raises(cpsched.DispatchError, match="before SIMULATION_BEGINS"):
         said(Served("fifo"), 1, job(1, 1))
 
 

@@ -17,8 +17,8 @@ LEAKY = Path(__file__).parents[1] / "arena" / "leaky"
 OWN = '''\
 import sys
 import numpy as np
-from cpsched.api import Prediction, RuntimePredictor, read_log
-from cpsched.api.dispatchers import Allocator, Priority
+from cpsched import Prediction, RuntimePredictor, read_log
+from cpsched import Allocator, Priority
 from cpsched.dispatch.rules import Fifo
 
 

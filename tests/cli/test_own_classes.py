@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 MODULE = """\
 import time
-from cpsched.api import Decision, Dispatcher
+from cpsched import Decision, Dispatcher
 from cpsched.dispatch.rules import Fifo
 from cpsched.model.decision import Start
 class Plain: pass
@@ -62,7 +62,7 @@ def here(four_cores, monkeypatch):
 
 #: What is said, and in explain.
 FAULTS = {
-    "Plain": (2, "its class is not a dispatcher; derive it from cpsched.api.Dispatcher"),
+    "Plain": (2, "its class is not a dispatcher; derive it from cpsched.Dispatcher"),
     "Gone": (2, "module 'failing_own' has no 'Gone'"),
     "Reset": (1, "Reset.reset raises KeyError: 'no queue' (HERE/failing_own.py, line 8)"),
     "Exit": (1, "Exit.choose raises SystemExit: 0 (HERE/failing_own.py, line 11)"),

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.api import start_by
+from cpsched import start_by
 from cpsched.base import registry
 from cpsched.base.documents import json_text
 from cpsched.base.own_code import fault_of
@@ -46,10 +46,10 @@ NUMBER = 3
 @pytest.mark.parametrize(
     ("group", "name", "said"),
     [
-        ("dispatchers", "Plain", "its class is not a dispatcher; derive it from cpsched.api.Disp"),
-        ("priorities", "Plain", "its class is not a priority; derive it from cpsched.api.disp"),
-        ("allocators", "Plain", "its class is not a allocator; derive it from cpsched.api.disp"),
-        ("predictors", "Plain", "its class is not a predictor; derive it from cpsched.api.Runtime"),
+        ("dispatchers", "Plain", "its class is not a dispatcher; derive it from cpsched.Disp"),
+        ("priorities", "Plain", "its class is not a priority; derive it from cpsched."),
+        ("allocators", "Plain", "its class is not a allocator; derive it from cpsched."),
+        ("predictors", "Plain", "its class is not a predictor; derive it from cpsched.Runtime"),
         ("runtime_models", "Plain", "its class lacks the method reset"),
         ("outages", "Plain", "its class lacks the method outages"),
         ("changes", "Plain", "its class is not a change; derive it"),

@@ -5,7 +5,7 @@ import gc
 import pytest
 from notebooks import four_cores, four_jobs, parsed
 
-from cpsched.api import start_by
+from cpsched import start_by
 from cpsched.cli.main import main
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher

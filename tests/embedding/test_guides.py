@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from accasim_runs import needs_accasim
 
-from cpsched import api
+import cpsched
 
 pytestmark = pytest.mark.slow
 
@@ -152,6 +152,14 @@ def test_what_accasims_users_are_told_to_type(number, tmp_path):
 
 def test_every_public_name_is_documented():
     """What is public says what it is."""
-    assert sorted(api.__all__) == api.__all__
-    for name in api.__all__:
-        assert getattr(api, name).__doc__, name
+    assert sorted(cpsched.__all__) == cpsched.__all__
+    for name in cpsched.__all__:
+        assert getattr(cpsched, name).__doc__, name
+
+
+def test_every_public_name_is_in_the_reference():
+    pages = ("python.md", "plug-ins.md")
+    text = "".join((DOCS.parent / "reference" / page).read_text() for page in pages)
+    assert set(re.findall(r"^\.\. auto(?:class|function|exception):: (\w+)$", text, re.M)) >= set(
+        cpsched.__all__
+    )

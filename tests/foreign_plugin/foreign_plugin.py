@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cpsched.api import start_by
+from cpsched import start_by
 from cpsched.dispatch.allocators import FirstFit, make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.priority import Priority

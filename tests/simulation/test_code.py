@@ -16,7 +16,7 @@ from cpsched.simulation.identity import identify
 from cpsched.simulation.simulate import Checkpoint, Settings, simulate
 
 PRIORITY = """\
-from cpsched.api.dispatchers import Priority
+from cpsched import Priority
 {imports}
 class Own(Priority):
     name = "own"
@@ -284,7 +284,7 @@ def test_a_module_that_was_loaded_by_somebody_else_and_changed_is_unknown(folder
 def test_every_kind_of_own_class_counts(folder):
     """Dispatchers, predictors, allocators, runtime models, outages, and changes to a log."""
     source = """\
-from cpsched.api.dispatchers import Allocator
+from cpsched import Allocator
 from cpsched.dispatch.rules import Fifo
 from cpsched.model.estimates import Requested
 from cpsched.simulation.outages import NoOutages

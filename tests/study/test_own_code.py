@@ -14,7 +14,7 @@ from cpsched.study.worker import Place, work_on
 pytestmark = pytest.mark.slow
 
 OWN = """\
-from cpsched.api.dispatchers import Priority
+from cpsched import Priority
 import {helper}
 class Own(Priority):
     name = "own"

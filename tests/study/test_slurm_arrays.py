@@ -35,13 +35,13 @@ def test_runs_of_processes_of_this_machine_are_the_same(study, tmp_path):
 def test_only_what_failed_runs_again(study, tmp_path, monkeypatch):
     (tmp_path / "breaks.py").write_text(
         "from pathlib import Path\n"
-        "from cpsched.api import Decision, Dispatcher\n"
+        "from cpsched import Decision, Dispatcher\n"
         "class Breaks(Dispatcher):\n"
         "    name = 'breaks'\n"
         "    def decide(self, view):\n"
         f"        if not Path({str(tmp_path / 'mended')!r}).exists():\n"
         "            raise ValueError('not yet')\n"
-        "        from cpsched.api import make_allocator, start_by\n"
+        "        from cpsched import make_allocator, start_by\n"
         "        allocator = make_allocator('first-fit')\n"
         "        allocator.reset(view.system)\n"
         "        return start_by(view, view.waiting.rows * 0, allocator)\n".replace(

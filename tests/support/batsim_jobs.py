@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from cpsched import api
+import cpsched
 
 
 def machine(nodes=16, text="core = 1"):
     """Return a machine of equal nodes."""
     kinds = [part.split("=")[0].strip() for part in text.split(",")]
     lines = "\n".join(part.strip() for part in text.split(","))
-    return api.parse_system(
+    return cpsched.parse_system(
         f"resources = {kinds!r}\n[[nodes]]\ngroup = 'n'\ncount = {nodes}\n{lines}\n"
     )
 
@@ -18,7 +18,7 @@ def jobs(rows, **columns):
     """Return a log of jobs: submit, runtime, requested time, units."""
     submit, runtime, requested, units = zip(*rows, strict=True)
     columns = {"request": [[1]] * len(rows), "resources": ("core",), **columns}
-    return api.Workload.build(
+    return cpsched.Workload.build(
         title="jobs",
         job_id=[str(number) for number in range(len(rows))],
         submit=submit,
@@ -42,5 +42,7 @@ def drawn(count=120, most=16, seed=7):
 
 def starts(log, system, dispatcher, **settings):
     """Return the start of every job."""
-    made = api.Settings(**settings) if settings else None
-    return api.simulate(log, system, dispatcher=dispatcher, settings=made).schedule.start.tolist()
+    made = cpsched.Settings(**settings) if settings else None
+    return cpsched.simulate(
+        log, system, dispatcher=dispatcher, settings=made
+    ).schedule.start.tolist()

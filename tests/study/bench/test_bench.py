@@ -74,7 +74,7 @@ system = "site-152"
 """
 
 RAISES = """\
-from cpsched.api.dispatchers import Dispatcher
+from cpsched import Dispatcher
 
 
 class Mine(Dispatcher):

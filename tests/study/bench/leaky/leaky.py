@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from cpsched.api import start_by
+from cpsched import start_by
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.model.decision import Decision

@@ -1,5 +1,0 @@
-"""CP-SAT, with a deterministic limit."""
-
-from __future__ import annotations
-
-from cpsched.cp import cpsat
