@@ -13,7 +13,7 @@ from cpsched.checks.of_class import check_class, remedy
 
 pytestmark = pytest.mark.slow
 
-LEAKY = Path(__file__).parents[1] / "arena" / "leaky"
+LEAKY = Path(__file__).parents[1] / "study" / "bench" / "leaky"
 OWN = '''\
 import sys
 import numpy as np
