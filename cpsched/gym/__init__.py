@@ -6,9 +6,9 @@ environment then. It needs gymnasium (``pip install 'cpsched[gym]'``). A trained
 dispatcher ``policy``, does not need it.
 """
 
-import sys
+from importlib.util import find_spec
 
-if "gymnasium" in sys.modules:
+if find_spec("gymnasium"):
     from cpsched.gym.environment import register
 
     register()

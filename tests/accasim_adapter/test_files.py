@@ -40,7 +40,7 @@ def test_our_file_is_accasims_byte_for_byte(small, machine_file, tmp_path):
     in_process(_BOTH, log, machine_file, theirs)
     run = our_run(log, machine_file)
     mine.mkdir()
-    write(run, mine, "small")
+    write(run.schedule, mine, "small")
     expected = (theirs / "sched-small").read_text()
     assert len(expected.splitlines()) > 200
     assert (mine / "sched-small").read_text() == expected
@@ -54,7 +54,7 @@ def _times(schedule):
 def test_a_schedule_comes_back_as_the_run_it_was(small, machine_file, tmp_path):
     """Starts, ends, nodes; it verifies."""
     run = our_run(small(generated()), machine_file)
-    write(run, tmp_path, "small")
+    write(run.schedule, tmp_path, "small")
     back = read_schedule(tmp_path / "sched-small", run.schedule.system).schedule
     assert verify(back) == []
     kept = {job: times for job, times in _times(run.schedule) if times[0] >= 0}
@@ -142,7 +142,7 @@ def test_a_job_that_changes_its_nodes_cannot_be_said(tmp_path):
     """Exclusive jobs hold more than their units need."""
     run = simulate(jobs((0, 1, 5), exclusive=[True]), machine((4,)), dispatcher="fifo")
     with pytest.raises(RunError, match="job 0 held other amounts than its units need"):
-        write(run, tmp_path, "x")
+        write(run.schedule, tmp_path, "x")
 
 
 def test_the_command_line_writes_them_into_the_run_and_reads_them_back(

@@ -10,6 +10,8 @@ from itertools import count
 import pytest
 from tiny import jobs, machine
 
+from cpsched.base import registry
+from cpsched.base.registry import Entry
 from cpsched.errors import ConfigError
 from cpsched.simulation.code import code_of
 from cpsched.simulation.identity import identify
@@ -331,13 +333,16 @@ def test_installed_distributions_are_known_by_version(folder):
     assert code_of(folder.name("mine")).unknown == ()
 
 
-def test_a_reader_of_logs_of_another_package_counts(monkeypatch):
-    from cpsched.simulation import code
-
-    before = of(readers=[("traces", "sacct")])
-    real = code.source_digest
-    monkeypatch.setattr(code, "source_digest", lambda name: real(name) + "x")
-    assert of(readers=[("traces", "sacct")]).digest != before.digest
+def test_a_reader_of_logs_of_another_package_counts(folder, monkeypatch):
+    """Which format reads a log decides what its jobs are."""
+    folder.write("mine", "FORMAT = 1\n")
+    real, target = registry.entries, f"{folder.name('mine')}:FORMAT"
+    mine = {"mine": Entry("mine", target, "somebody")}
+    monkeypatch.setattr(registry, "entries", lambda group: {**real(group), **mine})
+    before = of(readers=[("traces", "mine")])
+    folder.write("mine", "FORMAT = 2\n")
+    folder.fresh()
+    assert of(readers=[("traces", "mine")]).digest != before.digest
 
 
 def test_a_checkpoint_of_unknown_code_is_refused(folder, tmp_path):

@@ -467,7 +467,7 @@ def test_options_are_those_of_slurm_conf():
 
 
 def test_the_page_names_every_parameter():
-    text = (Path(__file__).parents[2] / "docs" / "reference" / "slurm-policy.md").read_text(
+    text = (Path(__file__).parents[3] / "docs" / "reference" / "slurm-policy.md").read_text(
         encoding="utf-8"
     )
     assert [name for name in PARAMETERS if f"`{name}`" not in text] == []

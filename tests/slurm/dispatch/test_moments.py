@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 RECORDINGS = TESTS / "data" / "slurm" / "22.05.8"
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from cpsched.slurm.dispatch.accounts import Accounts
 from cpsched.slurm.dispatch.priority import Multifactor, normalized
 from cpsched.slurm.kernels import records as r
 
-RECORDINGS = Path(__file__).parents[1] / "data" / "slurm" / "22.05.8"
+RECORDINGS = Path(__file__).parents[2] / "data" / "slurm" / "22.05.8"
 #: slurm.conf and accounts.txt of the recordings, as far as priorities go by them.
 PARTITIONS = {
     "short": (80, (512, 3_072_000, 32)),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 SHARED = ROOT.parent / "shared"
 TRACES = {
     "Lublin-1": SHARED / "arena" / "lublin-1.swf.gz",
