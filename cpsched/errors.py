@@ -23,7 +23,7 @@ from enum import StrEnum
 from typing import TYPE_CHECKING, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator
+    from collections.abc import Collection, Iterable, Iterator, Mapping
 
 Member = TypeVar("Member", bound=StrEnum)
 #: Of more names than these, errors name the closest alone.
@@ -130,11 +130,44 @@ def instead_of(name: str, known: Collection[str], introduction: str) -> str:
     )
 
 
+#: Names that are gone, by what they were, and what to use instead.
+REMOVED: Mapping[str, Mapping[str, str]] = {
+    "dispatcher": {
+        "rollout": "use easy-urgency",
+        "per-machine": "split the log (workload convert --split), and simulate each part",
+    },
+    "output format": {"xdmod": "use slurm, which writes as sacct prints"},
+    "command": {
+        "cpsched machines": "use workload convert --split, and compare each log",
+        "cpsched sheet": "use report",
+        "cpsched slurm run": "use slurm sandbox, a private Slurm on this machine",
+        "cpsched slurm demo": "use slurm sandbox",
+        "cpsched slurm when": "use slurm forecast",
+        "cpsched slurm twin": "export sacct from cron, and compare the file",
+        "cpsched slurm serve": "use slurm forecast --openmetrics FILE or --json, from cron",
+        **dict.fromkeys(
+            (f"cpsched slurm {name}" for name in ("pause", "resume", "watchdog", "health")),
+            "nothing acts on a production Slurm any more",
+        ),
+        "cpsched bench card": "use bench --json and the tables in its folder",
+    },
+}
+
+
+def check_removed(kind: str, name: str) -> None:
+    """Refuse a name that is gone, and say what to use instead."""
+    if instead := REMOVED.get(kind, {}).get(name):
+        raise ConfigError(f"the {kind} '{name}' was removed: {instead}")
+
+
 class UnknownNameError(ConfigError):
     """A name that is not registered; says which is closest, and what else there is."""
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.name = name
+        if instead := REMOVED.get(kind, {}).get(name):
+            super().__init__(f"the {kind} '{name}' was removed: {instead}")
+            return
         names = sorted(known)
         hint = did_you_mean(name, names)
         there = f"here are: {', '.join(names)}"

@@ -11,6 +11,7 @@ import typer
 from cpsched.base.atomic_files import write_all
 from cpsched.base.spec import build
 from cpsched.base.tables import Column, Table
+from cpsched.cli.command_group import CommandGroup
 from cpsched.cli.options import STUDY, AsJson, Jobs, On
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.report import say, width
@@ -31,7 +32,7 @@ Folder = Annotated[Path, typer.Argument(metavar="FOLDER", help="Made by cpsched 
 
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
-    group = typer.Typer()
+    group = typer.Typer(cls=CommandGroup)
     group.callback(invoke_without_command=True)(bench)
     group.command("verify")(verify)
     app.add_typer(group, name="bench", rich_help_panel=STUDY)

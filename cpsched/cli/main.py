@@ -33,6 +33,7 @@ from cpsched.cli import (
     when,
     workload,
 )
+from cpsched.cli.command_group import CommandGroup
 from cpsched.cli.options import JOBS, LOGS, LOOK, STUDY
 from cpsched.cli.output import complain, guarded
 
@@ -94,6 +95,7 @@ def build(arguments: list[str]) -> Any:
     """Return the command group."""
     app = typer.Typer(
         name="cpsched",
+        cls=CommandGroup,
         help="Simulate, compare and verify schedules of HPC batch jobs.",
         invoke_without_command=True,
         pretty_exceptions_enable=False,

@@ -10,6 +10,7 @@ import typer
 from cpsched.cli import fidelity
 from cpsched.cli import slurm_live as live
 from cpsched.cli import slurm_sandbox as sandbox
+from cpsched.cli.command_group import CommandGroup
 from cpsched.cli.options import SLURM, AsJson, Overwrite
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import reading
@@ -29,6 +30,7 @@ _KINDS = ("parameters", "qos", "associations", "reservations", "licenses")
 def register(app: typer.Typer) -> None:
     """Add the commands to the command line."""
     slurm = typer.Typer(
+        cls=CommandGroup,
         help="Import a site's Slurm configuration; check how closely it, or any log with recorded"
         " starts, is reproduced; ask about a live queue; decide on a private Slurm.",
         no_args_is_help=True,
