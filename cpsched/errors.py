@@ -154,10 +154,16 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
 }
 
 
+def removed(kind: str, name: str) -> str:
+    """Return that a name was removed, and what to use instead; empty if it was not."""
+    instead = REMOVED.get(kind, {}).get(name)
+    return f"the {kind} '{name}' was removed: {instead}" if instead else ""
+
+
 def check_removed(kind: str, name: str) -> None:
-    """Refuse a name that is gone, and say what to use instead."""
-    if instead := REMOVED.get(kind, {}).get(name):
-        raise ConfigError(f"the {kind} '{name}' was removed: {instead}")
+    """Refuse a name that was removed, and say what to use instead."""
+    if message := removed(kind, name):
+        raise ConfigError(message)
 
 
 class UnknownNameError(ConfigError):
@@ -165,8 +171,8 @@ class UnknownNameError(ConfigError):
 
     def __init__(self, kind: str, name: str, known: Iterable[str]) -> None:
         self.name = name
-        if instead := REMOVED.get(kind, {}).get(name):
-            super().__init__(f"the {kind} '{name}' was removed: {instead}")
+        if message := removed(kind, name):
+            super().__init__(message)
             return
         names = sorted(known)
         hint = did_you_mean(name, names)
