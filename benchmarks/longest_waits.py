@@ -137,8 +137,8 @@ def figures(fitted: Fitted, dispatcher: str, seed: int) -> dict[str, str]:
     runtime = (schedule.end - schedule.start)[started]
     slowdown = np.maximum((wait + runtime) / np.maximum(runtime, 10), 1)
     values = (slowdown.mean(), wait.mean(), np.quantile(wait, 0.999), wait.max())
-    found = {name: f"{value:.6g}" for name, value in zip(FIGURES, values, strict=True)}
-    return {**found, CPU: f"{run.timing['loop_cpu_s']:.2f}"}
+    metrics = {name: f"{value:.6g}" for name, value in zip(FIGURES, values, strict=True)}
+    return {**metrics, CPU: f"{run.timing['loop_cpu_s']:.2f}"}
 
 
 def read(path: Path) -> dict[Key, dict[str, str]]:
@@ -243,9 +243,9 @@ def main() -> None:
                     np.array([_value(row, SLOWDOWN) for row in runs[name, one]])
                     for one in (dispatcher, base)
                 )
-                found = ratio(mine, other)
-                if found is not None and found.low is not None:
-                    interval = f"{found.mean:.3f} ({found.low:.3f} to {found.high:.3f})"
+                over = ratio(mine, other)
+                if over is not None and over.low is not None:
+                    interval = f"{over.mean:.3f} ({over.low:.3f} to {over.high:.3f})"
                     print(f"{dispatcher} over {base}, {name}: {interval}")
 
 
