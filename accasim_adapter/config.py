@@ -25,13 +25,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accasim_adapter.machine import DEFAULT_EXPECTED_WAIT, cores_first
-from cpsched.base.documents import read_json
-from cpsched.base.section import Section
-from cpsched.base.types import MAX_AMOUNT
 from cpsched.errors import ConfigError
 from cpsched.model.system import LogMapping, MemoryMapping, ProcessorMapping, System
 from cpsched.model.topology import Topology
 from cpsched.systems.nodes import MAX_NODES
+from cpsched.util.documents import read_json
+from cpsched.util.section import Section
+from cpsched.util.types import MAX_AMOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Collection

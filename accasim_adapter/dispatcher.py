@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from accasim_adapter.machine import Beside
 from accasim_adapter.mirror import Mirror
 from accasim_adapter.package import JobVerification, SchedulerBase
-from cpsched.base.spec import Spec, build
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
 from cpsched.errors import one_of
+from cpsched.util.spec import Spec, build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.errors import RunError
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.base.types import IntArray
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import IntArray
 
 #: Characters that AccaSim's own parser accepts as text.
 _NO_TEXT = re.compile(r"[^0-9a-zA-Z_\-.@]")

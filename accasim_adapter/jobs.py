@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpsched.base.types import Status
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError, InfeasibleRequestError
+from cpsched.util.types import Status
 
 if TYPE_CHECKING:
     from accasim_adapter.package import Event

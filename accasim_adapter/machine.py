@@ -15,7 +15,7 @@ from cpsched.model.topology import Topology
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 #: The expected wait of all queues, which AccaSim does not know; its value changes nothing.
 DEFAULT_EXPECTED_WAIT = 3600

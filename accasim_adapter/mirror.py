@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from accasim_adapter.jobs import predicted_of, request_of, status_of
-from cpsched.base.types import Status
 from cpsched.errors import DispatchError, InfeasibleRequestError
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Start
+from cpsched.util.types import Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

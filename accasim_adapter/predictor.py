@@ -9,7 +9,6 @@ import numpy as np
 from accasim_adapter.additional import Hooks
 from accasim_adapter.jobs import PREDICTED, Predicted, request_of, status_of
 from accasim_adapter.machine import Beside
-from cpsched.base.spec import build
 from cpsched.engine.encoder import JobEncoder
 from cpsched.engine.predicting import predict
 from cpsched.errors import InfeasibleRequestError
@@ -17,6 +16,7 @@ from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import Outcome
 from cpsched.model.seeds import stream_seed
+from cpsched.util.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -10,19 +10,19 @@ from zoneinfo import ZoneInfo
 
 import numpy as np
 
-from cpsched.base.types import MAX_AMOUNT, MISSING
 from cpsched.errors import ConfigError, TraceError
 from cpsched.logs.text import Place, decode, lines
 from cpsched.mapping import Fitted, fit
 from cpsched.model.schedule import JobOutcome, Leaving, Schedule, Segments
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Run, Settings
+from cpsched.util.types import MAX_AMOUNT, MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.model.system import System
+    from cpsched.util.types import IntArray
 
 _DATE = r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d"
 _LINE = re.compile(

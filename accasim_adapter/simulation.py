@@ -21,9 +21,9 @@ from accasim_adapter.package import (
     Resources,
     Simulator,
 )
-from cpsched.base.types import UNBOUNDED
 from cpsched.errors import ConfigError
 from cpsched.mapping import Fitted, fit
+from cpsched.util.types import UNBOUNDED
 
 if TYPE_CHECKING:
     from cpsched.model.system import System

@@ -25,7 +25,7 @@ from cpsched.study.bench.logs import content_sha256
 from cpsched.systems import load
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 LARGE = 20000
 SHORTEST = 6 * 3600

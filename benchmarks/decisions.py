@@ -25,11 +25,11 @@ import views
 
 from cpsched import logs as traces
 from cpsched import systems
-from cpsched.base.spec import build
 from cpsched.cp import cpsat
 from cpsched.mapping import fit
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation.simulate import simulate
+from cpsched.util.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -20,14 +20,14 @@ import farm_tables as known
 import numpy as np
 from farm_log import FARM, SYSTEM
 
-from cpsched.base.types import Status
 from cpsched.systems import load as load_system
+from cpsched.util.types import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.model.workload import Workload
+    from cpsched.util.types import IntArray
 
 TABLE = Path(__file__).resolve().parent / "results" / "data" / "farm.csv"
 PUBLISHED, ASSUMED, FOLLOWS = "published (abstract)", "assumed", "follows from assumptions"

@@ -22,7 +22,6 @@ import numpy as np
 from farm_tables import KINDS
 
 from cpsched import logs
-from cpsched.base.types import Status
 from cpsched.errors import ConfigError
 from cpsched.generators.contract import (
     LARGEST_SEED,
@@ -38,11 +37,12 @@ from cpsched.generators.contract import (
 )
 from cpsched.model.arrays import let_go, shared
 from cpsched.model.workload import Labels, Workload
+from cpsched.util.types import Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.util.types import BoolArray, FloatArray, IntArray
 
 #: The system of the log.
 SYSTEM = Path(__file__).resolve().parent / "systems" / "farm-312.toml"

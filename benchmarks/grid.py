@@ -19,17 +19,17 @@ from math import log
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.base.words import ratio as times
 from cpsched.report.grid import LONGEST, QUALITY, interval, rows
 from cpsched.report.overview import overview
 from cpsched.study import carry_out, load_study, make_tables
+from cpsched.util.words import ratio as times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.base.tables import Table
     from cpsched.report.grid import Row
     from cpsched.report.leading import Measured
+    from cpsched.util.tables import Table
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 NAMES = ("grid-slowdown", "grid-wait")

@@ -17,13 +17,13 @@ import gymnasium
 import measure
 import numpy as np
 
-from cpsched.base import resources
 from cpsched.gym.episode_jobs import pool_of
 from cpsched.gym.kernels.features import ESTIMATE
 from cpsched.logs import read as read_log
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
 from cpsched.systems import load as load_system
+from cpsched.util import resources
 
 NAME = "cpsched.gym:BatchScheduling-v0"
 #: What is decided, by what tables call it.

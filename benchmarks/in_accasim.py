@@ -34,10 +34,10 @@ def simulate(side: str, log: str, dispatcher: str, jobs: int, traces: Path, work
     import time
 
     from cpsched import logs, systems
-    from cpsched.base.types import MISSING
     from cpsched.checks.sample import sample
     from cpsched.simulation.simulate import Settings
     from cpsched.simulation.simulate import simulate as run
+    from cpsched.util.types import MISSING
 
     # Kernels that have never been used here are compiled: in neither side's time.
     run(sample(), dispatcher=dispatcher)

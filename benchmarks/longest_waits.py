@@ -32,11 +32,11 @@ from farm_log import FARM, SYSTEM
 
 from cpsched import logs as traces
 from cpsched import systems
-from cpsched.base import registry
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.study.paired import ratio
 from cpsched.study.sources import jittered
+from cpsched.util import registry
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted

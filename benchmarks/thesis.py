@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from thesis_claims import Claim, Comparison
 
-    from cpsched.base.types import AnyArray
     from cpsched.simulation.run import Run
+    from cpsched.util.types import AnyArray
 
 #: Longest runtime of short and of medium jobs, seconds (3.1.1).
 HOUR, HALF_DAY = 3600, 12 * 3600

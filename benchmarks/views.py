@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.spec import build
 from cpsched.mapping import Fitted
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
@@ -27,13 +26,14 @@ from cpsched.model.system import System
 from cpsched.model.topology import Topology
 from cpsched.model.view import View
 from cpsched.simulation.observers import Observer
+from cpsched.util.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.decision import Decision
+    from cpsched.util.types import IntArray
 
 #: Cores of a made-up node; every second node has GPUs.
 CORES, GPUS = 16, 2

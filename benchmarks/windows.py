@@ -21,10 +21,10 @@ import measure
 import numpy as np
 
 from cpsched import systems
-from cpsched.base import registry
-from cpsched.base.spec import build
 from cpsched.mapping import fit
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.util import registry
+from cpsched.util.spec import build
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted

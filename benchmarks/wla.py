@@ -37,13 +37,13 @@ from wla_paper import ALPHA, BETA, PAPER
 
 from cpsched import logs as traces
 from cpsched import systems
-from cpsched.base.spec import build
 from cpsched.cp import cpsat
 from cpsched.mapping import fit
 from cpsched.model.workload import Workload
 from cpsched.papers.wla.knapsack import Knapsack
 from cpsched.papers.wla.solvers import branch_and_bound, greedy
 from cpsched.simulation.simulate import simulate
+from cpsched.util.spec import build
 
 if TYPE_CHECKING:
     from cpsched.model.decision import Decision

@@ -11,9 +11,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from cpsched.base.spec import build
-    from cpsched.base.tables import Column, Table
-    from cpsched.base.types import Status
     from cpsched.dispatch.allocators import Allocator, make_allocator
     from cpsched.dispatch.contract import Dispatcher, Reservation
     from cpsched.dispatch.learning import LearningDispatcher
@@ -54,6 +51,9 @@ if TYPE_CHECKING:
     from cpsched.systems import load as load_system
     from cpsched.systems import parse as parse_system
     from cpsched.systems import save as save_system
+    from cpsched.util.spec import build
+    from cpsched.util.tables import Column, Table
+    from cpsched.util.types import Status
     from cpsched.verification import verify
 
 #: Each public name and where it is defined.
@@ -63,7 +63,7 @@ _HOMES = {
     "Change": "cpsched.study.changes:Change",
     "Checkpoint": "cpsched.simulation.simulate:Checkpoint",
     "Cluster": "cpsched.engine.cluster:Cluster",
-    "Column": "cpsched.base.tables:Column",
+    "Column": "cpsched.util.tables:Column",
     "Comparison": "cpsched.report:Comparison",
     "ConfigError": "cpsched.errors:ConfigError",
     "CpschedError": "cpsched.errors:CpschedError",
@@ -95,15 +95,15 @@ _HOMES = {
     "Settings": "cpsched.simulation.simulate:Settings",
     "Simulator": "cpsched.simulation.simulator:Simulator",
     "Start": "cpsched.model.decision:Start",
-    "Status": "cpsched.base.types:Status",
+    "Status": "cpsched.util.types:Status",
     "System": "cpsched.model.system:System",
-    "Table": "cpsched.base.tables:Table",
+    "Table": "cpsched.util.tables:Table",
     "TraceError": "cpsched.errors:TraceError",
     "UnknownNameError": "cpsched.errors:UnknownNameError",
     "VerificationError": "cpsched.errors:VerificationError",
     "View": "cpsched.model.view:View",
     "Workload": "cpsched.model.workload:Workload",
-    "build": "cpsched.base.spec:build",
+    "build": "cpsched.util.spec:build",
     "compare": "cpsched.report:compare",
     "compare_runs": "cpsched.report:compare_runs",
     "fit": "cpsched.mapping:fit",

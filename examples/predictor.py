@@ -14,7 +14,7 @@ from cpsched import (
     simulate,
     summarize,
 )
-from cpsched.base import resources
+from cpsched.util import resources
 from predictors.replay import starts_of
 from predictors.training import save, train
 

@@ -10,7 +10,7 @@ import numpy as np
 from cpsched.model.prediction import HORIZONS, LEVELS
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
+    from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 #: An answer counts as close within this share of the runtime.
 CLOSE = 0.2

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.spec import Spec, build
-from cpsched.base.words import brief, counted, duration, percent
 from cpsched.errors import ConfigError
 from cpsched.metrics.jobs import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT
 from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import HORIZONS, LEVELS
+from cpsched.util.spec import Spec, build
+from cpsched.util.words import brief, counted, duration, percent
 from predictors.accuracy import (
     Accuracy,
     DistributionScore,
@@ -24,9 +24,9 @@ from predictors.replay import Replay, Starts
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.mapping import Fitted
     from cpsched.model.prediction import RuntimePredictor
+    from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 #: Share of the jobs, the first by submit, that are predicted and learnt from but not scored.
 WARMUP = 0.1
@@ -191,7 +191,7 @@ def to_columns(fitted: Fitted, evaluations: list[Evaluation]) -> dict[str, Any]:
     ``runtime_bound``; where some predictor gives them, ``quantile_10`` to ``quantile_90`` (percent)
     and ``ends_within_60`` to ``ends_within_3600`` (seconds), empty for those that give none.
     """
-    from cpsched.base import arrow
+    from cpsched.util import arrow
 
     workload = fitted.workload
     rows = np.concatenate([item.rows for item in evaluations])

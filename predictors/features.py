@@ -21,8 +21,8 @@ from predictors.users import Activity, Codes, UserRecord, UserRecords
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import AnyArray
     from cpsched.model.system import System
+    from cpsched.util.types import AnyArray
 
 UNKNOWN = -20.0
 _HOUR, _DAY = 3600, 86_400

@@ -15,8 +15,8 @@ from predictors.remembered import LIMIT
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.spec import File
-    from cpsched.base.types import AnyArray, FloatArray
+    from cpsched.util.spec import File
+    from cpsched.util.types import AnyArray, FloatArray
     from predictors.trees import Trees
     from predictors.window import Window
 

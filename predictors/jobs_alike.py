@@ -15,9 +15,9 @@ from predictors.remembered import LIMIT, Remembered
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
+    from cpsched.util.types import FloatArray, IntArray
     from predictors.job_records import JobRecord
 
 _HORIZONS = np.array(HORIZONS, dtype=np.int64)

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from cpsched.base.types import Status
 from cpsched.errors import ConfigError
 from cpsched.model.prediction import Outcome, Prediction, RuntimePredictor
+from cpsched.util.types import Status
 from predictors import model_file
 from predictors.accuracy import BOUND
 from predictors.coverage import Coverage
@@ -25,10 +25,10 @@ from predictors.window import Window
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.spec import File
-    from cpsched.base.types import AnyArray, FloatArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
+    from cpsched.util.spec import File
+    from cpsched.util.types import AnyArray, FloatArray
 
 _DAY = 86_400
 _COMPLETED = int(Status.COMPLETED)

@@ -17,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.archive import flattened, read_arrays, unflattened
-from cpsched.base.atomic_files import replacing
-from cpsched.base.documents import read_json
-from cpsched.base.spec import Spec
-from cpsched.base.versions import versions
 from cpsched.errors import ConfigError
+from cpsched.util.archive import flattened, read_arrays, unflattened
+from cpsched.util.atomic_files import replacing
+from cpsched.util.documents import read_json
+from cpsched.util.spec import Spec
+from cpsched.util.versions import versions
 from predictors.features import FEATURES
 
 if TYPE_CHECKING:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING, Status
 from cpsched.errors import ConfigError
 from cpsched.mapping import Fitted
 from cpsched.model import columns as c
@@ -28,14 +27,15 @@ from cpsched.model.system import System
 from cpsched.model.topology import Topology
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.util.types import MISSING, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.model.prediction import Prediction, RuntimePredictor
     from cpsched.model.workload import Workload
     from cpsched.simulation.observers import Observer
+    from cpsched.util.types import IntArray
 
 # Of one second, in this order; a job of runtime 0 ends where it starts.
 _END, _SUBMIT, _START, _END_AT_START = range(4)

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.base.spec import Spec, build
 from cpsched.errors import ConfigError
 from cpsched.metrics.predictions import job_sample
+from cpsched.util.spec import Spec, build
 from predictors import model_file
 from predictors.evaluation import evaluate
 from predictors.learned import Learned

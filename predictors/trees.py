@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
+    from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 #: Settings of the trees. A random half of the features for each split is as accurate as all of
 #: them in half of the time. So is a quarter of the default number of bins.

@@ -9,7 +9,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import AnyArray, IntArray
+    from cpsched.util.types import AnyArray, IntArray
 
 _FIRST = 256
 

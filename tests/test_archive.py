@@ -5,7 +5,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from cpsched.base.archive import flattened, read_arrays, unflattened
+from cpsched.util.archive import flattened, read_arrays, unflattened
 
 
 def test_arrays_and_the_rest_go_apart_and_come_together_again():

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched.base import arrow
+from cpsched.util import arrow
 
 pytestmark = pytest.mark.slow
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from cpsched.base.atomic_files import check_new_file, open_lock, replacing, subfolder
 from cpsched.errors import ConfigError
+from cpsched.util.atomic_files import check_new_file, open_lock, replacing, subfolder
 
 
 def test_a_file_appears_when_the_block_ends(tmp_path):
@@ -39,7 +39,7 @@ def test_what_a_killed_process_left_is_removed(tmp_path):
     path = tmp_path / "state[1]"
     script = (
         "import os, signal, sys; from pathlib import Path\n"
-        "from cpsched.base.atomic_files import replacing\n"
+        "from cpsched.util.atomic_files import replacing\n"
         "with replacing(Path(sys.argv[1])) as partial:\n"
         "    partial.write_text('half')\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpsched.base.documents import read_json, read_toml
+from cpsched.util.documents import read_json, read_toml
 
 
 def test_documents_are_read_as_they_are():

@@ -10,7 +10,6 @@ import pyarrow.parquet as pq
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.base import arrow
 from cpsched.metrics import steps, summary
 from cpsched.metrics.columns import queue_columns
 from cpsched.metrics.summary import summarize
@@ -18,6 +17,7 @@ from cpsched.model import arrays, schedule
 from cpsched.report.figures.data import read
 from cpsched.study import gains, load_run, make_tables, save_run
 from cpsched.study.reader import contradictions, wrong_inputs
+from cpsched.util import arrow
 from cpsched.verification import verify
 
 TABLES = ("workload", "jobs", "allocations", "queue", "outages")

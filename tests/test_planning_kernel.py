@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numba import njit
 
-from cpsched.base.types import UNBOUNDED
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.passes import decision_of, frozen
 from cpsched.kernels import placing, planning, rooms
 from cpsched.model import columns as c
+from cpsched.util.types import UNBOUNDED
 
 # A part of kernels, compiled so that Python can call it.
 amount_on = njit(rooms.amount_on.py_func)

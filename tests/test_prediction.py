@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from tiny import machine
 
-from cpsched.base.spec import build
 from cpsched.checks.predictor_tools import sample
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
@@ -13,6 +12,7 @@ from cpsched.model.prediction import HORIZONS, LEVELS, Prediction, RuntimePredic
 from cpsched.simulation import checkpoint
 from cpsched.simulation.simulate import simulate
 from cpsched.simulation.simulator import Simulator
+from cpsched.util.spec import build
 
 QUANTILES = np.array([[10, 20, 30, 40, 50, 60, 70, 80, 90]])
 CHANCES = np.array([[0.3, 0.5, 0.75]])

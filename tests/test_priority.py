@@ -7,13 +7,13 @@ import pytest
 from jobtables import job_table
 from tiny import machine
 
-from cpsched.base import registry
 from cpsched.dispatch.likely import RuntimeHistory
 from cpsched.dispatch.priority import ExpectedWait, Urgency
 from cpsched.errors import ConfigError
 from cpsched.model.decision import Decision, Start
 from cpsched.model.system import Queue
 from cpsched.papers.priorities import Multifactor
+from cpsched.util import registry
 
 NOW = 1000
 NAMES = registry.names("priorities")

@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import cpsched
-from cpsched.base import resources
+from cpsched.util import resources
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "reference" / "run-folder.md"
 #: Columns that a run has only if something of the kind happened.

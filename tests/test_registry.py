@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
-from cpsched.base import registry
 from cpsched.dispatch.backfilling import Easy
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.util import registry
 from predictors.last import Last
 
 

@@ -5,12 +5,12 @@ import re
 import pytest
 
 from cpsched import systems
-from cpsched.base.node_lists import compress, expand, natural
 from cpsched.errors import ConfigError
 from cpsched.model.system import System
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.simulation.simulate import simulate
 from cpsched.slurm.config.topology import read_layout
+from cpsched.util.node_lists import compress, expand, natural
 
 #: Nodes n01 to n08, the odd ones thin.
 SYSTEM = """

@@ -6,12 +6,12 @@ from types import ModuleType
 
 import pytest
 
-from cpsched.base import registry
-from cpsched.base.registry import Entry
-from cpsched.base.spec import Spec, build, called, canonical, options_of, spec_of
 from cpsched.dispatch.backfilling import Easy
 from cpsched.errors import ConfigError, CpschedError
 from cpsched.study.study import as_label, check_label
+from cpsched.util import registry
+from cpsched.util.registry import Entry
+from cpsched.util.spec import Spec, build, called, canonical, options_of, spec_of
 
 # --- text ----------------------------------------------------------------------------------------
 

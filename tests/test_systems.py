@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from cpsched import systems
-from cpsched.base.node_lists import listed, named_nodes
-from cpsched.base.section import Section
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import MemoryMapping, Preempt, ProcessorMapping, System
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems import parser
+from cpsched.util.node_lists import listed, named_nodes
+from cpsched.util.section import Section
 
 SMALL = """
 resources = ["core", "mem"]

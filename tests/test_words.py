@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpsched.base.words import (
+from cpsched.util.words import (
     amount,
     brief,
     cell,

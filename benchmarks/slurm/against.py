@@ -24,11 +24,11 @@ import numpy as np
 from scipy.stats import spearmanr
 
 from cpsched import logs
-from cpsched.base.types import MISSING
 from cpsched.metrics.jobs import bounded_slowdown
 from cpsched.simulation.simulate import simulate
 from cpsched.slurm.config.importer import Files, Site, read_site
 from cpsched.slurm.live.plan import EXPECTED_WAIT
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -23,9 +23,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from cpsched import logs
-from cpsched.base.node_lists import expand
-from cpsched.base.spec import build
-from cpsched.base.types import MISSING
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.mapping import fit
@@ -35,6 +32,9 @@ from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.simulator import Simulator
 from cpsched.slurm.config.importer import Files, Site, read_site
 from cpsched.slurm.dispatch.dispatcher import Slurm
+from cpsched.util.node_lists import expand
+from cpsched.util.spec import build
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

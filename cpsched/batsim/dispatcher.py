@@ -17,7 +17,6 @@ from weakref import finalize
 
 import numpy as np
 
-from cpsched.base.words import quoted
 from cpsched.batsim import told
 from cpsched.batsim.hosts import check_kind, hosts_of_system
 from cpsched.batsim.jobs import ENDED, REJECTED, RUNS, WAITS, Jobs
@@ -28,15 +27,16 @@ from cpsched.batsim.version5 import written as written5
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.model.decision import NOTHING, Decision, Kill, Start
+from cpsched.util.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import BoolArray
     from cpsched.batsim.hosts import Hosts
     from cpsched.model.decision import Action
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray
 
 #: Why a message of the scheduler is refused.
 _REFUSED = {

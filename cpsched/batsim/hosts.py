@@ -19,10 +19,10 @@ from cpsched.model.allocation import Allocation
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, IntArray
 
 
 class Hosts(Protocol):

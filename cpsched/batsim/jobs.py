@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.words import quoted
 from cpsched.batsim import told
 from cpsched.errors import DispatchError
+from cpsched.util.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.batsim.hosts import Hosts
     from cpsched.batsim.messages import Event
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 #: What is known of a job, and how an error says it.
 UNSEEN, WAITS, RUNS, ENDED, REJECTED = range(5)

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.base.words import quoted
 from cpsched.errors import DispatchError
+from cpsched.util.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 
 class Event(NamedTuple):

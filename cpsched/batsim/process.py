@@ -12,11 +12,11 @@ from contextlib import suppress
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from cpsched.base.words import duration, quoted
 from cpsched.batsim import version5
 from cpsched.batsim.messages import Event, written
 from cpsched.batsim.sockets import Asking
 from cpsched.errors import ConfigError, DispatchError
+from cpsched.util.words import duration, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

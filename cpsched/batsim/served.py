@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import Status
-from cpsched.base.versions import versions
-from cpsched.base.words import quoted
 from cpsched.batsim.messages import Event, Message, hosts_of, intervals, read, written
 from cpsched.batsim.version5 import hello, read5
 from cpsched.batsim.version5 import written as written5
@@ -24,11 +21,14 @@ from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError, DispatchError, InfeasibleRequestError
 from cpsched.model.decision import Start
 from cpsched.systems import parse as parse_system
+from cpsched.util.types import Status
+from cpsched.util.versions import versions
+from cpsched.util.words import quoted
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.prediction import RuntimePredictor
+    from cpsched.util.types import IntArray
 
 #: How jobs end, by Batsim.
 _STATUS = {

@@ -11,7 +11,7 @@ from cpsched.batsim.messages import Event, intervals
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.util.types import BoolArray, IntArray
 
 #: The workload's name in the names of jobs.
 WORKLOAD = "cpsched"

@@ -12,9 +12,9 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.words import quoted
 from cpsched.batsim.messages import Event, read
 from cpsched.errors import DispatchError
+from cpsched.util.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping

@@ -45,11 +45,11 @@ from cpsched.verification import verify
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.mapping import Fitted
     from cpsched.model.schedule import Schedule
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
     Maker = Callable[[], Dispatcher]
     #: Second, job and its nodes, units of each start.

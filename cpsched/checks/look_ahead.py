@@ -21,11 +21,11 @@ import numpy as np
 
 from cpsched import logs as traces
 from cpsched import systems
-from cpsched.base.words import escaped
 from cpsched.checks import other_future
 from cpsched.errors import RunError
 from cpsched.mapping import fit
 from cpsched.study import load_run
+from cpsched.util.words import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

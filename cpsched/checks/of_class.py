@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched import logs
-from cpsched.base import registry
-from cpsched.base.own_code import described, fault_of
-from cpsched.base.spec import Spec, build, groups_of
 from cpsched.checks import CheckError, require
 from cpsched.checks.look_ahead import look_ahead
 from cpsched.checks.sample import SYSTEM, sample
 from cpsched.errors import ConfigError, CpschedError
+from cpsched.util import registry
+from cpsched.util.own_code import described, fault_of
+from cpsched.util.spec import Spec, build, groups_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -23,7 +23,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import Status
 from cpsched.checks import require, through_a_file
 from cpsched.checks.predictor_tools import (
     AsksTwice,
@@ -40,14 +39,15 @@ from cpsched.model.estimates import Requested
 from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import Prediction, distribution_fault
 from cpsched.model.seeds import stream_seed
+from cpsched.util.types import Status
 from predictors.replay import Replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import IntArray
     from cpsched.mapping import Fitted
     from cpsched.model.prediction import RuntimePredictor
+    from cpsched.util.types import IntArray
 
     Maker = Callable[[], RuntimePredictor]
 

@@ -17,10 +17,10 @@ from importlib.metadata import distribution
 from inspect import isclass
 from typing import Any
 
-from cpsched.base import registry
-from cpsched.base.spec import build
 from cpsched.checks import CheckError, check_dispatcher, require
 from cpsched.errors import ConfigError
+from cpsched.util import registry
+from cpsched.util.spec import build
 
 
 def check_plug_ins(name: str) -> None:

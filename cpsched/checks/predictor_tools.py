@@ -16,7 +16,6 @@ from unittest.mock import patch
 
 import numpy as np
 
-from cpsched.base.types import Status
 from cpsched.checks import CheckError, require
 from cpsched.mapping import Fitted, fit
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore
@@ -25,6 +24,7 @@ from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.model.system import System
 from cpsched.model.topology import Topology
 from cpsched.model.workload import Workload
+from cpsched.util.types import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

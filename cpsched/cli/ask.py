@@ -43,8 +43,8 @@ class OneRun(Group):
 
     def under(self) -> dict[str, Any]:
         """Return what decides, and how it is simulated."""
-        from cpsched.base.spec import Spec, whole
         from cpsched.study.policies import following
+        from cpsched.util.spec import Spec, whole
 
         return {
             "dispatcher": str(whole("dispatchers", following(self.policy, self.dispatcher))),

@@ -46,9 +46,9 @@ def serve_command(
     seed: Seed = 0,
 ) -> None:
     """Answer one simulation of Batsim with a dispatcher's decisions."""
-    from cpsched.base.spec import build
     from cpsched.batsim.served import Served, serve
     from cpsched.batsim.sockets import answering
+    from cpsched.util.spec import build
 
     decides, predicts = build("dispatchers", dispatcher), build("predictors", predictor)
     served = Served(decides, predicts, default_time=default_time, seed=seed)

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.base.atomic_files import write_all
-from cpsched.base.spec import build
-from cpsched.base.tables import Column, Table
 from cpsched.cli.command_group import CommandGroup
 from cpsched.cli.options import STUDY, AsJson, Jobs, On
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.report import say, width
 from cpsched.errors import RunError, VerificationError
+from cpsched.util.atomic_files import write_all
+from cpsched.util.spec import build
+from cpsched.util.tables import Column, Table
 
 if TYPE_CHECKING:
     from cpsched.study.bench.logset import LogSet

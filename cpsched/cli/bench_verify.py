@@ -8,15 +8,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.base.documents import read_json, read_text
-from cpsched.base.versions import versions
-from cpsched.base.words import counted, escaped
 from cpsched.checks.look_ahead import look_ahead
 from cpsched.cli.verify import checked_run
 from cpsched.errors import RunError
 from cpsched.report.bench_tables import Scored
 from cpsched.report.table_files import latex
 from cpsched.study.bench.bench import INPUTS, about, reopened, runs_of
+from cpsched.util.documents import read_json, read_text
+from cpsched.util.versions import versions
+from cpsched.util.words import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

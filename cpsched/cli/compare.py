@@ -87,10 +87,10 @@ def carry_out_and_show(study: Study, shown: Shown, *, repeat: str = "--seeds 5")
     typer.Exit
         If a run failed.
     """
-    from cpsched.base.atomic_files import subfolder
-    from cpsched.base.spec import build
     from cpsched.report import write_tables
     from cpsched.study import carry_out, make_tables
+    from cpsched.util.atomic_files import subfolder
+    from cpsched.util.spec import build
 
     made: list[Tables] = []
 
@@ -123,7 +123,7 @@ def _report(out: Path) -> Path | None:
     """Write the report; None where no package makes one, or a drawing library is not installed."""
     from importlib.util import find_spec
 
-    from cpsched.base import registry
+    from cpsched.util import registry
 
     if registry.entry("reports", "html") is None:
         return None
@@ -136,7 +136,7 @@ def _report(out: Path) -> Path | None:
 
 
 def _show(outcome: Outcome, tables: Tables, page: Path | None, repeat: str, shown: Shown) -> None:
-    from cpsched.base import registry
+    from cpsched.util import registry
 
     done = outcome.runs - outcome.kept - len(outcome.failed)
     parts = [f"{counted(outcome.runs, 'run')}: {done:,} made", f"{outcome.kept:,} already done"]

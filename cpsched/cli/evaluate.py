@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.base.atomic_files import check_new_file, replacing
-from cpsched.base.csv_cells import guarded
-from cpsched.base.model_files import with_models
 from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.progress import counted_of, display, times
 from cpsched.cli.report import not_simulated
 from cpsched.errors import ConfigError
+from cpsched.util.atomic_files import check_new_file, replacing
+from cpsched.util.csv_cells import guarded
+from cpsched.util.model_files import with_models
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -82,7 +82,7 @@ def evaluate_command(
     as_json: AsJson = False,
 ) -> None:
     """Predict every job of a log from what was known at its submit time, and print the errors."""
-    from cpsched.base.spec import Spec, build
+    from cpsched.util.spec import Spec, build
     from predictors.evaluation import evaluate
 
     specs = list(dict.fromkeys(str(Spec.parse(text)) for text in predictor or _DEFAULT))
@@ -152,7 +152,7 @@ def _long_enough(jobs: Workload, min_runtime: int) -> Workload:
 
 def check_dispatcher(dispatcher: str | None, system: str | None) -> None:
     """Refuse a dispatcher that cannot simulate the starts, before the log is read."""
-    from cpsched.base.spec import build
+    from cpsched.util.spec import build
 
     if dispatcher is not None:
         if system is None:

@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.base.words import counted, duration
 from cpsched.cli.log_study import say_what_is_assumed, study_of_log
 from cpsched.cli.options import AsJson, Jobs, SiteRuns, StudyFolder, WorkloadFile, grouped, moment
 from cpsched.cli.output import echo, escaped, print_json
 from cpsched.cli.progress import study_bars
 from cpsched.cli.report import width
+from cpsched.util.words import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.base.tables import Table
     from cpsched.metrics.fidelity import Measured
     from cpsched.slurm.fidelity.check import Check
     from cpsched.slurm.fidelity.measures import Fidelity
+    from cpsched.util.tables import Table
 
 #: How many groups of a kind a table shows.
 _MOST = 8
@@ -125,7 +125,7 @@ def _lines(checked: Check) -> Iterator[str]:
 
 
 def _groups(whole: Fidelity) -> Table:
-    from cpsched.base.tables import Column, Table
+    from cpsched.util.tables import Column, Table
 
     shown: dict[str, int] = {}
     rows: list[tuple[str, str, Measured]] = [("all", "all", whole.overall)]

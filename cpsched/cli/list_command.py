@@ -10,17 +10,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple
 
 import typer
 
-from cpsched.base.words import brief, memory
 from cpsched.cli.options import AsJson, names_of
 from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.cli.report import totals, width
 from cpsched.errors import ConfigError, UnknownNameError
+from cpsched.util.words import brief, memory
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator
 
-    from cpsched.base.tables import Table
     from cpsched.model.system import Queue, System
+    from cpsched.util.tables import Table
 
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 #: What each kind is, in the order of the overview.
@@ -129,7 +129,7 @@ def _show(*rows: _Row) -> None:
 
 def _first(there: Collection[str]) -> list[_Row]:
     """Return the dispatchers to begin with: when to use each, and what a preset stands for."""
-    from cpsched.base.spec import whole
+    from cpsched.util.spec import whole
 
     rows = []
     for name, when in _FIRST.items():
@@ -163,9 +163,9 @@ def _system(name: str, *, as_json: bool) -> None:
 
 def _meanings(kind: str, name: str) -> list[tuple[str, str]]:
     """Return what the docstrings of a thing and its bases say about each option, with defaults."""
-    from cpsched.base import registry
-    from cpsched.base.spec import options_of, passed_on
     from cpsched.generators.contract import describe
+    from cpsched.util import registry
+    from cpsched.util.spec import options_of, passed_on
 
     thing = registry.load(kind, name)
     if kind == "generators":
@@ -213,7 +213,7 @@ def _aligned(row: _Row, margin: int) -> list[str]:
 
 
 def _registered(kind: str) -> list[_Row]:
-    from cpsched.base import registry
+    from cpsched.util import registry
 
     rows = []
     for name in registry.names(kind):
@@ -313,8 +313,8 @@ def _parts(system: System, width: int) -> Iterator[str]:
 
 def _nodes(system: System) -> Table:
     """Return what each node of a group holds."""
-    from cpsched.base.node_lists import fold
-    from cpsched.base.tables import Column, Table
+    from cpsched.util.node_lists import fold
+    from cpsched.util.tables import Column, Table
 
     lists = [fold(system.node_names, [(at, 1) for at in nodes]) for _, nodes in system.kinds()]
     group, *held = system.kinds_table().columns
@@ -324,7 +324,7 @@ def _nodes(system: System) -> Table:
 
 def _queues(queues: list[Queue]) -> Table:
     """Return the queues, with what at least one of them says."""
-    from cpsched.base.tables import Column, Table
+    from cpsched.util.tables import Column, Table
 
     times = {
         "longest time": [one.max_time for one in queues],

@@ -12,7 +12,6 @@ from typing import Annotated, Any
 
 import typer
 
-from cpsched.base.own_code import hidden_package
 from cpsched.cli import (
     accasim,
     ask,
@@ -36,6 +35,7 @@ from cpsched.cli import (
 from cpsched.cli.command_group import CommandGroup
 from cpsched.cli.options import JOBS, LOGS, LOOK, STUDY
 from cpsched.cli.output import complain, guarded
+from cpsched.util.own_code import hidden_package
 
 # Before numpy is imported: nothing here multiplies large matrices, and idle BLAS threads spin for a
 # tenth of a second. Also, sums of floats then do not depend on the number of threads.

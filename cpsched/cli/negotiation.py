@@ -36,10 +36,10 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show the messages of a transaction, or list all transactions."""
-    from cpsched.base.tables import Column, Table
-    from cpsched.base.words import seconds
     from cpsched.cli.report import width
     from cpsched.papers.dn_dbes.record import read
+    from cpsched.util.tables import Column, Table
+    from cpsched.util.words import seconds
 
     transactions = read(file)
     if transaction is None:

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import typer
 
-from cpsched.base.model_files import with_models
 from cpsched.errors import ConfigError
 from cpsched.simulation.settings import RULES as SETTINGS
 from cpsched.simulation.settings import Rule, Settings
+from cpsched.util.model_files import with_models
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted
@@ -27,7 +27,7 @@ def names_of(kind: str) -> list[str]:
         from cpsched import systems
 
         return list(systems.names())
-    from cpsched.base import registry
+    from cpsched.util import registry
 
     return list(registry.names(kind))
 
@@ -233,8 +233,8 @@ class Rules(Group):
 
     def settings(self, seed: int) -> Settings:
         """Return the settings that they describe, with canonical specifications."""
-        from cpsched.base.section import Section
         from cpsched.simulation.settings import read_settings
+        from cpsched.util.section import Section
 
         return replace(read_settings(Section(self.given, "command line")), seed=seed)
 

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from cpsched.base.documents import json_text
-from cpsched.base.own_code import fault_of
-from cpsched.base.words import counted, escaped
 from cpsched.errors import CpschedError, DispatchError, VerificationError
+from cpsched.util.documents import json_text
+from cpsched.util.own_code import fault_of
+from cpsched.util.words import counted, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable

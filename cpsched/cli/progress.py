@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from time import monotonic
 from typing import TYPE_CHECKING, Any, cast
 
-from cpsched.base.words import duration, escaped
 from cpsched.cli.output import complain
 from cpsched.simulation.observers import Observer
+from cpsched.util.words import duration, escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -9,8 +9,8 @@ from pathlib import Path
 from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.words import duration
 from cpsched.cli.output import counted, echo, escaped
+from cpsched.util.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,8 +40,8 @@ def heading(workload: Workload, system: System) -> str:
 
 def _recorded(workload: Workload) -> str:
     """Return a line on the recorded waits, to compare with the simulated ones."""
-    from cpsched.base.types import MISSING
     from cpsched.metrics.waits import MEANING, recorded_wait
+    from cpsched.util.types import MISSING
 
     waits = recorded_wait(workload)
     waits = waits[waits != MISSING]

@@ -19,9 +19,9 @@ from cpsched.cli.report import left_out, say, width
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.base.tables import Table
     from cpsched.study.results import RunResult
     from cpsched.study.tables import Tables
+    from cpsched.util.tables import Table
 
 #: Of ``run.json``, in JSON.
 _SAID = ("allocator", "decisions", "predictions", "provenance")

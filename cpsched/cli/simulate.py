@@ -150,7 +150,7 @@ def _observed(
         If there are several runs, an observer refuses this one, or the run starts from a
         checkpoint.
     """
-    from cpsched.base.spec import build
+    from cpsched.util.spec import build
 
     observers: tuple[RunObserver, ...] = tuple(build("observers", spec) for spec in specs)
     if observers and len(tasks) > 1:
@@ -191,7 +191,7 @@ def _checkpoint(file: Path, interval: float, runs: int) -> Checkpoint:
 
 def _refuse_unfit(tasks: Sequence[Task], fitted: Fitted) -> None:
     """Refuse dispatchers that do not fit the machine, before anything is simulated."""
-    from cpsched.base.spec import build
+    from cpsched.util.spec import build
 
     for spec in dict.fromkeys(task.dispatcher for task in tasks):
         dispatcher = build("dispatchers", spec)
@@ -201,8 +201,8 @@ def _refuse_unfit(tasks: Sequence[Task], fitted: Fitted) -> None:
 
 def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[str]]:
     """Separate the format of the log from those to write; one option names both."""
-    from cpsched.base import registry
     from cpsched.errors import UnknownNameError
+    from cpsched.util import registry
 
     readers, writers = registry.names("traces"), registry.names("formats")
     for name in names:

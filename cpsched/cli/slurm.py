@@ -158,8 +158,8 @@ def _read(site: Site) -> str:
 
 
 def _not_modelled(touched: Touched) -> str:
-    from cpsched.base.tables import Column, Table
     from cpsched.cli.report import width
+    from cpsched.util.tables import Column, Table
 
     if not touched.gaps:
         return "Nothing that is known not to be modelled was found in the files."

@@ -203,8 +203,8 @@ def system_named(name: str | None, backend: Scontrol) -> System:
 
 def _write(path: Path | None, metrics: list[Metric]) -> None:
     """Write metrics to the file that was asked for."""
-    from cpsched.base.atomic_files import check_new_file
     from cpsched.slurm.live.openmetrics import write
+    from cpsched.util.atomic_files import check_new_file
 
     if path is not None:
         check_new_file(path, overwrite=True, suffixes=(".prom",), key="--openmetrics")
@@ -231,10 +231,10 @@ def _unix(date: str | None) -> int | None:
 
 def _table(plan: Mapping[str, Any]) -> Iterator[str]:
     """Yield the lines of a plan as a table."""
-    from cpsched.base.node_lists import compress
-    from cpsched.base.tables import Column, Table
-    from cpsched.base.words import duration
     from cpsched.cli.report import width
+    from cpsched.util.node_lists import compress
+    from cpsched.util.tables import Column, Table
+    from cpsched.util.words import duration
 
     jobs, now = plan["jobs"], plan["now"]
     starting = sum(bool(job["starts_now_on"]) for job in jobs)

@@ -44,13 +44,13 @@ def command(
 
     It ends when all jobs have ended, or at Ctrl-C. No other cluster is changed.
     """
-    from cpsched.base.spec import build
     from cpsched.slurm.live.plan import system_of
     from cpsched.slurm.live.scontrol import Scontrol
     from cpsched.slurm.sandbox.follower import Follower, warm_up
     from cpsched.slurm.sandbox.loop import Loop
     from cpsched.slurm.sandbox.private import PrivateSlurm
     from cpsched.slurm.sandbox.stream import SITE, bundled, in_file
+    from cpsched.util.spec import build
 
     # Wrong names must be reported before Slurm starts.
     build("dispatchers", dispatcher)

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.atomic_files import check_new_file
-from cpsched.base.tables import Column, Table
-from cpsched.base.words import brief, counted
 from cpsched.errors import ConfigError
 from cpsched.model.workload import LABEL_COLUMNS, SET_ASIDE
 from cpsched.study.folder import plain
+from cpsched.util.atomic_files import check_new_file
+from cpsched.util.tables import Column, Table
+from cpsched.util.words import brief, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from cpsched.base.types import IntArray
     from cpsched.model.workload import Labels, Workload
+    from cpsched.util.types import IntArray
 
 #: In the name of the file of jobs without a value.
 _UNKNOWN = "unknown"

@@ -7,9 +7,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from cpsched.base import registry
-from cpsched.base.atomic_files import check_new_file
-from cpsched.base.model_files import with_models
 from cpsched.cli.evaluate import (
     ReplayDispatcher,
     ReplaySystem,
@@ -21,6 +18,9 @@ from cpsched.cli.evaluate import (
 )
 from cpsched.cli.options import LOGS, AsJson, Log, Overwrite, Seed, grouped
 from cpsched.cli.output import echo, escaped, print_json
+from cpsched.util import registry
+from cpsched.util.atomic_files import check_new_file
+from cpsched.util.model_files import with_models
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted

@@ -95,10 +95,10 @@ def command(
 
 def study_of(log: Path, machine: Machine, folder: Path) -> Study:
     """Return the study of a log on a machine, whose file is put into the study's folder."""
-    from cpsched.base.atomic_files import replacing, subfolder
     from cpsched.study.log_study import study_of_log as log_study
     from cpsched.study.store import Store
     from cpsched.study.study import Choice
+    from cpsched.util.atomic_files import replacing, subfolder
 
     # Before anything is written there: this refuses a folder that is not a study.
     Store(folder.absolute())
@@ -121,7 +121,7 @@ def study_of(log: Path, machine: Machine, folder: Path) -> Study:
 
 def heading(workload: Workload, machine: Machine) -> list[str]:
     """Return what was read, and on what machine it is run."""
-    from cpsched.base.types import MISSING
+    from cpsched.util.types import MISSING
 
     days = (int(workload.submit.max()) - int(workload.submit.min())) / 86400
     lines = [f"{workload.title}: {counted(len(workload), 'job')} submitted over {days:,.1f} days"]
@@ -215,8 +215,8 @@ def where_next(
 
 def _write_page(folder: Path, html: Path) -> None:
     """Write the study's report to a file."""
-    from cpsched.base import registry
-    from cpsched.base.atomic_files import replacing
+    from cpsched.util import registry
+    from cpsched.util.atomic_files import replacing
 
     page = registry.load("reports", "html")(folder).page
     try:

@@ -125,8 +125,8 @@ def _broken_files(path: Path) -> list[tuple[str, str]]:
 
 def _findings(run: SavedRun) -> list[str]:
     """Return what is wrong with a run whose files are as they were written."""
-    from cpsched.base.arrow import UNREADABLE
     from cpsched.study.reader import contradictions, wrong_inputs
+    from cpsched.util.arrow import UNREADABLE
     from cpsched.verification import verify
 
     if found := wrong_inputs(run):

@@ -147,8 +147,8 @@ def _refuse(options: dict[str, Any], why: str) -> None:
 
 def _with_script(fitted: Fitted, script: Path, now: int, user: str) -> tuple[Fitted, str]:
     """Return a log with the job of a batch script at its end, and that job's id."""
-    from cpsched.base import registry
     from cpsched.mapping import append
+    from cpsched.util import registry
 
     if not (kinds := registry.names("scripts")):
         raise ConfigError(

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from cpsched.base import registry
-from cpsched.base.atomic_files import check_new_file
 from cpsched.cli.options import AsJson, Log, Overwrite, grouped
 from cpsched.cli.output import complain, counted, echo, escaped, print_json
 from cpsched.cli.progress import working
 from cpsched.errors import ConfigError
+from cpsched.util import registry
+from cpsched.util.atomic_files import check_new_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

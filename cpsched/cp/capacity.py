@@ -17,7 +17,7 @@ from cpsched.cp import cpsat
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.util.types import FloatArray, IntArray
 
 #: Up to here a ratio times a level is off by less than 0.1 in floating point.
 _PRECISE = 2**46

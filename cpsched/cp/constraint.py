@@ -21,10 +21,10 @@ from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 _RULE = re.compile(
     r"(?P<terms>.+?)(?: +(?:per +(?P<each>\w+)|of +(?P<label>\w+) +(?P<value>\S+)))?"

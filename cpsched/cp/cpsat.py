@@ -15,8 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.atomic_files import replacing
 from cpsched.errors import ConfigError, DispatchError
+from cpsched.util.atomic_files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -20,12 +20,12 @@ from cpsched.errors import check_choice, check_least
 from cpsched.model.decision import NOTHING, Decision
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.cp.objective import Objective
     from cpsched.cp.solve import BuiltModel, Candidate
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, IntArray
 
 
 #: How the solver searches: by its own rules, or jobs in order of a priority, earliest start first.

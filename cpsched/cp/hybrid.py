@@ -32,13 +32,13 @@ from cpsched.model.jobtable import JobTable
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.cp.objective import Objective
     from cpsched.cp.pool import Limit
     from cpsched.cp.solve import Candidate
     from cpsched.dispatch.contract import Reservation
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, IntArray
 
 WINDOW = 100
 LIMIT = 0.0003

@@ -17,9 +17,9 @@ from cpsched.kernels import planning
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

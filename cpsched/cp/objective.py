@@ -22,10 +22,10 @@ from cpsched.errors import ConfigError, check_choice
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.likely import RuntimeHistory
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
+    from cpsched.util.types import IntArray
 
 #: Weights up to this keep ratios to one in a billion; larger ones only slow the solver down.
 MOST_WEIGHT = 2**30

@@ -17,9 +17,9 @@ from cpsched.cp.capacity import Task, add_kind
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.cp import cpsat
     from cpsched.cp.places import Place, Requests
+    from cpsched.util.types import BoolArray, IntArray
 
 
 class Placement:

@@ -28,9 +28,9 @@ from cpsched.kernels import rooms
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.cp.nodes import Timeline
     from cpsched.model.jobtable import JobTable
+    from cpsched.util.types import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -37,10 +37,10 @@ from cpsched.model.decision import NOTHING, Decision
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, IntArray
 
 
 class WholeQueue(Dispatcher):

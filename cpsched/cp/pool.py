@@ -22,11 +22,11 @@ from cpsched.kernels import pool
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.cp import cpsat
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, IntArray
 
 
 #: Later than any job starts.

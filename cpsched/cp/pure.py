@@ -28,9 +28,9 @@ from cpsched.model.decision import Decision, PlannedStarts, Start
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 #: Counts a model may have; a window whose jobs have more places to choose from is shortened.
 MOST_COUNTS = 20_000

@@ -15,9 +15,9 @@ from cpsched.errors import DispatchError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.cp.objective import Bounds, Delay
     from cpsched.model.jobtable import JobTable
+    from cpsched.util.types import IntArray
 
 
 class Candidate(NamedTuple):

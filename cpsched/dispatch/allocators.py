@@ -15,22 +15,22 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
-from cpsched.base.own_code import title
-from cpsched.base.spec import build
-from cpsched.base.types import Split
 from cpsched.dispatch.answers import check_own_allocator
 from cpsched.dispatch.memory import Memory
 from cpsched.errors import DispatchError
 from cpsched.kernels import parts, pass_state, placing
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
+from cpsched.util.own_code import title
+from cpsched.util.spec import build
+from cpsched.util.types import Split
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 
 #: Of the request that weighs most; the others' are whole parts of it.

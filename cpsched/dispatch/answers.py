@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from cpsched.base.own_code import check_returns, method_of, repr_of, title
 from cpsched.errors import DispatchError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, PlannedStarts, Requeue, Resize, Start, Suspend
+from cpsched.util.own_code import check_returns, method_of, repr_of, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -11,9 +11,9 @@ from cpsched.dispatch.pooled import pooled_demand
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 
 class Arrivals(NamedTuple):

@@ -21,9 +21,9 @@ from cpsched.model import columns as c
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, FloatArray, IntArray
 
 #: A job is overdue once it has waited so many times as long as its reference.
 OVERDUE = 1.5

@@ -13,17 +13,17 @@ from abc import ABC, abstractmethod
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
-from cpsched.base.spec import RemembersArguments
 from cpsched.dispatch.answers import check_own_dispatcher
+from cpsched.util.spec import RemembersArguments
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 
 class WaitReason(StrEnum):

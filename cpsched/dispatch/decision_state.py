@@ -10,10 +10,10 @@ import numpy as np
 from cpsched.dispatch.pooled import free_now, free_over_time, given_back, pooled_demand
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
+    from cpsched.util.types import FloatArray, IntArray
 
 #: Seconds; a longer time counts as this (35,000 years), so that sums stay in range.
 _LONGEST = 2**40

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
     import numpy as np
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.priority import Priority
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 
 class LearningDispatcher(Dispatcher):

@@ -20,10 +20,10 @@ from cpsched.model.prediction import HORIZONS, LEVELS
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.model.decision import Decision
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
+    from cpsched.util.types import FloatArray, IntArray
 
 #: A job that takes less of the machine, or nothing, counts as if it took this much.
 _LEAST_SHARE = 1e-9

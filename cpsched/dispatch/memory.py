@@ -16,10 +16,10 @@ from cpsched.kernels.runs import packed_bits
 from cpsched.model.columns import SHAPE_REQUEST
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.model.jobstore import JobStore
     from cpsched.model.topology import Topology
     from cpsched.model.view import View
+    from cpsched.util.types import AnyArray, BoolArray, IntArray
 
 _FEWEST_CLASSES = 256
 

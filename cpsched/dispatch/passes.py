@@ -13,10 +13,10 @@ from cpsched.model.decision import NOTHING, Decision, PlannedStarts, Start
 if TYPE_CHECKING:
     import numpy as np
 
-    from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.dispatch.priority import Priority
     from cpsched.model.view import View
+    from cpsched.util.types import AnyArray, BoolArray, IntArray
 
 #: As many reservations as there are jobs.
 ALL = 2**62

@@ -9,10 +9,10 @@ import numpy as np
 from cpsched.kernels import pool, rooms
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 
 def pooled_demand(view: View, jobs: JobTable, allocator: Allocator) -> IntArray:

@@ -13,9 +13,9 @@ from cpsched.model.system import Preempt, Queue
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.model.jobtable import JobTable, RunningTable
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 #: Rules of jobs whose queue has none.
 _NONE = Queue(name="")

@@ -25,10 +25,10 @@ from cpsched.model.view import View
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.decision import Action
     from cpsched.model.system import System
+    from cpsched.util.types import AnyArray, BoolArray, IntArray
 
 _ACTIONS: Mapping[str, type[Kill | Requeue | Suspend]] = {
     Preempt.REQUEUE: Requeue,

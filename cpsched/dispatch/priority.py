@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cpsched.base.spec import build
-from cpsched.base.types import UNBOUNDED
 from cpsched.dispatch.answers import check_own_priority
 from cpsched.dispatch.backlog import OVERDUE
 from cpsched.errors import ConfigError, check_range
 from cpsched.model.distinct import distinct_rows
 from cpsched.model.jobtable import JobTable
+from cpsched.util.spec import build
+from cpsched.util.types import UNBOUNDED
 
 #: Of the share of the machine in urgency: with the whole of it wide jobs wait too long.
 SHARE_POWER = 0.5
@@ -27,11 +27,11 @@ SHARE_POWER = 0.5
 PATIENCE = 43200
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
     from cpsched.dispatch.likely import RuntimeHistory
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
 def make_priority(spec: str) -> Priority:

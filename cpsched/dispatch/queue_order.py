@@ -18,9 +18,9 @@ from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.dispatch.priority import Priority
     from cpsched.model.view import View
+    from cpsched.util.types import AnyArray, BoolArray, IntArray
 
 
 class QueueOrder:

@@ -17,8 +17,8 @@ from cpsched.model.view import View
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.model.allocation import Allocation
+    from cpsched.util.types import IntArray
 
 #: What reservations are made of: what is predicted, what is hardly exceeded, or the request.
 PLAN, BOUND, REQUESTED = "plan", "bound", "requested"

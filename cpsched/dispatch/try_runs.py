@@ -21,9 +21,9 @@ from cpsched.model.decision import Decision, Requeue, Start
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import BoolArray
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray
 
 #: Statistics: starts that are tries, and tries that were cut short.
 TRIED, CUT = "tried", "tries_cut_short"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.spec import build
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.errors import ConfigError
+from cpsched.util.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Reservation, WaitReason
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 
 class Wrapper(Dispatcher):

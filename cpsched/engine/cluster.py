@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from cpsched.base.own_code import name_of
-from cpsched.base.spec import build
-from cpsched.base.types import MISSING, JobType, Status
 from cpsched.dispatch.answers import check_decision
 from cpsched.engine.encoder import JobEncoder, Request
 from cpsched.engine.machine import Machine
@@ -40,16 +37,19 @@ from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import Outcome, RuntimePredictor, listens, write_down
 from cpsched.model.seeds import stream_seed
 from cpsched.model.speedup import parts_of_second, parts_per_second
+from cpsched.util.own_code import name_of
+from cpsched.util.spec import build
+from cpsched.util.types import MISSING, JobType, Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.allocation import Allocation
     from cpsched.model.schedule import Outages
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, IntArray
 
 #: The last second at which anything may happen.
 _LATEST = 2**62
@@ -381,7 +381,7 @@ class Cluster:
         Parameters
         ----------
         status
-            How it ended, see :class:`~cpsched.base.types.Status`.
+            How it ended, see :class:`~cpsched.util.types.Status`.
         killed
             Whether it was ended at its requested time.
 

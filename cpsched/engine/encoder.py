@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobType, Split
 from cpsched.errors import ConfigError, InfeasibleRequestError
 from cpsched.mapping.classes import NodeFeatures, parse
 from cpsched.mapping.feasibility import infeasible
@@ -15,13 +14,14 @@ from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, submit_rows
 from cpsched.model.speedup import MILLION
 from cpsched.model.workload import MAX_NICE, RESIZE_COST, Workload
+from cpsched.util.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobType, Split
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import BoolArray
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import Queue, System
+    from cpsched.util.types import BoolArray
 
 _WHERE = "Request"
 _ONE_CORE = {"core": 1}

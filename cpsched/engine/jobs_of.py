@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING, Status
 from cpsched.mapping import Fitted
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS
 from cpsched.model.workload import COLUMNS, Labels, Workload
+from cpsched.util.types import MISSING, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.engine.cluster import Cluster
+    from cpsched.util.types import IntArray
 
 #: Columns that a store and a workload have under the same name, without strings.
 _SAME = {name: at for name, at in SUBMIT_COLUMNS.items() if name in {*COLUMNS} - {*LABELS}}

@@ -25,8 +25,8 @@ from cpsched.model.view import View
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
+    from cpsched.util.types import BoolArray, IntArray
 
 
 _INT64 = np.dtype(np.int64)

@@ -13,8 +13,8 @@ from cpsched.model.arrays import immutable
 from cpsched.model.schedule import Outages
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, IntArray
 
 
 class Maintenance:

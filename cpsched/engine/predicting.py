@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MAX_TIME
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
 from cpsched.model.prediction import (
@@ -21,15 +20,16 @@ from cpsched.model.prediction import (
     write_down,
 )
 from cpsched.model.speedup import seconds_on
+from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.engine.machine import Machine
     from cpsched.model.jobstore import JobStore
     from cpsched.model.jobtable import JobTable
     from cpsched.model.prediction import RuntimePredictor
+    from cpsched.util.types import FloatArray, IntArray
 
 
 class Correction(StrEnum):

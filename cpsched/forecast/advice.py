@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import UNBOUNDED
-from cpsched.base.words import counted, duration
 from cpsched.forecast.asked import label
 from cpsched.forecast.starts import NO_LIMIT
+from cpsched.util.types import UNBOUNDED
+from cpsched.util.words import counted, duration
 
 if TYPE_CHECKING:
     from cpsched.forecast.forecaster import Forecaster

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MISSING, UNBOUNDED, Split
-from cpsched.base.words import brief, counted, duration
 from cpsched.errors import ConfigError
 from cpsched.forecast.explanation import Asked
+from cpsched.util.types import MISSING, UNBOUNDED, Split
+from cpsched.util.words import brief, counted, duration
 
 if TYPE_CHECKING:
     from cpsched.mapping import Fitted

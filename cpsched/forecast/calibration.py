@@ -26,8 +26,8 @@ from cpsched.forecast.starts import NEVER
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.forecast.starts import Starts
+    from cpsched.util.types import FloatArray, IntArray
 
 #: The corrected quantiles; the scenarios between them move with them.
 LEVELS = (0.1, 0.5, 0.9)

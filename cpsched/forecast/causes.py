@@ -12,10 +12,10 @@ from cpsched.forecast.room import Fitting, node_list
 from cpsched.kernels import placing
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
     from cpsched.forecast.context import DecisionContext
     from cpsched.forecast.explanation import OtherJob
     from cpsched.model.allocation import Allocation
+    from cpsched.util.types import IntArray
 
 #: With more running jobs in the way than this, all are named, not only the needed ones.
 _MOST_PRUNED = 256

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import NO_TIME_LIMIT
 from cpsched.forecast.explanation import OtherJob
 from cpsched.forecast.room import node_list
 from cpsched.model import columns as c
 from cpsched.model.decision import Start
+from cpsched.util.types import NO_TIME_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Dispatcher, Reservation
     from cpsched.model.decision import Decision
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 
 class Holding(NamedTuple):

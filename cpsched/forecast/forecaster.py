@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.dispatch.likely import RuntimeHistory
 from cpsched.errors import check_range
 from cpsched.forecast.starts import NEVER, Starts
@@ -15,13 +14,14 @@ from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
 from cpsched.simulation.present import Coming
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import IntArray
     from cpsched.simulation.present import Present
     from cpsched.simulation.simulator import Simulator
+    from cpsched.util.types import IntArray
 
 _HOUR, _DAY = 3600, 86400
 #: At first, this many of the jobs that ended last are learnt from: no more are remembered.

@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from cpsched.base.types import MISSING
-from cpsched.base.words import brief
 from cpsched.errors import ConfigError
 from cpsched.forecast.asked import find_job
 from cpsched.forecast.forecaster import Forecaster
@@ -14,6 +12,8 @@ from cpsched.forecast.prequential import Prequential
 from cpsched.forecast.when import Answer, when
 from cpsched.model import columns as c
 from cpsched.simulation.simulate import Settings
+from cpsched.util.types import MISSING
+from cpsched.util.words import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.tables import Column, Table
-from cpsched.base.words import counted, duration
 from cpsched.forecast.replay import OURS, TRIVIAL
 from cpsched.forecast.scores import ALPHA, crps, interval_score, ratio_interval
+from cpsched.util.tables import Column, Table
+from cpsched.util.words import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.base.types import FloatArray
     from cpsched.forecast.replay import Replay
+    from cpsched.util.types import FloatArray
 
 #: What :class:`Judged` calls the two scores, and what people read.
 SCORES = {"interval_score": "interval score", "crps": "CRPS"}

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.forecast.calibration import Calibration
 from cpsched.simulation.present import Present
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.simulate import simulator_of
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError
 from cpsched.forecast.forecaster import Forecaster
 from cpsched.forecast.prequential import Prequential, Told
 from cpsched.forecast.trivial import LEAST, by_plan, recent_waits
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import FloatArray
     from cpsched.forecast.starts import Starts
     from cpsched.mapping import Fitted
     from cpsched.simulation.simulate import Settings
+    from cpsched.util.types import FloatArray
 
 OURS = "cpsched when"
 #: What each trivial forecaster says, by its name in tables.

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.node_lists import fold
-from cpsched.base.words import amount, counted
 from cpsched.dispatch.allocators import FirstFit
 from cpsched.forecast.explanation import Demand, Place, Room
 from cpsched.model.jobtable import JobTable
 from cpsched.model.node_sets import unit_capacity
+from cpsched.util.node_lists import fold
+from cpsched.util.words import amount, counted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.allocation import Allocation
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, IntArray
 
 
 class Fitting:

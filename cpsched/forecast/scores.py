@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray
+    from cpsched.util.types import FloatArray
 
 #: An interval leaves out so much, half of it on each side.
 ALPHA = 0.2

@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.forecast.starts import NEVER, Starts
 from cpsched.metrics.groups import job_size
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.forecast.prequential import Told
     from cpsched.simulation.present import Present
+    from cpsched.util.types import FloatArray, IntArray
 
 #: What is looked at: the last so many waits, or errors.
 LAST = 200

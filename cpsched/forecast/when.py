@@ -15,10 +15,10 @@ from cpsched.forecast.starts import NEVER, NO_LIMIT, Starts
 from cpsched.model import columns as c
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
     from cpsched.forecast.forecaster import Forecaster
     from cpsched.model.workload import Workload
     from cpsched.simulation.present import Present
+    from cpsched.util.types import IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from cpsched.base.tables import Column, Table
-from cpsched.base.words import brief, clock, counted, duration, percent
+from cpsched.util.tables import Column, Table
+from cpsched.util.words import brief, clock, counted, duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.own_code import name_of, title
-from cpsched.base.spec import build
-from cpsched.base.types import MISSING, DependencyType
-from cpsched.base.words import brief, clock
 from cpsched.dispatch.answers import check_decision
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError, DispatchError
@@ -27,6 +23,10 @@ from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.present import Present
 from cpsched.simulation.settings import Settings
 from cpsched.simulation.simulate import simulator_of
+from cpsched.util.own_code import name_of, title
+from cpsched.util.spec import build
+from cpsched.util.types import MISSING, DependencyType
+from cpsched.util.words import brief, clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

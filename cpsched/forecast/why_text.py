@@ -6,9 +6,11 @@ from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from cpsched.base.tables import Column, Table
-from cpsched.base.types import NO_TIME_LIMIT
-from cpsched.base.words import (
+from cpsched.dispatch.contract import WaitReason
+from cpsched.forecast.explanation import JobState
+from cpsched.util.tables import Column, Table
+from cpsched.util.types import NO_TIME_LIMIT
+from cpsched.util.words import (
     amounts,
     brief,
     clock,
@@ -18,8 +20,6 @@ from cpsched.base.words import (
     memory,
     seconds,
 )
-from cpsched.dispatch.contract import WaitReason
-from cpsched.forecast.explanation import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

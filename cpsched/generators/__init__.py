@@ -1,1 +1,1 @@
-"""Synthetic workloads; each generator is found by name through :mod:`cpsched.base.registry`."""
+"""Synthetic workloads; each generator is found by name through :mod:`cpsched.util.registry`."""

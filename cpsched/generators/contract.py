@@ -12,8 +12,8 @@ from cpsched.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.model.workload import Workload
+    from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 #: Seeds of NumPy's generators that fit a column of a table.
 LARGEST_SEED = 2**63 - 1

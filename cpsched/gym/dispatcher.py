@@ -21,12 +21,12 @@ from cpsched.model.decision import NOTHING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.spec import File
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.spec import File
+    from cpsched.util.types import BoolArray, IntArray
 
 
 class Pool:

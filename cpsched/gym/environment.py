@@ -11,7 +11,7 @@ from cpsched.errors import ConfigError
 from cpsched.gym.spaces import action_space, episodes_of, observation_space, observed
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.util.types import BoolArray, IntArray
 
 ID = "BatchScheduling-v0"
 

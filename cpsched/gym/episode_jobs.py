@@ -20,8 +20,8 @@ from cpsched.systems import parse as parse_system
 if TYPE_CHECKING:
     from os import PathLike
 
-    from cpsched.base.types import IntArray
     from cpsched.model.jobtable import JobTable
+    from cpsched.util.types import IntArray
 
 #: What becomes of a job that reaches its requested time: ended there, or run as recorded.
 OVERRUN = ("kill", "extend")

@@ -16,7 +16,7 @@ from cpsched.gym.options import MEASURES, RULES, Options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
+    from cpsched.util.types import AnyArray, BoolArray, FloatArray, IntArray
 
 REWARDS = ("dense", "end")
 OBSERVATIONS = ("jobs", "dict")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.util.types import FloatArray, IntArray
 
 _LONGEST = math.log1p(30 * 86400)
 

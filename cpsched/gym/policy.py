@@ -16,18 +16,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.archive import read_arrays
-from cpsched.base.atomic_files import replacing
-from cpsched.base.documents import read_json
-from cpsched.base.versions import versions
 from cpsched.errors import ConfigError
 from cpsched.gym.kernels.features import FEATURES, IS_JOB
 from cpsched.gym.options import Options
+from cpsched.util.archive import read_arrays
+from cpsched.util.atomic_files import replacing
+from cpsched.util.documents import read_json
+from cpsched.util.versions import versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import AnyArray, BoolArray
+    from cpsched.util.types import AnyArray, BoolArray
 
 #: Of the layout of files and the meaning of features; files of other formats are refused.
 FORMAT = 1

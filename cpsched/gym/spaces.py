@@ -14,8 +14,8 @@ from cpsched.gym.options import Options
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import AnyArray, IntArray
     from cpsched.gym.kernels.episodes import Shown
+    from cpsched.util.types import AnyArray, IntArray
 
 
 def episodes_of(

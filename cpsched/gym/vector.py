@@ -15,7 +15,7 @@ from cpsched.gym.spaces import action_space, episodes_of, observation_space, obs
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
+    from cpsched.util.types import AnyArray, BoolArray, FloatArray, IntArray
 
 
 class BatchSchedulingVector(gymnasium.vector.VectorEnv[Any, Any, Any]):

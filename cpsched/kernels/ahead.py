@@ -25,7 +25,7 @@ from cpsched.model.columns import (
 )
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 
 class Ends(NamedTuple):

@@ -33,7 +33,7 @@ from cpsched.model.columns import (
 )
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
+    from cpsched.util.types import AnyArray, BoolArray, FloatArray, IntArray
 
 #: Why the loop returns: nothing happens any more (or before ``until``); enough decisions for now;
 #: the classes of jobs that ``easy`` remembers need more room; what starts needs more room; a start

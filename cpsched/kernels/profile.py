@@ -23,7 +23,7 @@ from cpsched.model.columns import (
 )
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.util.types import BoolArray, IntArray
 
 #: Positions in ``Profile.num``.
 SEGMENTS, GROUPS = 0, 1

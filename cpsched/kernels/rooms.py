@@ -21,8 +21,8 @@ from cpsched.model.columns import (
 )
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.topology import Topology
+    from cpsched.util.types import BoolArray, IntArray
 
 #: What :func:`shortage` returns of a job that fits.
 FITS = -1

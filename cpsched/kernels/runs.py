@@ -15,7 +15,7 @@ from cpsched.kernels.inner import leaf
 from cpsched.kernels.linking import trailing_zeros
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.util.types import BoolArray, IntArray
 
 
 def num_words(num_nodes: int) -> int:

@@ -18,7 +18,7 @@ from cpsched.model.columns import (
 )
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 #: Planned jobs of one request that are remembered.
 _SEEN = 8

@@ -11,9 +11,9 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.base import registry
-from cpsched.base.words import counted
 from cpsched.errors import ConfigError, TraceError
+from cpsched.util import registry
+from cpsched.util.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MAX_AMOUNT
 from cpsched.errors import TraceError
 from cpsched.logs.limits import MAX_COLUMNS
+from cpsched.util.types import MAX_AMOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.logs.text import Place
+    from cpsched.util.types import AnyArray, BoolArray, IntArray
 
 
 class RowChecks:

@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Status
 from cpsched.logs.checks import LogTooLargeError, no_jobs, too_many_rows
 from cpsched.logs.limits import MAX_ID, MAX_KINDS, MAX_ROWS
 from cpsched.logs.text import title
 from cpsched.model.workload import LABEL_COLUMNS, SET_ASIDE, Labels, Workload
+from cpsched.util.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.base.types import IntArray
     from cpsched.errors import TraceError
     from cpsched.logs.text import Place
+    from cpsched.util.types import IntArray
 
 #: Resource kinds every part of cpsched knows, in their order; others follow by name.
 KINDS = ("core", "gpu", "mic", "mem")

@@ -31,20 +31,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, Status
-from cpsched.base.words import brief, counted
 from cpsched.errors import TraceError
 from cpsched.logs.checks import RowChecks, repeated
 from cpsched.logs.swf_lines import FIELDS, KEPT, Lines, read_lines
 from cpsched.logs.text import title
 from cpsched.model.distinct import by_appearance
 from cpsched.model.workload import Labels, Workload, names_of
+from cpsched.util.types import MAX_AMOUNT, MAX_TIME, MISSING, Status
+from cpsched.util.words import brief, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.util.types import BoolArray, IntArray
 
 _COMMENT = re.compile(r"([A-Z]\w*):(?:\s+(.*))?", re.DOTALL)
 _UNIX_TIME = re.compile(r"-?[0-9]{1,13}(?!\S)")

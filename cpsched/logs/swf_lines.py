@@ -18,17 +18,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.quantities import whole
-from cpsched.base.types import MAX_AMOUNT, MAX_TIME, UNBOUNDED
 from cpsched.errors import TraceError
 from cpsched.logs.checks import LogTooLargeError, too_many_rows
 from cpsched.logs.limits import MAX_COLUMNS, MAX_COMMENTS, MAX_ROWS
 from cpsched.logs.text import Place, chunks, decode
+from cpsched.util.quantities import whole
+from cpsched.util.types import MAX_AMOUNT, MAX_TIME, UNBOUNDED
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from cpsched.base.types import AnyArray, IntArray
+    from cpsched.util.types import AnyArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)

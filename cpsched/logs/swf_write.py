@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MAX_AMOUNT, MISSING, Status
 from cpsched.errors import TraceError
 from cpsched.logs.text import written
+from cpsched.util.types import MAX_AMOUNT, MISSING, Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.workload import Labels, Workload
+    from cpsched.util.types import BoolArray, IntArray
 
 _NUMERAL = re.compile(r"0|[1-9][0-9]{0,15}")
 _ROWS_AT_ONCE = 50_000

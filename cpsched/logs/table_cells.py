@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cpsched.base.types import MAX_TIME
 from cpsched.errors import TraceError, did_you_mean
 from cpsched.logs.checks import repeated
 from cpsched.logs.limits import MAX_ID
 from cpsched.model.arrays import constant, put_away
 from cpsched.model.workload import Labels
+from cpsched.util.types import MAX_TIME
 
 # pyarrow.compute is imported where a table is read: who writes one has no need of it, and it is
 # slow to load.
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from enum import IntEnum
     from pathlib import Path
 
-    from cpsched.base.types import BoolArray, IntArray, StrArray
     from cpsched.logs.checks import RowChecks
+    from cpsched.util.types import BoolArray, IntArray, StrArray
 
 _WHOLE = r"^-?[0-9]+$"
 #: What surely fits; longer ones are beyond all bounds anyway.

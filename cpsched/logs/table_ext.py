@@ -18,11 +18,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED
 from cpsched.logs.checks import RowChecks
 from cpsched.logs.table_cells import Cells, check_columns
 from cpsched.logs.text import title
 from cpsched.model.workload import Workload, taken
+from cpsched.util.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED
 
 if TYPE_CHECKING:
     from cpsched.logs.table_cells import Table

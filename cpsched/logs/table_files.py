@@ -3,7 +3,7 @@ Tables in files: CSV (plain or gzip) and Parquet, with their metadata.
 
 In a CSV file that is ``# key: value`` lines (JSON values) before the header, in Parquet one JSON
 document in the schema's metadata under ``cpsched``. In both, empty cells are nulls. In CSV, text
-that a spreadsheet would evaluate is marked, see :mod:`cpsched.base.csv_cells`.
+that a spreadsheet would evaluate is marked, see :mod:`cpsched.util.csv_cells`.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpsched.base import arrow
-from cpsched.base.csv_cells import guarded, unguarded
-from cpsched.base.documents import read_json
 from cpsched.errors import TraceError
 from cpsched.logs.checks import check_header, too_many_rows
 from cpsched.logs.limits import MAX_COMMENTS, MAX_ROWS, MAX_UNPACKED, SMALL_ROWS
 from cpsched.logs.table_cells import Table
 from cpsched.logs.text import Place, chunks, opened, written
+from cpsched.util import arrow
+from cpsched.util.csv_cells import guarded, unguarded
+from cpsched.util.documents import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.types import MAX_TIME
 from cpsched.errors import TraceError
 from cpsched.logs.collect import ordered
 from cpsched.logs.limits import MAX_KINDS
 from cpsched.logs.text import title
+from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

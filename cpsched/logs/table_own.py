@@ -34,8 +34,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base import arrow
-from cpsched.base.types import MAX_AMOUNT, MISSING, UNBOUNDED
 from cpsched.errors import TraceError
 from cpsched.logs.checks import RowChecks
 from cpsched.logs.table_cells import Cells, check_columns
@@ -51,15 +49,17 @@ from cpsched.model.workload import (
     Workload,
     taken,
 )
+from cpsched.util import arrow
+from cpsched.util.types import MAX_AMOUNT, MISSING, UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     import pyarrow as pa
 
-    from cpsched.base.types import AnyArray, IntArray
     from cpsched.logs.table_cells import Table
     from cpsched.model.workload import Layout
+    from cpsched.util.types import AnyArray, IntArray
 
 REQUIRED = ("job_id", "submit", "runtime", "requested_time")
 

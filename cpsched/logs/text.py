@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, TypeVar, cast
 
-from cpsched.base.atomic_files import replacing
 from cpsched.errors import TraceError
 from cpsched.logs.limits import MAX_LINE, MAX_RATIO, MAX_UNPACKED, SMALL_UNPACKED
+from cpsched.util.atomic_files import replacing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

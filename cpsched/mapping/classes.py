@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.words import quoted
 from cpsched.model.arrays import constant, put_away
 from cpsched.model.distinct import distinct
+from cpsched.util.words import quoted
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
     from cpsched.model.workload import Workload
+    from cpsched.util.types import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,10 +10,10 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.mapping.classes import Classes
     from cpsched.model.system import Queue, System
     from cpsched.model.workload import Workload
+    from cpsched.util.types import IntArray
 
 
 class Draft:

@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import Split
 from cpsched.mapping.locality import Locality, asks_for_locality
 from cpsched.model.arrays import rows_of
 from cpsched.model.distinct import distinct, distinct_rows
 from cpsched.model.node_sets import unit_capacity
+from cpsched.util.types import Split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
     from cpsched.model.workload import Workload
+    from cpsched.util.types import BoolArray, IntArray
 
 #: Entries of the largest temporary array.
 _CHUNK = 1 << 22

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import UNBOUNDED
 from cpsched.errors import InfeasibleRequestError
 from cpsched.mapping.classes import classify
 from cpsched.mapping.draft import Draft
@@ -19,13 +18,14 @@ from cpsched.mapping.settings import NONE
 from cpsched.model.arrays import plain
 from cpsched.model.system import ProcessorMapping
 from cpsched.model.workload import COLUMNS, Labels
+from cpsched.util.types import UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
     from cpsched.model.workload import Workload
+    from cpsched.util.types import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

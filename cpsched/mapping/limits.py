@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING, UNBOUNDED
-from cpsched.base.words import quoted
 from cpsched.errors import ConfigError
 from cpsched.model.arrays import put_away
 from cpsched.model.workload import Labels, names_of
+from cpsched.util.types import MISSING, UNBOUNDED
+from cpsched.util.words import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.mapping.draft import Draft
     from cpsched.model.system import Queue
     from cpsched.model.workload import Workload
+    from cpsched.util.types import BoolArray, IntArray
 
 
 def resolve_queues(draft: Draft) -> None:

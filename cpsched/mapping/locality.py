@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MISSING, Split
+from cpsched.util.types import MISSING, Split
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from typing import Self
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.topology import Topology
     from cpsched.model.workload import Workload
+    from cpsched.util.types import BoolArray, IntArray
 
 
 def asks_for_locality(shapes: Workload) -> BoolArray:

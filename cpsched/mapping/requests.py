@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING, UNBOUNDED
 from cpsched.errors import ConfigError
 from cpsched.model.arrays import constant, is_constant, put_away
 from cpsched.model.distinct import distinct, distinct_rows
 from cpsched.model.node_sets import unit_capacity
 from cpsched.model.system import MemoryMapping, ProcessorMapping
 from cpsched.model.topology import Topology
+from cpsched.util.types import MISSING, UNBOUNDED
 
 if TYPE_CHECKING:
     from cpsched.mapping.draft import Draft

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpsched.base.spec import Spec
-from cpsched.base.types import JobType
 from cpsched.errors import ConfigError, check_range
 from cpsched.model.workload import RESIZE_COST
+from cpsched.util.spec import Spec
+from cpsched.util.types import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base import arrow
-from cpsched.base.node_lists import fold
-from cpsched.base.types import MISSING
 from cpsched.metrics.jobs import bounded_slowdown
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import Counted, Load, changes, waits
 from cpsched.metrics.waits import began, recorded_wait
 from cpsched.metrics.window import finished
 from cpsched.model.schedule import JobOutcome, Leaving
+from cpsched.util import arrow
+from cpsched.util.node_lists import fold
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     import pyarrow as pa
 
-    from cpsched.base.types import IntArray
     from cpsched.model.schedule import Schedule, Segments
     from cpsched.model.system import System
     from cpsched.model.workload import Labels
+    from cpsched.util.types import IntArray
 
 #: Of a run of nodes: its first node and how many there are.
 _RUN_BYTES = 2 * np.dtype(np.int64).itemsize

@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.metrics.waits import began, held, recorded_wait
 from cpsched.model.schedule import JobOutcome
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import BoolArray, FloatArray, IntArray
 
 #: Errors up to these many seconds are counted: a minute, ten minutes, an hour.
 WITHIN = (60, 600, 3600)

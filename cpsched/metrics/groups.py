@@ -13,10 +13,10 @@ from cpsched.metrics.jobs import JobClass, job_class
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
     from cpsched.mapping import Fitted
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Labels, Workload
+    from cpsched.util.types import AnyArray, BoolArray, FloatArray, IntArray
 
 #: The largest shares of the machine of small, midsize and large jobs.
 SMALL_LIMIT, MIDSIZE_LIMIT, LARGE_LIMIT = 0.02, 0.1, 0.5

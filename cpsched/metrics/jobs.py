@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.util.types import FloatArray, IntArray
 
 #: The longest runtimes of short and of medium jobs, seconds (Remediani 2017, section 3.1.1).
 SHORT_LIMIT = 3600

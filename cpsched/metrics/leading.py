@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.tables import Better, Column, Table
-from cpsched.base.words import duration, percent
+from cpsched.util.tables import Better, Column, Table
+from cpsched.util.words import duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Mapping, Sequence

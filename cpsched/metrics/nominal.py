@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MISSING
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import IntArray
 
 
 class Nominal(NamedTuple):

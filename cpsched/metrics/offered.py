@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import exact_dot
 from cpsched.metrics.window import FEWEST_JOBS, Window, finished, submits_between
 from cpsched.model.schedule import JobOutcome
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import BoolArray, IntArray
 
 
 def offered_load(schedule: Schedule) -> dict[str, Any]:

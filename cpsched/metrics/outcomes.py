@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.words import counted
 from cpsched.metrics.rejections import core_time
 from cpsched.model.schedule import JobOutcome, Leaving
+from cpsched.util.words import counted
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Workload
+    from cpsched.util.types import BoolArray
 
 #: Key of the rows of a log that are no jobs; a colon and the reason follow.
 EXCLUDED = "set_aside"

@@ -19,8 +19,8 @@ from cpsched.metrics.window import finished
 from cpsched.model.node_sets import NodeSets
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 
 #: The measures, in the order of files.

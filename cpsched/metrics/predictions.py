@@ -7,9 +7,9 @@ from hashlib import blake2b
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base import registry
-from cpsched.base.spec import Spec
 from cpsched.errors import ConfigError
+from cpsched.util import registry
+from cpsched.util.spec import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -11,8 +11,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.model.workload import Workload
+    from cpsched.util.types import IntArray
 
 _USER = re.compile(r"^user ('(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")")
 _JOB = re.compile(r"(?<=^depends on job ).*(?=, which)")

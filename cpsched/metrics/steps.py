@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.metrics.waits import began
 from cpsched.metrics.window import horizon
 from cpsched.model.arrays import constant, put_away
 from cpsched.model.schedule import PART, JobOutcome
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 #: Products of integers below this fit in 64 bits with room to spare.
 _SAFE = float(1 << 62)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MAX_TIME, MISSING
 from cpsched.metrics import groups as job_groups
 from cpsched.metrics import jobs, system
 from cpsched.metrics.lost import goodput
@@ -23,13 +22,14 @@ from cpsched.metrics.waits import began, recorded_wait
 from cpsched.metrics.window import busy_window, finished, steady_window
 from cpsched.model.arrays import constant, let_go, shared
 from cpsched.model.schedule import PART, JobOutcome
+from cpsched.util.types import MAX_TIME, MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.metrics.window import Window
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import AnyArray, BoolArray, IntArray
 
 #: Quantiles of every per-job measure, by name.
 _QUANTILES = {"median": 0.5, "p95": 0.95, "p99": 0.99, "p99.9": 0.999}

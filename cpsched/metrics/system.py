@@ -12,10 +12,10 @@ from cpsched.metrics.window import busy_window
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import IntArray
     from cpsched.metrics.steps import StepFunction
     from cpsched.metrics.window import Window
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import IntArray
 
 
 def utilization(schedule: Schedule, window: Window | None) -> dict[str, float | None]:

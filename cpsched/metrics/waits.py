@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.model.schedule import Leaving
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
     from cpsched.model.schedule import Schedule, Segments
     from cpsched.model.workload import Workload
+    from cpsched.util.types import IntArray
 
 #: What every recorded and every simulated wait is, where one is printed.
 MEANING = "from submit to first start"

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.model.schedule import JobOutcome
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import BoolArray, IntArray
 
 #: Share of the jobs submitted before a steady window begins, and after it ends.
 _WARM_UP = 0.05

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING, Status
-from cpsched.base.words import duration, memory
 from cpsched.metrics.waits import MEANING, recorded_wait
 from cpsched.model.workload import SET_ASIDE
+from cpsched.util.types import MISSING, Status
+from cpsched.util.words import duration, memory
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import AnyArray
     from cpsched.model.workload import Labels, Workload
+    from cpsched.util.types import AnyArray
 
 _DAY = 86400
 

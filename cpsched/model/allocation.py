@@ -9,7 +9,7 @@ import numpy as np
 from cpsched.model.arrays import shared
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 
 class Allocation(NamedTuple):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import DTypeLike
 
-    from cpsched.base.types import AnyArray, IntArray
+    from cpsched.util.types import AnyArray, IntArray
 
 
 #: Arrays of so many bytes lie in a file that is in no folder: what is not looked at for long need

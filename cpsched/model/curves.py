@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 
 def along_curve(sides: Sequence[int]) -> IntArray:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.model.allocation import Allocation
+    from cpsched.util.types import IntArray
 
 
 _EMPTY: Mapping[Any, Any] = MappingProxyType({})

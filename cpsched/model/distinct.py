@@ -11,7 +11,7 @@ from cpsched.model.arrays import is_constant
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.base.types import AnyArray, IntArray, StrArray
+    from cpsched.util.types import AnyArray, IntArray, StrArray
 
 #: Codes are renumbered before they could overflow.
 _ROOM = 1 << 62
@@ -53,7 +53,7 @@ def distinct(columns: Iterable[AnyArray], num_rows: int) -> tuple[IntArray, IntA
 
 def _numbered(values: AnyArray) -> tuple[IntArray, IntArray]:
     """Number distinct values by size, and return where each appears first: without sorting all."""
-    from cpsched.base.arrow import numbers, plain
+    from cpsched.util.arrow import numbers, plain
 
     encoded = numbers(values.astype(np.int64)).dictionary_encode()
     code = plain(encoded.indices.cast("int64"))

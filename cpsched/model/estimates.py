@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MAX_TIME
 from cpsched.errors import check_range
 from cpsched.model.prediction import Prediction, RuntimePredictor
+from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import IntArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
+    from cpsched.util.types import IntArray
 
 
 #: Beyond this a share of a runtime is none, and may leave 64 bits.

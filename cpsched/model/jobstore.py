@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING, UNBOUNDED
 from cpsched.model import columns as c
 from cpsched.model.arrays import move, shared
 from cpsched.model.distinct import distinct, renumbered
+from cpsched.util.types import MISSING, UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
+    from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 #: Columns of strings a store keeps.
 LABELS = ("queue", "user", "name", "group", "qos", "reservation", "licenses", "array")

@@ -19,8 +19,8 @@ from cpsched.model.jobstore import SUBMIT_COLUMNS, JobStore
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.model.allocation import Allocation, AllocationArena
+    from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ class JobTable:
     restartable = _Column(c.RESTARTABLE)
     """1 for jobs that may be taken off their nodes and started again."""
     job_type = _Column(c.JOB_TYPE)
-    """:class:`~cpsched.base.types.JobType`: who may change each job's size, and when."""
+    """:class:`~cpsched.util.types.JobType`: who may change each job's size, and when."""
     units_min = _Column(c.UNITS_MIN)
     """Fewest units the job may have; ``units`` for rigid jobs."""
     units_max = _Column(c.UNITS_MAX)
@@ -177,7 +177,7 @@ class JobTable:
     eligible_class = _OfShape(c.SHAPE_CLASS)
     """Row of ``View.eligible`` that says which nodes the job may use."""
     split = _OfShape(c.SHAPE_SPLIT)
-    """:class:`~cpsched.base.types.Split` of each job."""
+    """:class:`~cpsched.util.types.Split` of each job."""
     contiguous = _OfShape(c.SHAPE_CONTIGUOUS)
     """1 for jobs that need consecutive nodes."""
     exclusive = _OfShape(c.SHAPE_EXCLUSIVE)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)

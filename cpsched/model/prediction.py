@@ -14,17 +14,17 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 import numpy as np
 
-from cpsched.base.own_code import check_returns, method_of, repr_of, title
-from cpsched.base.spec import RemembersArguments
-from cpsched.base.types import MAX_TIME
 from cpsched.errors import DispatchError
 from cpsched.model import columns as c
+from cpsched.util.own_code import check_returns, method_of, repr_of, title
+from cpsched.util.spec import RemembersArguments
+from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.model.jobstore import JobStore
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
+    from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 
 #: Levels L of the quantiles a prediction may carry.
@@ -177,7 +177,7 @@ class Outcome(NamedTuple):
     runtime
         Seconds they ran, shape ``(n,)``.
     status
-        :class:`~cpsched.base.types.Status` codes.
+        :class:`~cpsched.util.types.Status` codes.
     killed
         Whether the job was ended at its requested time.
     """

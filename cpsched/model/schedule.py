@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MAX_TIME, MISSING, DependencyType, Status
 from cpsched.model.arrays import constant, let_go, put_away
+from cpsched.util.types import MAX_TIME, MISSING, DependencyType, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.model.system import System
     from cpsched.model.workload import Workload
+    from cpsched.util.types import IntArray
 
 
 #: Jobs of a part of a schedule, and segments that are looked at together.

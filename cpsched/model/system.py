@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.tables import Column, Table
-from cpsched.base.words import brief, counted, memory
 from cpsched.model.arrays import immutable
 from cpsched.model.topology import Topology
+from cpsched.util.tables import Column, Table
+from cpsched.util.words import brief, counted, memory
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 
 class ProcessorMapping(StrEnum):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from typing import Self
 
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.model.node_sets import NodeSets
+    from cpsched.util.types import BoolArray, FloatArray, IntArray
 
 #: Most sides of a torus, and the longest side.
 MAX_SIDES, MAX_SIDE = 5, 4095

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.jobtable import JobTable, RunningTable
     from cpsched.model.system import System
+    from cpsched.util.types import BoolArray, IntArray
 
 
 @dataclass(slots=True, eq=False)

@@ -18,8 +18,11 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from cpsched.base.node_lists import natural
-from cpsched.base.types import (
+from cpsched.model.arrays import constant, is_constant, let_go, rows_of
+from cpsched.model.distinct import by_appearance
+from cpsched.model.speedup import MILLION
+from cpsched.util.node_lists import natural
+from cpsched.util.types import (
     MAX_AMOUNT,
     MAX_TIME,
     MISSING,
@@ -33,10 +36,7 @@ from cpsched.base.types import (
     Status,
     StrArray,
 )
-from cpsched.base.words import brief, counted, duration
-from cpsched.model.arrays import constant, is_constant, let_go, rows_of
-from cpsched.model.distinct import by_appearance
-from cpsched.model.speedup import MILLION
+from cpsched.util.words import brief, counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -196,7 +196,7 @@ class Workload:
     nodes_min, nodes_max
         Bounds on the number of nodes touched.
     split, contiguous, exclusive
-        :class:`~cpsched.base.types.Split`; consecutive nodes only; nobody else on its nodes.
+        :class:`~cpsched.util.types.Split`; consecutive nodes only; nobody else on its nodes.
     segment
         Nodes in one segment of the job: each segment lies inside one group of the topology's lowest
         level, and the job's nodes are a multiple of it. 0: no segments.
@@ -214,7 +214,7 @@ class Workload:
         Most tasks of its array that may run at once, 0 for any number; and what the user takes off
         the job's priority.
     job_type, units_min, units_max
-        :class:`~cpsched.base.types.JobType`: who may change the number of units, and within which
+        :class:`~cpsched.util.types.JobType`: who may change the number of units, and within which
         bounds; ``units`` is what the user would choose, and what runtime and requested time are of.
     serial, resize_cost
         Millionths of the job's work that its units cannot share (Amdahl; 0: linear speedup), and
@@ -232,9 +232,9 @@ class Workload:
         Second at which the job is cancelled, ``MISSING``: never.
     dependency, dependency_type
         Row of the job that this one waits for, or -1; and for what
-        (:class:`~cpsched.base.types.DependencyType`).
+        (:class:`~cpsched.util.types.DependencyType`).
     runtime, status, recorded_start
-        What really happened: seconds, :class:`~cpsched.base.types.Status`, second or ``MISSING``.
+        What really happened: seconds, :class:`~cpsched.util.types.Status`, second or ``MISSING``.
     header
         The log's own metadata, in file order.
     set_aside
@@ -444,7 +444,7 @@ class Workload:
         ConfigError
             If pandas is not installed.
         """
-        from cpsched.base import arrow
+        from cpsched.util import arrow
 
         found: dict[str, Any] = {}
         for name, column in COLUMNS.items():

@@ -12,10 +12,10 @@ from cpsched.errors import ConfigError
 from cpsched.simulation.runtime_models import Recorded, refuse_other_sizes
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.model.allocation import Allocation
     from cpsched.simulation.arrivals import Arrivals
     from cpsched.simulation.runtime_models import Parts
+    from cpsched.util.types import BoolArray, FloatArray, IntArray
 
 
 class GpuScaling(Recorded):

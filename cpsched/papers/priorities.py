@@ -10,8 +10,8 @@ from cpsched.dispatch.priority import Fifo, Priority
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray
     from cpsched.model.jobtable import JobTable
+    from cpsched.util.types import AnyArray
 
 #: Of a weight: points stay far from where floating point ends.
 _MOST_WEIGHT = 1e12

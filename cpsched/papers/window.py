@@ -24,12 +24,12 @@ from cpsched.papers.priorities import Multifactor
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.dispatch.priority import Priority
     from cpsched.model.decision import Start
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import FloatArray, IntArray
 
 #: ``MAX_JOB_COUNT`` of the papers.
 SIZE = 200

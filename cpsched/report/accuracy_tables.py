@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.base.tables import Column, Number, Table
 from cpsched.metrics.jobs import CLASSES
 from cpsched.report.decisions import count_table
+from cpsched.util.tables import Column, Number, Table
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

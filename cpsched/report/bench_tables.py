@@ -7,15 +7,15 @@ import io
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.documents import read_json
-from cpsched.base.tables import Column, Table
-from cpsched.base.words import escaped
-from cpsched.base.words import ratio as times
 from cpsched.report.outcomes import lines_of_run
 from cpsched.study import load_run
 from cpsched.study.bench.bounds import lower_bounds
 from cpsched.study.bench.scores import FEWEST_RANKED, LONGEST, SCORE, TRIPLE, Scores
 from cpsched.study.paired import Estimate, ratio
+from cpsched.util.documents import read_json
+from cpsched.util.tables import Column, Table
+from cpsched.util.words import escaped
+from cpsched.util.words import ratio as times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -15,9 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched import logs, systems
-from cpsched.base.arrow import data_frame
-from cpsched.base.atomic_files import replacing, subfolder
-from cpsched.base.words import brief, counted
 from cpsched.errors import ConfigError, RunError
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
@@ -39,6 +36,9 @@ from cpsched.study.study import Baseline, as_label
 from cpsched.study.tables import make_tables
 from cpsched.study.task import tasks_of
 from cpsched.study.writer import save_run
+from cpsched.util.arrow import data_frame
+from cpsched.util.atomic_files import replacing, subfolder
+from cpsched.util.words import brief, counted
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from cpsched.base.tables import Column, Number, Table, decimals_for
-from cpsched.base.words import counted, escaped
 from cpsched.cp.stats import SOLVER_CALLS, WRONGLY_INFEASIBLE
+from cpsched.util.tables import Column, Number, Table, decimals_for
+from cpsched.util.words import counted, escaped
 
 #: Keys in every dispatcher's record; all others are its own statistics.
 _ALWAYS = frozenset({"decisions", "starts"})

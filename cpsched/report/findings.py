@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from enum import IntEnum
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from cpsched.base.words import duration
 from cpsched.metrics.leading import BY_COLUMN
 from cpsched.study.verdicts import EQUAL, LEAST, LOWER, ONE_RUN, UNKNOWN, is_clear
+from cpsched.util.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

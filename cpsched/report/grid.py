@@ -5,14 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cpsched.base.tables import Column, Table
-from cpsched.base.words import escaped, estimate
-from cpsched.base.words import ratio as times
 from cpsched.metrics.leading import BY_NAME as LEADING_FIGURES
 from cpsched.report.findings import NOTICEABLE, Against, Change
 from cpsched.report.leading import leading
 from cpsched.study.paired import ratio
 from cpsched.study.verdicts import is_clear, of_mean
+from cpsched.util.tables import Column, Table
+from cpsched.util.words import escaped, estimate
+from cpsched.util.words import ratio as times
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,15 +6,15 @@ from dataclasses import dataclass, replace
 from textwrap import wrap
 from typing import TYPE_CHECKING
 
-from cpsched.base.tables import BEST, WORST, Better, Column, Table
-from cpsched.base.words import counted, escaped, estimate
-from cpsched.base.words import ratio as times
 from cpsched.metrics.leading import BY_NAME, LEADING
 from cpsched.metrics.waits import MEANING
 from cpsched.report.findings import lost
 from cpsched.study.comparisons import key_of
 from cpsched.study.results import place_of
 from cpsched.study.verdicts import EQUAL
+from cpsched.util.tables import BEST, WORST, Better, Column, Table
+from cpsched.util.words import counted, escaped, estimate
+from cpsched.util.words import ratio as times
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.base.words import counted, escaped, percent
 from cpsched.metrics.rejections import reason_kind, rejections
 from cpsched.study.reader import load_run
+from cpsched.util.words import counted, escaped, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from cpsched.base.words import counted, escaped, estimate
 from cpsched.metrics.outcomes import EXCLUDED, in_words
 from cpsched.study.measures import figures_of
 from cpsched.study.results import place_of
+from cpsched.util.words import counted, escaped, estimate
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

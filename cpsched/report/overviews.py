@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpsched.base import registry
+from cpsched.util import registry
 
 if TYPE_CHECKING:
-    from cpsched.base.tables import Table
     from cpsched.study.tables import Tables
+    from cpsched.util.tables import Table
 
 
 class Overview(NamedTuple):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from cpsched.base.tables import Column, Number, Table, decimals_for
-from cpsched.base.words import duration
 from cpsched.metrics.groups import SIZES
 from cpsched.study.comparisons import Difference
 from cpsched.study.folder import slug
 from cpsched.study.measures import OF_ALL, OF_JOBS, OF_SIZES, TAIL, Measure
 from cpsched.study.results import place_of
+from cpsched.util.tables import Column, Number, Table, decimals_for
+from cpsched.util.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.words import counted
 from cpsched.report.findings import ratio_of, span
 from cpsched.study.results import place_of
+from cpsched.util.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -8,9 +8,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from cpsched.base.spec import build
-from cpsched.base.types import JobType
-from cpsched.base.words import estimate
 from cpsched.report.findings import Against, Change, Claim, lost, ratio_of, span
 from cpsched.report.overviews import overview
 from cpsched.report.record import not_reproduced, of_groups
@@ -18,6 +15,9 @@ from cpsched.study.comparisons import key_of
 from cpsched.study.gains import NOTICED
 from cpsched.study.results import place_of
 from cpsched.study.verdicts import ONE_RUN, is_of_log
+from cpsched.util.spec import build
+from cpsched.util.types import JobType
+from cpsched.util.words import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,16 +8,16 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.base.atomic_files import write_all
-from cpsched.base.csv_cells import guarded
 from cpsched.errors import RunError
 from cpsched.report.readable import Titled, readable
+from cpsched.util.atomic_files import write_all
+from cpsched.util.csv_cells import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.tables import Table
     from cpsched.study.tables import Rows, Tables
+    from cpsched.util.tables import Table
 
 
 def write_tables(tables: Tables, folder: str | Path) -> list[Path]:

@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MISSING, JobType, Status
 from cpsched.model import columns as c
 from cpsched.model.arrays import constant, let_go, plain, put_away, rows_of
 from cpsched.model.distinct import by_appearance
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore, distinct_shapes, submit_rows
+from cpsched.util.types import MISSING, JobType, Status
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
+    from cpsched.util.types import BoolArray, IntArray
 
 
 #: What there is of each job, as in the workload.

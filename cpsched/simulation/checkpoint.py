@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.archive import flattened, read_arrays, unflattened
-from cpsched.base.atomic_files import replacing
-from cpsched.base.documents import read_json
 from cpsched.errors import RunError
 from cpsched.model.arrays import put_away
+from cpsched.util.archive import flattened, read_arrays, unflattened
+from cpsched.util.atomic_files import replacing
+from cpsched.util.documents import read_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

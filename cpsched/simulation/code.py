@@ -27,9 +27,9 @@ from importlib.metadata import PackageNotFoundError, distribution, packages_dist
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.base import registry
-from cpsched.base.own_code import PACKAGES, library_folders
 from cpsched.simulation.imports import Import, Imports, imports_of
+from cpsched.util import registry
+from cpsched.util.own_code import PACKAGES, library_folders
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

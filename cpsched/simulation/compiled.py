@@ -23,11 +23,11 @@ from cpsched.model.jobtable import JobTable
 from cpsched.model.schedule import JobOutcome
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.engine.cluster import Cluster
     from cpsched.simulation.arrivals import Arrivals, Block
     from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
+    from cpsched.util.types import FloatArray, IntArray
 
 #: Seconds at which the dispatcher is to be asked; with more of them the loop is not for it.
 MOST_WAKES = 1024

@@ -14,12 +14,12 @@ from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpsched.base import registry
-from cpsched.base.spec import Spec, files_of, is_class, resolved, spec_of, whole
-from cpsched.base.versions import versions
 from cpsched.errors import ConfigError
 from cpsched.simulation.code import NAMED, code_of, distribution_of, source_digest
 from cpsched.simulation.settings import RULES, Settings
+from cpsched.util import registry
+from cpsched.util.spec import Spec, files_of, is_class, resolved, spec_of, whole
+from cpsched.util.versions import versions
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

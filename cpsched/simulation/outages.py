@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, ClassVar, Protocol
 
 import numpy as np
 
-from cpsched.base.node_lists import listed, named_nodes
-from cpsched.base.spec import File  # noqa: TC001  (an annotation that options are read by)
-from cpsched.base.types import MAX_TIME
 from cpsched.errors import ConfigError, TraceError, check_range
 from cpsched.model.schedule import Outages
+from cpsched.util.node_lists import listed, named_nodes
+from cpsched.util.spec import File  # noqa: TC001  (an annotation that options are read by)
+from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING, Status
 from cpsched.engine.jobs_of import jobs_of
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
@@ -24,18 +23,19 @@ from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.simulate import simulator_of
 from cpsched.simulation.simulator import Phase
+from cpsched.util.types import MISSING, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from typing import Self
 
-    from cpsched.base.types import IntArray
     from cpsched.engine.cluster import Cluster
     from cpsched.mapping import Fitted
     from cpsched.model.jobstore import JobStore
     from cpsched.simulation.settings import Settings
     from cpsched.simulation.simulator import Simulator
     from cpsched.simulation.work import Work
+    from cpsched.util.types import IntArray
 
 _END, _RELEASE = int(Phase.END), int(Phase.RELEASE)
 

@@ -10,21 +10,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.cp import cpsat
 from cpsched.kernels import ledger
 from cpsched.model.arrays import copied, let_go, move, shared
 from cpsched.model.decision import Start
 from cpsched.model.schedule import Leaving, Segments
 from cpsched.simulation.observers import Observer
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
     from cpsched.model.view import View
+    from cpsched.util.types import FloatArray, IntArray
 
 #: Columns of a recorded run of nodes before its R amounts.
 _JOB, _START, _NODE, _COUNT, _UNITS, _AMOUNT = range(6)

@@ -8,10 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base import registry
-from cpsched.base.arrow import data_frame
-from cpsched.base.types import MISSING
-from cpsched.base.words import brief, counted, duration
 from cpsched.metrics.columns import job_columns, job_measures
 from cpsched.metrics.jobs import wait
 from cpsched.metrics.leading import Figures, leading_table
@@ -22,6 +18,10 @@ from cpsched.metrics.window import finished
 from cpsched.model import columns as c
 from cpsched.model.arrays import move, put_away
 from cpsched.model.schedule import JobOutcome, Schedule
+from cpsched.util import registry
+from cpsched.util.arrow import data_frame
+from cpsched.util.types import MISSING
+from cpsched.util.words import brief, counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,11 +29,11 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from cpsched.base.types import IntArray
     from cpsched.mapping import Fitted
     from cpsched.simulation.record import AllocationRecorder
     from cpsched.simulation.settings import Settings
     from cpsched.simulation.simulator import Simulator
+    from cpsched.util.types import IntArray
 
 #: Columns of a run's data frame that are moments.
 _TIMES = ("submit", "start", "end")

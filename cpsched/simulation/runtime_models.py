@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, ClassVar, Protocol, TypeAlias
 
 import numpy as np
 
-from cpsched.base.types import JobType
 from cpsched.errors import ConfigError, check_range
 from cpsched.model.arrays import constant, plain
 from cpsched.model.speedup import MILLION, parts_of_second, parts_per_second
+from cpsched.util.types import JobType
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
     from cpsched.model.allocation import Allocation
     from cpsched.simulation.arrivals import Arrivals
+    from cpsched.util.types import IntArray
 
 
 #: Work, and what is done of it in a second: whole numbers, or fractions where seconds are rounded.

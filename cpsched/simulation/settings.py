@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from cpsched.base.section import Section
+    from cpsched.util.section import Section
 
 #: A setting of the mapping that leaves the jobs as the log has them.
 _AS_IN_LOG = "none"
@@ -59,7 +59,7 @@ class Rule:
             If it is not valid, or names a file that is not there.
         """
         if self.group:
-            from cpsched.base.model_files import checked
+            from cpsched.util.model_files import checked
 
             return checked(self.group, text, folder)
         if self.parser and text != _AS_IN_LOG:

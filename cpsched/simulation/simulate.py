@@ -9,8 +9,6 @@ from time import monotonic, perf_counter, process_time
 from typing import TYPE_CHECKING, Any
 
 from cpsched import logs, systems
-from cpsched.base.own_code import title
-from cpsched.base.spec import build, spec_of
 from cpsched.errors import ConfigError
 from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
@@ -22,16 +20,18 @@ from cpsched.simulation.run import Run as Run
 from cpsched.simulation.run import schedule_of
 from cpsched.simulation.settings import Settings as Settings
 from cpsched.simulation.simulator import Simulator
+from cpsched.util.own_code import title
+from cpsched.util.spec import build, spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.prediction import RuntimePredictor
     from cpsched.model.schedule import Outages
     from cpsched.simulation.arrivals import Arrivals
     from cpsched.simulation.observers import Observer
+    from cpsched.util.types import IntArray
 
 
 @dataclass(frozen=True)

@@ -14,10 +14,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from cpsched.base.own_code import name_of, title
-from cpsched.base.spec import build
-from cpsched.base.types import MISSING, DependencyType, Status
-from cpsched.base.words import counted
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.predicting import Correction
 from cpsched.errors import ConfigError, DispatchError, one_of
@@ -34,11 +30,14 @@ from cpsched.simulation.outages import DownNodes
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.runtime_models import Recorded
 from cpsched.simulation.work import Work
+from cpsched.util.own_code import name_of, title
+from cpsched.util.spec import build
+from cpsched.util.types import MISSING, DependencyType, Status
+from cpsched.util.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
@@ -46,6 +45,7 @@ if TYPE_CHECKING:
     from cpsched.model.prediction import RuntimePredictor
     from cpsched.simulation.outages import OutageModel
     from cpsched.simulation.runtime_models import RuntimeModel
+    from cpsched.util.types import IntArray
 
 
 class Phase(IntEnum):

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import JobType
 from cpsched.model.arrays import plain
+from cpsched.util.types import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

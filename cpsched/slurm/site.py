@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING, DependencyType, Status
 from cpsched.errors import ConfigError
 from cpsched.generators.contract import (
     LARGEST_SEED,
@@ -30,11 +29,12 @@ from cpsched.generators.contract import (
 from cpsched.model.workload import Workload
 from cpsched.slurm import site_tables as known
 from cpsched.slurm.site_tables import KINDS
+from cpsched.util.types import MISSING, DependencyType, Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.util.types import BoolArray, FloatArray, IntArray
 
 #: Counts up when equal options begin to give another workload.
 VERSION = 1

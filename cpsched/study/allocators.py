@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.base.spec import Spec, options_of, resolved
 from cpsched.errors import ConfigError
+from cpsched.util.spec import Spec, options_of, resolved
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar, TypeVar, cast
 
-from cpsched.base.spec import build
 from cpsched.errors import ConfigError
+from cpsched.util.spec import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

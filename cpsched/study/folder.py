@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from cpsched.base.atomic_files import PARTIAL, sync
 from cpsched.errors import RunError
 from cpsched.simulation.identity import file_digest
+from cpsched.util.atomic_files import PARTIAL, sync
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator

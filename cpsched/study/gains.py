@@ -30,9 +30,9 @@ from cpsched.study.verdicts import RESOLUTION, Compared
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cpsched.base.types import FloatArray, IntArray, StrArray
     from cpsched.study.results import RunResult
     from cpsched.study.study import Baseline
+    from cpsched.util.types import FloatArray, IntArray, StrArray
 
 #: A change of the wait by fewer seconds counts as neither shorter nor longer.
 NOTICED = 60

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.words import counted, duration
 from cpsched.study.gains import NOTICED
 from cpsched.study.verdicts import HIGHER, LOWER, is_clear
+from cpsched.util.words import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -16,15 +16,15 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched import systems
-from cpsched.base.types import MISSING, UNBOUNDED
-from cpsched.base.words import brief, counted, percent
 from cpsched.errors import CpschedError
 from cpsched.mapping import fit
 from cpsched.metrics.steps import StepFunction
+from cpsched.util.types import MISSING, UNBOUNDED
+from cpsched.util.words import brief, counted, percent
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
     from cpsched.model.workload import Workload
+    from cpsched.util.types import IntArray
 
 #: Of the machine, what jobs without recorded starts are assumed to use.
 _BUSY = 0.8

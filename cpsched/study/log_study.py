@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.spec import called
 from cpsched.errors import ConfigError
 from cpsched.simulation.settings import RULES
 from cpsched.study.study import as_label, system_label
 from cpsched.study.study_file import log_name, parse_study
+from cpsched.util.spec import called
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

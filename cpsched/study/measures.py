@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.tables import Better
 from cpsched.metrics import jobs
+from cpsched.util.tables import Better
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

@@ -18,7 +18,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
+    from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 #: Of all intervals here.
 LEVEL = 0.95

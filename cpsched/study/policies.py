@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base import registry
-from cpsched.base.spec import Spec, options_of
-from cpsched.base.words import brief, counted, percent
 from cpsched.errors import ConfigError
 from cpsched.metrics.rejections import core_time
+from cpsched.util import registry
+from cpsched.util.spec import Spec, options_of
+from cpsched.util.words import brief, counted, percent
 
 if TYPE_CHECKING:
     from collections.abc import Container, Iterator, Sequence

@@ -14,10 +14,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from cpsched import logs as traces
-from cpsched.base import arrow
-from cpsched.base.arrow import UNREADABLE, check_within, integers, plain, read_file
-from cpsched.base.types import MAX_TIME, MISSING
-from cpsched.base.words import brief
 from cpsched.errors import CpschedError, RunError
 from cpsched.logs.table_own import tables_of
 from cpsched.metrics.columns import (
@@ -34,13 +30,17 @@ from cpsched.simulation.run import Run
 from cpsched.simulation.settings import RULES, Settings
 from cpsched.study.folder import MARK, faults
 from cpsched.study.writer import FORMAT, OUTAGES, description
+from cpsched.util import arrow
+from cpsched.util.arrow import UNREADABLE, check_within, integers, plain, read_file
+from cpsched.util.types import MAX_TIME, MISSING
+from cpsched.util.words import brief
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
     from enum import IntEnum
 
-    from cpsched.base.types import IntArray
     from cpsched.model.workload import Workload
+    from cpsched.util.types import IntArray
 
 
 _T = TypeVar("_T")

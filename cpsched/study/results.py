@@ -13,9 +13,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from cpsched.base.arrow import UNREADABLE, check_within, integers, plain, read_pieces
-from cpsched.base.spec import called
-from cpsched.base.types import MAX_TIME
 from cpsched.errors import RunError
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.predictions import knows_runtimes
@@ -25,12 +22,15 @@ from cpsched.study.paired import DAY, Sums
 from cpsched.study.store import DESCRIPTION, FORMAT
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.writer import FORMAT as RUN_FORMAT
+from cpsched.util.arrow import UNREADABLE, check_within, integers, plain, read_pieces
+from cpsched.util.spec import called
+from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.study.measures import Figure
+    from cpsched.util.types import IntArray
 
 _integers = partial(integers, none=-1)
 #: Labels of a run's place in a study.

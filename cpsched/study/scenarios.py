@@ -6,9 +6,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.base import registry
-from cpsched.base.atomic_files import replacing, subfolder
-from cpsched.base.spec import Spec, canonical, files_of, whole
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.study.policies import kind_of, needs_policy
 from cpsched.study.sources import jobs_of, second_of
@@ -16,6 +13,9 @@ from cpsched.study.store import Store
 from cpsched.study.study import Baseline, Study, as_label
 from cpsched.study.study_file import choice
 from cpsched.study.task import tasks_of
+from cpsched.util import registry
+from cpsched.util.atomic_files import replacing, subfolder
+from cpsched.util.spec import Spec, canonical, files_of, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -8,9 +8,9 @@ import time
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.quantities import minutes
 from cpsched.errors import ConfigError, check_least
 from cpsched.study.worker import Done
+from cpsched.util.quantities import minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence

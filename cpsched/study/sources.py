@@ -17,13 +17,13 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from cpsched import logs, systems
-from cpsched.base import registry
-from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, TraceError
 from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
 from cpsched.simulation.identity import file_digest
 from cpsched.study.changes import changed_system, changed_workload
+from cpsched.util import registry
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from cpsched.model.workload import Workload

@@ -12,11 +12,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
-from cpsched.base.atomic_files import PARTIAL, open_lock, subfolder, write_all
-from cpsched.base.documents import json_text
 from cpsched.errors import RunError
 from cpsched.simulation.identity import versions_here
 from cpsched.study.folder import read_mark, recover, under_way
+from cpsched.util.atomic_files import PARTIAL, open_lock, subfolder, write_all
+from cpsched.util.documents import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

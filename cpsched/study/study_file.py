@@ -14,11 +14,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched import systems
-from cpsched.base import registry, resources
-from cpsched.base.documents import read_text
-from cpsched.base.model_files import checked, with_model
-from cpsched.base.section import Section
-from cpsched.base.spec import called, canonical
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.generators.contract import describe
 from cpsched.simulation.settings import RULES, Settings, read_settings
@@ -36,6 +31,11 @@ from cpsched.study.study import (
     check_label,
     system_label,
 )
+from cpsched.util import registry, resources
+from cpsched.util.documents import read_text
+from cpsched.util.model_files import checked, with_model
+from cpsched.util.section import Section
+from cpsched.util.spec import called, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.spec import called
 from cpsched.errors import ConfigError
 from cpsched.metrics.leading import on_front
 from cpsched.metrics.outcomes import EXCLUDED
@@ -17,6 +16,7 @@ from cpsched.study.measures import AREA
 from cpsched.study.record import record
 from cpsched.study.results import Results, collect, mean, place_of
 from cpsched.study.study import Baseline, as_label
+from cpsched.util.spec import called
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -8,13 +8,13 @@ from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.spec import Spec, files_of
 from cpsched.errors import ConfigError, RunError
 from cpsched.simulation.identity import Identity, identify
 from cpsched.study.changes import after
 from cpsched.study.folder import plain
 from cpsched.study.sources import Input, Jobs, machine_digest, system_source
 from cpsched.study.study import AXES, system_label
+from cpsched.util.spec import Spec, files_of
 
 if TYPE_CHECKING:
     from cpsched.simulation.simulate import Settings

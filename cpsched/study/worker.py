@@ -11,14 +11,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from cpsched.base import registry
-from cpsched.base.own_code import described, fault_of
 from cpsched.errors import CpschedError
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import simulate
 from cpsched.study.folder import begin, is_whole_copy, put_in_place
 from cpsched.study.sources import prepare
 from cpsched.study.writer import save_run
+from cpsched.util import registry
+from cpsched.util.own_code import described, fault_of
 
 if TYPE_CHECKING:
     from pathlib import Path

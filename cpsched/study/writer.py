@@ -6,8 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cpsched import logs
-from cpsched.base import arrow
-from cpsched.base.documents import json_text
 from cpsched.metrics.columns import (
     allocation_columns,
     jobs_in_parts,
@@ -19,6 +17,8 @@ from cpsched.metrics.summary import summarize
 from cpsched.simulation.identity import versions_here
 from cpsched.study.allocators import allocator_of
 from cpsched.study.folder import MARK, appearing, digests_of
+from cpsched.util import arrow
+from cpsched.util.documents import json_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

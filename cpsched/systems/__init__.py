@@ -12,12 +12,12 @@ import json
 import os
 from pathlib import Path
 
-from cpsched.base import registry, resources
-from cpsched.base.atomic_files import replacing
-from cpsched.base.documents import read_json, read_text
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.system import System
 from cpsched.systems.parser import parse
+from cpsched.util import registry, resources
+from cpsched.util.atomic_files import replacing
+from cpsched.util.documents import read_json, read_text
 
 __all__ = ["load", "names", "parse", "save"]
 

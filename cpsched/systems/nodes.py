@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.node_lists import expand
-from cpsched.base.types import MAX_AMOUNT
+from cpsched.util.node_lists import expand
+from cpsched.util.types import MAX_AMOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Self
 
-    from cpsched.base.section import Section
-    from cpsched.base.types import IntArray
+    from cpsched.util.section import Section
+    from cpsched.util.types import IntArray
 
 #: More nodes than this are taken for a typing error.
 MAX_NODES = 1_000_000

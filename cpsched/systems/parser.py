@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base import registry
-from cpsched.base.section import Section
 from cpsched.errors import instead_of
 from cpsched.model.system import LogMapping, MemoryMapping, Preempt, ProcessorMapping, Queue, System
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems.nodes import ENTRY_KEYS, Nodes, read_nodes
+from cpsched.util import registry
+from cpsched.util.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from typing import Any
 
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 #: At the top of a system file.
 _KEYS = (

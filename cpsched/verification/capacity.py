@@ -15,8 +15,8 @@ from cpsched.verification.phases import inside
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.schedule import Segments
+    from cpsched.util.types import BoolArray, IntArray
     from cpsched.verification.checked import Checked
 
 #: Events on cells that are looked at together; bounds memory to about a hundred bytes each.

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.words import brief
 from cpsched.metrics.window import horizon
+from cpsched.util.words import brief
 from cpsched.verification.findings import Rule, Violation
 from cpsched.verification.phases import Phases
 from cpsched.verification.restarts import Restarts
@@ -19,8 +19,8 @@ from cpsched.verification.restarts import Restarts
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from cpsched.base.types import AnyArray, IntArray
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import AnyArray, IntArray
 
 
 class Checked:

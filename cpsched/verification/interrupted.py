@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING, JobType
 from cpsched.model.schedule import Leaving
+from cpsched.util.types import MISSING, JobType
 from cpsched.verification.findings import Rule
 
 if TYPE_CHECKING:

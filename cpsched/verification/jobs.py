@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING, DependencyType
 from cpsched.metrics.window import ended
 from cpsched.model.schedule import JobOutcome
+from cpsched.util.types import MISSING, DependencyType
 from cpsched.verification.findings import Rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import BoolArray
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import BoolArray
     from cpsched.verification.checked import Checked
 
 _OVERRUN = ("kill", "extend")

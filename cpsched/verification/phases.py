@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.metrics.window import ended
 from cpsched.model.schedule import JobOutcome
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.schedule import Schedule, Segments
+    from cpsched.util.types import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

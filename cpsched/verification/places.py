@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING, JobType
 from cpsched.mapping.classes import classify
 from cpsched.model.schedule import JobOutcome, Leaving
+from cpsched.util.types import MISSING, JobType
 from cpsched.verification.findings import Rule
 from cpsched.verification.phases import holding, inside, may_restart, node_name
 

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base import registry
-from cpsched.base.spec import Spec
-from cpsched.base.types import MAX_TIME, MISSING
 from cpsched.errors import ConfigError
 from cpsched.model.schedule import JobOutcome
+from cpsched.util import registry
+from cpsched.util.spec import Spec
+from cpsched.util.types import MAX_TIME, MISSING
 from cpsched.verification.findings import Rule
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
     from cpsched.model.workload import Workload
+    from cpsched.util.types import IntArray
     from cpsched.verification.checked import Checked
 
 _ANSWERS = ("ranking_estimate", "runtime_estimate", "runtime_bound")

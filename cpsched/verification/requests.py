@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING, JobType, Split
+from cpsched.util.types import MISSING, JobType, Split
 from cpsched.verification.findings import Rule
 from cpsched.verification.phases import inside, node_name
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.util.types import BoolArray, IntArray
     from cpsched.verification.checked import Checked
 
 #: Amounts beyond this are wrong whatever they are: their products do not fit in 64 bits.

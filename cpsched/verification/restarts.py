@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING, JobType
 from cpsched.model.schedule import Leaving
+from cpsched.util.types import MISSING, JobType
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Workload
+    from cpsched.util.types import BoolArray, IntArray
     from cpsched.verification.phases import Phases
 
 

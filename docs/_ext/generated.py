@@ -18,7 +18,7 @@ from sphinx.pycode import ModuleAnalyzer
 from texts import markdown
 
 from cpsched import systems
-from cpsched.base import registry
+from cpsched.util import registry
 from cpsched.verification.findings import Rule
 
 if TYPE_CHECKING:

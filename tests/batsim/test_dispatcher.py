@@ -12,8 +12,8 @@ import pytest
 from batsim_jobs import drawn, jobs, machine, starts
 
 import cpsched
-from cpsched.base.spec import build
-from cpsched.base.types import MISSING
+from cpsched.util.spec import build
+from cpsched.util.types import MISSING
 
 pytestmark = pytest.mark.slow
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from cpsched.base import registry
-from cpsched.base.spec import groups_of
 from cpsched.checks import look_ahead
 from cpsched.checks.of_class import check_class, remedy
+from cpsched.util import registry
+from cpsched.util.spec import groups_of
 
 pytestmark = pytest.mark.slow
 

@@ -11,8 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 import typer
 
-from cpsched.base import registry
 from cpsched.cli.main import build, main
+from cpsched.util import registry
 
 LOG = """\
 ; Computer: a tiny machine
@@ -411,7 +411,7 @@ def test_debug_shows_a_traceback(files):
 def test_list_names_everything(cpsched, kind):
     """Each with a line on what it is."""
     from cpsched import systems
-    from cpsched.base import registry
+    from cpsched.util import registry
 
     code, out, _ = cpsched("list", kind, "--all")
     names = systems.names() if kind == "systems" else registry.names(kind)

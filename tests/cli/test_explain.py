@@ -8,9 +8,9 @@ from textwrap import dedent
 
 import pytest
 
-from cpsched.base.spec import build
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.simulation.simulate import simulate
+from cpsched.util.spec import build
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ import re
 import pytest
 
 from cpsched import systems
-from cpsched.base import registry
 from cpsched.cli import list_command
 from cpsched.model.system import System
+from cpsched.util import registry
 
 ADVICE = ("good for: ", "goes wrong when: ")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpsched.base import registry
 from cpsched.errors import REMOVED, ConfigError, UnknownNameError
+from cpsched.util import registry
 
 
 @pytest.mark.parametrize("command", REMOVED["command"])

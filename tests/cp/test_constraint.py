@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.base.spec import build
 from cpsched.cp.constraint import rules_of
 from cpsched.errors import ConfigError
+from cpsched.util.spec import build
 from cpsched.verification import verify
 
 NODES = machine((6, 2), (4, 0), (2, 1), resources=("core", "gpu"))

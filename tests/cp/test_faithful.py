@@ -18,11 +18,11 @@ from planned import (
 )
 from tiny import jobs, machine, run
 
-from cpsched.base.spec import build, options_of
 from cpsched.cp import stats
 from cpsched.cp.objective import whole_weights
 from cpsched.errors import ConfigError
 from cpsched.model.system import Queue
+from cpsched.util.spec import build, options_of
 
 
 def decide(spec, state, waits=None, submits=None):

@@ -7,8 +7,8 @@ In the drawings a column is a node, ``#`` is busy and ``.`` is free. Kinds are c
 import pytest
 import reference as ref
 
-from cpsched.base import registry
 from cpsched.dispatch.allocators import make_allocator
+from cpsched.util import registry
 
 #    core 4 |#  .  #  #
 #    core 3 |#  .  #  .

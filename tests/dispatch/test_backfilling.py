@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from recorded import Plans
 from tiny import jobs, machine, machines, run, starts, workloads
 
-from cpsched.base.spec import build
 from cpsched.dispatch.backfilling import Conservative, Easy
 from cpsched.dispatch.priority import Fifo
 from cpsched.dispatch.queue_order import QueueOrder
+from cpsched.util.spec import build
 
 pytestmark = pytest.mark.slow
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run, starts
 
-from cpsched.base.spec import build
 from cpsched.dispatch.backlog import MEMORY, OVERDUE, SHARE, Backlog
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
+from cpsched.util.spec import build
 
 pytestmark = pytest.mark.slow
 

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run, starts
 
-from cpsched.base.spec import build
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.learning import LearningDispatcher
@@ -15,6 +14,7 @@ from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
 from cpsched.systems import load
+from cpsched.util.spec import build
 
 pytestmark = pytest.mark.slow
 

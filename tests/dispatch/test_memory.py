@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, let_go, machine, machines, run, starts, workloads
 
-from cpsched.base.spec import build
 from cpsched.dispatch import memory, passes
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.backfilling import Easy
@@ -16,6 +15,7 @@ from cpsched.kernels import pass_state
 from cpsched.model.jobtable import JobTable
 from cpsched.model.view import View
 from cpsched.simulation.observers import Observer
+from cpsched.util.spec import build
 
 pytestmark = pytest.mark.slow
 

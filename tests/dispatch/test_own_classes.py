@@ -8,10 +8,6 @@ import pytest
 from tiny import jobs, machine, run
 
 from cpsched import start_by
-from cpsched.base import registry
-from cpsched.base.documents import json_text
-from cpsched.base.own_code import fault_of
-from cpsched.base.spec import Spec, build
 from cpsched.dispatch.allocators import Allocator, FirstFit
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.priority import Priority
@@ -20,6 +16,10 @@ from cpsched.errors import ConfigError, CpschedError, DispatchError
 from cpsched.model.decision import Decision, PlannedStarts, Start
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.simulation import simulator
+from cpsched.util import registry
+from cpsched.util.documents import json_text
+from cpsched.util.own_code import fault_of
+from cpsched.util.spec import Spec, build
 
 HERE = __name__
 TWO = jobs((0, 1, 5), (0, 2, 3), (0, 2, 1), (2, 1, 1))

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.base.registry import entries, names
 from cpsched.errors import ConfigError
 from cpsched.model.topology import Topology, TopologyKind
+from cpsched.util.registry import entries, names
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, run
 
-from cpsched.base.spec import build
 from cpsched.dispatch.preemptable import Candidates, QueueRules, fewest
 from cpsched.dispatch.preemption import Preemption
 from cpsched.mapping import fit
@@ -14,6 +13,7 @@ from cpsched.metrics.lost import lost_core_seconds
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.system import Preempt, Queue
 from cpsched.simulation.simulator import Simulator
+from cpsched.util.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

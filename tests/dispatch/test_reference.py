@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from jobtables import job_table
 from tiny import jobs, let_go, machine, machines, run, starts, workloads
 
-from cpsched.base import registry
 from cpsched.dispatch.backfilling import Conservative, Easy
 from cpsched.dispatch.priority import Priority
 from cpsched.dispatch.queue_order import QueueOrder
 from cpsched.dispatch.rules import Fifo, Prb
 from cpsched.simulation.observers import Observer
+from cpsched.util import registry
 
 pytestmark = pytest.mark.slow
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from recorded import Plans
 from tiny import jobs, machine, machines, run, starts, workloads
 
-from cpsched.base.spec import build
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.observers import Observer
+from cpsched.util.spec import build
 
 pytestmark = pytest.mark.slow
 

@@ -3,9 +3,9 @@
 import pytest
 from tiny import jobs, machine, starts
 
-from cpsched.base.spec import build
 from cpsched.errors import ConfigError
 from cpsched.model.system import Queue
+from cpsched.util.spec import build
 
 #   4 |
 #   3 |AAAA

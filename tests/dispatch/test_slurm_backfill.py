@@ -9,7 +9,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, starts, workloads
 
-from cpsched.base.spec import build
 from cpsched.checks import check_keeps_promises
 from cpsched.errors import ConfigError
 from cpsched.mapping import fit
@@ -17,6 +16,7 @@ from cpsched.model.system import LogMapping, ProcessorMapping, Queue
 from cpsched.model.topology import Topology
 from cpsched.simulation.observers import Observer
 from cpsched.slurm.dispatch.plain import SlurmBackfill
+from cpsched.util.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

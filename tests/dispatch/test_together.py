@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 from jobtables import job_table
 from tiny import machine
 
-from cpsched.base.types import UNBOUNDED
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.model.allocation import AllocationArena
 from cpsched.model.jobtable import RunningTable
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.model.view import View
+from cpsched.util.types import UNBOUNDED
 
 pytestmark = pytest.mark.slow
 

@@ -5,7 +5,6 @@ import pytest
 from tiny import CLASSES, DISPATCHERS
 
 from cpsched import checks
-from cpsched.base.spec import build
 from cpsched.checks import CHECKS, CheckError, check_dispatcher, check_keeps_promises
 from cpsched.checks.sample import sample
 from cpsched.dispatch.allocators import make_allocator
@@ -13,6 +12,7 @@ from cpsched.dispatch.backfilling import Conservative, Easy
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.rules import Fifo, Prb
 from cpsched.model.decision import Decision, PlannedStarts, Start
+from cpsched.util.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from cpsched.base import registry
 from cpsched.checks import CheckError
 from cpsched.checks.of_predictors import check_predictor
 from cpsched.checks.plug_ins import check_plug_ins
 from cpsched.study import load_run
+from cpsched.util import registry
 
 pytestmark = pytest.mark.slow
 

@@ -83,7 +83,7 @@ def test_an_order_of_ones_own_is_a_priority(tmp_path, typed):
     for spec in ("easy", "easy:backfill=sjf", "prb", "conservative"):
         more = f"{spec}{',' if ':' in spec else ':'}priority=my_package:SmallestArea"
         typed(
-            "import cpsched\nfrom cpsched.base import resources\n"
+            "import cpsched\nfrom cpsched.util import resources\n"
             "log = cpsched.read_log(resources.path('logs', 'eurora-sample.csv.gz')).select(first=900)\n"
             "one, other = (cpsched.simulate(log, 'eurora', dispatcher=name).schedule.start\n"
             f"              for name in ({spec!r}, {more!r}))\n"

@@ -8,8 +8,6 @@ import pytest
 from notebooks import SYSTEM, four_cores, four_jobs, parsed
 
 import cpsched
-from cpsched.base.types import MISSING
-from cpsched.base.words import duration
 from cpsched.errors import ConfigError
 from cpsched.logs import write as write_log
 from cpsched.metrics.summary import summarize
@@ -17,6 +15,8 @@ from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import simulate
 from cpsched.study import load_run, save_run
 from cpsched.systems import load as load_system
+from cpsched.util.types import MISSING
+from cpsched.util.words import duration
 
 
 def test_a_run_says_in_one_line_how_long_jobs_waited():

@@ -4,12 +4,12 @@ import pytest
 from notebooks import four_cores, four_jobs, parsed
 
 import cpsched
-from cpsched.base import resources
 from cpsched.cli.main import main
 from cpsched.logs import write as write_log
 from cpsched.report.sentences import conclusions
 from cpsched.study import make_tables
 from cpsched.systems import save as save_system
+from cpsched.util import resources
 
 CHANGES = ["scale-load 2", "half: drop user=ann; dispatcher fifo"]
 

@@ -10,8 +10,6 @@ import pytest
 from tiny import DISPATCHERS, machine
 
 from cpsched import systems
-from cpsched.base.archive import flattened, unflattened
-from cpsched.base.types import Status
 from cpsched.checks.sample import sample
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.rules import Fifo
@@ -24,6 +22,8 @@ from cpsched.model.decision import Decision, Kill, Start
 from cpsched.model.estimates import Requested
 from cpsched.model.system import Queue
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.util.archive import flattened, unflattened
+from cpsched.util.types import Status
 
 
 def _request(units=1, time=10, **more):

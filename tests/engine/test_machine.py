@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
-from cpsched.base.types import JobType
 from cpsched.engine.machine import Machine
 from cpsched.errors import DispatchError
 from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.simulation.arrivals import Arrivals
+from cpsched.util.types import JobType
 
 
 def whole(values, dtype=np.int64):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.base.types import Status
 from cpsched.dispatch.rules import Fifo
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
@@ -15,6 +14,7 @@ from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
 from cpsched.model.topology import Topology, TopologyKind
+from cpsched.util.types import Status
 from cpsched.verification import verify
 
 

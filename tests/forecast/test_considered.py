@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
-from cpsched.base.types import NO_TIME_LIMIT
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.forecast import why_in_log
 from cpsched.forecast.explanation import JobState
 from cpsched.forecast.why_text import text
 from cpsched.mapping import fit
 from cpsched.model.decision import Decision
+from cpsched.util.types import NO_TIME_LIMIT
 
 
 def ask(workload, system, job, time, dispatcher="easy"):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tiny import jobs, machine
 
-from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, InfeasibleRequestError
 from cpsched.forecast.forecaster import Forecaster
 from cpsched.forecast.in_log import when_in_log
@@ -17,6 +16,7 @@ from cpsched.mapping import append, fit
 from cpsched.model.system import Queue
 from cpsched.simulation.simulate import Settings
 from cpsched.systems import parse
+from cpsched.util.types import MISSING
 
 pytestmark = pytest.mark.slow
 

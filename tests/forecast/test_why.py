@@ -6,8 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tiny import CLASSES, jobs, machine, machines, run, workloads
 
-from cpsched.base.spec import build
-from cpsched.base.types import MISSING, DependencyType
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.errors import ConfigError
 from cpsched.forecast import why_in_log
@@ -17,6 +15,8 @@ from cpsched.mapping import fit
 from cpsched.model.decision import Decision, PlannedStarts
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.simulate import Settings
+from cpsched.util.spec import build
+from cpsched.util.types import MISSING, DependencyType
 
 
 def ask(workload, system, job, time, dispatcher="easy", **more):

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpsched.base import registry
 from cpsched.generators.contract import Generator, describe, option
+from cpsched.util import registry
 
 
 @dataclass(frozen=True)

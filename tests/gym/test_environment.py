@@ -9,12 +9,12 @@ import pytest
 from episodes import POOL, drawn, env_of, played
 from gymnasium.utils.env_checker import check_env
 
-from cpsched.base import resources
 from cpsched.errors import ConfigError
 from cpsched.gym.environment import BatchScheduling
 from cpsched.gym.policy import load
 from cpsched.gym.vector import BatchSchedulingVector
 from cpsched.mapping import fit
+from cpsched.util import resources
 
 NAME = "cpsched.gym:BatchScheduling-v0"
 

@@ -8,7 +8,6 @@ import pytest
 from episodes import POOL, drawn, env_of, played
 from tiny import jobs, machine, run
 
-from cpsched.base.spec import build, spec_of
 from cpsched.checks import CHECKS
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
@@ -18,6 +17,7 @@ from cpsched.gym.options import Options
 from cpsched.gym.policy import Policy, load, save
 from cpsched.mapping import fit
 from cpsched.model.topology import Topology, TopologyKind
+from cpsched.util.spec import build, spec_of
 from cpsched.verification import verify
 
 

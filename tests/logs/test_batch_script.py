@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from cpsched.base.types import MISSING
 from cpsched.errors import TraceError
 from cpsched.logs.sacct import batch_script
+from cpsched.util.types import MISSING
 
 
 def script(tmp_path, *lines):

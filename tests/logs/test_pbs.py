@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from cpsched import logs as traces
-from cpsched.base.types import MISSING, UNBOUNDED, Status
 from cpsched.errors import TraceError
 from cpsched.logs.collect import NotAJobError
 from cpsched.logs.pbs.request import request_of
 from cpsched.logs.text import Place
+from cpsched.util.types import MISSING, UNBOUNDED, Status
 
 HEAD = "03/31/2014 14:05:00;E;7.server;"
 RUN = "user=ann ctime=100 start=150 end=250 "

@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpsched import logs as traces
-from cpsched.base.types import MISSING, UNBOUNDED
 from cpsched.errors import TraceError
 from cpsched.logs.collect import NotAJobError
 from cpsched.logs.pbs.allocated import Allocated, allocated_of
 from cpsched.logs.pbs.request import request_of
 from cpsched.logs.text import Place
+from cpsched.util.types import MISSING, UNBOUNDED
 
 PLACE = Place(Path("log"), 1)
 HEAD = "03/02/2026 09:00:00;E;"

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 from cpsched import logs as traces
-from cpsched.base.types import MISSING, UNBOUNDED, Status
 from cpsched.errors import TraceError
 from cpsched.logs.sacct.request import shape
 from cpsched.logs.text import Place
 from cpsched.metrics.workload import describe
+from cpsched.util.types import MISSING, UNBOUNDED, Status
 
 GOOD = {
     "JobID": "7",

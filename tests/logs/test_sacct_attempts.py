@@ -5,7 +5,7 @@ import json
 import pytest
 
 from cpsched import logs
-from cpsched.base.types import MISSING, DependencyType
+from cpsched.util.types import MISSING, DependencyType
 
 NAMES = (
     "JobID|Cluster|User|Account|JobName|State|Submit|Eligible|Start|End|Timelimit|ReqTRES"

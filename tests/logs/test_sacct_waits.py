@@ -3,9 +3,9 @@
 import pytest
 
 from cpsched import logs as traces
-from cpsched.base.types import MISSING, UNBOUNDED, DependencyType, Status
 from cpsched.errors import TraceError
 from cpsched.logs.sacct.command import options
+from cpsched.util.types import MISSING, UNBOUNDED, DependencyType, Status
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched import logs as traces
-from cpsched.base.types import MISSING, UNBOUNDED, DependencyType, Split, Status
 from cpsched.errors import TraceError
 from cpsched.model.workload import Workload
+from cpsched.util.types import MISSING, UNBOUNDED, DependencyType, Split, Status
 
 pytestmark = pytest.mark.slow
 

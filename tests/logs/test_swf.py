@@ -9,11 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched import logs as traces
-from cpsched.base.types import MISSING, UNBOUNDED, Status
 from cpsched.errors import TraceError
 from cpsched.logs import swf_lines
 from cpsched.logs.swf_lines import read_lines
 from cpsched.logs.text import chunks
+from cpsched.util.types import MISSING, UNBOUNDED, Status
 
 GOOD = "1 0 5 60 4 -1 -1 4 100 -1 1 1 1 1 1 1 -1 -1"
 

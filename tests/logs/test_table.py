@@ -16,7 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched import logs as traces
-from cpsched.base.types import (
+from cpsched.errors import TraceError
+from cpsched.model.workload import LABEL_COLUMNS, MAX_NICE, Workload
+from cpsched.util.types import (
     MAX_AMOUNT,
     MAX_TIME,
     MISSING,
@@ -26,8 +28,6 @@ from cpsched.base.types import (
     Split,
     Status,
 )
-from cpsched.errors import TraceError
-from cpsched.model.workload import LABEL_COLUMNS, MAX_NICE, Workload
 
 HEADER = "job_id,submit,runtime,units,requested_time"
 

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from cpsched.base import quantities
-from cpsched.base.slurm_quantities import MEMORY
 from cpsched.errors import TraceError
 from cpsched.logs import text
 from cpsched.logs.pbs.request import kilobytes
+from cpsched.util import quantities
+from cpsched.util.slurm_quantities import MEMORY
 
 
 @pytest.mark.parametrize(

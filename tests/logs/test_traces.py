@@ -8,8 +8,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from cpsched import logs as traces
-from cpsched.base import registry
 from cpsched.errors import TraceError, UnknownNameError
+from cpsched.util import registry
 
 
 @pytest.mark.parametrize(

@@ -4,10 +4,10 @@ import pytest
 from scripted import Does, on
 from tiny import jobs, machine, run
 
-from cpsched.base.types import JobType
 from cpsched.metrics.lost import Reason, goodput, lost_core_seconds
 from cpsched.metrics.summary import summarize
 from cpsched.model.decision import Kill, Requeue, Resize, Suspend
+from cpsched.util.types import JobType
 from cpsched.verification import verify
 
 

@@ -5,7 +5,6 @@ import pytest
 from scripted import Does
 from tiny import jobs, machine, run
 
-from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.summary import summarize
@@ -14,6 +13,7 @@ from cpsched.model.decision import Decision, Kill, Requeue, Start
 from cpsched.study import save_run
 from cpsched.study.measures import AREA
 from cpsched.study.results import collect
+from cpsched.util.types import JobType
 
 
 class OnOne(Fifo):

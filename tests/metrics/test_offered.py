@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.base.types import MISSING
 from cpsched.metrics.offered import offered_load
+from cpsched.util.types import MISSING
 
 
 def load_of(log, system, dispatcher="easy", **settings):

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, run
 
-from cpsched.base.types import MISSING
 from cpsched.mapping import fit
 from cpsched.metrics.placement import (
     placement,
@@ -19,6 +18,7 @@ from cpsched.model.node_sets import NodeSets
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.system import LogMapping, ProcessorMapping
 from cpsched.model.topology import Topology, TopologyKind
+from cpsched.util.types import MISSING
 
 
 def lying(system, *where, seconds=None, units=1, **columns):

@@ -7,9 +7,9 @@ import pytest
 from sized import M, R, some
 from tiny import jobs, machine, run
 
-from cpsched.base.types import MISSING
 from cpsched.metrics.summary import summarize
 from cpsched.model.schedule import JobOutcome
+from cpsched.util.types import MISSING
 
 #: Measured by hand elsewhere (test_placement, test_lost), or no measure.
 ELSEWHERE = {

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import machines, run, workloads
 
-from cpsched.base.types import MISSING
 from cpsched.metrics.steps import (
     Distribution,
     StepFunction,
@@ -20,6 +19,7 @@ from cpsched.metrics.steps import (
 )
 from cpsched.metrics.window import busy_window, horizon
 from cpsched.model.schedule import JobOutcome, Segments
+from cpsched.util.types import MISSING
 
 INTERVALS = st.lists(
     st.tuples(st.integers(0, 30), st.integers(0, 12), st.integers(0, 5)), max_size=15

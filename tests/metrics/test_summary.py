@@ -9,9 +9,9 @@ from hypothesis import given
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched import logs, systems
-from cpsched.base.types import MISSING
 from cpsched.metrics.rejections import reason_kind, rejections
 from cpsched.metrics.summary import statistics, summarize
+from cpsched.util.types import MISSING
 
 NOTHING = dict.fromkeys(("mean", "median", "p95", "p99", "p99.9", "max"))
 

@@ -5,13 +5,13 @@ import pytest
 from scripted import Does
 from tiny import jobs, machine, run
 
-from cpsched.base.types import MISSING
 from cpsched.metrics.columns import job_columns
 from cpsched.metrics.fidelity import Measured, both_waits
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.waits import began, held, recorded_wait
 from cpsched.metrics.workload import as_data
 from cpsched.model.decision import Requeue, Suspend
+from cpsched.util.types import MISSING
 
 
 def schedule_of(todo, *rows):

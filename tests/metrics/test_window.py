@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 from tiny import jobs, machine, run
 
-from cpsched.base.types import MISSING
 from cpsched.metrics.window import Window, busy_window, horizon, steady_window
 from cpsched.model.schedule import JobOutcome
+from cpsched.util.types import MISSING
 
 
 def test_window_is_from_first_submit_to_last_end(schedule):

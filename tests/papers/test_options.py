@@ -2,8 +2,8 @@
 
 import pytest
 
-from cpsched.base.spec import build
 from cpsched.errors import ConfigError
+from cpsched.util.spec import build
 
 
 @pytest.mark.parametrize(

@@ -11,14 +11,14 @@ import numba
 import numpy as np
 import pytest
 
-from cpsched.base import registry
-from cpsched.base.spec import build
 from cpsched.checks import CheckError
 from cpsched.checks import of_predictors as checks
 from cpsched.checks.of_predictors import CHECKS, check_predictor
 from cpsched.checks.predictor_tools import sample
 from cpsched.model import columns as c
 from cpsched.model.prediction import Prediction, RuntimePredictor
+from cpsched.util import registry
+from cpsched.util.spec import build
 from predictors.last import Last
 from predictors.user_history import UserHistory
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from jobtables import job_table
 from tiny import jobs, machine, run
 
-from cpsched.base.spec import build
 from cpsched.errors import ConfigError
 from cpsched.model.prediction import Outcome
+from cpsched.util.spec import build
 from predictors.history import EIGHT_RULES, SIX_RULES
 from predictors.job_records import prefix_rule
 from predictors.remembered import RecentRuntimes

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from cpsched.base.spec import build
 from cpsched.checks.predictor_tools import sample
 from cpsched.errors import ConfigError
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, simulate
+from cpsched.util.spec import build
 from predictors.coverage import Coverage
 from predictors.evaluation import evaluate
 from predictors.features import FEATURES

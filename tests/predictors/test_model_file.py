@@ -14,8 +14,6 @@ import pytest
 from skops import io as skops_io
 
 from cpsched import logs
-from cpsched.base.model_files import with_models
-from cpsched.base.spec import build
 from cpsched.checks.predictor_tools import sample
 from cpsched.engine.cluster import Cluster
 from cpsched.errors import ConfigError
@@ -23,6 +21,8 @@ from cpsched.metrics.predictions import job_sample, not_a_forecast
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.simulation.arrivals import Arrivals
+from cpsched.util.model_files import with_models
+from cpsched.util.spec import build
 from predictors import model_file
 from predictors.evaluation import evaluate
 from predictors.features import FEATURES

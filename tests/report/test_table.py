@@ -2,7 +2,7 @@
 
 import pytest
 
-from cpsched.base.tables import Better, Column, Table, decimals_for
+from cpsched.util.tables import Better, Column, Table, decimals_for
 
 
 def named(name, numbers=4):

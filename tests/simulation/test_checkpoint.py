@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from recorded import result, simulator
 from tiny import CLASSES, jobs, machine, machines, workloads
 
-from cpsched.base.types import MISSING, JobType
 from cpsched.errors import RunError
 from cpsched.mapping import fit
 from cpsched.model.topology import Topology
 from cpsched.simulation import checkpoint
+from cpsched.util.types import MISSING, JobType
 
 pytestmark = pytest.mark.slow
 

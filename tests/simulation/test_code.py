@@ -10,12 +10,12 @@ from itertools import count
 import pytest
 from tiny import jobs, machine
 
-from cpsched.base import registry
-from cpsched.base.registry import Entry
 from cpsched.errors import ConfigError
 from cpsched.simulation.code import code_of
 from cpsched.simulation.identity import identify
 from cpsched.simulation.simulate import Checkpoint, Settings, simulate
+from cpsched.util import registry
+from cpsched.util.registry import Entry
 
 PRIORITY = """\
 from cpsched import Priority

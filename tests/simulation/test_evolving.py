@@ -5,13 +5,13 @@ import pytest
 from sized import sizes
 from tiny import jobs, machine, run
 
-from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Requeue, Resize
+from cpsched.util.types import JobType
 from cpsched.verification import verify
 
 

@@ -7,9 +7,6 @@ from dataclasses import replace
 import pytest
 from tiny import jobs, machine
 
-from cpsched.base import registry
-from cpsched.base.registry import Entry
-from cpsched.base.spec import build, spec_of, whole
 from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, RunError
@@ -18,6 +15,9 @@ from cpsched.simulation import identity as identities
 from cpsched.simulation.identity import identity as identity_of
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, Settings, simulate
+from cpsched.util import registry
+from cpsched.util.registry import Entry
+from cpsched.util.spec import build, spec_of, whole
 
 
 def identity(dispatcher="easy", predictor="requested", settings=None, work="w", system="s"):

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scripted import Given
 from tiny import jobs, machine, machines, run, workloads
 
-from cpsched.base.spec import build
 from cpsched.errors import ConfigError, CpschedError
 from cpsched.mapping import fit
 from cpsched.model.estimates import Requested
@@ -16,6 +15,7 @@ from cpsched.simulation.outages import DrawnOutages, OutageTable
 from cpsched.simulation.simulator import Simulator
 from cpsched.study.reader import load_run
 from cpsched.study.writer import save_run
+from cpsched.util.spec import build
 from cpsched.verification import verify
 
 

@@ -7,13 +7,13 @@ import pytest
 from scripted import Given
 from tiny import CLASSES, jobs, machine, run
 
-from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.model.schedule import Leaving, Outages
 from cpsched.study.reader import load_run
 from cpsched.study.writer import save_run
+from cpsched.util.types import JobType
 from cpsched.verification import verify
 
 ONE = machine((1,))

@@ -8,7 +8,6 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tiny import CLASSES, jobs, machine, machines, workloads
 
-from cpsched.base.types import MISSING
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.mapping import fit
@@ -18,6 +17,7 @@ from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.present import Coming, Present, _known_by
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.simulate import Settings, simulator_of
+from cpsched.util.types import MISSING
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,6 @@ from hypothesis import strategies as st
 from scripted import Does
 from tiny import jobs, machine, run
 
-from cpsched.base.spec import build
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import DispatchError
 from cpsched.mapping import fit
@@ -15,6 +14,7 @@ from cpsched.model.decision import Decision, Kill, Requeue
 from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.simulator import Simulator
+from cpsched.util.spec import build
 from cpsched.verification import verify
 
 

@@ -7,12 +7,12 @@ from hypothesis import strategies as st
 from scripted import Does, on
 from tiny import jobs, machine, run
 
-from cpsched.base.types import JobType
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.model.decision import Decision, Kill, Requeue, Resize, Start, Suspend
 from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome, Leaving
+from cpsched.util.types import JobType
 from cpsched.verification import verify
 
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run, started, starts
 
-from cpsched.base.types import MISSING, DependencyType, Status
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, DispatchError
@@ -18,6 +17,7 @@ from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
+from cpsched.util.types import MISSING, DependencyType, Status
 from cpsched.verification import verify
 
 

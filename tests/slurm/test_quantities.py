@@ -7,8 +7,8 @@ SchedMD/slurm. What is expected here was worked out by hand from the rules of th
 
 import pytest
 
-from cpsched.base import slurm_quantities as q
 from cpsched.slurm.config.importer import Files, read_site
+from cpsched.util import slurm_quantities as q
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,6 @@ import pytest
 
 from cpsched import logs as traces
 from cpsched import systems
-from cpsched.base import resources
-from cpsched.base.types import MISSING, DependencyType, Status
 from cpsched.errors import ConfigError
 from cpsched.logs.sacct.write import as_recorded
 from cpsched.mapping import fit
@@ -14,6 +12,8 @@ from cpsched.simulation.simulate import simulate
 from cpsched.slurm import site_tables as known
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.site import SITE, SiteOptions
+from cpsched.util import resources
+from cpsched.util.types import MISSING, DependencyType, Status
 
 pytestmark = pytest.mark.slow
 

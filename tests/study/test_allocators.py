@@ -2,9 +2,9 @@
 
 import pytest
 
-from cpsched.base import registry
 from cpsched.errors import ConfigError
 from cpsched.study.allocators import allocator_of, unequal
+from cpsched.util import registry
 
 TOP = """\
 systems = ["four.toml"]

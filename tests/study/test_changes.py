@@ -6,10 +6,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched import systems
-from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError
 from cpsched.model.workload import Workload
 from cpsched.study.changes import changed_system, changed_workload
+from cpsched.util.types import MISSING
 
 SITE = """
 name = "site"

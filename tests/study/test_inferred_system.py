@@ -5,9 +5,9 @@ import pytest
 from tiny import jobs
 
 from cpsched import systems
-from cpsched.base.types import MISSING
 from cpsched.mapping import fit
 from cpsched.study.inferred_system import machine_of
+from cpsched.util.types import MISSING
 
 
 def log(*rows, header=(), starts=None, layout="processors", **columns):

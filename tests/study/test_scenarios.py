@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from cpsched import logs
-from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.model.workload import Workload
 from cpsched.report.readable import GAINS, readable
@@ -17,6 +16,7 @@ from cpsched.slurm.dispatch.policy_edit import edited
 from cpsched.study import carry_out, make_tables
 from cpsched.study.scenarios import BASELINE, scenario, what_if
 from cpsched.study.study_file import parse_study
+from cpsched.util.types import MISSING
 
 SYSTEM = """
 name = "site"

@@ -7,9 +7,9 @@ import pytest
 from scipy.stats import t
 from tiny import jobs
 
-from cpsched.base.types import MISSING
 from cpsched.study.paired import Estimate, Sums, difference, over_days, ratio
 from cpsched.study.sources import jittered
+from cpsched.util.types import MISSING
 
 
 def test_a_ratio_and_its_interval_are_of_logarithms():

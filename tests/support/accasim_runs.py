@@ -11,9 +11,9 @@ import pytest
 
 from cpsched import logs as traces
 from cpsched import systems
-from cpsched.base.types import MISSING
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.util.types import MISSING
 
 needs_accasim = pytest.mark.skipif(
     find_spec("accasim") is None, reason="AccaSim is not installed: pip install 'cpsched[accasim]'"

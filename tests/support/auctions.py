@@ -7,11 +7,11 @@ import numpy as np
 from jobtables import job_table
 from tiny import machine
 
-from cpsched.base.types import UNBOUNDED
 from cpsched.model.allocation import AllocationArena
 from cpsched.model.jobtable import RunningTable
 from cpsched.model.topology import Topology
 from cpsched.model.view import View
+from cpsched.util.types import UNBOUNDED
 
 
 def gpu_view(free, asks, levels=()):

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from tiny import machine
 
-from cpsched.base.types import MISSING, Split
 from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.system import Queue
 from cpsched.model.workload import Workload
+from cpsched.util.types import MISSING, Split
 
 #: Job, submit, units, runtime, requested time, and what is special about it.
 JOBS = (

@@ -11,9 +11,9 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from cpsched.base.types import MISSING
 from cpsched.slurm.live.fields import gres_of
 from cpsched.slurm.live.snapshot import LiveJob, Placed, Reserved, Snapshot, in_order
+from cpsched.util.types import MISSING
 
 _INVALID_JOB = "Invalid job id specified"
 _BOUNDS = ("nodes_min", "nodes_max")

@@ -28,8 +28,6 @@ from tiny import FOUR_CORES, jobs, machine, run
 
 from cpsched import logs as traces
 from cpsched import systems
-from cpsched.base.model_files import with_model
-from cpsched.base.spec import build
 from cpsched.cli import negotiation as negotiations
 from cpsched.cli.main import build as command_line
 from cpsched.cli.output import guarded
@@ -40,6 +38,8 @@ from cpsched.slurm.config.importer import Files, read_site
 from cpsched.slurm.dispatch import policy_file
 from cpsched.study import load_run, load_study, save_run
 from cpsched.study.scenarios import scenario
+from cpsched.util.model_files import with_model
+from cpsched.util.spec import build
 
 ROOT = Path(__file__).parent.parent.parent
 TRACES = ROOT / "tests/data/traces"
@@ -705,7 +705,7 @@ READERS = (
         read=lambda path: traces.read(path, format="table"), make=_parquet, modules=_TABLE),
     Reader(name="system file", seeds=lambda: [FOUR_CORES.encode(), *_files("data/systems/e*.toml",
         "data/systems/[bt]*.toml", "data/systems/site-152.toml")], read=systems.load, make=plain("m.toml"),
-        modules=("cpsched/systems/*.py", "cpsched/base/section.py", "cpsched/base/documents.py")),
+        modules=("cpsched/systems/*.py", "cpsched/util/section.py", "cpsched/util/documents.py")),
     Reader(name="AccaSim system", seeds=_system_json, read=systems.load, make=_json_file("m.json"),
         modules=("accasim_adapter/config.py",)),
     Reader(name="policy file", seeds=_policies, read=policy_file.load, make=plain("p.toml"),
@@ -727,7 +727,7 @@ READERS = (
     Reader(name="negotiations", seeds=_negotiation_log, read=_show_negotiations, make=_lines_of_json,
         modules=("cpsched/papers/dn_dbes/record.py", "cpsched/cli/negotiation.py")),
     Reader(name="model", seeds=_model_seeds, read=_use_model, make=_model,
-        modules=("predictors/model_file.py", "cpsched/base/archive.py", "cpsched/base/model_files.py")),
+        modules=("predictors/model_file.py", "cpsched/util/archive.py", "cpsched/util/model_files.py")),
     Reader(name="run folder", seeds=_runs, read=_read_run, make=_run,
         modules=("cpsched/study/reader.py", "cpsched/cli/verify.py", "cpsched/study/folder.py",
         "cpsched/verification/*.py")),
@@ -735,7 +735,7 @@ READERS = (
         read=lambda path: batch_script.read(path, submit=0), make=plain("job.sh"),
         modules=("cpsched/logs/sacct/batch_script.py", "cpsched/logs/sacct/command.py")),
     Reader(name="specification", seeds=lambda: _SPECS, read=_build, make=_spec,
-        modules=("cpsched/base/spec.py", "cpsched/study/scenarios.py", "cpsched/study/changes.py")),
+        modules=("cpsched/util/spec.py", "cpsched/study/scenarios.py", "cpsched/study/changes.py")),
     Reader(name="command line", seeds=_command_files, read=_run_command, make=_words,
         modules=("cpsched/cli/*.py",)),
 )  # fmt: skip

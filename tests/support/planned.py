@@ -8,8 +8,8 @@ from exhaustive import placements
 from hypothesis import strategies as st
 from reference import held, planned, states, view_of
 
-from cpsched.base.spec import build
 from cpsched.model import columns as c
+from cpsched.util.spec import build
 
 EXPECTED_WAITS = (1800, 3600, 21600)
 VARIANTS = tuple(f"{kind}-{number}" for kind in ("cph", "cp") for number in range(4))

@@ -2,11 +2,11 @@
 
 from reference import planned
 
-from cpsched.base.spec import build
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.run import schedule_of
 from cpsched.simulation.simulator import Simulator
+from cpsched.util.spec import build
 
 
 class Plans(Observer):

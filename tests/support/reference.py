@@ -19,13 +19,13 @@ import numpy as np
 from hypothesis import strategies as st
 from jobtables import job_table
 
-from cpsched.base.types import UNBOUNDED
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
 from cpsched.model.jobtable import JobTable, RunningTable
 from cpsched.model.system import System
 from cpsched.model.topology import Topology
 from cpsched.model.view import View
+from cpsched.util.types import UNBOUNDED
 
 #: What a unit of one core asks for on a machine that has nothing else.
 ONE_CORE = {"request": (1,), "per_node": (0,)}

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import strategies as st
 from tiny import jobs
 
-from cpsched.base.types import JobType
+from cpsched.util.types import JobType
 
 M, R = JobType.MALLEABLE, JobType.RIGID
 

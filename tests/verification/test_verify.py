@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.base.types import MAX_TIME, MISSING, JobType
 from cpsched.model.schedule import JobOutcome, Leaving, Outages, Segments
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.model.workload import Labels
+from cpsched.util.types import MAX_TIME, MISSING, JobType
 from cpsched.verification import Rule, Violation, verify
 
 #: Rows of the workload by hand, and the positions of their segments.

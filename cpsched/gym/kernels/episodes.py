@@ -20,7 +20,7 @@ from cpsched.kernels.events import SECOND, next_second, pop, push
 from cpsched.kernels.inner import leaf
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
+    from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 #: What an action chooses: a job, or a rule for a whole pass over the queue.
 JOB, RULE = range(2)

@@ -15,9 +15,9 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from cpsched.base.quantities import whole
-from cpsched.base.types import UNBOUNDED
 from cpsched.errors import TraceError
+from cpsched.util.quantities import whole
+from cpsched.util.types import UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.base.quantities import duration as parse_duration
-from cpsched.base.quantities import seconds_within, whole
-from cpsched.base.types import MISSING, Status
 from cpsched.logs.collect import Job, NotAJobError
 from cpsched.logs.pbs.allocated import allocated_of
 from cpsched.logs.pbs.keys import RESOURCES, unread_of
 from cpsched.logs.pbs.request import request_of
+from cpsched.util.quantities import duration as parse_duration
+from cpsched.util.quantities import seconds_within, whole
+from cpsched.util.types import MISSING, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -32,10 +32,10 @@ from dataclasses import dataclass, field
 from math import gcd
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.base.quantities import amount as parse_amount
-from cpsched.base.types import UNBOUNDED
 from cpsched.logs.collect import NotAJobError, Shape
 from cpsched.logs.pbs.allocated import COUNTED, amount
+from cpsched.util.quantities import amount as parse_amount
+from cpsched.util.types import UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -12,8 +12,6 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING
 
-from cpsched.base.quantities import whole
-from cpsched.base.slurm_quantities import ENDLESS, moment, whole_minutes
 from cpsched.errors import TraceError
 from cpsched.logs.collect import Jobs
 from cpsched.logs.sacct.command import not_modelled, options_in, set_option
@@ -21,6 +19,8 @@ from cpsched.logs.sacct.job import job_of
 from cpsched.logs.sacct.lines import Row
 from cpsched.logs.sacct.request import Shapes
 from cpsched.logs.text import Place
+from cpsched.util.quantities import whole
+from cpsched.util.slurm_quantities import ENDLESS, moment, whole_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping

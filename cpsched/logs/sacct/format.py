@@ -39,7 +39,6 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from cpsched.base.types import MISSING
 from cpsched.errors import TraceError
 from cpsched.logs.checks import LogTooLargeError
 from cpsched.logs.collect import Jobs, NotAJobError
@@ -50,6 +49,7 @@ from cpsched.logs.sacct.lines import JOB_ID, Lines, is_first_line
 from cpsched.logs.sacct.request import Shapes
 from cpsched.logs.sacct.waits import Waits, Wanted, generations, wanted_of
 from cpsched.logs.sacct.write import write
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,15 +6,15 @@ import re
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.base.quantities import instant, seconds_within, whole
-from cpsched.base.slurm_quantities import elapsed
-from cpsched.base.types import MAX_TIME, MISSING, UNBOUNDED, Status
 from cpsched.errors import TraceError
 from cpsched.logs.collect import Job, NotAJobError
 from cpsched.logs.sacct.command import may_be_requeued, options_of
 from cpsched.logs.sacct.request import NO_CORES
 from cpsched.logs.sacct.waits import begin_of
 from cpsched.model.workload import MAX_NICE
+from cpsched.util.quantities import instant, seconds_within, whole
+from cpsched.util.slurm_quantities import elapsed
+from cpsched.util.types import MAX_TIME, MISSING, UNBOUNDED, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

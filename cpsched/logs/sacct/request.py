@@ -38,11 +38,11 @@ from dataclasses import dataclass
 from math import gcd
 from typing import TYPE_CHECKING
 
-from cpsched.base.quantities import whole
-from cpsched.base.slurm_quantities import ENDLESS, amount, memory, seconds
-from cpsched.base.types import MISSING, UNBOUNDED
 from cpsched.errors import TraceError
 from cpsched.logs.collect import NotAJobError, Shape
+from cpsched.util.quantities import whole
+from cpsched.util.slurm_quantities import ENDLESS, amount, memory, seconds
+from cpsched.util.types import MISSING, UNBOUNDED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
-from cpsched.base.slurm_quantities import moment
-from cpsched.base.types import MISSING, DependencyType, Status
+from cpsched.util.slurm_quantities import moment
+from cpsched.util.types import MISSING, DependencyType, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.logs.collect import Jobs
+    from cpsched.util.types import IntArray
 
 _TYPES = {
     "afterany": DependencyType.AFTERANY,

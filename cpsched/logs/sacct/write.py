@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.slurm_quantities import clock
-from cpsched.base.types import MISSING, UNBOUNDED, DependencyType, Status
 from cpsched.errors import TraceError
 from cpsched.logs.text import written
 from cpsched.model.distinct import distinct
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.workload import Labels, Workload
+from cpsched.util.slurm_quantities import clock
+from cpsched.util.types import MISSING, UNBOUNDED, DependencyType, Status
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import BoolArray, IntArray
 
 HEADER = (
     "JobID|JobIDRaw|JobName|User|Account|Partition|QOS|State|Submit|Eligible|Start|End|ElapsedRaw"

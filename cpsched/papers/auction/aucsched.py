@@ -23,10 +23,10 @@ from cpsched.papers.auction.spots import line_spots, switch_spots
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import FloatArray
     from cpsched.model.system import System
     from cpsched.model.view import View
     from cpsched.papers.auction.bids import Bid, Offer, Spots
+    from cpsched.util.types import FloatArray
 
 
 @dataclass(kw_only=True, eq=False)

@@ -9,8 +9,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.papers.auction.bids import Bid
+    from cpsched.util.types import IntArray
 
 
 class Auction:

@@ -24,10 +24,10 @@ from cpsched.papers.window import SIZE, WindowDispatcher
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.model.system import System
     from cpsched.model.view import View
     from cpsched.papers.auction.bids import Bid, Offer, Spots
+    from cpsched.util.types import IntArray
 
 #: ``MAXBIDSPERJOB`` of the thesis.
 BIDS_PER_JOB = 15

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MAX_AMOUNT
 from cpsched.model.node_sets import unit_capacity
 from cpsched.papers.auction.lines import Line, spot_of, spread
 from cpsched.papers.auction.preference import BidClass
+from cpsched.util.types import MAX_AMOUNT
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
     from cpsched.papers.auction.lines import Spot
+    from cpsched.util.types import BoolArray, IntArray
 
 #: More steps than this of a range of generic resources are not bid for (on a node with more GPUs).
 MOST_LEVELS = 8

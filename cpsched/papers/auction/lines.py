@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 #: Positions in a line: a window, or, where they are not consecutive, the positions in order.
 Spot: TypeAlias = "slice | IntArray"

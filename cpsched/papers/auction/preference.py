@@ -16,7 +16,7 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.util.types import FloatArray, IntArray
 
 #: Preferences and costs are multiples of 1 over one of these numbers, the first that keeps programs
 #: in range. With the first, a node is at least one part of a preference on 20,000 nodes.

@@ -25,8 +25,8 @@ from cpsched.papers.auction.lines import spread
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.papers.auction.auction import Auction
+    from cpsched.util.types import BoolArray, IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -19,8 +19,8 @@ from cpsched.papers.auction.program import Program
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.papers.auction.auction import Auction
+    from cpsched.util.types import BoolArray, IntArray
 
 #: Bids of the largest partial auction, and nodes of all its losers' bids together.
 _MOST_BIDS = 300

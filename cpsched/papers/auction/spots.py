@@ -16,10 +16,10 @@ from cpsched.papers.auction.bids import Spots
 from cpsched.papers.auction.lines import spot_of
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.topology import Topology
     from cpsched.papers.auction.bids import Offer
     from cpsched.papers.auction.lines import Spot
+    from cpsched.util.types import BoolArray, IntArray
 
 #: Bids for all nodes of nodesets that one job makes, of one and of more nodesets each.
 _MOST_UNIONS = 2

@@ -11,10 +11,10 @@ from cpsched.papers.malleable.resizing import Changes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.view import View
     from cpsched.papers.dn_dbes.messages import JobStatus
+    from cpsched.util.types import IntArray
 
 
 class Agreed(Changes):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
-from cpsched.base.types import MAX_AMOUNT, MAX_TIME
 from cpsched.model.speedup import parts_per_second
 from cpsched.papers.dn_dbes.messages import RESIZED, STARTED, JobReservation, JobStatus
 from cpsched.papers.profile import Profile
+from cpsched.util.types import MAX_AMOUNT, MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MAX_TIME, JobType
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.dispatch.passes import frozen
@@ -25,14 +24,15 @@ from cpsched.papers.dn_dbes.messages import (
 )
 from cpsched.papers.dn_dbes.negotiation import Negotiation
 from cpsched.papers.dn_dbes.tables import Tables
+from cpsched.util.types import MAX_TIME, JobType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 #: Statistic: decisions in which both sides negotiated.
 NEGOTIATIONS = "negotiations"

@@ -14,11 +14,11 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.atomic_files import check_new_file, replacing
-from cpsched.base.documents import json_text, read_json
 from cpsched.errors import ConfigError, TraceError
 from cpsched.papers.dn_dbes.messages import FromBatch, Machine, Message, Queue
 from cpsched.simulation.observers import RunObserver
+from cpsched.util.atomic_files import check_new_file, replacing
+from cpsched.util.documents import json_text, read_json
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import JobType
 from cpsched.dispatch.priority import Fifo
 from cpsched.model import columns as c
 from cpsched.papers.dn_dbes.messages import RunningJob, WaitingJob
 from cpsched.papers.malleable.resizing import may_change
+from cpsched.util.types import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 #: Priorities count down from here, as those of Slurm's ``priority/basic``: of two mappings the one
 #: with more jobs counts more.

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import Status
 from cpsched.generators.contract import (
     LARGEST_SEED,
     check_number,
@@ -29,11 +28,12 @@ from cpsched.generators.contract import (
 )
 from cpsched.model.workload import Workload
 from cpsched.papers.generators.gaussian import gaussian_arrivals
+from cpsched.util.types import Status
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.util.types import FloatArray, IntArray
 
 #: Counts up when equal options begin to give another workload.
 VERSION = 1

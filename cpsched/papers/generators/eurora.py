@@ -29,9 +29,9 @@ from cpsched.papers.generators.eurora_campaigns import draw_campaigns, draw_runs
 from cpsched.papers.generators.eurora_widths import draw_widths
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.papers.generators.eurora_campaigns import Campaigns, Runs
     from cpsched.papers.generators.eurora_widths import Widths
+    from cpsched.util.types import BoolArray, FloatArray, IntArray
 
 #: Counts up when equal options begin to give another workload.
 VERSION = 1

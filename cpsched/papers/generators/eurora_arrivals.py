@@ -17,9 +17,9 @@ from cpsched.generators.contract import log_normal, stratified
 from cpsched.papers.generators import eurora_tables as known
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.papers.generators.eurora_campaigns import Campaigns, Runs
     from cpsched.papers.generators.eurora_widths import Widths
+    from cpsched.util.types import BoolArray, FloatArray, IntArray
 
 #: Edges of the hours in seconds, and the working clock at each.
 Calendar: TypeAlias = "tuple[FloatArray, FloatArray]"

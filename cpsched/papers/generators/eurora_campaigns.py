@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import Status
 from cpsched.generators.contract import heavy_sizes, log_normal, pick, stratified
 from cpsched.papers.generators import eurora_tables as known
+from cpsched.util.types import Status
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.util.types import BoolArray, FloatArray, IntArray
 
 #: Assumed: median and log deviation of a campaign's jobs, and its most jobs, by class.
 _SIZES = ((8.0, 1.6, 1000), (6.0, 1.1, 150), (2.0, 0.8, 12))

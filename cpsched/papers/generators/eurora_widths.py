@@ -20,9 +20,9 @@ from cpsched.papers.generators import eurora_tables as known
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.papers.generators.eurora_campaigns import Campaigns
     from cpsched.papers.generators.eurora_tables import Shape
+    from cpsched.util.types import FloatArray, IntArray
 
 # Columns of the shape arrays: units, cores, GPUs, MICs.
 _CORES, _GPUS = 1, 2

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 
 def gaussian_arrivals(

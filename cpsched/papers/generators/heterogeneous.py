@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import UNBOUNDED, Split, Status
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.generators.contract import (
     LARGEST_SEED,
@@ -25,10 +24,11 @@ from cpsched.generators.contract import (
 from cpsched.model.workload import Workload
 from cpsched.papers.generators import heterogeneous_tables as known
 from cpsched.papers.generators.gaussian import gaussian_arrivals
+from cpsched.util.types import UNBOUNDED, Split, Status
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
     from cpsched.papers.generators.heterogeneous_tables import Preset
+    from cpsched.util.types import IntArray
 
 #: Counts up when equal options begin to give another workload.
 VERSION = 1

@@ -15,9 +15,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.cp import cpsat
     from cpsched.papers.ipsched.problem import Part, Problem, Program
+    from cpsched.util.types import BoolArray, IntArray
 
 #: Rounded capacity constraints, of each kind and class: one for each of the largest amounts.
 _DIVISORS = 6

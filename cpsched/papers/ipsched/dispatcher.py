@@ -26,8 +26,8 @@ from cpsched.papers.ipsched.problem import Problem
 from cpsched.papers.window import WindowDispatcher
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
     from cpsched.model.view import View
+    from cpsched.util.types import IntArray
 
 #: Value of a job in 3.1: ``P_j`` or ``P_j R_j``.
 OBJECTIVES = ("priority", "priority-cores")

@@ -20,8 +20,8 @@ from cpsched.papers.ipsched.problem import Share
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.papers.ipsched.problem import Problem
+    from cpsched.util.types import IntArray
 
 
 class Layout(NamedTuple):

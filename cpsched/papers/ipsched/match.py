@@ -20,9 +20,9 @@ from cpsched.papers.ipsched.layout import Layout, lay_out, shares_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from cpsched.base.types import IntArray
     from cpsched.papers.ipsched.problem import Problem, Program
     from cpsched.papers.ipsched.program import Answer
+    from cpsched.util.types import IntArray
 
 #: Jobs times nodes up to which a program is solved node by node.
 MOST_PAIRS = 1000

@@ -15,8 +15,8 @@ from cpsched.model.node_sets import unit_capacity
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, IntArray
 
 
 class Share(NamedTuple):

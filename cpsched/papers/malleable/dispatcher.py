@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import JobType
 from cpsched.dispatch.shadow import TIMES, Shadow
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError, check_least, one_of
@@ -16,13 +15,14 @@ from cpsched.model.jobtable import JobTable
 from cpsched.model.speedup import MILLION, seconds_on
 from cpsched.papers.malleable.resizing import Changes, may_change
 from cpsched.papers.malleable.sizes import Strategy, grown, shrunk
+from cpsched.util.types import JobType
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.decision import Decision
     from cpsched.model.jobtable import RunningTable
     from cpsched.model.view import View
+    from cpsched.util.types import FloatArray, IntArray
 
 
 class Malleable(Wrapper):

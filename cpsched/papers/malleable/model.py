@@ -11,9 +11,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.base.types import MAX_TIME
 from cpsched.cp import cpsat
 from cpsched.papers.profile import Profile
+from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

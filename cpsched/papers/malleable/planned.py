@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import JobType
 from cpsched.cp import cpsat
 from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError, check_least
@@ -17,16 +16,17 @@ from cpsched.papers.malleable.dispatcher import grow, slower
 from cpsched.papers.malleable.model import Option, Task, cost, list_plan, solved_plan
 from cpsched.papers.malleable.resizing import Changes, may_change
 from cpsched.papers.malleable.sizes import Strategy
+from cpsched.util.types import JobType
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobtable import JobTable, RunningTable
     from cpsched.model.system import System
     from cpsched.model.view import View
     from cpsched.papers.malleable.model import Choice
+    from cpsched.util.types import IntArray
 
 #: Statistics.
 SOLVES, IMPROVED = "solves", "improved"

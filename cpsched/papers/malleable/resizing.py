@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import JobType, Split
 from cpsched.model import columns as c
 from cpsched.model.decision import Resize, Start
+from cpsched.util.types import JobType, Split
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Action
     from cpsched.model.jobtable import JobTable
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, IntArray
 
 
 def may_change(jobs: JobTable, least: JobType) -> BoolArray:

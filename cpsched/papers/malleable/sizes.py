@@ -18,8 +18,8 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.model.jobtable import RunningTable
+    from cpsched.util.types import FloatArray, IntArray
 
 #: Halvings of the range of levels: enough for a unit of any machine.
 _HALVINGS = 40

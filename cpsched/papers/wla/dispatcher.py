@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MAX_TIME
 from cpsched.cp import stats
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import decision_of, easy_pass, frozen
@@ -23,14 +22,15 @@ from cpsched.model import columns as c
 from cpsched.model.decision import Decision, Start
 from cpsched.papers.wla.machine_slots import MachineSlots, problem_of
 from cpsched.papers.wla.solvers import BRANCH_AND_BOUND, Solver
+from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.allocation import Allocation
     from cpsched.model.system import System
     from cpsched.model.view import View
     from cpsched.papers.wla.machine_slots import Slots
+    from cpsched.util.types import BoolArray, IntArray
 
 #: What starts besides jobs of the window: what EASY lets start, or nothing.
 EASY, NOTHING_ELSE = BACKFILLS = ("easy", "none")

@@ -6,19 +6,19 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MAX_TIME
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
 from cpsched.model.distinct import distinct
 from cpsched.model.jobtable import JobTable
 from cpsched.papers.wla.knapsack import LEFT_OUT, Knapsack
+from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.dispatch.allocators import Allocator
     from cpsched.model.jobstore import JobStore
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, IntArray
 
 
 #: Of a shape: what a job says itself of how it is to lie.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.base.words import duration
 from cpsched.report.figures.style import BAD, BEHIND, GOOD, INK, WIDE, canvas, wrapped
+from cpsched.util.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -17,11 +17,11 @@ from cpsched.model.arrays import let_go, shared
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import AnyArray, FloatArray, IntArray
     from cpsched.metrics.steps import StepFunction
     from cpsched.model.schedule import Schedule
     from cpsched.report.figures.looks import Look
     from cpsched.simulation.run import Run
+    from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 #: Most points of a line over time; and the least seconds of one point.
 _POINTS = 240

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.transforms import Bbox
 
-    from cpsched.base.types import FloatArray
     from cpsched.report.figures.looks import Look
+    from cpsched.util.types import FloatArray
 
 _SIZE = 8.0
 #: Letters of a line of a name beside lines; and points from the axes to a sample, and its length.

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import FloatArray, IntArray
 
 #: Machines of at most this many nodes are drawn core by core: mostly pools.
 _FEW_NODES = 4

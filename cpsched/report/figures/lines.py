@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.base.words import duration
 from cpsched.report.figures.labels import name_lines
 from cpsched.report.figures.looks import behind
 from cpsched.report.figures.style import (
@@ -20,6 +19,7 @@ from cpsched.report.figures.style import (
     plain,
     span_axis,
 )
+from cpsched.util.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Sequence

@@ -8,8 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.words import estimate
 from cpsched.report.figures.style import BEHIND, INK, MARKERS, colour, dash
+from cpsched.util.words import estimate
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.words import duration
 from cpsched.metrics.waits import began
 from cpsched.report.figures.lanes import Rows, place
 from cpsched.report.figures.style import SPANS, canvas, moments
+from cpsched.util.words import duration
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from cpsched.base.words import counted, duration
 from cpsched.report.figures import bars, nodes
 from cpsched.report.figures.lines import Runs, draw_by_size, draw_distributions, draw_over_time
 from cpsched.report.figures.looks import MOST
 from cpsched.report.figures.style import save, styled
 from cpsched.report.figures.tradeoff import draw_tradeoff, front
 from cpsched.study.folder import slug
+from cpsched.util.words import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence

@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.words import duration
 from cpsched.errors import ConfigError
+from cpsched.util.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from cpsched.base.words import duration
 from cpsched.report.figures.labels import name_points
 from cpsched.report.figures.style import (
     FAINT,
@@ -18,6 +17,7 @@ from cpsched.report.figures.style import (
     plain,
     span_step,
 )
+from cpsched.util.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

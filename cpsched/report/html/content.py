@@ -7,13 +7,13 @@ import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.words import counted
 from cpsched.report.html import plot, reproduce
 from cpsched.report.html.page import colour_name, html_table, island, packed
 from cpsched.report.overviews import overview
 from cpsched.report.readable import Titled, readable
 from cpsched.study.store import DESCRIPTION
 from cpsched.study.study import near
+from cpsched.util.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

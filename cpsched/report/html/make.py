@@ -7,7 +7,6 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.base.atomic_files import subfolder, write_all
 from cpsched.errors import ConfigError, RunError
 from cpsched.report import write_tables
 from cpsched.report.figures.style import FORMATS, styled
@@ -18,6 +17,7 @@ from cpsched.report.html.places import places
 from cpsched.report.html.section import make_section
 from cpsched.report.sentences import findings
 from cpsched.study import make_tables
+from cpsched.util.atomic_files import subfolder, write_all
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

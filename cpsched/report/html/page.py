@@ -9,18 +9,18 @@ import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.documents import json_text
-from cpsched.base.words import visible
 from cpsched.errors import ConfigError
 from cpsched.report.figures.nodes import EDGE, EMPTY
 from cpsched.report.figures.style import BAD, BEHIND, COLOURS, FAINT, GOOD, INK, PAPER, SOFT
+from cpsched.util.documents import json_text
+from cpsched.util.words import visible
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.tables import Column
     from cpsched.report.figures.pictures import FigureFile
     from cpsched.report.readable import Titled
+    from cpsched.util.tables import Column
 
 _HERE = Path(__file__).resolve().parent
 #: Characters that end a script or a string in it, whatever surrounds them.

@@ -11,8 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.documents import json_text
-from cpsched.base.types import MISSING
 from cpsched.metrics.columns import job_places
 from cpsched.metrics.nominal import nominal
 from cpsched.metrics.steps import waiting
@@ -23,12 +21,14 @@ from cpsched.model.workload import Labels
 from cpsched.report.figures.data import means
 from cpsched.report.figures.lanes import Rows, pieces, place
 from cpsched.report.html.page import packed
+from cpsched.util.documents import json_text
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.metrics.window import Window
     from cpsched.model.schedule import Schedule, Segments
     from cpsched.report.figures.lanes import Rectangles
+    from cpsched.util.types import BoolArray, FloatArray, IntArray
 
 #: Points of the line of the queue, and of the shade of the jobs not drawn, at most.
 _POINTS, _ACROSS, _DOWN = 800, 1200, 64

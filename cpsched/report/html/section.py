@@ -6,8 +6,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base import arrow
-from cpsched.base.words import amount, counted
 from cpsched.errors import RunError
 from cpsched.metrics.workload import describe as describe_workload
 from cpsched.report.decisions import solver_notes
@@ -23,6 +21,8 @@ from cpsched.report.record import reproduced
 from cpsched.study import load_run
 from cpsched.study.allocators import unequal
 from cpsched.study.folder import slug
+from cpsched.util import arrow
+from cpsched.util.words import amount, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping

@@ -12,10 +12,10 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from cpsched.base import node_lists
 from cpsched.errors import ConfigError
 from cpsched.slurm.config.inventory import REPEATED
 from cpsched.slurm.config.lines import Entry, Value, given_twice, logical_lines, pairs, read_text
+from cpsched.util import node_lists
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -8,9 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched import systems
-from cpsched.base.atomic_files import check_new_file, write_all
-from cpsched.base.node_lists import compress
-from cpsched.base.words import brief, counted
 from cpsched.errors import ConfigError
 from cpsched.slurm.config.accounts import (
     lost_of_associations,
@@ -29,6 +26,9 @@ from cpsched.slurm.config.unmodelled import Gap, of_site
 from cpsched.slurm.config.unmodelled_accounts import of_accounts
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.parameters import PARAMETERS
+from cpsched.util.atomic_files import check_new_file, write_all
+from cpsched.util.node_lists import compress
+from cpsched.util.words import brief, counted
 
 if TYPE_CHECKING:
     from cpsched.model.system import System

@@ -12,12 +12,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-from cpsched.base import slurm_quantities as quantities
-from cpsched.base.node_lists import expand
 from cpsched.errors import ConfigError
 from cpsched.slurm.dispatch.policy import ABSENT
 from cpsched.slurm.dispatch.values import LIST
 from cpsched.systems.nodes import MAX_NODES
+from cpsched.util import slurm_quantities as quantities
+from cpsched.util.node_lists import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpsched.base.node_lists import compress, natural
-from cpsched.base.slurm_quantities import ENDLESS, INFINITE, amount, clock, whole_minutes
-from cpsched.base.types import NO_TIME_LIMIT
 from cpsched.errors import ConfigError
 from cpsched.slurm.config.conf import partition_nodes
 from cpsched.slurm.dispatch.values import toml_table
+from cpsched.util.node_lists import compress, natural
+from cpsched.util.slurm_quantities import ENDLESS, INFINITE, amount, clock, whole_minutes
+from cpsched.util.types import NO_TIME_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence

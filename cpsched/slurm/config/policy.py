@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.slurm_quantities import flag, seconds, whole_minutes
 from cpsched.slurm.config.inventory import WORDS
 from cpsched.slurm.config.lines import Entry
 from cpsched.slurm.dispatch.parameters import PARAMETERS
@@ -22,6 +21,7 @@ from cpsched.slurm.dispatch.policy import (
     Reservation,
 )
 from cpsched.slurm.dispatch.values import FLAG, TIME, names
+from cpsched.util.slurm_quantities import flag, seconds, whole_minutes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

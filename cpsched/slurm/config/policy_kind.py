@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cpsched.base.spec import build
-from cpsched.base.words import brief, counted
 from cpsched.slurm.config.without_effect import without_effect
 from cpsched.slurm.dispatch import policy_edit, policy_file
 from cpsched.study.policies import PolicyFiles, ignored
+from cpsched.util.spec import build
+from cpsched.util.words import brief, counted
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence

@@ -17,18 +17,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.documents import read_text
-from cpsched.base.node_lists import compress
-from cpsched.base.words import brief
 from cpsched.errors import ConfigError, did_you_mean
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.slurm.config.lines import Value, hosts, logical_lines, pairs
+from cpsched.util.documents import read_text
+from cpsched.util.node_lists import compress
+from cpsched.util.words import brief
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 _KEYS = ("SwitchName", "Switches", "Nodes", "LinkSpeed", "BlockName", "BlockSizes")
 #: Types of topologies: the key that names a switch or a block, and the keys of what is below.

@@ -14,9 +14,6 @@ from dataclasses import dataclass, field
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
-from cpsched.base.node_lists import compress
-from cpsched.base.slurm_quantities import amount, elapsed
-from cpsched.base.words import brief, counted
 from cpsched.errors import did_you_mean
 from cpsched.logs.sacct.as_json import json_rows
 from cpsched.logs.sacct.command import options_of
@@ -38,6 +35,9 @@ from cpsched.slurm.config.inventory import (
 )
 from cpsched.slurm.config.machine import oversubscribe
 from cpsched.slurm.dispatch.parameters import PARAMETERS
+from cpsched.util.node_lists import compress
+from cpsched.util.slurm_quantities import amount, elapsed
+from cpsched.util.words import brief, counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Iterator, Mapping

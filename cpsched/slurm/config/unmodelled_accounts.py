@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.words import brief
 from cpsched.slurm.config.inventory import QOS_FLAGS, UNENFORCED, WORDS
 from cpsched.slurm.config.unmodelled import Gap, few, of_words
 from cpsched.slurm.config.without_effect import lacking
 from cpsched.slurm.dispatch.policy import LIMITS
 from cpsched.slurm.dispatch.values import TRES
+from cpsched.util.words import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

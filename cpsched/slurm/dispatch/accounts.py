@@ -10,8 +10,8 @@ from cpsched.slurm.dispatch.fair_share import PARENT, ShareTree
 from cpsched.slurm.dispatch.policy import Association
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray
     from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.util.types import FloatArray
 
 
 class Accounts:

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.words import counted
 from cpsched.kernels.arrays import FAR
 from cpsched.slurm.kernels import records as r
+from cpsched.util.words import counted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.util.types import BoolArray, IntArray
 
 #: Numbers of a backfill pass that bound the jobs of a kind, and what they are of.
 _OF_KIND = {

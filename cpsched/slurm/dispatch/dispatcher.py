@@ -20,11 +20,11 @@ from cpsched.slurm.dispatch.policy import Policy
 from cpsched.slurm.dispatch.preemption import PartitionRules, QosRules
 
 if TYPE_CHECKING:
-    from cpsched.base.spec import File
     from cpsched.dispatch.preemptable import PreemptionRules
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.spec import File
 
 
 class Slurm(Preemption):

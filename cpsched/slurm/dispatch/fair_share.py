@@ -16,7 +16,7 @@ from cpsched.slurm.kernels.desk import Tree
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
+    from cpsched.util.types import BoolArray, FloatArray, IntArray
 
 #: Raw shares of an association with ``Fairshare=parent``.
 PARENT = -1

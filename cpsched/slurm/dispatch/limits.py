@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.base.words import amount, duration
 from cpsched.slurm.kernels.records import MOST, USED, Limits
+from cpsched.util.words import amount, duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cpsched.base.types import AnyArray
     from cpsched.slurm.dispatch.policy import Association, Policy, Qos
+    from cpsched.util.types import AnyArray
 
 _FEWEST = 256
 #: How reasons call a TRES in each kind of limit; {} is "Cpu" and so on.

@@ -8,9 +8,9 @@ from cpsched.slurm.kernels.jobs import NO_PLACE, UNKNOWN_KIND
 from cpsched.slurm.kernels.loop import slurm_loop
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray
     from cpsched.model.view import View
     from cpsched.slurm.dispatch.passes import Passes
+    from cpsched.util.types import AnyArray
 
 
 class Loop:

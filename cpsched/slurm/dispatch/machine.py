@@ -13,9 +13,9 @@ from cpsched.slurm.kernels import passes as slurm
 from cpsched.slurm.kernels.records import Held, Limits, Nodes, Rules
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, IntArray
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import AnyArray, IntArray
 
 
 def make_nodes(system: System, *, tree: bool, weights: IntArray) -> Nodes:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpsched.base.slurm_quantities import INFINITE
 from cpsched.slurm.dispatch.values import (
     FLAG,
     TIME,
@@ -20,6 +19,7 @@ from cpsched.slurm.dispatch.values import (
     count,
     words,
 )
+from cpsched.util.slurm_quantities import INFINITE
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.node_lists import listed
-from cpsched.base.words import clock
-from cpsched.base.words import duration as words
 from cpsched.errors import ConfigError
 from cpsched.model.arrays import immutable
 from cpsched.slurm.dispatch.policy import Partition
+from cpsched.util.node_lists import listed
+from cpsched.util.words import clock
+from cpsched.util.words import duration as words
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
     from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.util.types import BoolArray, IntArray
 
 #: Name of the partition of jobs that name none.
 NO_PARTITION = ""

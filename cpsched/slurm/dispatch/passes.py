@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.words import clock
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.dispatch.passes import decision_of, with_plan
@@ -31,15 +30,16 @@ from cpsched.slurm.kernels import passes as slurm
 from cpsched.slurm.kernels import records as r
 from cpsched.slurm.kernels.decide import BY_PYTHON, OTHER_JOBS, SEEN_TO
 from cpsched.slurm.kernels.jobs import UNKNOWN_KIND
+from cpsched.util.words import clock
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from cpsched.base.types import AnyArray, BoolArray, IntArray
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View
     from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.util.types import AnyArray, BoolArray, IntArray
 
 #: Parameters for which 0 means no limit, and their fields in a pass's rules.
 _LIMITS = {

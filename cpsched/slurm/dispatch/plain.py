@@ -30,10 +30,10 @@ from cpsched.slurm.kernels import records as r
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.decision import Decision
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.util.types import BoolArray, IntArray
 
 _NO_LIMIT = 2**60
 _NEVER = -1

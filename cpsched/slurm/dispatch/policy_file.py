@@ -11,12 +11,12 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.documents import read_text
-from cpsched.base.section import Section
 from cpsched.errors import did_you_mean
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.slurm.dispatch.policy import ABSENT, TABLES, Key, Policy, Table
 from cpsched.slurm.dispatch.values import LIST, Kind, toml, toml_table
+from cpsched.util.documents import read_text
+from cpsched.util.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

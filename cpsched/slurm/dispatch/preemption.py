@@ -13,10 +13,10 @@ from cpsched.model.system import Preempt
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.jobtable import JobTable, RunningTable
     from cpsched.model.system import System
     from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.util.types import BoolArray, IntArray
 
 #: The effect of a mode; ``GANG`` and ``WITHIN`` are combined with others.
 _MODES = {

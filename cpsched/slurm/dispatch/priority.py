@@ -15,7 +15,7 @@ import numpy as np
 from cpsched.slurm.kernels import records as r
 
 if TYPE_CHECKING:
-    from cpsched.base.types import FloatArray, IntArray
+    from cpsched.util.types import FloatArray, IntArray
 
 #: The highest priority a job can have.
 MOST = float(2**32 - 1)

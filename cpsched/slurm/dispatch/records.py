@@ -27,11 +27,11 @@ from cpsched.slurm.kernels.desk import Desk, Jobs, Kinds, Lists
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import BoolArray, FloatArray, IntArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.model.view import View
     from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.util.types import BoolArray, FloatArray, IntArray
 
 #: Labels that say whose a job is and where it runs, by column.
 _WHO = {

@@ -10,8 +10,8 @@ from cpsched.kernels.arrays import FAR
 from cpsched.slurm.kernels.desk import BOOK, SETTINGS
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray
     from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.util.types import AnyArray
 
 #: Slurm's ln 2, with three digits.
 _LN_2 = 0.693

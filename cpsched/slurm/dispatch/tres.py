@@ -11,9 +11,9 @@ from cpsched.dispatch.priority import least_taken, units_a_node_holds
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import FloatArray, IntArray
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
+    from cpsched.util.types import FloatArray, IntArray
 
 #: Resources of a system with another name in Slurm.
 _NAMES = {"core": "cpu", "mem": "mem"}

@@ -19,9 +19,9 @@ from cpsched.slurm.kernels.desk import Charges
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from cpsched.base.types import FloatArray
     from cpsched.slurm.dispatch.fair_share import ShareTree
     from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.util.types import FloatArray
 
 #: For how many years it is known beforehand when usage is set back.
 _YEARS = 60

@@ -12,8 +12,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from cpsched.base.quantities import duration, instant
-from cpsched.base.slurm_quantities import (
+from cpsched.util.quantities import duration, instant
+from cpsched.util.slurm_quantities import (
     ENDLESS,
     INFINITE,
     amount,

@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.base.types import MISSING
-from cpsched.base.words import clock, counted, duration, quoted
+from cpsched.util.types import MISSING
+from cpsched.util.words import clock, counted, duration, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Workload
     from cpsched.slurm.fidelity.measures import Fidelity
+    from cpsched.util.types import IntArray
 
 
 _PLURAL = {"core": "cores", "gpu": "GPUs"}

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.types import MISSING
-from cpsched.base.words import counted, duration
 from cpsched.metrics.steps import StepFunction, distinct
+from cpsched.util.types import MISSING
+from cpsched.util.words import counted, duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

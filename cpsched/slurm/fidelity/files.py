@@ -9,13 +9,13 @@ from dataclasses import asdict
 from statistics import stdev
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.atomic_files import write_all
-from cpsched.base.csv_cells import guarded
-from cpsched.base.documents import json_text
-from cpsched.base.words import counted, duration, percent
 from cpsched.metrics.fidelity import SHORTEST
 from cpsched.metrics.waits import MEANING as WAIT_MEANING
 from cpsched.slurm.fidelity.downtime import as_csv, downtimes
+from cpsched.util.atomic_files import write_all
+from cpsched.util.csv_cells import guarded
+from cpsched.util.documents import json_text
+from cpsched.util.words import counted, duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

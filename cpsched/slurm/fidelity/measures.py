@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError
 from cpsched.metrics.fidelity import both_waits
 from cpsched.metrics.groups import groups_of, kinds_of
 from cpsched.metrics.outcomes import is_attempt
 from cpsched.metrics.waits import MEANING as WAIT_MEANING
 from cpsched.study.record import FEWEST
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.base.types import IntArray
     from cpsched.metrics.fidelity import Measured, Waits
     from cpsched.model.schedule import Schedule
+    from cpsched.util.types import IntArray
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -39,7 +39,7 @@ from cpsched.slurm.kernels.placed import append, has_started
 from cpsched.slurm.kernels.records import count_in, request_of_record
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.util.types import BoolArray, IntArray
 
 
 #: Jobs that get nodes between checks whether others can still start.

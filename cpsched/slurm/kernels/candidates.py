@@ -17,7 +17,7 @@ from cpsched.slurm.kernels.placed import has_started
 from cpsched.slurm.kernels.records import holds_up, over_limit
 
 if TYPE_CHECKING:
-    from cpsched.base.types import IntArray
+    from cpsched.util.types import IntArray
 
 
 class Tallies(NamedTuple):

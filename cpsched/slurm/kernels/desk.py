@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, BoolArray, FloatArray, IntArray
+    from cpsched.util.types import AnyArray, BoolArray, FloatArray, IntArray
 
 #: Numbers that change, as one record; seconds are ``FAR`` for never.
 BOOK = np.dtype(

@@ -6,7 +6,6 @@ As in the simulator of ``cpsched``, with the same events in the same order.
 
 from __future__ import annotations
 
-from cpsched.base.types import MISSING, DependencyType
 from cpsched.kernels.arrays import FAR
 from cpsched.kernels.event_loop import (
     IDLE,
@@ -20,6 +19,7 @@ from cpsched.kernels.events import PHASE_BITS, SECOND, forget, next_second, phas
 from cpsched.kernels.inner import leaf
 from cpsched.kernels.start_log import HEADER
 from cpsched.model import columns as c
+from cpsched.util.types import MISSING, DependencyType
 
 #: Phases of a second, as the simulator has them.
 _END, _CANCEL, _SUBMIT, _RELEASE, _AFTER_SUBMIT, _LATER = 0, 2, 3, 4, 5, 6

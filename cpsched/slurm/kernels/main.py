@@ -27,7 +27,7 @@ from cpsched.slurm.kernels.placed import append, has_started
 from cpsched.slurm.kernels.records import count_in, holds_up, over_limit, request_of_record
 
 if TYPE_CHECKING:
-    from cpsched.base.types import BoolArray, IntArray
+    from cpsched.util.types import BoolArray, IntArray
 
 # How far a pass is, as numbers: the place of the job that is looked at, how many have been tried,
 # how many have started, array and partition of the last task, and whether a partition is blocked.

@@ -19,7 +19,7 @@ from cpsched.kernels.runs import packed_bits
 from cpsched.model.columns import NODES_MAX, NODES_MIN, RUNTIME_ESTIMATE, UNITS
 
 if TYPE_CHECKING:
-    from cpsched.base.types import AnyArray, BoolArray, IntArray
+    from cpsched.util.types import AnyArray, BoolArray, IntArray
 
 # Columns of records.
 #: Row of the job store, partition, row of the shapes, and template.

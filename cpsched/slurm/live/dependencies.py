@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from cpsched.base.types import MISSING
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

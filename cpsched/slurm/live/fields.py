@@ -12,12 +12,12 @@ import secrets
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.node_lists import expand
-from cpsched.base.slurm_quantities import amount, elapsed, memory
-from cpsched.base.types import MISSING
 from cpsched.logs.sacct.request import GRES, with_types
 from cpsched.slurm.live.errors import UnreadableError
 from cpsched.slurm.live.snapshot import LiveJob, Placed, Reserved, is_closed
+from cpsched.util.node_lists import expand
+from cpsched.util.slurm_quantities import amount, elapsed, memory
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.base.types import MISSING
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError, TraceError
 from cpsched.logs import read as read_log
 from cpsched.logs.sacct.format import SACCT
 from cpsched.mapping import fit
 from cpsched.slurm.live.mirror import PastJob
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from cpsched.model.system import System

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.base.types import MISSING
 from cpsched.errors import CpschedError, DispatchError, InfeasibleRequestError
 from cpsched.model.decision import Start
 from cpsched.slurm.live.dependencies import is_ready
 from cpsched.slurm.live.live_cluster import LiveCluster
 from cpsched.slurm.live.requests import may_start, request_of
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

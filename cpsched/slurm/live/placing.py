@@ -14,8 +14,8 @@ from cpsched.slurm.live.snapshot import Placed
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.slurm.live.snapshot import LiveJob
+    from cpsched.util.types import IntArray
 
 
 def as_slurm_fills(allocation: Allocation, shape: IntArray, free: IntArray) -> Allocation:

@@ -9,13 +9,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.base.spec import Spec, build
-from cpsched.base.words import duration
 from cpsched.errors import ConfigError
 from cpsched.slurm.config.accounts import read_table, with_usage
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.dispatcher import Slurm
 from cpsched.slurm.live.plan import site_of
+from cpsched.util.spec import Spec, build
+from cpsched.util.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

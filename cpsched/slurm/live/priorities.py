@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.base.spec import build
 from cpsched.model import columns as c
 from cpsched.model.workload import MAX_NICE
 from cpsched.slurm.dispatch.dispatcher import Slurm
+from cpsched.util.spec import build
 
 if TYPE_CHECKING:
     from cpsched.slurm.live.mirror import Mirror

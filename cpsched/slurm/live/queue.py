@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.types import MISSING
-from cpsched.base.words import brief
 from cpsched.errors import ConfigError
 from cpsched.forecast.forecaster import Forecaster
 from cpsched.forecast.when import when
@@ -18,6 +16,8 @@ from cpsched.slurm.live.dependencies import waits_for
 from cpsched.slurm.live.history import DAYS
 from cpsched.slurm.live.mirror import Mirror, Stage
 from cpsched.slurm.live.priorities import follow_slurms_priorities
+from cpsched.util.types import MISSING
+from cpsched.util.words import brief
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,18 +6,18 @@ from collections import Counter
 from math import gcd
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.types import MISSING, NO_TIME_LIMIT
 from cpsched.engine.encoder import Request
 from cpsched.errors import InfeasibleRequestError
 from cpsched.model.system import MemoryMapping
 from cpsched.slurm.live.fields import gres_of
+from cpsched.util.types import MISSING, NO_TIME_LIMIT
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.base.types import IntArray
     from cpsched.model.system import System
     from cpsched.slurm.live.snapshot import LiveJob
+    from cpsched.util.types import IntArray
 
 #: Slurm's planning time for jobs without a time limit, seconds.
 YEAR = NO_TIME_LIMIT

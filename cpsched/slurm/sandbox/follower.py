@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING
 
-from cpsched.base.types import MISSING, Status
 from cpsched.errors import RunError
 from cpsched.model import columns as c
 from cpsched.slurm.live.dependencies import is_ready
 from cpsched.slurm.live.mirror import Mirror, Stage, since
 from cpsched.slurm.live.snapshot import LiveJob, Snapshot
+from cpsched.util.types import MISSING, Status
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -6,11 +6,11 @@ import time
 from collections import Counter, deque
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.base.types import MISSING
 from cpsched.errors import RunError
 from cpsched.slurm.live.mirror import Stage
 from cpsched.slurm.live.scontrol import Scontrol
 from cpsched.slurm.sandbox import orders
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

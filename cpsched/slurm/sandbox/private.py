@@ -24,8 +24,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cpsched.base.node_lists import expand
 from cpsched.errors import ConfigError
+from cpsched.util.node_lists import expand
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

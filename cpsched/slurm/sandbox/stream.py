@@ -6,9 +6,9 @@ import random
 import shlex
 from typing import TYPE_CHECKING, NamedTuple
 
-from cpsched.base.documents import read_text
 from cpsched.errors import ConfigError
 from cpsched.slurm.sandbox.private import Site
+from cpsched.util.documents import read_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

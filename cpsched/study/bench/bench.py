@@ -8,9 +8,6 @@ import sys
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.atomic_files import replacing, subfolder
-from cpsched.base.documents import json_text, read_json, read_text
-from cpsched.base.versions import versions
 from cpsched.errors import ConfigError, RunError
 from cpsched.study import carry_out, make_tables
 from cpsched.study.bench.logs import Window, cut, find
@@ -18,6 +15,9 @@ from cpsched.study.bench.logset import QUICK, LogSet, content_of
 from cpsched.study.bench.submission import Submission
 from cpsched.study.study import alike
 from cpsched.study.study_file import choice, parse_study
+from cpsched.util.atomic_files import replacing, subfolder
+from cpsched.util.documents import json_text, read_json, read_text
+from cpsched.util.versions import versions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

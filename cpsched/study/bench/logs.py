@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from cpsched.base.atomic_files import replacing
-from cpsched.base.resources import path as shipped
 from cpsched.errors import ConfigError
 from cpsched.logs import read as read_log
 from cpsched.logs import write as write_log
 from cpsched.logs.text import opened
 from cpsched.study.sources import Generated
+from cpsched.util.atomic_files import replacing
+from cpsched.util.resources import path as shipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from cpsched.base.section import Section
+    from cpsched.util.section import Section
 
 _BLOCK = 1 << 20
 

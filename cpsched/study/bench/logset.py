@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.documents import read_text
-from cpsched.base.section import Section
 from cpsched.errors import UnknownNameError
 from cpsched.study.bench.logs import Log
+from cpsched.util.documents import read_text
+from cpsched.util.section import Section
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

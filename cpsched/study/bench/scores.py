@@ -21,9 +21,9 @@ from cpsched.study.paired import ratio
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.base.types import FloatArray
     from cpsched.study.paired import Estimate
     from cpsched.study.results import RunResult
+    from cpsched.util.types import FloatArray
 
 #: Columns of a run, and what is added to both sides of a ratio.
 TRIPLE = {"response_by_area_s": 0.0, "wait_p99.9_s": 60.0, "bounded_slowdown_mean": 0.0}

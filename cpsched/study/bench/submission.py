@@ -23,9 +23,9 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Self
 
-from cpsched.base.documents import read_text
-from cpsched.base.section import Section
 from cpsched.errors import RunError
+from cpsched.util.documents import read_text
+from cpsched.util.section import Section
 
 ENTRY = "entry.toml"
 _MODEL, _BEFORE = "{model}", "{before}"

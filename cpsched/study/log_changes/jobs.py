@@ -6,20 +6,20 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cpsched.base.quantities import duration
-from cpsched.base.types import MAX_TIME, MISSING
 from cpsched.errors import ConfigError, check_range, did_you_mean
 from cpsched.metrics.groups import asks_for_gpus
 from cpsched.model.workload import COLUMNS, Labels
 from cpsched.study.changes import Change as ChangeOfLog
+from cpsched.util.quantities import duration
+from cpsched.util.types import MAX_TIME, MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
     from cpsched.model.workload import Workload
+    from cpsched.util.types import BoolArray, IntArray
 
 _DAY = 86400
 _WEEK = 7 * _DAY

@@ -11,21 +11,21 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from cpsched.base.node_lists import named_nodes
-from cpsched.base.quantities import duration
-from cpsched.base.spec import Spec, canonical
-from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError, check_least, did_you_mean
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.study.changes import Change
+from cpsched.util.node_lists import named_nodes
+from cpsched.util.quantities import duration
+from cpsched.util.spec import Spec, canonical
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator
 
-    from cpsched.base.types import BoolArray, IntArray
     from cpsched.model.system import System
     from cpsched.model.workload import Workload
     from cpsched.simulation.simulate import Settings
+    from cpsched.util.types import BoolArray, IntArray
 
 #: A name with a number in it, its last one.
 _NUMBERED = re.compile(r"(.*?)(\d+)(\D*)")

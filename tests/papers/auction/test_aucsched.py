@@ -8,12 +8,12 @@ from auctions import gpu_view
 from tiny import jobs, machine, run, starts
 
 from cpsched import systems
-from cpsched.base import registry
-from cpsched.base.spec import build
 from cpsched.cp import stats
 from cpsched.mapping import fit
 from cpsched.model.decision import NOTHING
 from cpsched.model.topology import Topology
+from cpsched.util import registry
+from cpsched.util.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cpsched.base.types import MAX_TIME
 from cpsched.papers.dn_dbes.messages import (
     Machine,
     NegotiationSettings,
@@ -19,6 +18,7 @@ from cpsched.papers.dn_dbes.messages import (
     WaitingJob,
 )
 from cpsched.papers.dn_dbes.negotiation import Negotiation
+from cpsched.util.types import MAX_TIME
 
 pytestmark = pytest.mark.slow
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cpsched import logs
-from cpsched.base import registry
 from cpsched.errors import ConfigError
+from cpsched.util import registry
 
 #: By generator: options that make a small log.
 SMALL = {

@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from cpsched import logs, systems
-from cpsched.base import resources
-from cpsched.base.types import Status
 from cpsched.model.estimates import Requested
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.papers.generators.eurora_tables import QUEUE_LIMITS, QUEUES
 from cpsched.simulation.simulate import simulate
+from cpsched.util import resources
+from cpsched.util.types import Status
 
 pytestmark = pytest.mark.slow
 

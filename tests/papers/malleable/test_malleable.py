@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from sized import M, R, kinds, sizes, some
 from tiny import machine, run
 
-from cpsched.base.types import Split
 from cpsched.model.schedule import JobOutcome
 from cpsched.papers.malleable.sizes import Lines, Strategy, grown, shrunk
+from cpsched.util.types import Split
 from cpsched.verification import verify
 
 

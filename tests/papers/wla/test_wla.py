@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from recorded import Plans
 from tiny import FOUR_CORES, Nodes, jobs, machine, machines, run, workloads
 
-from cpsched.base.spec import build
 from cpsched.checks import check_keeps_promises
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
@@ -19,6 +18,7 @@ from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
 from cpsched.papers.wla.machine_slots import runs
 from cpsched.systems import parse
+from cpsched.util.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,6 @@ pytest.importorskip("matplotlib")
 from small_studies import swf
 from tiny import FOUR_CORES, jobs, machine, run
 
-from cpsched.base.tables import Column, Table
 from cpsched.errors import ConfigError, RunError
 from cpsched.report.html.make import make_report
 from cpsched.report.html.page import html_table, island
@@ -22,6 +21,7 @@ from cpsched.report.html.reproduce import simulate_line, study_text
 from cpsched.report.readable import Titled
 from cpsched.study import carry_out, load_run, load_study, save_run
 from cpsched.study.study_file import parse_study
+from cpsched.util.tables import Column, Table
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run, starts
 
-from cpsched.base.spec import build
 from cpsched.checks import CHECKS
 from cpsched.errors import ConfigError
 from cpsched.forecast import why_in_log
@@ -17,6 +16,7 @@ from cpsched.model.system import Queue
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.dispatcher import Slurm
 from cpsched.slurm.dispatch.parameters import PARAMETERS
+from cpsched.util.spec import build
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

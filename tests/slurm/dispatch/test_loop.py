@@ -6,7 +6,6 @@ from recorded import result, simulator
 from tiny import jobs, machine
 
 from cpsched import systems
-from cpsched.base.types import MISSING, DependencyType
 from cpsched.mapping import fit
 from cpsched.simulation.observers import Observer
 from cpsched.slurm.dispatch import policy_file
@@ -16,6 +15,7 @@ from cpsched.slurm.dispatch.policy import Policy
 from cpsched.slurm.dispatch.usage import Usage, _resets
 from cpsched.slurm.kernels import jobs as kernels
 from cpsched.slurm.site import SITE, SiteOptions
+from cpsched.util.types import MISSING, DependencyType
 
 pytestmark = pytest.mark.slow
 

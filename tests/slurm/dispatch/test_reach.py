@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.base.types import DependencyType
 from cpsched.dispatch.contract import WaitReason
 from cpsched.forecast import why_in_log
 from cpsched.forecast.why_text import text
@@ -12,6 +11,7 @@ from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.dispatcher import Slurm
+from cpsched.util.types import DependencyType
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

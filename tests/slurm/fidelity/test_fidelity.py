@@ -10,7 +10,6 @@ from queueing import recorded as with_starts
 from tiny import jobs, machine, run
 
 from cpsched import logs, systems
-from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError
 from cpsched.simulation.simulate import simulate
 from cpsched.slurm.fidelity.check import check
@@ -20,6 +19,7 @@ from cpsched.slurm.fidelity.files import statement, write_files
 from cpsched.slurm.fidelity.measures import measure
 from cpsched.slurm.fidelity.reasons import reasons_of
 from cpsched.study.study_file import parse_study
+from cpsched.util.types import MISSING
 
 SYSTEM = site(4)
 

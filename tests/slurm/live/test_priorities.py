@@ -172,6 +172,6 @@ def test_accounts_that_cannot_be_read_are_left_out(slurm, monkeypatch, times, sa
 
 
 def dict_of(dispatcher):
-    from cpsched.base.spec import Spec
+    from cpsched.util.spec import Spec
 
     return dict(Spec.parse(dispatcher).options)

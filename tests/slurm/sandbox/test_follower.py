@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from live_slurm import EURORA, submit
 
-from cpsched.base.types import MISSING
 from cpsched.errors import RunError
 from cpsched.model import columns as c
 from cpsched.slurm.live.dependencies import is_ready
@@ -15,6 +14,7 @@ from cpsched.slurm.live.mirror import Stage
 from cpsched.slurm.live.requests import request_of
 from cpsched.slurm.live.snapshot import LiveJob, Reserved, Snapshot
 from cpsched.slurm.sandbox.follower import Follower, warm_up
+from cpsched.util.types import MISSING
 
 pytestmark = pytest.mark.slow
 

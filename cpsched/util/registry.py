@@ -1,7 +1,7 @@
 """
 Names to things: dispatchers, allocators, priorities, predictors, log formats and others.
 
-Built-ins are in one table (:mod:`cpsched.base.built_in`). Other distributions add to five groups
+Built-ins are in one table (:mod:`cpsched.util.built_in`). Other distributions add to five groups
 through entry points. Nothing is imported before it is asked for.
 """
 
@@ -15,9 +15,9 @@ from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from typing import TYPE_CHECKING, Any
 
-from cpsched.base.built_in import ALIASES, BUILT_IN
-from cpsched.base.own_code import fault_of, public_names
 from cpsched.errors import ConfigError, UnknownNameError, did_you_mean, instead_of
+from cpsched.util.built_in import ALIASES, BUILT_IN
+from cpsched.util.own_code import fault_of, public_names
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

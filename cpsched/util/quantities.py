@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cpsched.base.types import MAX_TIME
+from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -14,10 +14,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cpsched.base.documents import read_toml
-from cpsched.base.types import MAX_AMOUNT, MAX_TIME
-from cpsched.base.words import escaped
 from cpsched.errors import ConfigError, CpschedError, instead_of
+from cpsched.util.documents import read_toml
+from cpsched.util.types import MAX_AMOUNT, MAX_TIME
+from cpsched.util.words import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -7,8 +7,8 @@ from itertools import groupby, product
 from math import prod
 from typing import TYPE_CHECKING
 
-from cpsched.base.words import brief
 from cpsched.errors import ConfigError
+from cpsched.util.words import brief
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence

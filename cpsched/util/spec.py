@@ -21,8 +21,6 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from cpsched.base import registry
-from cpsched.base.own_code import described, fault_of
 from cpsched.errors import (
     ConfigError,
     CpschedError,
@@ -30,6 +28,8 @@ from cpsched.errors import (
     UnknownNameError,
     instead_of,
 )
+from cpsched.util import registry
+from cpsched.util.own_code import described, fault_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection
     from pathlib import Path
 
-    from cpsched.base.types import AnyArray
+    from cpsched.util.types import AnyArray
 
 
 def read_arrays(

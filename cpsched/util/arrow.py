@@ -13,8 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from cpsched.base.types import MISSING
 from cpsched.errors import ConfigError
+from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     import pandas as pd
 
-    from cpsched.base.types import AnyArray, BoolArray, IntArray
+    from cpsched.util.types import AnyArray, BoolArray, IntArray
 
 #: Of a row group: as pyarrow has them.
 ROWS = 1 << 20

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from cpsched.base.quantities import amount as parse_amount
-from cpsched.base.quantities import instant, seconds_within
+from cpsched.util.quantities import amount as parse_amount
+from cpsched.util.quantities import instant, seconds_within
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from cpsched.base import registry
-from cpsched.base.spec import Spec, build, files_of, is_file, whole
 from cpsched.errors import ConfigError
+from cpsched.util import registry
+from cpsched.util.spec import Spec, build, files_of, is_file, whole
 
 if TYPE_CHECKING:
     from collections.abc import Callable

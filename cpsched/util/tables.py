@@ -9,7 +9,7 @@ from html import escape
 from itertools import zip_longest
 from typing import TYPE_CHECKING
 
-from cpsched.base.words import duration
+from cpsched.util.words import duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
