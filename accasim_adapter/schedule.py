@@ -12,10 +12,10 @@ import numpy as np
 
 from cpsched.errors import ConfigError, TraceError
 from cpsched.logs.text import Place, decode, lines
-from cpsched.mapping import Fitted, fit
 from cpsched.model.schedule import JobOutcome, Leaving, Schedule, Segments
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Run, Settings
+from cpsched.systems.mapping import Fitted, fit
 from cpsched.util.types import MAX_AMOUNT, MISSING
 
 if TYPE_CHECKING:

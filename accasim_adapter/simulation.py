@@ -22,7 +22,7 @@ from accasim_adapter.package import (
     Simulator,
 )
 from cpsched.errors import ConfigError
-from cpsched.mapping import Fitted, fit
+from cpsched.systems.mapping import Fitted, fit
 from cpsched.util.types import UNBOUNDED
 
 if TYPE_CHECKING:

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.logs import read
-from cpsched.mapping import fit
 from cpsched.study.bench.logs import content_sha256
 from cpsched.systems import load
+from cpsched.systems.mapping import fit
 
 if TYPE_CHECKING:
     from cpsched.util.types import IntArray

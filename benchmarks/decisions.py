@@ -26,9 +26,9 @@ import views
 from cpsched import logs as traces
 from cpsched import systems
 from cpsched.cp import cpsat
-from cpsched.mapping import fit
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation.simulate import simulate
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 
 if TYPE_CHECKING:

@@ -23,9 +23,9 @@ import numpy as np
 
 from cpsched import logs as traces
 from cpsched import systems
-from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
 from cpsched.study.paired import ratio
+from cpsched.systems.mapping import fit
 
 FIGURES = ("mean wait [s]", "mean bounded slowdown", "p99.9 wait [s]")
 COLUMNS = ("log", "window", "dispatcher", *FIGURES, "CPU [s]", "decisions that solved", "improved")

@@ -23,7 +23,7 @@ from farm_tables import KINDS
 
 from cpsched import logs
 from cpsched.errors import ConfigError
-from cpsched.generators.contract import (
+from cpsched.logs.generators import (
     LARGEST_SEED,
     check_number,
     check_whole,

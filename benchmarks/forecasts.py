@@ -25,9 +25,9 @@ from cpsched.forecast.judged import Score, judge
 from cpsched.forecast.prequential import Prequential
 from cpsched.forecast.replay import replay
 from cpsched.forecast.starts import NEVER
-from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.simulation.simulate import Settings
+from cpsched.systems.mapping import fit
 
 #: Log and its machine.
 LOGS = (

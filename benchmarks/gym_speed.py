@@ -20,9 +20,9 @@ import numpy as np
 from cpsched.gym.episode_jobs import pool_of
 from cpsched.gym.kernels.features import ESTIMATE
 from cpsched.logs import read as read_log
-from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
 from cpsched.systems import load as load_system
+from cpsched.systems.mapping import fit
 from cpsched.util import resources
 
 NAME = "cpsched.gym:BatchScheduling-v0"

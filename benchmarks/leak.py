@@ -20,11 +20,11 @@ import measure
 import numpy as np
 
 from cpsched import logs, systems
-from cpsched.mapping import Fitted, fit
 from cpsched.model.prediction import Outcome, Prediction
 from cpsched.simulation.arrivals import Arrivals
-from predictors.evaluation import evaluate
-from predictors.replay import starts_of, unmapped
+from cpsched.study.prediction.evaluation import evaluate
+from cpsched.study.prediction.replay import starts_of, unmapped
+from cpsched.systems.mapping import Fitted, fit
 from predictors.user_history import UserHistory
 
 #: File, system to take jobs as (None: as the log has them), and the least runtime scored. The

@@ -32,15 +32,15 @@ from farm_log import FARM, SYSTEM
 
 from cpsched import logs as traces
 from cpsched import systems
-from cpsched.mapping import fit
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.study.paired import ratio
 from cpsched.study.sources import jittered
+from cpsched.systems.mapping import fit
 from cpsched.util import registry
 
 if TYPE_CHECKING:
-    from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
+    from cpsched.systems.mapping import Fitted
 
 JOBS = 5000
 JITTER = 5

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 
 from cpsched import logs, systems
-from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
+from cpsched.systems.mapping import fit
 
 
 def main() -> None:

@@ -24,11 +24,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from cpsched.mapping import fit
 from cpsched.metrics.summary import summarize
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.systems import parse as parse_system
+from cpsched.systems.mapping import fit
 
 DATA = Path(__file__).resolve().parents[1] / "docs" / "measurements" / "data"
 ROWS = (1981, 2756, 4299, 8850, 3316, 2714, 5228, 7762, 4022, 7085)

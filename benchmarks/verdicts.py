@@ -39,7 +39,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched import logs, systems
-from cpsched.mapping import fit
 from cpsched.metrics import jobs as job_metrics
 from cpsched.metrics.leading import LEADING
 from cpsched.metrics.nominal import nominal
@@ -52,14 +51,15 @@ from cpsched.study.paired import DAY, Sums, ratio
 from cpsched.study.results import RunResult
 from cpsched.study.sources import jittered
 from cpsched.study.study import JITTER, Baseline
+from cpsched.systems.mapping import fit
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.mapping import Fitted
     from cpsched.model.schedule import Schedule
     from cpsched.model.system import System
     from cpsched.model.workload import Workload
+    from cpsched.systems.mapping import Fitted
 
 _HERE = Path(__file__).resolve().parent
 #: Logs by name: file, system, and whether it was looked at when the rule was chosen.

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.mapping import Fitted
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation, AllocationArena
 from cpsched.model.arrays import immutable
@@ -26,6 +25,7 @@ from cpsched.model.system import System
 from cpsched.model.topology import Topology
 from cpsched.model.view import View
 from cpsched.simulation.observers import Observer
+from cpsched.systems.mapping import Fitted
 from cpsched.util.spec import build
 
 if TYPE_CHECKING:

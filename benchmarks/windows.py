@@ -21,15 +21,15 @@ import measure
 import numpy as np
 
 from cpsched import systems
-from cpsched.mapping import fit
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.systems.mapping import fit
 from cpsched.util import registry
 from cpsched.util.spec import build
 
 if TYPE_CHECKING:
-    from cpsched.mapping import Fitted
     from cpsched.model.decision import Decision
     from cpsched.model.view import View
+    from cpsched.systems.mapping import Fitted
 
 #: Jobs a decision looks at.
 WINDOW = 200

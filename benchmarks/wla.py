@@ -38,11 +38,11 @@ from wla_paper import ALPHA, BETA, PAPER
 from cpsched import logs as traces
 from cpsched import systems
 from cpsched.cp import cpsat
-from cpsched.mapping import fit
 from cpsched.model.workload import Workload
 from cpsched.papers.wla.knapsack import Knapsack
 from cpsched.papers.wla.solvers import branch_and_bound, greedy
 from cpsched.simulation.simulate import simulate
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 
 if TYPE_CHECKING:

@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from cpsched.kernels.compiling import kernel
     from cpsched.logs import read as read_log
     from cpsched.logs import write as write_log
-    from cpsched.mapping import Fitted, fit
     from cpsched.metrics.leading import Figures
     from cpsched.metrics.summary import summarize
     from cpsched.model.allocation import Allocation
@@ -48,9 +47,14 @@ if TYPE_CHECKING:
     from cpsched.simulation.simulator import Simulator
     from cpsched.study import SavedRun, load_run, save_run
     from cpsched.study.changes import Change
+    from cpsched.study.prediction.evaluation import evaluate
+    from cpsched.study.prediction.replay import starts_of
+    from cpsched.study.prediction.training import save as save_model
+    from cpsched.study.prediction.training import train
     from cpsched.systems import load as load_system
     from cpsched.systems import parse as parse_system
     from cpsched.systems import save as save_system
+    from cpsched.systems.mapping import Fitted, fit
     from cpsched.util.spec import build
     from cpsched.util.tables import Column, Table
     from cpsched.util.types import Status
@@ -71,7 +75,7 @@ _HOMES = {
     "DispatchError": "cpsched.errors:DispatchError",
     "Dispatcher": "cpsched.dispatch.contract:Dispatcher",
     "Figures": "cpsched.metrics.leading:Figures",
-    "Fitted": "cpsched.mapping:Fitted",
+    "Fitted": "cpsched.systems.mapping:Fitted",
     "InfeasibleRequestError": "cpsched.errors:InfeasibleRequestError",
     "Job": "cpsched.model.jobtable:Job",
     "JobOutcome": "cpsched.model.schedule:JobOutcome",
@@ -106,7 +110,8 @@ _HOMES = {
     "build": "cpsched.util.spec:build",
     "compare": "cpsched.report:compare",
     "compare_runs": "cpsched.report:compare_runs",
-    "fit": "cpsched.mapping:fit",
+    "evaluate": "cpsched.study.prediction.evaluation:evaluate",
+    "fit": "cpsched.systems.mapping:fit",
     "kernel": "cpsched.kernels.compiling:kernel",
     "load_run": "cpsched.study:load_run",
     "load_system": "cpsched.systems:load",
@@ -114,11 +119,14 @@ _HOMES = {
     "make_priority": "cpsched.dispatch.priority:make_priority",
     "parse_system": "cpsched.systems:parse",
     "read_log": "cpsched.logs:read",
+    "save_model": "cpsched.study.prediction.training:save",
     "save_run": "cpsched.study:save_run",
     "save_system": "cpsched.systems:save",
     "simulate": "cpsched.simulation.simulate:simulate",
     "start_by": "cpsched.dispatch.passes:start_by",
+    "starts_of": "cpsched.study.prediction.replay:starts_of",
     "summarize": "cpsched.metrics.summary:summarize",
+    "train": "cpsched.study.prediction.training:train",
     "verify": "cpsched.verification:verify",
     "what_if": "cpsched.report:what_if",
     "write_log": "cpsched.logs:write",
@@ -173,6 +181,7 @@ __all__ = [
     "build",
     "compare",
     "compare_runs",
+    "evaluate",
     "fit",
     "kernel",
     "load_run",
@@ -181,11 +190,14 @@ __all__ = [
     "make_priority",
     "parse_system",
     "read_log",
+    "save_model",
     "save_run",
     "save_system",
     "simulate",
     "start_by",
+    "starts_of",
     "summarize",
+    "train",
     "verify",
     "what_if",
     "write_log",

@@ -11,12 +11,13 @@ from cpsched import (
     fit,
     load_system,
     read_log,
+    save_model,
     simulate,
+    starts_of,
     summarize,
+    train,
 )
 from cpsched.util import resources
-from predictors.replay import starts_of
-from predictors.training import save, train
 
 
 class UserMean(RuntimePredictor):
@@ -53,7 +54,7 @@ fitted = fit(workload, system)
 with tempfile.TemporaryDirectory() as folder:
     model = Path(folder) / "gbm.model"
     spec = "gbm-log:start=300"
-    save(model, train(fitted, starts_of(fitted), spec), fitted, spec)
+    save_model(model, train(fitted, starts_of(fitted), spec), fitted, spec)
     later = log.select(start=int(workload.submit[-1])).select(first=500)
     for predictor in ("requested", f"gbm-log:model={model}"):
         run = simulate(later, system, dispatcher="easy", predictor=predictor)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from predictors.accuracy import BOUND
+from cpsched.model.prediction import BOUND
 from predictors.features import FEATURES
 from predictors.learned import Learned
 from predictors.remembered import LIMIT

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from cpsched.errors import ConfigError
-from cpsched.model.prediction import Outcome, Prediction, RuntimePredictor
+from cpsched.model.prediction import BOUND, Outcome, Prediction, RuntimePredictor
 from cpsched.util.types import Status
 from predictors import model_file
-from predictors.accuracy import BOUND
 from predictors.coverage import Coverage
 from predictors.features import FEATURES, Features, matrix
 from predictors.job_records import JobRecord

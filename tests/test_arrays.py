@@ -8,13 +8,13 @@ import pytest
 from recorded import result, simulator
 
 from cpsched import logs, systems
-from cpsched.mapping import fit
 from cpsched.model import arrays
 from cpsched.model.arrays import constant, is_constant, let_go, move, put_away, rows_of, shared
 from cpsched.model.workload import COLUMNS
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation import arrivals, checkpoint
 from cpsched.simulation.observers import Observer
+from cpsched.systems.mapping import fit
 
 
 @pytest.fixture

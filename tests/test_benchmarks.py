@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from cpsched.logs import read as read_log
-from cpsched.mapping import fit
 from cpsched.systems import load as load_system
+from cpsched.systems.mapping import fit
 
 BENCHMARKS = Path(__file__).parent.parent / "benchmarks"
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from cpsched import systems
-from cpsched.mapping import fit
 from cpsched.model.workload import Workload
+from cpsched.systems.mapping import fit
 
 
 def machine(topology, cores, processors="anywhere"):

@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 
 from cpsched import logs, systems
 from cpsched.errors import ConfigError
-from cpsched.mapping import fit
-from cpsched.mapping.classes import Constraint, parse
 from cpsched.model.distinct import by_appearance, distinct
 from cpsched.model.workload import Workload
+from cpsched.systems.mapping import fit
+from cpsched.systems.mapping.classes import Constraint, parse
 from cpsched.util.types import MISSING, UNBOUNDED, JobType, Split
 
 pytestmark = pytest.mark.slow

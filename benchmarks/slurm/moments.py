@@ -25,13 +25,13 @@ import numpy as np
 from cpsched import logs
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.model.decision import NOTHING, Decision, Requeue, Start
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.simulator import Simulator
 from cpsched.slurm.config.importer import Files, Site, read_site
 from cpsched.slurm.dispatch.dispatcher import Slurm
+from cpsched.systems.mapping import fit
 from cpsched.util.node_lists import expand
 from cpsched.util.spec import build
 from cpsched.util.types import MISSING
@@ -39,10 +39,10 @@ from cpsched.util.types import MISSING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.mapping import Fitted
     from cpsched.model.system import System
     from cpsched.model.view import View
     from cpsched.model.workload import Workload
+    from cpsched.systems.mapping import Fitted
 
 #: Seconds for which ``slurm`` decides after a moment.
 WINDOW = 60

@@ -45,10 +45,10 @@ from cpsched.verification import verify
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cpsched.mapping import Fitted
     from cpsched.model.schedule import Schedule
     from cpsched.model.system import System
     from cpsched.model.view import View
+    from cpsched.systems.mapping import Fitted
     from cpsched.util.types import IntArray
 
     Maker = Callable[[], Dispatcher]

@@ -23,8 +23,8 @@ from cpsched import logs as traces
 from cpsched import systems
 from cpsched.checks import other_future
 from cpsched.errors import RunError
-from cpsched.mapping import fit
 from cpsched.study import load_run
+from cpsched.systems.mapping import fit
 from cpsched.util.words import escaped
 
 if TYPE_CHECKING:

@@ -39,14 +39,14 @@ from cpsched.model.estimates import Requested
 from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import Prediction, distribution_fault
 from cpsched.model.seeds import stream_seed
+from cpsched.study.prediction.replay import Replay
 from cpsched.util.types import Status
-from predictors.replay import Replay
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.mapping import Fitted
     from cpsched.model.prediction import RuntimePredictor
+    from cpsched.systems.mapping import Fitted
     from cpsched.util.types import IntArray
 
     Maker = Callable[[], RuntimePredictor]

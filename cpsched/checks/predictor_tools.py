@@ -17,19 +17,19 @@ from unittest.mock import patch
 import numpy as np
 
 from cpsched.checks import CheckError, require
-from cpsched.mapping import Fitted, fit
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.model.system import System
 from cpsched.model.topology import Topology
 from cpsched.model.workload import Workload
+from cpsched.systems.mapping import Fitted, fit
 from cpsched.util.types import Status
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from predictors.replay import Replay
+    from cpsched.study.prediction.replay import Replay
 
 #: Seconds by which another process's clock is ahead: another day, hour, minute and second.
 _SHIFT = 3 * 86_400 + 5 * 3600 + 47 * 60 + 13

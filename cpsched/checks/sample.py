@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.mapping import Fitted, fit
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.model.workload import Workload
 from cpsched.systems import parse
+from cpsched.systems.mapping import Fitted, fit
 
 if TYPE_CHECKING:
     from cpsched.model.jobtable import JobTable

@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
-    from predictors.evaluation import Evaluation
-    from predictors.replay import Starts
+    from cpsched.study.prediction.evaluation import Evaluation
+    from cpsched.study.prediction.replay import Starts
+    from cpsched.systems.mapping import Fitted
 
 ReplaySystem = Annotated[
     str | None,
@@ -82,8 +82,8 @@ def evaluate_command(
     as_json: AsJson = False,
 ) -> None:
     """Predict every job of a log from what was known at its submit time, and print the errors."""
+    from cpsched.study.prediction.evaluation import evaluate
     from cpsched.util.spec import Spec, build
-    from predictors.evaluation import evaluate
 
     specs = list(dict.fromkeys(str(Spec.parse(text)) for text in predictor or _DEFAULT))
     for spec in specs:
@@ -168,8 +168,8 @@ def replayed(jobs: Workload, system: str | None, dispatcher: str | None) -> tupl
     """
     from cpsched import systems
     from cpsched.cli.progress import progress_bar
-    from cpsched.mapping import fit
-    from predictors.replay import starts_of, that_ran, unmapped
+    from cpsched.study.prediction.replay import starts_of, that_ran, unmapped
+    from cpsched.systems.mapping import fit
 
     jobs = that_ran(jobs)
     if system is None:
@@ -186,7 +186,7 @@ def _write(out: Path, fitted: Fitted, evaluations: list[Evaluation]) -> None:
     import pyarrow as pa
     from pyarrow import csv, parquet
 
-    from predictors.evaluation import to_columns
+    from cpsched.study.prediction.evaluation import to_columns
 
     table = pa.table(to_columns(fitted, evaluations))
     with replacing(out) as partial:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from cpsched.metrics.fidelity import Measured
-    from cpsched.slurm.fidelity.check import Check
-    from cpsched.slurm.fidelity.measures import Fidelity
+    from cpsched.study.validation.check import Check
+    from cpsched.study.validation.measures import Fidelity
     from cpsched.util.tables import Table
 
 #: How many groups of a kind a table shows.
@@ -67,10 +67,11 @@ def command(
 
     The controller's lag from a decision to a start is taken from jobs that start at once.
     """
-    from cpsched.slurm.fidelity.check import check
-    from cpsched.slurm.fidelity.downtime import downtimes, told_of
-    from cpsched.slurm.fidelity.files import write_files
-    from cpsched.slurm.fidelity.reasons import reasons_of
+    from cpsched.forecast import why_in_log
+    from cpsched.logs.sacct.reasons import reasons_of
+    from cpsched.study.validation.check import check
+    from cpsched.study.validation.downtime import downtimes, told_of
+    from cpsched.study.validation.files import write_files
 
     study = study_of_log(log, runs, once=("systems", "dispatchers", "predictors"), seeds=seeds)
     if not as_json:
@@ -82,6 +83,7 @@ def command(
             start=moment("--measure-from", runs.measure_from),
             examples=examples,
             jobs=jobs,
+            explain=lambda fitted, **asked: why_in_log(fitted, **asked).summary,
             display=display,
             reasons=reasons_of(log),
             again=overwrite,
@@ -104,7 +106,7 @@ def command(
 
 def _lines(checked: Check) -> Iterator[str]:
     from cpsched.report.outcomes import lines_of_run
-    from cpsched.slurm.fidelity.files import statement
+    from cpsched.study.validation.files import statement
 
     whole = checked.whole
     starts = whole.overall.jobs

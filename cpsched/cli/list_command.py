@@ -163,7 +163,7 @@ def _system(name: str, *, as_json: bool) -> None:
 
 def _meanings(kind: str, name: str) -> list[tuple[str, str]]:
     """Return what the docstrings of a thing and its bases say about each option, with defaults."""
-    from cpsched.generators.contract import describe
+    from cpsched.logs.generators import describe
     from cpsched.util import registry
     from cpsched.util.spec import options_of, passed_on
 

@@ -17,8 +17,8 @@ from cpsched.simulation.settings import Rule, Settings
 from cpsched.util.model_files import with_models
 
 if TYPE_CHECKING:
-    from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
+    from cpsched.systems.mapping import Fitted
 
 
 def names_of(kind: str) -> list[str]:
@@ -376,6 +376,6 @@ def moment(option: str, text: str | None) -> int | str | None:
 def fitted_of(jobs: Workload, system: str, settings: Settings) -> Fitted:
     """Return a log mapped onto a system according to the settings."""
     from cpsched import systems
-    from cpsched.mapping import fit
+    from cpsched.systems.mapping import fit
 
     return fit(jobs, systems.load(system), **settings.mapping)

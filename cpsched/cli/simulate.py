@@ -31,12 +31,12 @@ from cpsched.errors import ConfigError, InfeasibleRequestError
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from cpsched.mapping import Fitted
     from cpsched.simulation.observers import RunObserver
     from cpsched.simulation.simulate import Checkpoint
     from cpsched.study.campaign import Outcome
     from cpsched.study.tables import Tables
     from cpsched.study.task import Task
+    from cpsched.systems.mapping import Fitted
 
 _OBSERVE = "An observer of the run, NAME:KEY=VALUE,... (cpsched list observers)."
 _FORMAT = (

@@ -17,9 +17,9 @@ from cpsched.cli.output import counted, echo, escaped, print_json
 from cpsched.errors import ConfigError
 
 if TYPE_CHECKING:
+    from cpsched.forecast.live_queue import LiveQueue
+    from cpsched.forecast.openmetrics import Metric
     from cpsched.model.system import System
-    from cpsched.slurm.live.openmetrics import Metric
-    from cpsched.slurm.live.queue import LiveQueue
     from cpsched.slurm.live.scontrol import Scontrol
 
 SystemFile = Annotated[
@@ -62,9 +62,9 @@ class Now(Group):
     @contextmanager
     def queue(self) -> Iterator[tuple[LiveQueue, str]]:
         """Give the queue, and a remark on the policy that it is asked under."""
+        from cpsched.forecast.live_queue import LiveQueue
         from cpsched.slurm.live.history import history_in, history_of
         from cpsched.slurm.live.policy_now import up_to_date
-        from cpsched.slurm.live.queue import LiveQueue
 
         slurm = backend_of()
         system = system_named(self.system, slurm)
@@ -99,8 +99,8 @@ def forecast_command(
 ) -> None:
     """Forecast when waiting jobs of a live Slurm will start, and what would start a job earlier."""
     from cpsched.cli.report import width
+    from cpsched.forecast.openmetrics import forecast_metrics, queue_metrics
     from cpsched.forecast.when_text import text as forecast_text
-    from cpsched.slurm.live.openmetrics import forecast_metrics, queue_metrics
 
     deadline = _unix(by)
     with now.queue() as (queue, remark):
@@ -132,9 +132,9 @@ def explain_command(
     """Say why a job of a live Slurm waits, when it will start, and what to change."""
     from cpsched.cli.report import width
     from cpsched.forecast.explanation import JobState
+    from cpsched.forecast.openmetrics import forecast_metrics
     from cpsched.forecast.when_text import changes, summary
     from cpsched.forecast.why_text import labelled, text
-    from cpsched.slurm.live.openmetrics import forecast_metrics
 
     with now.queue() as (queue, remark):
         view = queue.slurms_view(job, backend_of().expected_starts().get(job))
@@ -173,7 +173,7 @@ def plan_command(
     as_json: AsJson = False,
 ) -> None:
     """Show what a dispatcher would start now on a live Slurm, without changing anything."""
-    from cpsched.slurm.live.openmetrics import plan_metrics
+    from cpsched.forecast.openmetrics import plan_metrics
     from cpsched.slurm.live.plan import plan
 
     slurm = backend_of()
@@ -203,7 +203,7 @@ def system_named(name: str | None, backend: Scontrol) -> System:
 
 def _write(path: Path | None, metrics: list[Metric]) -> None:
     """Write metrics to the file that was asked for."""
-    from cpsched.slurm.live.openmetrics import write
+    from cpsched.forecast.openmetrics import write
     from cpsched.util.atomic_files import check_new_file
 
     if path is not None:

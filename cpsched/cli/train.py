@@ -23,9 +23,9 @@ from cpsched.util.atomic_files import check_new_file
 from cpsched.util.model_files import with_models
 
 if TYPE_CHECKING:
-    from cpsched.mapping import Fitted
-    from predictors.replay import Starts
-    from predictors.training import Training
+    from cpsched.study.prediction.replay import Starts
+    from cpsched.study.prediction.training import Training
+    from cpsched.systems.mapping import Fitted
 
 
 def register(app: typer.Typer) -> None:
@@ -54,7 +54,7 @@ def train_command(
     as_json: AsJson = False,
 ) -> None:
     """Train a predictor on a job log and write its model to a file."""
-    from predictors.training import learner, save, train
+    from cpsched.study.prediction.training import learner, save, train
 
     learner(predictor)
     check_dispatcher(dispatcher, system)

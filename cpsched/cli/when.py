@@ -18,7 +18,7 @@ from cpsched.errors import ConfigError
 if TYPE_CHECKING:
     from typing import Any
 
-    from cpsched.mapping import Fitted
+    from cpsched.systems.mapping import Fitted
 
 
 def register(app: typer.Typer) -> None:
@@ -147,7 +147,7 @@ def _refuse(options: dict[str, Any], why: str) -> None:
 
 def _with_script(fitted: Fitted, script: Path, now: int, user: str) -> tuple[Fitted, str]:
     """Return a log with the job of a batch script at its end, and that job's id."""
-    from cpsched.mapping import append
+    from cpsched.systems.mapping import append
     from cpsched.util import registry
 
     if not (kinds := registry.names("scripts")):

@@ -18,7 +18,7 @@ from cpsched.util.atomic_files import check_new_file
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from cpsched.generators.contract import Generator
+    from cpsched.logs.generators import Generator
     from cpsched.model.workload import Workload
 
 _NewLog = Annotated[
@@ -137,7 +137,7 @@ def group(generators: bool) -> typer.Typer:
 
 def _generate_command(generator: Generator) -> Any:
     """Return a function whose parameters are the generator's options."""
-    from cpsched.generators.contract import describe
+    from cpsched.logs.generators import describe
 
     def command(out: Path, overwrite: bool, as_json: bool, **options: Any) -> None:
         from cpsched import logs

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.errors import ConfigError, InfeasibleRequestError
-from cpsched.mapping.classes import NodeFeatures, parse
-from cpsched.mapping.feasibility import infeasible
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, submit_rows
 from cpsched.model.speedup import MILLION
 from cpsched.model.workload import MAX_NICE, RESIZE_COST, Workload
+from cpsched.systems.mapping.classes import NodeFeatures, parse
+from cpsched.systems.mapping.feasibility import infeasible
 from cpsched.util.types import MAX_AMOUNT, MAX_TIME, MISSING, UNBOUNDED, JobType, Split
 
 if TYPE_CHECKING:
@@ -84,8 +84,8 @@ class Request:
     urgent, deadline
         Whether it is to start at once, and the second by which it should have ended.
     constraint
-        Which nodes it may use, as in :func:`cpsched.mapping.classes.parse`: ``a&b|c&^n7``; ''
-        for any.
+        Which nodes it may use, as in :func:`cpsched.systems.mapping.classes.parse`:
+        ``a&b|c&^n7``; '' for any.
     queue, user, name, group
         As text, '' where unknown. Of several queues, separated by commas, those that accept the job
         count.

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.mapping import Fitted
 from cpsched.model import columns as c
 from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS
 from cpsched.model.workload import COLUMNS, Labels, Workload
+from cpsched.systems.mapping import Fitted
 from cpsched.util.types import MISSING, Status
 
 if TYPE_CHECKING:

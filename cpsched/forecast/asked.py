@@ -13,8 +13,8 @@ from cpsched.util.types import MISSING, UNBOUNDED, Split
 from cpsched.util.words import brief, counted, duration
 
 if TYPE_CHECKING:
-    from cpsched.mapping import Fitted
     from cpsched.model.workload import Labels, Workload
+    from cpsched.systems.mapping import Fitted
 
 #: An id that is not in the log is compared with this many ids: comparing is slow.
 _MOST_COMPARED = 2000

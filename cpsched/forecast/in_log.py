@@ -18,8 +18,8 @@ from cpsched.util.words import brief
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.mapping import Fitted
     from cpsched.simulation.present import Present
+    from cpsched.systems.mapping import Fitted
 
 
 def when_in_log(

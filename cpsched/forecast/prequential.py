@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from cpsched.forecast.forecaster import Forecaster
     from cpsched.forecast.starts import Starts
-    from cpsched.mapping import Fitted
     from cpsched.simulation.simulate import Settings
+    from cpsched.systems.mapping import Fitted
 
     Watch = Callable[[int, int], None]
 

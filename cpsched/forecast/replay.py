@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from cpsched.forecast.starts import Starts
-    from cpsched.mapping import Fitted
     from cpsched.simulation.simulate import Settings
+    from cpsched.systems.mapping import Fitted
     from cpsched.util.types import FloatArray
 
 OURS = "cpsched when"

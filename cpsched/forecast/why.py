@@ -32,12 +32,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from cpsched.dispatch.contract import Dispatcher
-    from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Decision
     from cpsched.model.view import View
     from cpsched.simulation.observers import Observer
     from cpsched.simulation.simulator import Simulator
+    from cpsched.systems.mapping import Fitted
 
 #: What looking at a decision that is not possible may raise.
 UNSOUND = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)

@@ -11,11 +11,11 @@ from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.gym.facts import facts_of
 from cpsched.gym.kernels.episodes import Jobs
 from cpsched.logs import read as read_log
-from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
 from cpsched.systems import load as load_system
 from cpsched.systems import parse as parse_system
+from cpsched.systems.mapping import Fitted, fit
 
 if TYPE_CHECKING:
     from os import PathLike

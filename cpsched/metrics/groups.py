@@ -13,9 +13,9 @@ from cpsched.metrics.jobs import JobClass, job_class
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.mapping import Fitted
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Labels, Workload
+    from cpsched.systems.mapping import Fitted
     from cpsched.util.types import AnyArray, BoolArray, FloatArray, IntArray
 
 #: The largest shares of the machine of small, midsize and large jobs.

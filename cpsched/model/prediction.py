@@ -32,6 +32,8 @@ LEVELS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 #: Seconds after the start; a prediction may carry the H chances that a job has ended by then.
 HORIZONS = (60, 600, 3600)
 _HORIZONS = np.array(HORIZONS)
+#: Share of the jobs whose runtime should not exceed the bound of a prediction.
+BOUND = 0.9
 #: What rounding may add to a chance, or take from the order of chances.
 _ROUNDING = 1e-9
 

@@ -244,8 +244,8 @@ class System:
         """
         Whether the nodes are counted pools rather than places.
 
-        :func:`cpsched.mapping.fit` makes such a system of a ``pool`` machine for a log that only
-        counts processors: each node group becomes one node named after the group.
+        :func:`cpsched.systems.mapping.fit` makes such a system of a ``pool`` machine for a log
+        that only counts processors: each node group becomes one node named after the group.
         """
         return self.log.processors == ProcessorMapping.POOL and self.node_names == self.node_groups
 

@@ -11,8 +11,8 @@ from cpsched.util.tables import Column, Number, Table
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from predictors.accuracy import Accuracy
-    from predictors.evaluation import Evaluation
+    from cpsched.study.prediction.accuracy import Accuracy
+    from cpsched.study.prediction.evaluation import Evaluation
 
 
 def overall(evaluations: Sequence[Evaluation]) -> Table:

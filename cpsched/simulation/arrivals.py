@@ -15,8 +15,8 @@ from cpsched.model.jobstore import LABELS, SUBMIT_COLUMNS, JobStore, distinct_sh
 from cpsched.util.types import MISSING, JobType, Status
 
 if TYPE_CHECKING:
-    from cpsched.mapping import Fitted
     from cpsched.model.workload import Workload
+    from cpsched.systems.mapping import Fitted
     from cpsched.util.types import BoolArray, IntArray
 
 

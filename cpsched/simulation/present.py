@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from typing import Self
 
     from cpsched.engine.cluster import Cluster
-    from cpsched.mapping import Fitted
     from cpsched.model.jobstore import JobStore
     from cpsched.simulation.settings import Settings
     from cpsched.simulation.simulator import Simulator
     from cpsched.simulation.work import Work
+    from cpsched.systems.mapping import Fitted
     from cpsched.util.types import IntArray
 
 _END, _RELEASE = int(Phase.END), int(Phase.RELEASE)

@@ -29,10 +29,10 @@ if TYPE_CHECKING:
     import pandas as pd
     from matplotlib.figure import Figure
 
-    from cpsched.mapping import Fitted
     from cpsched.simulation.record import AllocationRecorder
     from cpsched.simulation.settings import Settings
     from cpsched.simulation.simulator import Simulator
+    from cpsched.systems.mapping import Fitted
     from cpsched.util.types import IntArray
 
 #: Columns of a run's data frame that are moments.

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched import logs, systems
 from cpsched.errors import ConfigError
-from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
 from cpsched.model.workload import Workload
 from cpsched.simulation import checkpoint as checkpoints
@@ -20,6 +19,7 @@ from cpsched.simulation.run import Run as Run
 from cpsched.simulation.run import schedule_of
 from cpsched.simulation.settings import Settings as Settings
 from cpsched.simulation.simulator import Simulator
+from cpsched.systems.mapping import Fitted, fit
 from cpsched.util.own_code import title
 from cpsched.util.spec import build, spec_of
 
@@ -73,7 +73,7 @@ def simulate(
     ----------
     workload
         The jobs: the path of a log, a workload, or one that is already mapped onto a system
-        (:func:`~cpsched.mapping.fit`).
+        (:func:`~cpsched.systems.mapping.fit`).
     system
         The machine: the name of one that comes with cpsched (``cpsched list systems``), the path
         of a system file, or a system. Left out only for a mapped workload.

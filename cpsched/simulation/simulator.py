@@ -39,12 +39,12 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from cpsched.dispatch.contract import Dispatcher
-    from cpsched.mapping import Fitted
     from cpsched.model.allocation import Allocation
     from cpsched.model.decision import Action
     from cpsched.model.prediction import RuntimePredictor
     from cpsched.simulation.outages import OutageModel
     from cpsched.simulation.runtime_models import RuntimeModel
+    from cpsched.systems.mapping import Fitted
     from cpsched.util.types import IntArray
 
 
@@ -117,7 +117,7 @@ class Simulator:
     Parameters
     ----------
     fitted
-        A workload mapped onto its system, see :func:`cpsched.mapping.fit`; or its arrivals.
+        A workload mapped onto its system, see :func:`cpsched.systems.mapping.fit`; or its arrivals.
     dispatcher, predictor
         The dispatcher, and the predictor of runtimes.
     overrun, correction

@@ -17,8 +17,8 @@ import numpy as np
 
 from cpsched import systems
 from cpsched.errors import CpschedError
-from cpsched.mapping import fit
 from cpsched.metrics.steps import StepFunction
+from cpsched.systems.mapping import fit
 from cpsched.util.types import MISSING, UNBOUNDED
 from cpsched.util.words import brief, counted, percent
 

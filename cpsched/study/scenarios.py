@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.study.policies import kind_of, needs_policy
+from cpsched.study.policies import edited_policy, follows_policy, needs_policy
 from cpsched.study.sources import jobs_of, second_of
 from cpsched.study.store import Store
 from cpsched.study.study import Baseline, Study, as_label
@@ -207,10 +207,10 @@ def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
             options[key.strip()] = value.strip()
             _check_option(spec, key.strip(), value.strip(), text)
     if edits:
-        kind, policy = kind_of(base), files_of("dispatchers", spec).get("policy")
-        if kind is None or policy is None:
+        policy = files_of("dispatchers", spec).get("policy")
+        if policy is None or not follows_policy(base):
             raise ConfigError("needs --policy", where=edits[0])
-        options["policy"] = str(_written(kind.edited(policy, edits), scenario, folder))
+        options["policy"] = str(_written(edited_policy(policy, edits), scenario, folder))
     return str(Spec(spec.name, tuple(sorted(options.items()))))
 
 

@@ -18,10 +18,10 @@ import numpy as np
 
 from cpsched import logs, systems
 from cpsched.errors import ConfigError, TraceError
-from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
 from cpsched.simulation.identity import file_digest
 from cpsched.study.changes import changed_system, changed_workload
+from cpsched.systems.mapping import Fitted, fit
 from cpsched.util import registry
 from cpsched.util.types import MISSING
 

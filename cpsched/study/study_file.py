@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched import systems
 from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.generators.contract import describe
+from cpsched.logs.generators import describe
 from cpsched.simulation.settings import RULES, Settings, read_settings
 from cpsched.study.allocators import with_allocator
 from cpsched.study.sources import Generated, LogFile

@@ -129,9 +129,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
         "accasim": "accasim_adapter.files:write",
         "slurm": "cpsched.logs.sacct.write:write_schedule",
     },
-    "policy_files": {
-        "slurm": "cpsched.slurm.config.policy_kind:POLICY_FILES",
-    },
     "topology_files": {
         "slurm": "cpsched.slurm.config.topology:TOPOLOGY_FILES",
     },

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.mapping.classes import classify
 from cpsched.model.schedule import JobOutcome, Leaving
+from cpsched.systems.mapping.classes import classify
 from cpsched.util.types import MISSING, JobType
 from cpsched.verification.findings import Rule
 from cpsched.verification.phases import holding, inside, may_restart, node_name

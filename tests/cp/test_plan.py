@@ -12,9 +12,9 @@ from cpsched.cp import stats
 from cpsched.cp.plan import WholeQueue
 from cpsched.engine.machine import Machine
 from cpsched.kernels import costs, pool
-from cpsched.mapping import fit
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.systems import load
+from cpsched.systems.mapping import fit
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

@@ -6,9 +6,9 @@ from tiny import jobs, machine, run, starts
 
 from cpsched.dispatch.backlog import MEMORY, OVERDUE, SHARE, Backlog
 from cpsched.errors import ConfigError
-from cpsched.mapping import fit
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 
 pytestmark = pytest.mark.slow

@@ -9,11 +9,11 @@ from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.priority import make_priority
 from cpsched.errors import ConfigError, RunError
-from cpsched.mapping import fit
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
 from cpsched.systems import load
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 
 pytestmark = pytest.mark.slow

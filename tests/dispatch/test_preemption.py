@@ -8,11 +8,11 @@ from tiny import jobs, machine, run
 
 from cpsched.dispatch.preemptable import Candidates, QueueRules, fewest
 from cpsched.dispatch.preemption import Preemption
-from cpsched.mapping import fit
 from cpsched.metrics.lost import lost_core_seconds
 from cpsched.model.schedule import JobOutcome, Leaving
 from cpsched.model.system import Preempt, Queue
 from cpsched.simulation.simulator import Simulator
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 from cpsched.verification import verify
 

@@ -8,10 +8,10 @@ from recorded import Plans
 from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.observers import Observer
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 
 pytestmark = pytest.mark.slow

@@ -11,11 +11,11 @@ from tiny import jobs, machine, machines, run, starts, workloads
 
 from cpsched.checks import check_keeps_promises
 from cpsched.errors import ConfigError
-from cpsched.mapping import fit
 from cpsched.model.system import LogMapping, ProcessorMapping, Queue
 from cpsched.model.topology import Topology
 from cpsched.simulation.observers import Observer
 from cpsched.slurm.dispatch.plain import SlurmBackfill
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 from cpsched.verification import verify
 

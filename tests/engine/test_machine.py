@@ -6,10 +6,10 @@ from tiny import jobs, machine
 
 from cpsched.engine.machine import Machine
 from cpsched.errors import DispatchError
-from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.model.allocation import Allocation
 from cpsched.simulation.arrivals import Arrivals
+from cpsched.systems.mapping import fit
 from cpsched.util.types import JobType
 
 

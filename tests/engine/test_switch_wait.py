@@ -10,10 +10,10 @@ from cpsched.dispatch.rules import Fifo
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.errors import DispatchError, InfeasibleRequestError
-from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
 from cpsched.model.topology import Topology, TopologyKind
+from cpsched.systems.mapping import fit
 from cpsched.util.types import Status
 from cpsched.verification import verify
 

@@ -8,8 +8,8 @@ from cpsched.dispatch.contract import Dispatcher, WaitReason
 from cpsched.forecast import why_in_log
 from cpsched.forecast.explanation import JobState
 from cpsched.forecast.why_text import text
-from cpsched.mapping import fit
 from cpsched.model.decision import Decision
+from cpsched.systems.mapping import fit
 from cpsched.util.types import NO_TIME_LIMIT
 
 

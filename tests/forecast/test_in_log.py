@@ -12,10 +12,10 @@ from cpsched.forecast.in_log import when_in_log
 from cpsched.forecast.prequential import Prequential
 from cpsched.forecast.when_text import text
 from cpsched.logs.sacct import batch_script
-from cpsched.mapping import append, fit
 from cpsched.model.system import Queue
 from cpsched.simulation.simulate import Settings
 from cpsched.systems import parse
+from cpsched.systems.mapping import append, fit
 from cpsched.util.types import MISSING
 
 pytestmark = pytest.mark.slow

@@ -8,8 +8,8 @@ from cpsched.forecast.prequential import Told
 from cpsched.forecast.replay import replay
 from cpsched.forecast.starts import Starts
 from cpsched.forecast.trivial import by_plan
-from cpsched.mapping import fit
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.systems.mapping import fit
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ from tiny import jobs, machine
 
 from cpsched.engine.cluster import Cluster
 from cpsched.forecast.room import Fitting
-from cpsched.mapping import fit
 from cpsched.model.estimates import Requested
 from cpsched.simulation.arrivals import Arrivals
+from cpsched.systems.mapping import fit
 
 
 def view_of(fitted):

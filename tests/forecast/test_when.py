@@ -11,7 +11,7 @@ from cpsched.forecast.calibration import Calibration
 from cpsched.forecast.forecaster import PastDays, _together
 from cpsched.forecast.starts import NEVER, Starts
 from cpsched.logs.sacct import batch_script
-from cpsched.mapping import append, fit
+from cpsched.systems.mapping import append, fit
 
 pytestmark = pytest.mark.slow
 

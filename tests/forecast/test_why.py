@@ -11,10 +11,10 @@ from cpsched.errors import ConfigError
 from cpsched.forecast import why_in_log
 from cpsched.forecast.explanation import JobState
 from cpsched.forecast.why_text import text
-from cpsched.mapping import fit
 from cpsched.model.decision import Decision, PlannedStarts
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.simulate import Settings
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 from cpsched.util.types import MISSING, DependencyType
 

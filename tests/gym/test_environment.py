@@ -13,7 +13,7 @@ from cpsched.errors import ConfigError
 from cpsched.gym.environment import BatchScheduling
 from cpsched.gym.policy import load
 from cpsched.gym.vector import BatchSchedulingVector
-from cpsched.mapping import fit
+from cpsched.systems.mapping import fit
 from cpsched.util import resources
 
 NAME = "cpsched.gym:BatchScheduling-v0"

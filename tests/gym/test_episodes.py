@@ -9,7 +9,7 @@ from cpsched.gym.environment import BatchScheduling
 from cpsched.gym.episode_jobs import pool_of
 from cpsched.gym.kernels.features import ESTIMATE, FITS, IS_WAIT, UNTIL_FITS, WAITED
 from cpsched.logs import read as read_log
-from cpsched.mapping import fit
+from cpsched.systems.mapping import fit
 
 
 def first_come(rows, mask):

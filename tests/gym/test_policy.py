@@ -15,8 +15,8 @@ from cpsched.errors import ConfigError
 from cpsched.gym.kernels.features import ESTIMATE, FEATURES
 from cpsched.gym.options import Options
 from cpsched.gym.policy import Policy, load, save
-from cpsched.mapping import fit
 from cpsched.model.topology import Topology, TopologyKind
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build, spec_of
 from cpsched.verification import verify
 

@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, run
 
-from cpsched.mapping import fit
 from cpsched.metrics.placement import (
     placement,
     places,
@@ -18,6 +17,7 @@ from cpsched.model.node_sets import NodeSets
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.system import LogMapping, ProcessorMapping
 from cpsched.model.topology import Topology, TopologyKind
+from cpsched.systems.mapping import fit
 from cpsched.util.types import MISSING
 
 

@@ -11,11 +11,11 @@ from tiny import jobs, machine, run
 
 from cpsched.errors import ConfigError
 from cpsched.model.prediction import Outcome
+from cpsched.study.prediction.replay import Replay
 from cpsched.util.spec import build
 from predictors.history import EIGHT_RULES, SIX_RULES
 from predictors.job_records import prefix_rule
 from predictors.remembered import RecentRuntimes
-from predictors.replay import Replay
 
 RESOURCES = ("core", "gpu", "mem")
 

@@ -5,9 +5,9 @@ import pytest
 
 from cpsched.checks.predictor_tools import sample
 from cpsched.model.prediction import HORIZONS, LEVELS
-from predictors.evaluation import evaluate
+from cpsched.study.prediction.evaluation import evaluate
+from cpsched.study.prediction.replay import starts_of
 from predictors.jobs_alike import distributions
-from predictors.replay import starts_of
 
 
 def test_quantiles_agree_with_chances_and_plans_with_requests():

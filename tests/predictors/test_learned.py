@@ -7,12 +7,12 @@ from cpsched.checks.predictor_tools import sample
 from cpsched.errors import ConfigError
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, simulate
+from cpsched.study.prediction.evaluation import evaluate
+from cpsched.study.prediction.replay import starts_of
 from cpsched.util.spec import build
 from predictors.coverage import Coverage
-from predictors.evaluation import evaluate
 from predictors.features import FEATURES
 from predictors.learned import Learned
-from predictors.replay import starts_of
 
 pytestmark = pytest.mark.slow
 

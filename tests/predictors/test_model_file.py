@@ -21,13 +21,13 @@ from cpsched.metrics.predictions import job_sample, not_a_forecast
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
 from cpsched.simulation.arrivals import Arrivals
+from cpsched.study.prediction.evaluation import evaluate
+from cpsched.study.prediction.replay import starts_of
+from cpsched.study.prediction.training import save, train
 from cpsched.util.model_files import with_models
 from cpsched.util.spec import build
 from predictors import model_file
-from predictors.evaluation import evaluate
 from predictors.features import FEATURES
-from predictors.replay import starts_of
-from predictors.training import save, train
 
 pytestmark = pytest.mark.slow
 

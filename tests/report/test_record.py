@@ -9,7 +9,7 @@ from cpsched.model.workload import Workload
 from cpsched.report import what_if
 from cpsched.report.record import misfit, not_reproduced, of_groups, reproduced
 from cpsched.simulation.simulate import simulate
-from cpsched.slurm.fidelity.measures import measure
+from cpsched.study.validation.measures import measure
 from cpsched.systems import parse as parse_system
 
 

@@ -10,9 +10,9 @@ from recorded import result, simulator
 from tiny import CLASSES, jobs, machine, machines, workloads
 
 from cpsched.errors import RunError
-from cpsched.mapping import fit
 from cpsched.model.topology import Topology
 from cpsched.simulation import checkpoint
+from cpsched.systems.mapping import fit
 from cpsched.util.types import MISSING, JobType
 
 pytestmark = pytest.mark.slow

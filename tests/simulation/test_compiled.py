@@ -13,12 +13,12 @@ from cpsched.dispatch.rules import Fifo, Prb
 from cpsched.errors import ConfigError
 from cpsched.kernels import event_loop
 from cpsched.kernels.compiling import kernel
-from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.model.system import Queue
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.simulation import compiled
 from cpsched.simulation.observers import Observer
+from cpsched.systems.mapping import fit
 
 pytestmark = pytest.mark.slow
 

@@ -10,11 +10,11 @@ from tiny import jobs, machine
 from cpsched.dispatch.backfilling import Easy
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, RunError
-from cpsched.mapping import fit
 from cpsched.simulation import identity as identities
 from cpsched.simulation.identity import identity as identity_of
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Checkpoint, Settings, simulate
+from cpsched.systems.mapping import fit
 from cpsched.util import registry
 from cpsched.util.registry import Entry
 from cpsched.util.spec import build, spec_of, whole

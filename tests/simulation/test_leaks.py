@@ -12,9 +12,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from tiny import CLASSES, machine, machines, run, workloads
 
-from cpsched.mapping import fit
 from cpsched.model.workload import Workload
 from cpsched.simulation.observers import Observer
+from cpsched.systems.mapping import fit
 from cpsched.util import registry
 from cpsched.util.spec import build
 from cpsched.util.types import MISSING, Status

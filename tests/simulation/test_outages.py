@@ -8,13 +8,13 @@ from scripted import Given
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched.errors import ConfigError, CpschedError
-from cpsched.mapping import fit
 from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.outages import DrawnOutages, OutageTable
 from cpsched.simulation.simulator import Simulator
 from cpsched.study.reader import load_run
 from cpsched.study.writer import save_run
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 from cpsched.verification import verify
 

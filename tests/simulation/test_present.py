@@ -10,13 +10,13 @@ from tiny import CLASSES, jobs, machine, machines, workloads
 
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
-from cpsched.mapping import fit
 from cpsched.model import columns as c
 from cpsched.model.schedule import Outages
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.present import Coming, Present, _known_by
 from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
 from cpsched.simulation.simulate import Settings, simulator_of
+from cpsched.systems.mapping import fit
 from cpsched.util.types import MISSING
 
 pytestmark = pytest.mark.slow

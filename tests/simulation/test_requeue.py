@@ -9,11 +9,11 @@ from tiny import jobs, machine, run
 
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import DispatchError
-from cpsched.mapping import fit
 from cpsched.model.decision import Decision, Kill, Requeue
 from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.simulator import Simulator
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 from cpsched.verification import verify
 

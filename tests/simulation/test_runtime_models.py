@@ -11,7 +11,6 @@ from cpsched import logs
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, DispatchError
-from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Start
 from cpsched.model.estimates import Requested
@@ -21,6 +20,7 @@ from cpsched.papers.gpu_scaling import GpuScaling, positive_normal
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.runtime_models import Recorded
 from cpsched.simulation.simulator import Simulator
+from cpsched.systems.mapping import fit
 from cpsched.verification import Rule, verify
 
 KINDS = ("core", "gpu")

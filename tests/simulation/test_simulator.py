@@ -9,7 +9,6 @@ from tiny import jobs, machine, run, started, starts
 from cpsched.dispatch.contract import Dispatcher
 from cpsched.dispatch.rules import Fifo
 from cpsched.errors import ConfigError, DispatchError
-from cpsched.mapping import fit
 from cpsched.model.allocation import Allocation
 from cpsched.model.decision import Decision, Kill, Start
 from cpsched.model.estimates import Actual, Requested
@@ -17,6 +16,7 @@ from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.model.schedule import JobOutcome
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
+from cpsched.systems.mapping import fit
 from cpsched.util.types import MISSING, DependencyType, Status
 from cpsched.verification import verify
 

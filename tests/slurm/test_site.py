@@ -7,11 +7,11 @@ from cpsched import logs as traces
 from cpsched import systems
 from cpsched.errors import ConfigError
 from cpsched.logs.sacct.write import as_recorded
-from cpsched.mapping import fit
 from cpsched.simulation.simulate import simulate
 from cpsched.slurm import site_tables as known
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.site import SITE, SiteOptions
+from cpsched.systems.mapping import fit
 from cpsched.util import resources
 from cpsched.util.types import MISSING, DependencyType, Status
 

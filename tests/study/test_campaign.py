@@ -27,14 +27,14 @@ from cpsched.study import (
     make_tables,
 )
 from cpsched.study.folder import find_runs
+from cpsched.study.prediction.replay import starts_of
+from cpsched.study.prediction.training import save as write_model
+from cpsched.study.prediction.training import train
 from cpsched.study.results import collect
 from cpsched.study.sources import prepare
 from cpsched.study.store import Store
 from cpsched.study.task import tasks_of
 from cpsched.study.worker import Place, work_on
-from predictors.replay import starts_of
-from predictors.training import save as write_model
-from predictors.training import train
 
 pytestmark = pytest.mark.slow
 

@@ -5,8 +5,8 @@ import pytest
 from tiny import jobs
 
 from cpsched import systems
-from cpsched.mapping import fit
 from cpsched.study.inferred_system import machine_of
+from cpsched.systems.mapping import fit
 from cpsched.util.types import MISSING
 
 

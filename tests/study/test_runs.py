@@ -18,10 +18,10 @@ from cpsched.errors import RunError
 from cpsched.model.schedule import Schedule
 from cpsched.study import load_run, save_run
 from cpsched.study.folder import appearing, find_runs, slug
+from cpsched.study.prediction.replay import starts_of
+from cpsched.study.prediction.training import save as write_model
+from cpsched.study.prediction.training import train
 from cpsched.study.reader import contradictions
-from predictors.replay import starts_of
-from predictors.training import save as write_model
-from predictors.training import train
 
 FILES = {
     "run.json", "system.json", "workload.parquet", "jobs.parquet", "allocations.parquet",

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from tiny import machine
 
-from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome, Schedule, Segments
 from cpsched.model.system import Queue
 from cpsched.model.workload import Workload
+from cpsched.systems.mapping import fit
 from cpsched.util.types import MISSING, Split
 
 #: Job, submit, units, runtime, requested time, and what is special about it.

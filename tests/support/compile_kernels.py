@@ -7,7 +7,7 @@ from tiny import jobs, machine, run
 from cpsched.forecast import why_in_log
 from cpsched.forecast.in_log import when_in_log
 from cpsched.gym.environment import BatchScheduling
-from cpsched.mapping import fit
+from cpsched.systems.mapping import fit
 
 RULES = ("easy", "conservative", "fifo", "prb", "prb:priority=sjf", "easy:priority=urgency", "cp-2")
 #: Of each process: what it simulates. What is compiled once for all machines is in one of them.

@@ -457,8 +457,8 @@ def _show_negotiations(path):
 
 def _model_seeds():
     from cpsched.checks.predictor_tools import sample
-    from predictors.replay import starts_of
-    from predictors.training import save, train
+    from cpsched.study.prediction.replay import starts_of
+    from cpsched.study.prediction.training import save, train
 
     made = []
     for spec in ("gbm-log:trees=2,start=60,window=100", "gbm-quantile:trees=2,start=60,window=100"):

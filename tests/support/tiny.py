@@ -3,12 +3,12 @@
 import numpy as np
 from hypothesis import strategies as st
 
-from cpsched.mapping import Fitted, fit
 from cpsched.model.system import System
 from cpsched.model.topology import Topology
 from cpsched.model.workload import Workload
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.systems.mapping import Fitted, fit
 from cpsched.util.types import MISSING
 
 #: A machine as a file.

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run, workloads
 
 from cpsched import logs, systems
-from cpsched.mapping import fit
 from cpsched.model.schedule import Segments
 from cpsched.simulation.record import AllocationRecorder
 from cpsched.simulation.run import schedule_of
 from cpsched.simulation.simulator import Simulator
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 from cpsched.verification import Rule, verify
 from cpsched.verification import capacity as capacity_rules

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from cpsched.generators.contract import (
+from cpsched.logs.generators import (
     LARGEST_SEED,
     check_number,
     check_whole,

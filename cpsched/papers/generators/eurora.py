@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from cpsched.errors import ConfigError
-from cpsched.generators.contract import (
+from cpsched.logs.generators import (
     LARGEST_SEED,
     check_number,
     check_whole,

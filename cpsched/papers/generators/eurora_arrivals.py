@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
-from cpsched.generators.contract import log_normal, stratified
+from cpsched.logs.generators import log_normal, stratified
 from cpsched.papers.generators import eurora_tables as known
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.generators.contract import heavy_sizes, log_normal, pick, stratified
+from cpsched.logs.generators import heavy_sizes, log_normal, pick, stratified
 from cpsched.papers.generators import eurora_tables as known
 from cpsched.util.types import Status
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.generators.contract import pick, stratified
+from cpsched.logs.generators import pick, stratified
 from cpsched.papers.generators import eurora_tables as known
 
 if TYPE_CHECKING:

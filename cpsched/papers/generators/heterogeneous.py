@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from cpsched.errors import ConfigError, UnknownNameError
-from cpsched.generators.contract import (
+from cpsched.logs.generators import (
     LARGEST_SEED,
     check_number,
     check_whole,

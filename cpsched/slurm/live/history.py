@@ -12,8 +12,8 @@ from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError, TraceError
 from cpsched.logs import read as read_log
 from cpsched.logs.sacct.format import SACCT
-from cpsched.mapping import fit
 from cpsched.slurm.live.mirror import PastJob
+from cpsched.systems.mapping import fit
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from tiny import jobs, machine, run, starts
 
 from cpsched import systems
 from cpsched.cp import stats
-from cpsched.mapping import fit
 from cpsched.model.decision import NOTHING
 from cpsched.model.topology import Topology
+from cpsched.systems.mapping import fit
 from cpsched.util import registry
 from cpsched.util.spec import build
 from cpsched.verification import verify

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tiny import jobs, machine, machines, run
 
-from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.workload import Workload
 from cpsched.simulation.checkpoint import read, write
 from cpsched.simulation.observers import Observer
 from cpsched.simulation.simulator import Simulator
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 from cpsched.util.types import JobType
 from cpsched.verification import verify

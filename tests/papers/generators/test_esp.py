@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from cpsched import systems
-from cpsched.mapping import fit
 from cpsched.papers.generators.esp import ESP, ESP_NODES, EspNodesOptions, EspOptions
 from cpsched.papers.generators.gaussian import gaussian_arrivals
 from cpsched.simulation.simulate import simulate
+from cpsched.systems.mapping import fit
 
 #: Cores on 8,192, nodes of 16, jobs, and seconds in ESP-2 and as first published: IPSCHED Figure
 #: 3 (a) by hand (0.1582 is 162 nodes, 0.0957 98), and parts of the machine, rounded up.

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from cpsched import systems
-from cpsched.mapping import fit
 from cpsched.papers.generators.heterogeneous import HETEROGENEOUS, HeterogeneousOptions
 from cpsched.papers.generators.heterogeneous_tables import ESP_1024, PRESETS, TREE_1024, TSUBAME
+from cpsched.systems.mapping import fit
 from cpsched.util.types import UNBOUNDED, Split
 
 pytestmark = pytest.mark.slow

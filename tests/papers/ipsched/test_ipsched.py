@@ -5,7 +5,6 @@ from tiny import jobs, machine, run, starts
 
 from cpsched.cp import cpsat, stats
 from cpsched.engine.machine import Machine
-from cpsched.mapping import fit
 from cpsched.papers.ipsched import match
 from cpsched.papers.ipsched.dispatcher import Ipsched
 from cpsched.papers.ipsched.problem import Problem
@@ -14,6 +13,7 @@ from cpsched.papers.ipsched.program import build as build_program
 from cpsched.papers.window import WINDOW_HALVED
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.observers import Observer
+from cpsched.systems.mapping import fit
 from cpsched.verification import verify
 
 pytestmark = pytest.mark.slow

@@ -13,11 +13,11 @@ from cpsched.checks import check_keeps_promises
 from cpsched.engine.cluster import Cluster
 from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError
-from cpsched.mapping.requests import pooled
 from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
 from cpsched.papers.wla.machine_slots import runs
 from cpsched.systems import parse
+from cpsched.systems.mapping.requests import pooled
 from cpsched.util.spec import build
 from cpsched.verification import verify
 

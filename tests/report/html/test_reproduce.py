@@ -6,9 +6,9 @@ from tiny import run
 from cpsched.checks.predictor_tools import sample
 from cpsched.report.html.reproduce import model_note
 from cpsched.study import load_run, save_run
-from predictors.replay import starts_of
-from predictors.training import save as write_model
-from predictors.training import train
+from cpsched.study.prediction.replay import starts_of
+from cpsched.study.prediction.training import save as write_model
+from cpsched.study.prediction.training import train
 
 pytestmark = pytest.mark.slow
 

@@ -10,12 +10,12 @@ from tiny import jobs, machine, run, starts
 from cpsched.checks import CHECKS
 from cpsched.errors import ConfigError
 from cpsched.forecast import why_in_log
-from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome
 from cpsched.model.system import Queue
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.dispatcher import Slurm
 from cpsched.slurm.dispatch.parameters import PARAMETERS
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 from cpsched.verification import verify
 

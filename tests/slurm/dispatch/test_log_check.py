@@ -4,7 +4,7 @@ import pytest
 from tiny import jobs, machine
 
 from cpsched.model.system import Preempt, Queue
-from cpsched.slurm.config.policy_kind import remarks
+from cpsched.slurm.config.policy_remarks import remarks
 from cpsched.slurm.dispatch import policy_file
 
 SITE = """

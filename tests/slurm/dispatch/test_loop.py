@@ -6,7 +6,6 @@ from recorded import result, simulator
 from tiny import jobs, machine
 
 from cpsched import systems
-from cpsched.mapping import fit
 from cpsched.simulation.observers import Observer
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.dispatcher import Slurm
@@ -15,6 +14,7 @@ from cpsched.slurm.dispatch.policy import Policy
 from cpsched.slurm.dispatch.usage import Usage, _resets
 from cpsched.slurm.kernels import jobs as kernels
 from cpsched.slurm.site import SITE, SiteOptions
+from cpsched.systems.mapping import fit
 from cpsched.util.types import MISSING, DependencyType
 
 pytestmark = pytest.mark.slow

@@ -3,9 +3,9 @@
 import pytest
 from tiny import jobs, machine
 
-from cpsched.mapping import fit
 from cpsched.slurm.config.unmodelled import count
 from cpsched.study.policies import assumed_of
+from cpsched.systems.mapping import fit
 
 SACCT = """JobID|User|Account|Partition|QOS|State|Submit|Start|End|ElapsedRaw|AllocTRES|Reservation
 1|ann|phys|p|q|COMPLETED|2026-03-02T08:00:00|2026-03-02T08:00:00|2026-03-02T09:00:00|3600|cpu=4|

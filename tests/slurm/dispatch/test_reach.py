@@ -7,10 +7,10 @@ from tiny import jobs, machine, run
 from cpsched.dispatch.contract import WaitReason
 from cpsched.forecast import why_in_log
 from cpsched.forecast.why_text import text
-from cpsched.mapping import fit
 from cpsched.model.schedule import JobOutcome
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.dispatcher import Slurm
+from cpsched.systems.mapping import fit
 from cpsched.util.types import DependencyType
 from cpsched.verification import verify
 

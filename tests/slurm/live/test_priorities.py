@@ -7,10 +7,10 @@ import pytest
 from fake_slurm import FakeSlurm
 
 from cpsched import systems
+from cpsched.forecast.live_queue import LiveQueue
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.live.plan import plan
 from cpsched.slurm.live.policy_now import up_to_date
-from cpsched.slurm.live.queue import LiveQueue
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.schedule import Schedule
     from cpsched.model.workload import Workload
-    from cpsched.slurm.fidelity.measures import Fidelity
+    from cpsched.study.validation.measures import Fidelity
     from cpsched.util.types import IntArray
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from cpsched.generators.contract import Generator, describe, option
+from cpsched.logs.generators import Generator, describe, option
 from cpsched.util import registry
 
 

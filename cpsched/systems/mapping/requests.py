@@ -16,8 +16,8 @@ from cpsched.model.topology import Topology
 from cpsched.util.types import MISSING, UNBOUNDED
 
 if TYPE_CHECKING:
-    from cpsched.mapping.draft import Draft
     from cpsched.model.system import System
+    from cpsched.systems.mapping.draft import Draft
 
 _AMOUNTS = ("request", "per_node", "per_node_max")
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from cpsched.errors import ConfigError
-from cpsched.forecast.why import why_in_log
-from cpsched.slurm.fidelity.differences import Difference, differences
-from cpsched.slurm.fidelity.measures import Fidelity, measure
 from cpsched.study import carry_out, load_run
 from cpsched.study.sources import prepare, second_of
 from cpsched.study.task import tasks_of
+from cpsched.study.validation.differences import Difference, differences
+from cpsched.study.validation.measures import Fidelity, measure
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -19,8 +18,26 @@ if TYPE_CHECKING:
 
     from cpsched.metrics.fidelity import Measured
     from cpsched.model.schedule import Schedule
+    from cpsched.simulation.settings import Settings
     from cpsched.study.campaign import Display
     from cpsched.study.study import Study
+    from cpsched.systems.mapping import Fitted
+
+
+class Explain(Protocol):
+    """Function that explains where a job stands in a simulation at a second, in a sentence."""
+
+    def __call__(
+        self,
+        fitted: Fitted,
+        *,
+        job: str,
+        time: int,
+        dispatcher: str,
+        predictor: str,
+        settings: Settings,
+    ) -> str:
+        """Return the sentence."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +74,7 @@ def check(
     start: int | str | None = None,
     examples: int = 0,
     jobs: int = 1,
+    explain: Explain,
     display: Display | None = None,
     reasons: Mapping[str, str] | None = None,
     again: bool = False,
@@ -77,6 +95,8 @@ def check(
         Number of jobs that differ most, to be explained from both sides.
     jobs
         Processes.
+    explain
+        Returns where a job stands in the simulation at a second, and why.
     reasons
         Why jobs waited in the record, by id, where that is known.
     again
@@ -106,14 +126,14 @@ def check(
     (task,) = tasks_of(as_recorded)
 
     def said(job: str, time: int) -> str:
-        return why_in_log(
+        return explain(
             prepare(task.made_of),
             job=job,
             time=time,
             dispatcher=run.about["dispatcher"],
             predictor=run.about["predictor"],
             settings=task.settings,
-        ).summary
+        )
 
     return Check(
         schedule=schedule,

@@ -10,9 +10,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.mapping.classes import Classes
     from cpsched.model.system import Queue, System
     from cpsched.model.workload import Workload
+    from cpsched.systems.mapping.classes import Classes
     from cpsched.util.types import IntArray
 
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.mapping.feasibility import most_units
-from cpsched.mapping.settings import KINDS, NONE, Malleable, Restarts
 from cpsched.model.speedup import MILLION
 from cpsched.model.workload import RESIZE_COST
+from cpsched.systems.mapping.feasibility import most_units
+from cpsched.systems.mapping.settings import KINDS, NONE, Malleable, Restarts
 from cpsched.util.types import UNBOUNDED, JobType, Split
 
 if TYPE_CHECKING:
-    from cpsched.mapping.draft import Draft
     from cpsched.model.workload import Workload
+    from cpsched.systems.mapping.draft import Draft
     from cpsched.util.types import BoolArray
 
 #: Of the draw of each setting, so that neither tells of the other.

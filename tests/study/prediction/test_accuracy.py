@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cpsched.model.prediction import HORIZONS, LEVELS
-from predictors.accuracy import (
+from cpsched.study.prediction.accuracy import (
     Accuracy,
     accuracy,
     crps,

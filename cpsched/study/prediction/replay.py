@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.errors import ConfigError
-from cpsched.mapping import Fitted
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
 from cpsched.model.jobstore import JobStore
@@ -27,6 +26,7 @@ from cpsched.model.system import System
 from cpsched.model.topology import Topology
 from cpsched.simulation.arrivals import Arrivals
 from cpsched.simulation.simulate import Settings, simulate
+from cpsched.systems.mapping import Fitted
 from cpsched.util.types import MISSING, Status
 
 if TYPE_CHECKING:

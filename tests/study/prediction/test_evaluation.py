@@ -7,13 +7,13 @@ from tiny import jobs, machine
 from cpsched import logs, systems
 from cpsched.checks.predictor_tools import sample
 from cpsched.errors import ConfigError
-from cpsched.mapping import fit
 from cpsched.model.prediction import Prediction, RuntimePredictor
 from cpsched.simulation.simulator import Simulator
+from cpsched.study.prediction.evaluation import evaluate, to_columns
+from cpsched.study.prediction.replay import Replay, Starts, starts_of, that_ran, unmapped
+from cpsched.systems.mapping import fit
 from cpsched.util.spec import build
 from cpsched.util.types import MISSING, Status
-from predictors.evaluation import evaluate, to_columns
-from predictors.replay import Replay, Starts, starts_of, that_ran, unmapped
 
 pytestmark = pytest.mark.slow
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.metrics.fidelity import SHORTEST
 from cpsched.metrics.waits import MEANING as WAIT_MEANING
-from cpsched.slurm.fidelity.downtime import as_csv, downtimes
+from cpsched.study.validation.downtime import as_csv, downtimes
 from cpsched.util.atomic_files import write_all
 from cpsched.util.csv_cells import guarded
 from cpsched.util.documents import json_text
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from cpsched.metrics.fidelity import Measured
-    from cpsched.slurm.fidelity.check import Check
-    from cpsched.slurm.fidelity.measures import Fidelity
+    from cpsched.study.validation.check import Check
+    from cpsched.study.validation.measures import Fidelity
 
 
 def write_files(checked: Check, folder: Path) -> list[Path]:

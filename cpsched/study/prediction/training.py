@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
 from cpsched.metrics.predictions import job_sample
+from cpsched.study.prediction.evaluation import evaluate
 from cpsched.util.spec import Spec, build
 from predictors import model_file
-from predictors.evaluation import evaluate
 from predictors.learned import Learned
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from cpsched.mapping import Fitted
-    from predictors.evaluation import Evaluation
-    from predictors.replay import Starts
+    from cpsched.study.prediction.evaluation import Evaluation
+    from cpsched.study.prediction.replay import Starts
+    from cpsched.systems.mapping import Fitted
 
 
 @dataclass(frozen=True, slots=True, eq=False)

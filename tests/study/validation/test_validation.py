@@ -11,14 +11,15 @@ from tiny import jobs, machine, run
 
 from cpsched import logs, systems
 from cpsched.errors import ConfigError
+from cpsched.forecast import why_in_log
+from cpsched.logs.sacct.reasons import reasons_of
 from cpsched.simulation.simulate import simulate
-from cpsched.slurm.fidelity.check import check
-from cpsched.slurm.fidelity.differences import differences
-from cpsched.slurm.fidelity.downtime import as_csv, downtimes, told_of
-from cpsched.slurm.fidelity.files import statement, write_files
-from cpsched.slurm.fidelity.measures import measure
-from cpsched.slurm.fidelity.reasons import reasons_of
 from cpsched.study.study_file import parse_study
+from cpsched.study.validation.check import check
+from cpsched.study.validation.differences import differences
+from cpsched.study.validation.downtime import as_csv, downtimes, told_of
+from cpsched.study.validation.files import statement, write_files
+from cpsched.study.validation.measures import measure
 from cpsched.util.types import MISSING
 
 SYSTEM = site(4)
@@ -34,6 +35,14 @@ def recorded(dispatcher, lag=0):
 
 def fidelity_of(log, dispatcher="easy", **more):
     return measure(simulate(log, systems.parse(SYSTEM), dispatcher=dispatcher).schedule, **more)
+
+
+def explain(fitted, **asked):
+    return why_in_log(fitted, **asked).summary
+
+
+def checked_run(of, folder, **more):
+    return check(of, folder / "out", explain=explain, **more)
 
 
 def test_a_log_that_was_made_so_is_reproduced():
@@ -137,7 +146,7 @@ def study(folder):
 
 def test_the_lag_of_a_controller_is_part_of_each_start(folder):
     """Its log starts every job 2 s later; nothing else is simulated than what is compared."""
-    checked = check(study(folder), folder / "out", examples=2)
+    checked = checked_run(study(folder), folder, examples=2)
     assert len(list((folder / "out" / "runs").iterdir())) == 1
     files = write_files(checked, folder / "out")
     about = json.loads(files[0].read_text())
@@ -148,21 +157,21 @@ def test_the_lag_of_a_controller_is_part_of_each_start(folder):
 
 
 def test_jobs_of_the_beginning_are_simulated_and_not_compared(folder):
-    whole = check(study(folder), folder / "out")
-    late = check(study(folder), folder / "out", start=20_000)
+    whole = checked_run(study(folder), folder)
+    late = checked_run(study(folder), folder, start=20_000)
     assert len(list((folder / "out" / "runs").iterdir())) == 1
     submit = whole.schedule.workload.submit
     assert late.whole.overall.jobs == (submit >= 20_000).sum() < 400
     with pytest.raises(ConfigError, match="measure-from: no job is submitted after that"):
-        check(study(folder), folder / "out", start=10**9)
+        checked_run(study(folder), folder, start=10**9)
 
 
 def test_repeats_say_how_far_chance_goes(folder):
     moved = replace(study(folder), seeds=(1, 2, 3), jitter=3600)
-    checked = check(moved, folder / "out", examples=3)
+    checked = checked_run(moved, folder, examples=3)
     assert len(checked.repeats) == 2
     # Examples are told of the run in which nothing was moved.
-    assert checked.differences == check(study(folder), folder / "out", examples=3).differences
+    assert checked.differences == checked_run(study(folder), folder, examples=3).differences
     said = list(statement(checked.whole, checked.repeats))
     assert said[2].startswith("Chance: over 3 simulations, with submits moved by seconds, ")
     assert not any(line.startswith("Chance") for line in statement(checked.whole))
@@ -178,7 +187,7 @@ def test_repeats_say_how_far_chance_goes(folder):
 def test_a_log_without_starts_is_refused(folder):
     logs.write(workload(), folder / "log.parquet", format="table")
     with pytest.raises(ConfigError, match="needs a log that says when jobs started"):
-        check(study(folder), folder / "out")
+        checked_run(study(folder), folder)
 
 
 def test_the_words_say_which_groups_are_off():

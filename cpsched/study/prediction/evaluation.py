@@ -11,21 +11,21 @@ from cpsched.errors import ConfigError
 from cpsched.metrics.jobs import CLASSES, MEDIUM_LIMIT, SHORT_LIMIT
 from cpsched.model.jobtable import JobTable
 from cpsched.model.prediction import HORIZONS, LEVELS
-from cpsched.util.spec import Spec, build
-from cpsched.util.words import brief, counted, duration, percent
-from predictors.accuracy import (
+from cpsched.study.prediction.accuracy import (
     Accuracy,
     DistributionScore,
     accuracy,
     distribution_score,
 )
-from predictors.replay import Replay, Starts
+from cpsched.study.prediction.replay import Replay, Starts
+from cpsched.util.spec import Spec, build
+from cpsched.util.words import brief, counted, duration, percent
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from cpsched.mapping import Fitted
     from cpsched.model.prediction import RuntimePredictor
+    from cpsched.systems.mapping import Fitted
     from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 #: Share of the jobs, the first by submit, that are predicted and learnt from but not scored.
@@ -107,7 +107,7 @@ def evaluate(
     fitted
         The jobs; those that were rejected are left out.
     starts
-        When they started, see :func:`predictors.replay.starts_of`.
+        When they started, see :func:`cpsched.study.prediction.replay.starts_of`.
     predictor
         A specification like ``user-history:prefix=4``, or an object.
     seed

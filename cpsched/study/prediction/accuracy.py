@@ -7,15 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.model.prediction import HORIZONS, LEVELS
+from cpsched.model.prediction import BOUND, HORIZONS, LEVELS
 
 if TYPE_CHECKING:
     from cpsched.util.types import AnyArray, FloatArray, IntArray
 
 #: An answer counts as close within this share of the runtime.
 CLOSE = 0.2
-#: Share of the runtimes that a bound is to hold.
-BOUND = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

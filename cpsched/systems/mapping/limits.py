@@ -15,9 +15,9 @@ from cpsched.util.words import quoted
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from cpsched.mapping.draft import Draft
     from cpsched.model.system import Queue
     from cpsched.model.workload import Workload
+    from cpsched.systems.mapping.draft import Draft
     from cpsched.util.types import BoolArray, IntArray
 
 

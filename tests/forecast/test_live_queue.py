@@ -6,10 +6,10 @@ import pytest
 
 from cpsched.cli import slurm_live as commands
 from cpsched.errors import ConfigError
+from cpsched.forecast.live_queue import LiveQueue
 from cpsched.forecast.when_text import text as forecast_text
 from cpsched.forecast.why_text import text
 from cpsched.slurm.live.history import history_in, history_of
-from cpsched.slurm.live.queue import LiveQueue
 
 pytestmark = pytest.mark.slow
 

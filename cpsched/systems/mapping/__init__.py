@@ -6,6 +6,6 @@ A log's jobs on a machine: queues, limits, units, eligible nodes, and jobs that 
 
 from __future__ import annotations
 
-from cpsched.mapping.fit import Fitted, append, fit
+from cpsched.systems.mapping.fit import Fitted, append, fit
 
 __all__ = ["Fitted", "append", "fit"]

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.mapping.locality import Locality, asks_for_locality
 from cpsched.model.arrays import rows_of
 from cpsched.model.distinct import distinct, distinct_rows
 from cpsched.model.node_sets import unit_capacity
+from cpsched.systems.mapping.locality import Locality, asks_for_locality
 from cpsched.util.types import Split
 
 if TYPE_CHECKING:

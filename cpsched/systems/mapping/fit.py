@@ -8,16 +8,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.errors import InfeasibleRequestError
-from cpsched.mapping.classes import classify
-from cpsched.mapping.draft import Draft
-from cpsched.mapping.feasibility import infeasible
-from cpsched.mapping.limits import bound_nodes, choose_queues, fill_requested_time, resolve_queues
-from cpsched.mapping.malleable import bound_units, set_malleable, set_restarts
-from cpsched.mapping.requests import align, keep_in_one_group, pooled, to_units
-from cpsched.mapping.settings import NONE
 from cpsched.model.arrays import plain
 from cpsched.model.system import ProcessorMapping
 from cpsched.model.workload import COLUMNS, Labels
+from cpsched.systems.mapping.classes import classify
+from cpsched.systems.mapping.draft import Draft
+from cpsched.systems.mapping.feasibility import infeasible
+from cpsched.systems.mapping.limits import (
+    bound_nodes,
+    choose_queues,
+    fill_requested_time,
+    resolve_queues,
+)
+from cpsched.systems.mapping.malleable import bound_units, set_malleable, set_restarts
+from cpsched.systems.mapping.requests import align, keep_in_one_group, pooled, to_units
+from cpsched.systems.mapping.settings import NONE
 from cpsched.util.types import UNBOUNDED
 
 if TYPE_CHECKING:
@@ -85,11 +90,11 @@ def fit(
     enforce_limits
         Whether a job that asks for more time than its queue allows is rejected.
     restarts
-        Which jobs may be restarted, see :class:`~cpsched.mapping.settings.Restarts`; ``none``: as
-        in the log.
+        Which jobs may be restarted, see
+        :class:`~cpsched.systems.mapping.settings.Restarts`; ``none``: as in the log.
     malleable
-        Which jobs may change size, see :class:`~cpsched.mapping.settings.Malleable`; ``none``: as
-        in the log.
+        Which jobs may change size, see
+        :class:`~cpsched.systems.mapping.settings.Malleable`; ``none``: as in the log.
 
     Returns
     -------

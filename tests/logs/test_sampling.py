@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from cpsched.generators.contract import heavy_sizes, pick, stratified
+from cpsched.logs.generators import heavy_sizes, pick, stratified
 from cpsched.papers.generators.eurora_arrivals import persistent_normals
 
 

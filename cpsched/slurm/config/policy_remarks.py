@@ -1,43 +1,21 @@
-"""
-Policy files of Slurm's (``--policy``), as the core reaches them, and what they do not know about a
-log.
-"""
+"""What a Slurm policy does not know about a job log, in sentences."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from cpsched.metrics.rejections import core_time
 from cpsched.slurm.config.without_effect import without_effect
-from cpsched.slurm.dispatch import policy_edit, policy_file
-from cpsched.study.policies import PolicyFiles, ignored
-from cpsched.util.spec import build
-from cpsched.util.words import brief, counted
+from cpsched.util.words import brief, counted, percent
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
-    from pathlib import Path
+    from collections.abc import Collection, Container, Iterator
 
     from cpsched.model.system import System
-    from cpsched.model.workload import Workload
+    from cpsched.model.workload import Labels, Workload
     from cpsched.slurm.dispatch.policy import Policy
-
-
-class SlurmPolicyFiles(PolicyFiles):
-    """Policies that the dispatcher ``slurm`` follows."""
-
-    dispatcher = "slurm"
-
-    def edited(self, policy: Path, edits: Sequence[str]) -> str:
-        """Return the text of a policy in which some values are others."""
-        return policy_file.to_toml(policy_edit.edited(policy_file.load(policy), edits))
-
-    def remarks(self, specification: str, system: System, workload: Workload) -> list[str]:
-        """Return in sentences what a dispatcher's policy does not know about a log."""
-        return remarks(build("dispatchers", specification).policy, system, workload)
-
-
-POLICY_FILES = SlurmPolicyFiles()
-
 
 #: Preemption modes after which a job continues or restarts later.
 _AGAIN = ("REQUEUE", "SUSPEND")
@@ -100,3 +78,45 @@ def _preemption(policy: Policy, system: System, workload: Workload) -> Iterator[
             "No job is preempted by REQUEUE or SUSPEND, because the log does not say which jobs"
             " may be restarted. --restarts share=1 allows it for all."
         )
+
+
+def ignored(workload: Workload, column: str, known: Container[str], instead: str) -> Iterator[str]:
+    """
+    Yield a sentence on the jobs that name a reservation or licences nothing here knows.
+
+    Parameters
+    ----------
+    column
+        ``reservation`` or ``licenses``.
+    known
+        The names that are modelled.
+    instead
+        What such jobs do in the simulation.
+    """
+    labels: Labels = getattr(workload, column)
+    unknown = {
+        code: names
+        for code, text in enumerate(labels.values)
+        if (names := [name for name in _names_in(text) if name not in known])
+    }
+    rows = np.flatnonzero(np.isin(labels.codes, list(unknown)))
+    if not len(rows):
+        return
+    time = core_time(workload)
+    share = float(time[rows].sum(dtype=np.float64)) / max(float(time.sum(dtype=np.float64)), 1.0)
+    names = sorted({name for code in np.unique(labels.codes[rows]) for name in unknown[code]})
+    what = {"reservation": "reservations", "licenses": "licences"}[column]
+    verb = "names" if len(rows) == 1 else "name"
+    yield (
+        f"{counted(len(rows), 'job')} ({percent(len(rows) / len(workload), 1)} of the jobs,"
+        f" {percent(share, 1)} of the core time) {verb} {what} that are not modelled"
+        f" ({brief(', '.join(names), 60)}). Such jobs {instead}."
+    )
+
+
+def _names_in(text: str) -> Iterator[str]:
+    """Yield the names in a list like ``matlab:2,ansys``."""
+    for part in text.replace("|", ",").split(","):
+        name = part.strip().partition(":")[0]
+        if name:
+            yield name

@@ -1,1 +1,0 @@
-"""Synthetic workloads; each generator is found by name through :mod:`cpsched.util.registry`."""

@@ -1,0 +1,1 @@
+"""Predictors replayed along a log: their answers, how good these are, and training."""
