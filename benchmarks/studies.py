@@ -35,7 +35,7 @@ options = {{ jobs = {jobs}, load = 0.8 }}
 """
 MANY = """\
 systems = ["small.toml"]
-dispatchers = ["fifo", "sjf", "ljf", "easy", "prb"]
+dispatchers = ["fifo", "sjf", "ljf", "easy", "greedy"]
 predictors = ["requested", "actual"]
 seeds = {seeds}
 [[workloads]]

@@ -61,7 +61,7 @@ def bench(
         list[Path] | None,
         typer.Option(help="A folder with entry.toml and code; may be repeated.", metavar="DIR"),
     ] = None,
-    version: Annotated[str, typer.Option("--set", help="Version of the set.")] = "v1",
+    version: Annotated[str, typer.Option("--set", help="Version of the set.")] = "v2",
     quick: Annotated[
         bool, typer.Option("--quick", help="Two repetitions: to try an entry, not to compare.")
     ] = False,

@@ -44,7 +44,7 @@ def scored(folder: Path) -> list[Scored]:
     tracks = {track.name: track for track in reopened(folder).tracks}
     runs = dict(runs_of(folder))
     # One oracle is enough beside the others.
-    known = [run for run in runs.get(_TRUE, ()) if run.dispatcher == "EASY by urgency"]
+    known = [run for run in runs.get(_TRUE, ()) if run.dispatcher == "EASY by WSEPT"]
     return [
         Scored.of(tracks[name], of, () if name == _TRUE or tracks[name].run else known)
         for name, of in runs.items()
@@ -157,7 +157,7 @@ def _differences(entry: Submission, window: Window) -> list[str]:
         if window.before is not None:
             shutil.copyfile(window.before, before)
         trained = entry.trained(folder, None if window.before is None else before, _MODEL)
-        return trained.dispatcher or "easy-urgency", trained.predictor or "requested"
+        return trained.dispatcher or "easy-wsept", trained.predictor or "requested"
 
     code = () if entry.code is None else (entry.code,)
     with tempfile.TemporaryDirectory(prefix="cpsched-look-ahead-") as made:

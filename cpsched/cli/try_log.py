@@ -28,8 +28,8 @@ POLICIES = {
     "FCFS": "fifo",
     "EASY-SJF": "easy:backfill=sjf",
     "conservative": "conservative",
-    "EASY by slowdown": "easy:priority=slowdown,reserve=requested",
-    "EASY by urgency": "easy-urgency",
+    "EASY by slowdown": "easy:order=slowdown,estimate=requested",
+    "EASY by WSEPT": "easy-wsept",
 }
 SEEDS = 5
 #: File of a machine that is not known; its name is in tables.
@@ -207,7 +207,7 @@ def where_next(
         lines.append(f"  cpsched try {name} --out first   keeps the runs and the assumed machine")
         return [*lines, "  docs/guides/systems.md           your machine as a file of twenty lines"]
     lines += [
-        f"  cpsched compare {on} -d {base} -d easy-urgency --seeds 5 --out runs",
+        f"  cpsched compare {on} -d {base} -d easy-wsept --seeds 5 --out runs",
         f"  cpsched what-if {on}{using} --change 'scale-load 1.1' --out answers",
     ]
     return [*lines, f"  cpsched slurm fidelity {on}{using} --out check"] if recorded else lines

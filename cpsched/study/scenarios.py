@@ -79,7 +79,7 @@ def scenario(text: str, second: Callable[[str], int] = int) -> Scenario:
     text
         One or several changes, such as ``add-nodes group=gpu,count=10``, ``set bf_window=2880``,
         ``scale-load 1.2``, ``max-time short=2:00:00``, ``cap-request 12:00:00``, ``dispatcher
-        easy-urgency``, ``predictor gbm-log``, with ``;`` between; a name and a colon may be in
+        easy-wsept``, ``predictor gbm-log``, with ``;`` between; a name and a colon may be in
         front.
     second
         The second of the log's clock at a date.

@@ -22,7 +22,7 @@ def test_it_says_what_is_assumed_what_is_gained_and_where_to_go_on(cpsched, log,
     assert "set aside: 1 row of the log (bad line)" in out
     assert "machine: " in out
     said = " ".join(out.split())
-    for part in ("EASY", "FCFS", "EASY-SJF", "conservative", "by slowdown", "by urgency"):
+    for part in ("EASY", "FCFS", "EASY-SJF", "conservative", "by slowdown", "by WSEPT"):
         assert part in said
     assert "means of 5 repetitions" in said
     machine = tmp_path / "first" / "inputs" / "assumed-machine.toml"
@@ -67,7 +67,7 @@ def test_another_policy_that_reproduces_the_record_is_named(cpsched, tmp_path, m
     assert code == 0
     assert "EASY does not reproduce the record" in said
     assert "FCFS reproduces the record, EASY does not: if that is what runs there" in said
-    assert "-d fifo -d easy-urgency" in said
+    assert "-d fifo -d easy-wsept" in said
     assert "-d fifo --change" in said
 
 

@@ -117,8 +117,8 @@ outage = st.tuples(st.integers(0, 3), st.integers(-5, 60), st.integers(1, 30))
     system=machines(),
     data=st.data(),
     spec=st.sampled_from(
-        ["fifo", "easy", "easy:priority=urgency", "conservative", "plan",
-         "slurm-backfill", "try:dispatcher=easy,seconds=3,least=5", "cph-1:limit=0.001"]
+        ["fifo", "easy", "easy:order=wsept", "conservative", "lookahead",
+         "slurm-backfill", "speculative:dispatcher=easy,seconds=3,least=5", "cph-1:limit=0.001"]
     ),
 )  # fmt: skip
 def test_whatever_fails_no_job_is_lost(system, data, spec):

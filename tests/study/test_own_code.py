@@ -30,7 +30,7 @@ def own(place, study, monkeypatch):
     name = f"own_code_{place.name.replace('-', '_')}"
     (place / f"{name}.py").write_text(OWN.format(helper=f"{name}_helper"))
     (place / f"{name}_helper.py").write_text("SIGN = 1\n")
-    spec = f"easy:priority={name}:Own"
+    spec = f"easy:order={name}:Own"
     yield replace(
         study,
         dispatchers=(Choice("FIFO", "fifo"), Choice("Own", spec)),

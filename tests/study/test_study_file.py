@@ -71,7 +71,7 @@ def test_everything_can_be_said(read):
     study = read(
         """
         title = "all"
-        dispatchers = ["easy:backfill=sjf", "prb"]
+        dispatchers = ["easy:backfill=sjf", "greedy"]
         seeds = [0, 7]
         jitter = 3
         [predictors]
@@ -119,14 +119,14 @@ def test_everything_can_be_said(read):
 
 def test_the_long_form_of_a_preset_names_it(read):
     """Where a study refers to a dispatcher; its label is the name of the preset."""
-    long = "easy:priority=slowdown"
+    long = "easy:order=slowdown"
     found = read(
         f'systems = ["four.toml"]\nallocator = "best-fit"\ndispatchers = ["fifo", "{long}"]\n'
         f'{LOG}dispatchers = ["{long}"]\n[baseline]\ndispatcher = "{long}"\n'
     )
     (one,) = found.workloads[0].dispatchers
     assert one.label == found.baseline.dispatcher == "easy-slowdown"
-    assert one.spec == "easy:allocator=best-fit,priority=slowdown"
+    assert one.spec == "easy:allocator=best-fit,order=slowdown"
 
 
 def test_a_workload_may_name_its_dispatchers(read):
@@ -304,7 +304,7 @@ def test_a_part_of_all_workloads(study):
         (TOP + '[run]\noutages = "table:file=down.csv"\n' + LOG, "run.outages: .*down.csv: is not a file"),
         (TOP + '[run]\noutages = "drawn:repair=0"\n' + LOG, "run.outages: .*repair"),
         (TOP + '[run]\noverrun = "stop"\n' + LOG, "run.overrun: is 'stop', must be one of: kill"),
-        (TOP + '[baseline]\ndispatcher = "prb"\n' + LOG, "baseline.dispatcher: is 'prb', must be"),
+        (TOP + '[baseline]\ndispatcher = "greedy"\n' + LOG, "baseline.dispatcher: is 'greedy', must be"),
         (TOP + '[[workloads]]\nfile = "/"\n', r"workloads\[1\].file: / is a folder"),
         ('systems = ["four.toml"]\n[dispatchers]\n"a|b" = "fifo"\n' + LOG, "cannot be used in a table"),
         ('systems = ["four.toml"]\n[dispatchers]\na = 1\n' + LOG, "dispatchers: is .*must be a list"),

@@ -541,14 +541,14 @@ def _read_run(path):
 
 _SPECS = {
     "dispatchers": (
-        "easy", "easy:allocator=best-fit", "cph-1:limit=1", "try:dispatcher=easy,seconds=60",
-        'preempt:inner="easy:priority=sjf"', "easy-urgency:patience=3", "plan:seconds=1",
-        "slurm", "wla:window=10", "conservative:priority=expected-wait", "aucsched1", "ipsched",
+        "easy", "easy:allocator=best-fit", "cph-1:limit=1", "speculative:dispatcher=easy,seconds=60",
+        'preempt:inner="easy:order=sjf"', "easy-wsept:aging=3", "lookahead:seconds=1",
+        "slurm", "wla:window=10", "conservative:order=expected-wait", "aucsched1", "ipsched",
         "dn-dbes:attempts=3", "malleable:strategy=common-pool", "slurm-backfill:bf_window=60",
     ),
-    "predictors": ("requested", "user-history:limit=5", "last", "gbm-log:trees=3", "jobs-alike"),
-    "priorities": ("fifo", "expected-wait", "urgency", "multifactor:age=1,size=2", "wfp3", "f1"),
-    "allocators": ("first-fit", "contiguous", "balanced", "least-loss"),
+    "predictors": ("requested", "user-history:limit=5", "last", "gbm-log:trees=3", "knn"),
+    "priorities": ("fifo", "expected-wait", "wsept", "multifactor:age=1,size=2", "wfp3", "f1"),
+    "allocators": ("first-fit", "contiguous", "balanced", "fgd"),
     "outages": ("drawn:mtbf=86400,repair=60", "during:nodes=n[1-2],start=3,end=9", "none"),
     "runtime_models": ("recorded", "amdahl:serial=0.1", "locality:alpha=0.2", "gpu-scaling"),
 }  # fmt: skip

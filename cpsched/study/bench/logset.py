@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from cpsched.study.bench.logs import Window
 
 _SETS = Path(__file__).with_name("sets")
-NEWEST = "v1"
+NEWEST = "v2"
 #: What is run unless tracks are named: what is known of runtimes.
 KNOWLEDGE = ("requested", "predicted", "true")
 _TRACK_KEYS = ("title", "predictors", "logs", "run", "dispatchers", "allocator")

@@ -166,7 +166,7 @@ SPECS = st.sampled_from(
     [
         "dn-dbes",
         "dn-dbes:attempts=3,depth=2,period=5",
-        "dn-dbes:attempts=1,period=4,priority=slowdown",
+        "dn-dbes:attempts=1,period=4,order=slowdown",
     ]
 )
 
