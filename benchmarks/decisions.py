@@ -41,7 +41,7 @@ LOGS = {
     "CTC-SP2": ("CTC-SP2-1996-3.1-cln.swf.gz", "ctc-sp2"),
     "HPC2N": ("HPC2N-2002-2.2-cln.swf.gz", "hpc2n"),
 }
-#: ``lookahead`` without what looks beyond the queue: its plan then has the thesis's objective alone.
+#: ``lookahead`` for the queue alone: its plan then has the thesis's objective.
 BARE = "lookahead:arrivals=0,aging=1000000000"
 FAITHFUL = ("cph-0", "cph-3", "cp-0", "cp-3")
 #: What is timed, by estimate: those that remember are told whether to plan the whole queue, as

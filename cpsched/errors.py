@@ -151,6 +151,7 @@ REMOVED: Mapping[str, Mapping[str, str]] = {
         "least-loss": "use fgd",
     },
     "predictor": {"jobs-alike": "use knn"},
+    "kind of outages": {"drawn": "use random"},
     "set": {"v1": "use v2, the same logs and dispatchers with the new names"},
     "option": {
         "priority": "use order",

@@ -336,7 +336,7 @@ def _machine() -> System:
     nodes = 8
     return System(
         name="sample",
-        title="the sample's machine",
+        title="the sample's system",
         source="made up",
         resources=RESOURCES,
         capacity=np.tile(np.array([[16, 4, 2**20]]), (nodes, 1)),

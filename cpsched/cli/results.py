@@ -96,7 +96,7 @@ def _show_finding(sentences: Sequence[str]) -> None:
 
 
 def _show_overview(tables: Tables) -> None:
-    from cpsched.report.overviews import overview
+    from cpsched.report.overview import overview
 
     for table in overview(tables).tables:
         say(f"\n{table.caption}")
@@ -155,7 +155,7 @@ def results_as_data(tables: Tables, *, kept: bool = True) -> dict[str, Any]:
     from cpsched.report.leading import leading
     from cpsched.report.never_started import never_started
     from cpsched.report.outcomes import loads
-    from cpsched.report.overviews import overview
+    from cpsched.report.overview import overview
     from cpsched.report.record import reproduced
     from cpsched.report.sentences import conclusions
 

@@ -207,7 +207,7 @@ def _formats(names: Sequence[str], out: Path | None) -> tuple[str | None, list[s
     readers, writers = registry.names("traces"), registry.names("formats")
     for name in names:
         if name not in readers and name not in writers:
-            raise UnknownNameError("trace format", name, [*readers, *writers])
+            raise UnknownNameError("log format", name, [*readers, *writers])
     read = [name for name in names if name not in writers]
     if len(read) > 1:
         raise ConfigError(f"a log has one format, not {' and '.join(read)}", key="--format")

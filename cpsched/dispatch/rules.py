@@ -38,7 +38,7 @@ class Fifo(LearningDispatcher):
     name = "fifo"
     family = "lists"
     good_for = "a reference: nobody is overtaken"
-    goes_wrong_when = "a large job is at the head: the machine drains for it, and all others wait"
+    goes_wrong_when = "a large job is at the head: the cluster drains for it, and all others wait"
     order: ClassVar[type[Priority]] = priority.Fifo
     rule = event_loop.FIFO
 
@@ -63,7 +63,7 @@ class Sjf(Fifo):
     name = "sjf"
     good_for = "a reference; short jobs whose runtimes are known"
     goes_wrong_when = (
-        "jobs are large or long, or runtimes are requested times: it drains the machine, too"
+        "jobs are large or long, or runtimes are requested times: it drains the cluster, too"
     )
     order = priority.Sjf
 

@@ -107,7 +107,7 @@ class LearnedDispatcher(Dispatcher):
     name = "learned"
     family = "learned"
     good_for: ClassVar[str] = "what it was trained for, on jobs like those it was trained on"
-    goes_wrong_when: ClassVar[str] = "jobs or machine are others: nothing says how it decides then"
+    goes_wrong_when: ClassVar[str] = "jobs or system are others: nothing says how it decides then"
 
     def __init__(self, file: File, allocator: str = "first-fit") -> None:
         self.policy = load(Path(file))

@@ -75,7 +75,7 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     },
     "outages": {
         "none": "cpsched.simulation.outages:NoOutages",
-        "drawn": "cpsched.simulation.outages:DrawnOutages",
+        "random": "cpsched.simulation.outages:RandomOutages",
         "table": "cpsched.simulation.outages:OutageTable",
         "during": "cpsched.simulation.outages:OutageDuring",
     },
@@ -112,9 +112,6 @@ BUILT_IN: Mapping[str, Mapping[str, str]] = {
     },
     "observers": {
         "negotiation": "cpsched.papers.dn_dbes.record:NegotiationLog",
-    },
-    "overviews": {
-        "across-logs": "cpsched.report.overview:overview",
     },
     "reports": {
         "html": "cpsched.report.html.make:make_report",

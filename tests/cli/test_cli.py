@@ -260,7 +260,7 @@ def test_part_of_a_log(files, cpsched):
         ((*SIMULATE, "--on-infeasible", "error"), "job 5 can never run on this system"),
         ((*SIMULATE, "--from", "yesterday"), "'yesterday' is neither seconds nor a date"),
         ((*SIMULATE, "--from", "99999"), "no job is left after first, from and to"),
-        ((*SIMULATE, "--format", "excel"), "no trace format is called 'excel'"),
+        ((*SIMULATE, "--format", "excel"), "no log format is called 'excel'"),
         (("verify", "."), "is not a run and holds none"),
         (("workload", "convert", "log.swf", "four.toml"), "the file exists"),
         (

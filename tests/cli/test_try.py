@@ -42,7 +42,7 @@ def test_what_the_machine_cannot_have_run_is_not_praised(cpsched, tmp_path, monk
     (tmp_path / "log.swf").write_text("; MaxProcs: 4\n" + "\n".join(lines))
     code, out, _ = cpsched("try", "log.swf", "--jobs", "1", "--html", "page.html")
     assert code == 0
-    assert "the log and the machine do not fit" in out
+    assert "the log and the system do not fit" in out
     assert "lowers the mean" not in out
     assert "wait less" not in out
     assert "do not fit" in (tmp_path / "page.html").read_text()
@@ -65,7 +65,7 @@ def test_another_policy_that_reproduces_the_record_is_named(cpsched, tmp_path, m
     code, out, _ = cpsched("try", "log.swf", "--jobs", "1", "--out", "first")
     said = " ".join(out.split())
     assert code == 0
-    assert "EASY does not reproduce the record" in said
+    assert "EASY does not reproduce the recorded waits" in said
     assert "FCFS reproduces the record, EASY does not: if that is what runs there" in said
     assert "-d fifo -d easy-wsept" in said
     assert "-d fifo --change" in said

@@ -10,7 +10,7 @@ from tiny import jobs, machine, machines, run, workloads
 from cpsched.errors import ConfigError, CpschedError
 from cpsched.model.estimates import Requested
 from cpsched.model.schedule import JobOutcome
-from cpsched.simulation.outages import DrawnOutages, OutageTable
+from cpsched.simulation.outages import OutageTable, RandomOutages
 from cpsched.simulation.simulator import Simulator
 from cpsched.study.reader import load_run
 from cpsched.study.writer import save_run
@@ -70,7 +70,7 @@ def test_a_run_on_disk_knows_its_outages(tmp_path):
 
 def test_drawn_outages_are_those_of_the_seed():
     """Of 50 nodes with a day between failures, over 100 days, each fails about 85 times."""
-    model = DrawnOutages(mtbf=86400, repair=14400)
+    model = RandomOutages(mtbf=86400, repair=14400)
     names = [f"n{at}" for at in range(50)]
     found = model.outages(names, 0, 100 * 86400, 7)
     assert found.overlap() is None

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from cpsched.report.findings import Against, Change, Claim
-from cpsched.report.overviews import Overview
+from cpsched.report.overview import Overview
 from cpsched.report.sentences import conclusions, findings
 from cpsched.study import Baseline
 from cpsched.study.comparisons import COLUMNS, Difference, key_of
@@ -131,7 +131,7 @@ def test_a_gain_has_its_interval_beside_it():
     assert said(sure) == [
         "a lowers the mean bounded slowdown of easy by 50 % (10.00 instead of 20.00, ×0.45 to"
         " 0.55); the longest wait is 20 % longer (4 h 48 min instead of 4 h).",
-        "Intervals are over the days of the log; on a machine whose queue never empties for weeks,"
+        "Intervals are over the days of the log; on a system whose queue never empties for weeks,"
         " they hold the truth less often than in 95 % of cases.",
     ]
     seeds = against("a", 10.0, 14_400.0 * 1.2, sure=LOWER + THIS_LOG)
@@ -303,9 +303,7 @@ def test_a_record_that_is_not_reproduced_is_said_before_a_gain(monkeypatch):
         for place, slowdown in (("log", 10.0), ("other", 12.0))
     ]
     lines = conclusions(tables(*some, reproduced={"log": "closely", "other": "not"}))
-    unlike = (
-        "easy does not reproduce the record, so this is of the simulated machine, not the site."
-    )
+    unlike = "easy does not reproduce the recorded waits, so this is of the simulated system, not the site."
     assert [unlike in line for line in lines[:2]] == [False, True]
     assert lines[1].startswith(f"other on machine: {unlike} sjf lowers ")
 

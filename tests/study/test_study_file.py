@@ -112,7 +112,7 @@ def test_everything_can_be_said(read):
     settings = study.settings
     assert (settings.overrun, settings.correction) == ("extend", "double")
     assert (settings.dispatch_interval, settings.enforce_limits) == (30, False)
-    assert (settings.restarts, settings.outages) == ("share=0.5,cost=30", "drawn:repair=60")
+    assert (settings.restarts, settings.outages) == ("share=0.5,cost=30", "random:repair=60")
     assert settings.runtime_model == "gpu-scaling:sigma=0.2"
     assert study.baseline == Baseline(predictor="R")
 
@@ -302,7 +302,7 @@ def test_a_part_of_all_workloads(study):
         ),
         (TOP + '[run]\nrestarts = "part=0.5"\n' + LOG, "restarts: .*has no part; there are: share, cost"),
         (TOP + '[run]\noutages = "table:file=down.csv"\n' + LOG, "run.outages: .*down.csv: is not a file"),
-        (TOP + '[run]\noutages = "drawn:repair=0"\n' + LOG, "run.outages: .*repair"),
+        (TOP + '[run]\noutages = "random:repair=0"\n' + LOG, "run.outages: .*repair"),
         (TOP + '[run]\noverrun = "stop"\n' + LOG, "run.overrun: is 'stop', must be one of: kill"),
         (TOP + '[baseline]\ndispatcher = "greedy"\n' + LOG, "baseline.dispatcher: is 'greedy', must be"),
         (TOP + '[[workloads]]\nfile = "/"\n', r"workloads\[1\].file: / is a folder"),

@@ -192,7 +192,7 @@ def workloads(draw, max_jobs=12, plain=False):
             "per_node": column(st.tuples(st.just(0), st.integers(0, 1), st.just(0))),
         }
     return Workload.build(
-        title="drawn",
+        title="random",
         job_id=[str(index) for index in range(num)],
         submit=submit,
         units=units,

@@ -177,7 +177,7 @@ def _reading(run: Path) -> Iterator[None]:
     except arrow.UNREADABLE as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())
         hint = "cpsched verify says whether its files contradict each other"
-        raise RunError(f"{run} cannot be drawn ({reason:.200}); {hint}") from error
+        raise RunError(f"{run} cannot be shown ({reason:.200}); {hint}") from error
 
 
 def _about(place: Place, results: Results, finding: Finding | None) -> list[Who]:
