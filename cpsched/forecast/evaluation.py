@@ -179,8 +179,8 @@ def _sentences(
     )
     yield from wrap(
         f"{replay.waited:,} of {counted(replay.considered, 'job')} had to wait; a sample was"
-        f" forecast at submit{', left out: ' + ' and '.join(left) if left else ''}. Lower scores are"
-        " better; ratios are to the best trivial forecaster, with 95 % intervals over blocks of"
+        f" forecast at submit{', left out: ' + ' and '.join(left) if left else ''}. Lower scores"
+        " are better; ratios are to the best trivial forecaster, with 95 % intervals over blocks of"
         " neighbouring forecasts.",
         width,
     )
