@@ -20,7 +20,7 @@ from cpsched.cli.main import main
 from cpsched.errors import ConfigError, RunError
 from cpsched.simulation.simulate import Checkpoint
 from cpsched.study import (
-    Choice,
+    LabelledSpec,
     carry_out,
     load_run,
     load_study,
@@ -42,7 +42,7 @@ pytestmark = pytest.mark.slow
 def test_what_is_complete_is_not_run_again(place, study, made):
     """Also after a label has changed; a new dispatcher is run beside it."""
     before = {path: path.stat().st_mtime_ns for path in (place / "out" / "runs").iterdir()}
-    again = replace(study, dispatchers=(Choice("First", "fifo"), Choice("S", "sjf")))
+    again = replace(study, dispatchers=(LabelledSpec("First", "fifo"), LabelledSpec("S", "sjf")))
     outcome = carry_out(again, place / "out")
     assert (outcome.runs, outcome.existing) == (12, 6)
     after = {path: path.stat().st_mtime_ns for path in (place / "out" / "runs").iterdir()}
@@ -68,7 +68,7 @@ def test_a_run_is_named_by_all_that_determines_it(place, study, monkeypatch):
         replace(study, jitter=4),
         replace(study, seeds=(4, 5, 6)),
         replace(study, settings=replace(study.settings, overrun="extend")),
-        replace(study, dispatchers=(Choice("FIFO", "ljf"), Choice("EASY", "sjf"))),
+        replace(study, dispatchers=(LabelledSpec("FIFO", "ljf"), LabelledSpec("EASY", "sjf"))),
     ]
     (place / "four.toml").write_text((place / "four.toml").read_text().replace("3600", "60"))
     others.append(study)
@@ -379,7 +379,7 @@ def test_runs_are_made_again_when_asked(place, study):
     folder = next((place / "out" / "runs").iterdir())
     (folder / "notes").write_text("mine")
     before = folder.stat().st_ino
-    renamed = tuple(Choice(f"{one.label}2", one.spec) for one in study.dispatchers)
+    renamed = tuple(LabelledSpec(f"{one.label}2", one.spec) for one in study.dispatchers)
     other = replace(one, dispatchers=renamed)
     other = replace(other, baseline=replace(one.baseline, dispatcher=None, predictor="W"))
     outcome = carry_out(other, place / "out", again=True)
