@@ -59,7 +59,7 @@ LOOP = """\
 import sys
 from pathlib import Path
 from cpsched.study import load_study
-from cpsched.study.sources import prepare
+from cpsched.study.inputs import prepare
 from cpsched.study.task import tasks_of
 from cpsched.study import save_run
 from cpsched.simulation.simulate import simulate

@@ -46,10 +46,10 @@ from cpsched.metrics.summary import summarize
 from cpsched.metrics.window import finished
 from cpsched.simulation.simulate import simulate
 from cpsched.study.comparisons import comparisons
+from cpsched.study.inputs import jittered
 from cpsched.study.measures import AREA, figures_of
 from cpsched.study.paired import DAY, Sums, ratio
 from cpsched.study.results import RunResult
-from cpsched.study.sources import jittered
 from cpsched.study.study import JITTER, Baseline
 from cpsched.systems.mapping import fit
 

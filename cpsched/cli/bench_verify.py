@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from cpsched.study.bench.bench import Bench
-    from cpsched.study.bench.logs import Window
-    from cpsched.study.bench.submission import Submission
+    from cpsched.study.bench.entry import BenchEntry
+    from cpsched.study.bench.log_windows import LogWindow
 
 _TRUE = "true"
 #: Files of the look-ahead test: jobs before the window, and what an entry learns from them.
@@ -149,7 +149,7 @@ def recount(
     )
 
 
-def _differences(entry: Submission, window: Window) -> list[str]:
+def _differences(entry: BenchEntry, window: LogWindow) -> list[str]:
     """Return how the starts of an entry in a window depend on the future."""
 
     def specs(folder: Path) -> tuple[str, str]:

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from cpsched.report.findings import ratio_of, span
-from cpsched.study.results import place_of
+from cpsched.study.results import case_of
 from cpsched.util.words import counted
 
 if TYPE_CHECKING:
@@ -42,18 +42,18 @@ def misfit(run: RunResult) -> str:
 
 def reproduced(tables: Tables, place: str) -> Iterator[str]:
     """Say whether the baseline at a place reproduces the record, and the log fits the machine."""
-    run = next(run for run in tables.results.runs if run.place == place)
+    run = next(run for run in tables.results.runs if run.case == place)
     if wrong := misfit(run):
         # Whether waits are alike means nothing then.
         yield wrong
         return
-    row = next((one for one in tables.record.rows() if place_of(one) == place), None)
+    row = next((one for one in tables.record.rows() if case_of(one) == place), None)
     if row is not None:
         how = {"not": "does not reproduce the recorded waits"}.get(
             row["reproduced"], f"reproduces the recorded waits {row['reproduced']}"
         )
         name = "the baseline" if tables.results.by_group else row["dispatcher"]
-        several = len({one.seed for one in tables.results.runs if one.place == place}) > 1
+        several = len({one.seed for one in tables.results.runs if one.case == place}) > 1
         which = "; the first repetition" if several else ""
         yield f"{name} {how} ({_waits(row)}{which}){_MEANS[row['reproduced']]}"
     elif tables.results.by_group:
@@ -62,9 +62,9 @@ def reproduced(tables: Tables, place: str) -> Iterator[str]:
 
 def not_reproduced(tables: Tables, place: str = "") -> list[str]:
     """Return why runs say nothing of the site; by default those of the first place."""
-    place = place or tables.results.runs[0].place
-    run = next(run for run in tables.results.runs if run.place == place)
-    rows = [row for row in tables.record.rows() if place_of(row) == place]
+    place = place or tables.results.runs[0].case
+    run = next(run for run in tables.results.runs if run.case == place)
+    rows = [row for row in tables.record.rows() if case_of(row) == place]
     bad = misfit(run) or any(row["kind"] == "all" and row["reproduced"] == "not" for row in rows)
     return list(reproduced(tables, place)) if bad else []
 

@@ -13,7 +13,7 @@ from cpsched.report.overview import overview
 from cpsched.report.record import not_reproduced, of_groups
 from cpsched.study.comparisons import key_of
 from cpsched.study.gains import NOTICED
-from cpsched.study.results import place_of
+from cpsched.study.results import case_of
 from cpsched.study.verdicts import ONE_RUN, is_of_log
 from cpsched.util.spec import build
 from cpsched.util.types import JobType
@@ -244,7 +244,7 @@ def _front(tables: Tables, place: str) -> Iterator[str]:
     rows = [
         row
         for row in tables.summary.rows()
-        if place_of(row) == place and row["on_front"] is not None
+        if case_of(row) == place and row["on_front"] is not None
     ]
     rows = [row for row in rows if not row["knows_runtimes"]] or rows
     if all(row["repetitions"] < _FEWEST for row in rows):

@@ -184,7 +184,7 @@ def test_the_display_shows_runs_and_the_one_under_way():
     """Runs done and failed, and how far the run of this process is."""
     with Progress(console=Console(file=io.StringIO()), auto_refresh=False) as progress:
         bars = Bars(progress)
-        bars.begin(runs=8, kept=2)
+        bars.begin(runs=8, existing=2)
         (shown,) = bars.watch("log-four-fifo-requested-s0-abc", 60, None)
         shown.on_progress(30, 3, 86400)
         whole, run = progress.tasks

@@ -9,7 +9,7 @@ from cpsched.model.workload import Workload
 from cpsched.report import what_if
 from cpsched.report.record import misfit, not_reproduced, of_groups, reproduced
 from cpsched.simulation.simulate import simulate
-from cpsched.study.validation.measures import measure
+from cpsched.study.validation.errors import compare_starts
 from cpsched.systems import parse as parse_system
 
 
@@ -110,7 +110,7 @@ def test_an_answer_begins_with_the_verdict_and_praises_nothing_that_is_not_repro
     for late, grade in ((0, "closely"), (4000, "roughly"), (90_000, "not")):
         log = recorded(late)
         found = what_if(log, ["scale-load 0.5", "scale-load 0.9"], system=system)
-        assert measure(simulate(log, system).schedule, lag=None).overall.grade == grade
+        assert compare_starts(simulate(log, system).schedule, lag=None).overall.grade == grade
         rows = found.to_pandas("record")
         assert rows["kind"].tolist() == ["all", "queue", "queue"]
         assert set(rows["reproduced"]) == {grade}
@@ -122,4 +122,4 @@ def test_an_answer_begins_with_the_verdict_and_praises_nothing_that_is_not_repro
         else:
             assert "reproduce" not in first
         assert ("Of 2 scenarios" in found.finding) == (grade != "not")
-        assert f"{found.tables.results.runs[0].place}\nthe baseline " in found._repr_html_()[:80]
+        assert f"{found.tables.results.runs[0].case}\nthe baseline " in found._repr_html_()[:80]

@@ -3,7 +3,7 @@
 import pytest
 
 from cpsched.errors import ConfigError
-from cpsched.study.allocators import allocator_of, unequal
+from cpsched.study.allocators import allocator_of, mixed_allocators
 from cpsched.util import registry
 
 TOP = """\
@@ -66,9 +66,9 @@ def test_two_dispatchers_that_become_the_same_are_refused(read):
 
 def test_a_mixture_of_allocators_is_said():
     runs = [("EASY", "easy", "first-fit"), ("greedy", "greedy", "first-fit")]
-    assert unequal(runs) is None
-    assert unequal([]) is None
-    assert unequal([*runs, ("plans", "lookahead:seed=1", "pack")]) == (
+    assert mixed_allocators(runs) is None
+    assert mixed_allocators([]) is None
+    assert mixed_allocators([*runs, ("plans", "lookahead:seed=1", "pack")]) == (
         "allocators differ: first-fit (EASY, greedy), pack (plans); set allocator=... to"
         " compare only dispatchers"
     )
@@ -81,5 +81,5 @@ def test_a_comparison_of_allocators_mixes_nothing():
         for name in ("easy", "greedy")
         for place in ("first-fit", "best-fit")
     ]
-    assert unequal([*runs, ("slurm-backfill", "slurm-backfill", None)]) is None
-    assert unequal(runs[:3]) is not None
+    assert mixed_allocators([*runs, ("slurm-backfill", "slurm-backfill", None)]) is None
+    assert mixed_allocators(runs[:3]) is not None

@@ -9,7 +9,7 @@ from cpsched.report.findings import Against, Change, Claim
 from cpsched.report.overview import Overview
 from cpsched.report.sentences import conclusions, findings
 from cpsched.study import Baseline
-from cpsched.study.comparisons import COLUMNS, Difference, key_of
+from cpsched.study.comparisons import COLUMNS, MetricDifference, key_of
 from cpsched.study.verdicts import EQUAL, HIGHER, LOWER, ONE_RUN, THIS_LOG, UNCLEAR, UNKNOWN
 
 #: Of easy: mean bounded slowdown, longest wait and mean wait in seconds.
@@ -57,15 +57,15 @@ def tables(*runs, knowing=(), front=(), behind=(), counts=None, reproduced=None)
         | dict(zip(("workload", "system", "dispatcher", "predictor"), key, strict=True))
         | COUNTS
         | (counts or {}).get(key[2], {})
-        for key in (Difference(row).key for row in rows)
+        for key in (MetricDifference(row).key for row in rows)
     }
     for row in rows:
-        base = Difference(row).base_key
+        base = MetricDifference(row).base_key
         names = dict(zip(("workload", "system", "dispatcher", "predictor"), base, strict=True))
         about.setdefault(base, {"knows_runtimes": False, "on_front": None} | names | COUNTS)
     compared = {}
     for row in rows:
-        one = Difference(row)
+        one = MetricDifference(row)
         compared.setdefault(one.key, {})[one.figure] = one
     return SimpleNamespace(
         results=SimpleNamespace(
@@ -212,7 +212,7 @@ def test_a_loss_of_jobs_is_no_gain_and_another_allocator_is_named():
         " their time limit instead of 10.0 %."
     )
     placed = against(
-        "sure", 10.0, 14_400.0, sure=LOWER, allocator="consolidate", base_allocator="first-fit"
+        "sure", 10.0, 14_400.0, sure=LOWER, allocator="pack", base_allocator="first-fit"
     )
     assert said(placed)[0].endswith(
         "; jobs are placed by consolidate instead of first-fit, which may be part of it."
@@ -336,7 +336,9 @@ def of_scenarios(sure=ONE_RUN, counts=None, **values):
         gains=SimpleNamespace(rows=lambda: gains),
         compared={
             key_of(row): {
-                "wait_mean_s": Difference(row | base | {"figure": "wait_mean_s", "days": None})
+                "wait_mean_s": MetricDifference(
+                    row | base | {"figure": "wait_mean_s", "days": None}
+                )
             }
             for row in gains
         },

@@ -7,8 +7,8 @@ import pytest
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.papers.generators.esp import ESP as ESP_GENERATOR
 from cpsched.papers.generators.esp import EspOptions
-from cpsched.study import Baseline, Choice, Generated, load_study, study_names
-from cpsched.study.sources import prepare
+from cpsched.study import Baseline, Generated, LabelledSpec, load_study, study_names
+from cpsched.study.inputs import prepare
 from cpsched.study.study import as_label, system_label
 from cpsched.study.study_file import log_name
 from cpsched.study.task import tasks_of
@@ -38,8 +38,8 @@ def test_what_is_left_out_has_a_usual_value(read):
     """One run of the log as it is, requested times, the first dispatcher as the baseline."""
     study = read(TOP + LOG)
     assert (study.seeds, study.jitter, study.question) == ((0,), 0, "")
-    assert study.dispatchers == (Choice("fifo", "fifo"), Choice("easy", "easy"))
-    assert study.workloads[0].predictors == (Choice("requested", "requested"),)
+    assert study.dispatchers == (LabelledSpec("fifo", "fifo"), LabelledSpec("easy", "easy"))
+    assert study.workloads[0].predictors == (LabelledSpec("requested", "requested"),)
     assert study.workloads[0].label == "log"
     assert study.settings.overrun == "kill"
 

@@ -5,7 +5,7 @@ import sys
 from tiny import jobs, machine, run
 
 from cpsched.forecast import why_in_log
-from cpsched.forecast.in_log import when_in_log
+from cpsched.forecast.log_forecast import when_in_log
 from cpsched.gym.environment import BatchScheduling
 from cpsched.systems.mapping import fit
 

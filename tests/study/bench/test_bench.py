@@ -11,7 +11,7 @@ from cpsched.logs import read as read_log
 from cpsched.logs import write as write_log
 from cpsched.study import load_run
 from cpsched.study.bench import logset
-from cpsched.study.bench.logs import content_sha256
+from cpsched.study.bench.log_windows import content_sha256
 
 pytestmark = pytest.mark.slow
 
@@ -88,7 +88,7 @@ class Mine(Dispatcher):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory):
     """A folder with the set, and its one log that is brought."""
-    from cpsched.study.sources import Generated
+    from cpsched.study.inputs import Generated
 
     folder = tmp_path_factory.mktemp("set")
     site = Generated(generator="site", options=(("days", 2), ("jobs", 1000), ("seed", 3)))
