@@ -81,7 +81,7 @@ def test_everything_can_be_said(read):
         overrun = "extend"
         restarts = "share=0.5,cost=30"
         runtime_model = "gpu-scaling: sigma=0.2"
-        outages = "drawn: repair=60"
+        outages = "random: repair=60"
         correction = "double"
         dispatch_interval = "0:00:30"
         enforce_limits = false
