@@ -135,8 +135,8 @@ def allocation_columns(schedule: Schedule) -> Iterator[dict[str, Any]]:
     """Yield the table of allocations, a run of nodes a row, some rows at a time."""
     segments = schedule.segments
     left = bool(segments.leaving.any())
-    for piece in segments.pieces():
-        yield _allocations(piece, schedule.system, left=left)
+    for batch in segments.batches():
+        yield _allocations(batch, schedule.system, left=left)
 
 
 def _allocations(segments: Segments, system: System, *, left: bool) -> dict[str, Any]:

@@ -49,8 +49,8 @@ def goodput(schedule: Schedule) -> dict[str, Any]:
     window, segments = busy_window(schedule), schedule.segments
     seconds = int(schedule.system.total[0]) * window.length if window else 0
     held = sum(
-        exact_dot(piece.count * piece.amount[:, 0], piece.end - piece.start)
-        for piece in segments.pieces()
+        exact_dot(batch.count * batch.amount[:, 0], batch.end - batch.start)
+        for batch in segments.batches()
     )
     lost = lost_core_seconds(schedule)
     again = lost[Reason.REQUEUED] + lost[Reason.RESTARTING]

@@ -67,8 +67,8 @@ def node_utilization(schedule: Schedule) -> float | None:
     if window is None or schedule.system.is_counted_pool:
         return None
     held = sum(
-        exact_dot(np.minimum(piece.end, window.end) - piece.start, piece.count)
-        for piece in schedule.segments.pieces()
+        exact_dot(np.minimum(batch.end, window.end) - batch.start, batch.count)
+        for batch in schedule.segments.batches()
     )
     return held / (schedule.system.num_nodes * window.length)
 
@@ -138,10 +138,10 @@ def response_by_area(response: IntArray, runtime: IntArray, width: IntArray) -> 
 def _held(schedule: Schedule, clock: Callable[[IntArray], IntArray]) -> list[int]:
     """Return amount times time of each resource kind that jobs held, by a clock."""
     held = [0] * len(schedule.system.resources)
-    for piece in schedule.segments.pieces():
-        lasted = clock(piece.end) - clock(piece.start)
+    for batch in schedule.segments.batches():
+        lasted = clock(batch.end) - clock(batch.start)
         for kind in range(len(held)):
-            held[kind] += exact_dot(piece.count * piece.amount[:, kind], lasted)
+            held[kind] += exact_dot(batch.count * batch.amount[:, kind], lasted)
     return held
 
 

@@ -4,7 +4,7 @@ import pytest
 from tiny import jobs, machine, run, starts
 
 from cpsched.cp import cpsat, stats
-from cpsched.engine.machine import Machine
+from cpsched.engine.machine import ClusterState
 from cpsched.papers.ipsched import match
 from cpsched.papers.ipsched.dispatcher import Ipsched
 from cpsched.papers.ipsched.problem import Problem
@@ -87,7 +87,7 @@ def test_the_interval_is_the_dispatchers_unless_the_run_says_otherwise(
 def decided(system, *rows, **options):
     """Return a view with jobs waiting on an idle machine, and a dispatcher made for it."""
     fitted = fit(jobs(*rows), system)
-    state = Machine(system)
+    state = ClusterState(system)
     arrivals = Arrivals(fitted)
     arrivals.enter(state.store, 0, len(arrivals))
     state.set_classes(arrivals.eligible(state.store))
