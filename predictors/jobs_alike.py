@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.dispatch.likely import RuntimeHistory, facts_of
+from cpsched.dispatch.runtime_distribution import RuntimeHistory, facts_of
 from cpsched.kernels.compiling import kernel
 from cpsched.model.prediction import HORIZONS, LEVELS, Outcome, Prediction, RuntimePredictor
 from predictors.job_records import JobReader
@@ -82,7 +82,7 @@ class JobsAlike(RuntimePredictor):
         """Return the distribution of each job."""
         read, requested = self._reader.read(jobs), jobs.requested_time
         numbers = [-1 if job.user is None else self._users.get(job.user, -1) for job in read]
-        runtime, weight, _ = self._history.likely(_facts(read, numbers))
+        runtime, weight, _ = self._history.distribution(_facts(read, numbers))
         quantiles, chances, typical = distributions(runtime, weight, requested)
         ranking = np.rint(typical).astype(np.int64)
         return Prediction(ranking, requested, requested, quantiles, chances)

@@ -22,7 +22,7 @@ from cpsched.errors import ConfigError, check_choice
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from cpsched.dispatch.likely import RuntimeHistory
+    from cpsched.dispatch.runtime_distribution import RuntimeHistory
     from cpsched.model.jobtable import JobTable
     from cpsched.model.system import System
     from cpsched.util.types import IntArray
@@ -100,7 +100,7 @@ class ExpectedCost(Objective):
     def divisors(self, jobs: JobTable, now: int) -> IntArray:
         """Return how many seconds of wait add a thousand to the expected cost."""
         facts, any_share = self.history.facts(jobs), np.ones(len(jobs))
-        cost = self.history.urgency(facts, any_share, now - jobs.submit, PATIENCE, 0).cost
+        cost = self.history.delay_costs(facts, any_share, now - jobs.submit, PATIENCE, 0).cost
         return np.maximum(np.rint(1000 / cost), 1).astype(np.int64)
 
     def durations(self, jobs: JobTable) -> IntArray:

@@ -318,7 +318,7 @@ class Cluster:
         self._ran_before[handle] = ran
         self._news = True
 
-    def ask(self, handle: int, units: int, now: int) -> None:
+    def request_resize(self, handle: int, units: int, now: int) -> None:
         """
         Report that a running evolving job requests a number of units, which need not be granted.
 

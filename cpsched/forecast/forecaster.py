@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.dispatch.likely import RuntimeHistory
+from cpsched.dispatch.runtime_distribution import RuntimeHistory
 from cpsched.errors import check_range
 from cpsched.forecast.starts import NEVER, Starts
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
-from cpsched.simulation.present import Coming
+from cpsched.simulation.present import FutureJobs
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class _Scenarios(NamedTuple):
     present: Present
     planned: IntArray
     runtime: IntArray
-    coming: list[Coming]
+    coming: list[FutureJobs]
 
     def future(self, present: Present, number: int) -> Simulator:
         """Return a scenario of the present, or of a variant of it."""
@@ -67,7 +67,7 @@ class Forecaster:
     Forecasts when waiting jobs will start under the dispatcher in use.
 
     Runtimes are drawn for every job from those of similar jobs and, if the predictor gives one,
-    from its distribution (:mod:`cpsched.dispatch.likely`). Past days are repeated
+    from its distribution (:mod:`cpsched.dispatch.runtime_distribution`). Past days are repeated
     (:class:`~cpsched.forecast.forecaster.PastDays`). Known outages take place.
 
     Parameters
@@ -179,7 +179,7 @@ class Forecaster:
 
     def _planned(self, present: Present, handles: IntArray) -> IntArray:
         runtime = np.maximum(present.jobs.workload.requested_time, 1)
-        simulator = present.future(runtime, Coming.none())
+        simulator = present.future(runtime, FutureJobs.none())
         return _played(simulator, handles, present.now + self._horizon)
 
     def _latest(self, now: int, planned: IntArray) -> int:
@@ -220,10 +220,10 @@ class Forecaster:
         drawn[:, rows] = _together(alone, jobs.column(c.USER), np.random.default_rng(seed + 1))
         return drawn
 
-    def _coming(self, present: Present, until: int, rng: np.random.Generator) -> list[Coming]:
+    def _coming(self, present: Present, until: int, rng: np.random.Generator) -> list[FutureJobs]:
         """Draw the jobs that come in each scenario."""
         if not self._days:
-            return [Coming.none()] * self.scenarios
+            return [FutureJobs.none()] * self.scenarios
         past = PastDays(present.table.submit, present.now, self._days)
         drawn = [(*past.draw(until, rng), int(rng.integers(2**31))) for _ in range(self.scenarios)]
         # The same jobs come in many scenarios.
@@ -235,7 +235,7 @@ class Forecaster:
             nothing = np.zeros(len(like), dtype=np.int64)
             asked = JobTable(present.table.store, like).requested_time
             runtime = own.draw(1, seed, nothing, asked)[0]
-            found.append(Coming(like=like, submit=submit, runtime=runtime))
+            found.append(FutureJobs(like=like, submit=submit, runtime=runtime))
         return found
 
 

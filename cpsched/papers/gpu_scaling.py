@@ -13,7 +13,7 @@ from cpsched.simulation.runtime_models import Recorded, refuse_other_sizes
 
 if TYPE_CHECKING:
     from cpsched.model.allocation import Allocation
-    from cpsched.simulation.arrivals import Arrivals
+    from cpsched.simulation.arrivals import JobStream
     from cpsched.simulation.runtime_models import Parts
     from cpsched.util.types import BoolArray, FloatArray, IntArray
 
@@ -53,7 +53,7 @@ class GpuScaling(Recorded):
             raise ConfigError(f"{sigma} is not between 0 and 10", key="sigma")
         self._sigma = sigma
 
-    def reset(self, arrivals: Arrivals, seed: int) -> None:
+    def reset(self, arrivals: JobStream, seed: int) -> None:
         """
         Draw the factors.
 

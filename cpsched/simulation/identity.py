@@ -91,7 +91,7 @@ def identify(
         "system": system,
         "dispatcher": seen.component("dispatchers", _needed("dispatchers", dispatcher)),
         "predictor": seen.component("predictors", _needed("predictors", predictor)),
-        **{name: seen.component(*one) for name, one in named.items()},
+        **{name: seen.component(*reference) for name, reference in named.items()},
         "readers": [seen.reader(group, text) for group, text in readers],
         # The file of a table is known by its content.
         "settings": asdict(replace(settings, outages=named["outages"][1].name)),

@@ -22,7 +22,7 @@ _AS_IN_LOG = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class SettingSpec:
     """
     What a setting may be.
 
@@ -69,7 +69,7 @@ class Rule:
 
 
 def _setting(default: Any, **rule: Any) -> Any:
-    return field(default=default, metadata={"rule": Rule(**rule)})
+    return field(default=default, metadata={"rule": SettingSpec(**rule)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +154,7 @@ class Settings:
 
 
 #: The settings that a study file and the command line may give, by name.
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, SettingSpec] = {
     one.name: one.metadata["rule"] for one in fields(Settings) if "rule" in one.metadata
 }
 
@@ -172,7 +172,7 @@ def read_settings(section: Section) -> Settings:
     return Settings(**{name: _read(section, name, RULES[name]) for name in section.names()})
 
 
-def _read(section: Section, name: str, rule: Rule) -> Any:
+def _read(section: Section, name: str, rule: SettingSpec) -> Any:
     if rule.choices:
         return section.choice(name, rule.choices, None)
     usual = getattr(Settings, name)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.model.prediction import RuntimePredictor
     from cpsched.model.schedule import Outages
-    from cpsched.simulation.arrivals import Arrivals
+    from cpsched.simulation.arrivals import JobStream
     from cpsched.simulation.observers import Observer
     from cpsched.util.types import IntArray
 
@@ -139,7 +139,7 @@ def simulate(
 
 
 def simulator_of(
-    fitted: Fitted | Arrivals,
+    fitted: Fitted | JobStream,
     dispatcher: str | Dispatcher,
     predictor: str | RuntimePredictor,
     settings: Settings,

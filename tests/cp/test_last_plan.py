@@ -11,7 +11,7 @@ from tiny import jobs, machine, run
 
 from cpsched.cp import cpsat, stats
 from cpsched.cp.objective import ExpectedCost
-from cpsched.dispatch.likely import RuntimeHistory
+from cpsched.dispatch.runtime_distribution import RuntimeHistory
 
 #: The list has long C in the gap before B, which is the better plan's first.
 GAP = ref.state_of([2], [((1,), 10)], (1, 20), (2, 5))

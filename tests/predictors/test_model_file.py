@@ -20,7 +20,7 @@ from cpsched.errors import ConfigError
 from cpsched.metrics.predictions import job_sample, not_a_forecast
 from cpsched.model.jobstore import JobStore
 from cpsched.model.jobtable import JobTable
-from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.arrivals import JobStream
 from cpsched.study.prediction.evaluation import evaluate
 from cpsched.study.prediction.replay import starts_of
 from cpsched.study.prediction.training import save, train
@@ -405,7 +405,7 @@ def test_other_jobs_of_the_same_numbers_are_not_these():
 
 
 def _first_job(fitted):
-    arrivals, store = Arrivals(fitted), JobStore(fitted.system.resources)
+    arrivals, store = JobStream(fitted), JobStore(fitted.system.resources)
     arrivals.enter(store, 0, 1)
     return JobTable(store, np.zeros(1, dtype=np.int64))
 

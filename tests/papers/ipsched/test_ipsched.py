@@ -11,7 +11,7 @@ from cpsched.papers.ipsched.problem import CoAllocationProblem
 from cpsched.papers.ipsched.program import ProgramSolution, solve
 from cpsched.papers.ipsched.program import build as build_program
 from cpsched.papers.window import WINDOW_HALVED
-from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.arrivals import JobStream
 from cpsched.simulation.observers import Observer
 from cpsched.systems.mapping import fit
 from cpsched.verification import verify
@@ -88,7 +88,7 @@ def decided(system, *rows, **options):
     """Return a view with jobs waiting on an idle machine, and a dispatcher made for it."""
     fitted = fit(jobs(*rows), system)
     state = ClusterState(system)
-    arrivals = Arrivals(fitted)
+    arrivals = JobStream(fitted)
     arrivals.enter(state.store, 0, len(arrivals))
     state.set_classes(arrivals.eligible(state.store))
     for row in range(len(arrivals)):
@@ -236,7 +236,7 @@ def test_other_jobs_start_if_no_nodes_hold_those_selected(monkeypatch):
 
     Beside 6 there is room for one of 3, and beside 5 too; all of 3 do not fit beside 6 and 5.
     """
-    monkeypatch.setattr(match, "MOST_PAIRS", 0)
+    monkeypatch.setattr(match, "MAX_PAIRS", 0)
     system = machine((8, 10), (8, 10), resources=CPU_GPU)
     workload = jobs(
         *[(0, 1, 9)] * 5,
