@@ -135,18 +135,21 @@ def distributions(
 def _distribute(runtime, weight, limit, points, out):  # type: ignore[no-untyped-def]
     """Fill distributions of likely runtimes; ``points`` are the horizons and the levels."""
     (horizons, levels), (quantiles, chances, typical) = points, out
-    num_jobs, num_likely = runtime.shape
-    second, share = np.empty(num_likely + _POINTS), np.empty(num_likely + _POINTS)
+    num_jobs, num_samples = runtime.shape
+    second, share = np.empty(num_samples + _POINTS), np.empty(num_samples + _POINTS)
     for job in range(num_jobs):
-        most = float(limit[job])
+        max_runtime = float(limit[job])
         num = 0
-        for i in range(num_likely):
+        for i in range(num_samples):
             if weight[job, i] > 0.0:
-                second[num], share[num] = min(max(runtime[job, i], 1.0), most), weight[job, i]
+                second[num], share[num] = (
+                    min(max(runtime[job, i], 1.0), max_runtime),
+                    weight[job, i],
+                )
                 num += 1
         if limit[job] <= horizons[0]:
             for point in range(_POINTS):
-                second[num] = np.floor(np.exp(np.log(most) * (point + 0.5) / _POINTS) + 0.5)
+                second[num] = np.floor(np.exp(np.log(max_runtime) * (point + 0.5) / _POINTS) + 0.5)
                 share[num] = _ANYWHERE / _POINTS
                 num += 1
         mean, slope = 0.0, 0.0

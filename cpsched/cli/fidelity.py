@@ -19,7 +19,7 @@ from cpsched.util.words import counted, duration
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.metrics.fidelity import Measured
+    from cpsched.metrics.fidelity import WaitAgreement
     from cpsched.study.validation.check import Check
     from cpsched.study.validation.measures import Fidelity
     from cpsched.util.tables import Table
@@ -130,7 +130,7 @@ def _groups(whole: Fidelity) -> Table:
     from cpsched.util.tables import Column, Table
 
     shown: dict[str, int] = {}
-    rows: list[tuple[str, str, Measured]] = [("all", "all", whole.overall)]
+    rows: list[tuple[str, str, WaitAgreement]] = [("all", "all", whole.overall)]
     for kind, name, one in whole.groups:
         shown[kind] = shown.get(kind, 0) + 1
         if shown[kind] <= _MOST:

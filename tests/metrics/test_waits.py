@@ -6,7 +6,7 @@ from scripted import Does
 from tiny import jobs, machine, run
 
 from cpsched.metrics.columns import job_columns
-from cpsched.metrics.fidelity import Measured, both_waits
+from cpsched.metrics.fidelity import WaitAgreement, both_waits
 from cpsched.metrics.summary import summarize
 from cpsched.metrics.waits import began, held, recorded_wait
 from cpsched.metrics.workload import as_data
@@ -64,10 +64,10 @@ def test_recorded_and_simulated_waits_are_the_same_measure():
 def test_what_a_job_was_held_for_does_not_make_a_record_look_reproduced():
     """A day of begin time in both, and waits of an hour instead of six hours."""
     day, hour = 86400, 3600
-    of = Measured.of(np.array([day + 6 * hour]), np.array([day + hour]), np.array([day]))
+    of = WaitAgreement.of(np.array([day + 6 * hour]), np.array([day + hour]), np.array([day]))
     assert of.grade == "not"
     assert of.share == pytest.approx(-5 / 6)
-    assert Measured.of(np.array([day + 6 * hour]), np.array([day + hour])).grade == "roughly"
+    assert WaitAgreement.of(np.array([day + 6 * hour]), np.array([day + hour])).grade == "roughly"
 
 
 def test_an_unknown_wait_is_missing():

@@ -224,7 +224,7 @@ def test_damaged_files_are_refused(model, tmp_path, monkeypatch):
     refuse(tmp_path / "nothing", "no such model file")
     refuse(tmp_path, "is a folder, not a model file")
     # Before anything of it is read.
-    monkeypatch.setattr(model_file, "_MOST", 1000)
+    monkeypatch.setattr(model_file, "_MAX_BYTES", 1000)
     model.write_bytes(whole)
     refuse(model, "more than the")
 
@@ -244,7 +244,7 @@ def test_a_model_says_what_it_was_trained_on(epoch, expected):
         "workload": "a log", "workload_sha256": "ab", "jobs": 7, "first_submit": 1,
         "last_submit": 1, "epoch": epoch,
     }  # fmt: skip
-    model = model_file.Model("m", "cd", {"trained": trained_on}, {})
+    model = model_file.ModelFile("m", "cd", {"trained": trained_on}, {})
     assert model.provenance() == {
         "model": "m", "model_sha256": "cd", "trained_on": "a log", "trained_on_sha256": "ab",
         "trained_jobs": "7", "trained_from": expected, "trained_to": expected,

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from cpsched.metrics.fidelity import Measured
+    from cpsched.metrics.fidelity import WaitAgreement
     from cpsched.model.schedule import Schedule
     from cpsched.simulation.settings import Settings
     from cpsched.study.campaign import Display
@@ -63,7 +63,7 @@ class Check:
     summary: Mapping[str, Any]
     whole: Fidelity
     lag: int
-    repeats: tuple[Measured, ...]
+    repeats: tuple[WaitAgreement, ...]
     differences: tuple[Difference, ...]
 
 

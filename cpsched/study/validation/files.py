@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
-    from cpsched.metrics.fidelity import Measured
+    from cpsched.metrics.fidelity import WaitAgreement
     from cpsched.study.validation.check import Check
     from cpsched.study.validation.measures import Fidelity
 
@@ -85,7 +85,7 @@ _ON_WHAT_IFS = {
 }
 
 
-def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> Iterator[str]:
+def statement(fidelity: Fidelity, repeats: Sequence[WaitAgreement] = ()) -> Iterator[str]:
     """
     Yield sentences on how closely waits are reproduced, and what that means for what-ifs.
 
@@ -125,7 +125,7 @@ def statement(fidelity: Fidelity, repeats: Sequence[Measured] = ()) -> Iterator[
     yield from _warnings(fidelity)
 
 
-def _meaning(one: Measured) -> str:
+def _meaning(one: WaitAgreement) -> str:
     """Say what a wait is, and which part of it no scheduler can change."""
     if one.held < 1:
         return f"Waits are {WAIT_MEANING}."
@@ -135,7 +135,7 @@ def _meaning(one: Measured) -> str:
     )
 
 
-def _repeated(runs: Sequence[Measured]) -> str:
+def _repeated(runs: Sequence[WaitAgreement]) -> str:
     """Say how far chance goes: what runs with submits a few seconds later come to."""
     means = sorted(one.simulated for one in runs)
     words = Counter(run.grade for run in runs)
@@ -149,7 +149,7 @@ def _repeated(runs: Sequence[Measured]) -> str:
     return f"{said}."
 
 
-def _share(one: Measured) -> str:
+def _share(one: WaitAgreement) -> str:
     share = one.share
     if share is None:
         return f"{duration(one.bias)} more"

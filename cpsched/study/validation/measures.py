@@ -18,7 +18,7 @@ from cpsched.util.types import MISSING
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.metrics.fidelity import Measured, Waits
+    from cpsched.metrics.fidelity import ComparedWaits, WaitAgreement
     from cpsched.model.schedule import Schedule
     from cpsched.util.types import IntArray
 
@@ -53,8 +53,8 @@ class Fidelity:
     recorded: IntArray
     simulated: IntArray
     held: IntArray
-    overall: Measured
-    groups: tuple[tuple[str, str, Measured], ...]
+    overall: WaitAgreement
+    groups: tuple[tuple[str, str, WaitAgreement], ...]
     left_out: dict[str, int]
     lag: int
     jobs: int
@@ -136,8 +136,8 @@ def measure(
 
 
 def _groups(
-    schedule: Schedule, waits: Waits, reasons: Mapping[str, str]
-) -> list[tuple[str, str, Measured]]:
+    schedule: Schedule, waits: ComparedWaits, reasons: Mapping[str, str]
+) -> list[tuple[str, str, WaitAgreement]]:
     rows, workload = waits.rows, schedule.workload
     kinds = kinds_of(schedule, rows, workload.runtime[rows])
     if reasons:
