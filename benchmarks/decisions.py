@@ -92,7 +92,7 @@ class Reference:
         planner.reset(view.system, 0)
         built = planner.build(view)
         begin = time.process_time()
-        limits = cpsat.Limits(deterministic=self.limit, presolve=True)
+        limits = cpsat.SolverLimits(deterministic=self.limit, presolve=True)
         answer = cpsat.solve(built.model, built.start, limits)
         self.seconds += time.process_time() - begin
         self.num += 1
@@ -105,7 +105,7 @@ class Reference:
             "duration": np.maximum(jobs.runtime_estimate, 1),
             "earliest": np.array([variable.domain.min() for variable in built.start]),
             "starts": np.array(answer.values),
-            "proven": answer.status is cpsat.Status.OPTIMAL,
+            "proven": answer.status is cpsat.SolverStatus.OPTIMAL,
         }
 
     def _compare(self, name: str, decision: Decision, best: dict[str, Any], now: int) -> None:

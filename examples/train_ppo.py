@@ -34,7 +34,7 @@ from cpsched import fit, load_system, read_log
 from cpsched.gym.episode_jobs import pool_of
 from cpsched.gym.kernels.features import FEATURES, IS_JOB
 from cpsched.gym.options import RULES
-from cpsched.gym.policy import Policy, save
+from cpsched.gym.policy import PolicyNetwork, save
 from cpsched.gym.vector import BatchSchedulingVector
 
 
@@ -281,7 +281,7 @@ class Watch(BaseCallback):
     def evaluate(self):
         """Write a line of the curve, and the policy if it is the best so far."""
         out, env = self.asked.out, self.training_env
-        policy = Policy(env.vector.episodes.options, self.model.policy.layers(), self.said())
+        policy = PolicyNetwork(env.vector.episodes.options, self.model.policy.layers(), self.said())
         found = float(self.valid.of(policy).mean())
         save(out / "last.zip", policy)
         if found < self.best:

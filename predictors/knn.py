@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from cpsched.dispatch.likely import RuntimeHistory, facts_of
+from cpsched.dispatch.runtime_distribution import RuntimeHistory, facts_of
 from cpsched.kernels.compiling import kernel
 from cpsched.model.prediction import HORIZONS, LEVELS, Outcome, Prediction, RuntimePredictor
 from predictors.job_records import JobReader
@@ -82,7 +82,7 @@ class Knn(RuntimePredictor):
         """Return the distribution of each job."""
         read, requested = self._reader.read(jobs), jobs.requested_time
         numbers = [-1 if job.user is None else self._users.get(job.user, -1) for job in read]
-        runtime, weight, _ = self._history.likely(_facts(read, numbers))
+        runtime, weight, _ = self._history.distribution(_facts(read, numbers))
         quantiles, chances, typical = distributions(runtime, weight, requested)
         ranking = np.rint(typical).astype(np.int64)
         return Prediction(ranking, requested, requested, quantiles, chances)
@@ -135,18 +135,21 @@ def distributions(
 def _distribute(runtime, weight, limit, points, out):  # type: ignore[no-untyped-def]
     """Fill distributions of likely runtimes; ``points`` are the horizons and the levels."""
     (horizons, levels), (quantiles, chances, typical) = points, out
-    num_jobs, num_likely = runtime.shape
-    second, share = np.empty(num_likely + _POINTS), np.empty(num_likely + _POINTS)
+    num_jobs, num_samples = runtime.shape
+    second, share = np.empty(num_samples + _POINTS), np.empty(num_samples + _POINTS)
     for job in range(num_jobs):
-        most = float(limit[job])
+        max_runtime = float(limit[job])
         num = 0
-        for i in range(num_likely):
+        for i in range(num_samples):
             if weight[job, i] > 0.0:
-                second[num], share[num] = min(max(runtime[job, i], 1.0), most), weight[job, i]
+                second[num], share[num] = (
+                    min(max(runtime[job, i], 1.0), max_runtime),
+                    weight[job, i],
+                )
                 num += 1
         if limit[job] <= horizons[0]:
             for point in range(_POINTS):
-                second[num] = np.floor(np.exp(np.log(most) * (point + 0.5) / _POINTS) + 0.5)
+                second[num] = np.floor(np.exp(np.log(max_runtime) * (point + 0.5) / _POINTS) + 0.5)
                 share[num] = _ANYWHERE / _POINTS
                 num += 1
         mean, slope = 0.0, 0.0

@@ -10,8 +10,8 @@ from cpsched.dispatch.backfilling import Easy
 from cpsched.errors import ConfigError, CpschedError
 from cpsched.study.study import as_label, check_label
 from cpsched.util import registry
-from cpsched.util.registry import Entry
-from cpsched.util.spec import Spec, build, called, canonical, options_of, spec_of
+from cpsched.util.registry import RegistryEntry
+from cpsched.util.spec import Spec, build, canonical, display_name, options_of, spec_of
 
 # --- text ----------------------------------------------------------------------------------------
 
@@ -65,7 +65,7 @@ def test_options_of_an_option_need_no_quotes(text):
     assert spec.options == (("order", "wsept:aging=43200,width_exponent=1"),)
     assert str(spec) == "easy:order=wsept,order.aging=43200,order.width_exponent=1"
     assert Spec.parse(str(spec)) == spec
-    assert check_label(as_label(called("dispatchers", text))) == str(spec)
+    assert check_label(as_label(display_name("dispatchers", text))) == str(spec)
     assert shlex.split(str(spec)) == [str(spec)]
     priority = build("dispatchers", spec).priorities[0]
     assert (priority.aging, priority.width_exponent) == (43200, 1.0)
@@ -155,9 +155,9 @@ def things(monkeypatch):
     module.Thing, module.Needy, module.function = Thing, Needy, function
     monkeypatch.setitem(sys.modules, module.__name__, module)
     found = {
-        "thing": Entry("thing", "things_of_test_spec:Thing", "somebody"),
-        "needy": Entry("needy", "things_of_test_spec:Needy", "somebody"),
-        "function": Entry("function", "things_of_test_spec:function", "somebody"),
+        "thing": RegistryEntry("thing", "things_of_test_spec:Thing", "somebody"),
+        "needy": RegistryEntry("needy", "things_of_test_spec:Needy", "somebody"),
+        "function": RegistryEntry("function", "things_of_test_spec:function", "somebody"),
     }
     real = registry.entries
     monkeypatch.setattr(registry, "entries", lambda group: {**real(group), **found})
@@ -282,9 +282,13 @@ def test_a_preset_is_its_long_form():
     """Whoever writes which: one specification, one name in tables, and what it settles is settled."""
     long = "easy:estimate=requested,order=wsept"
     assert canonical("dispatchers", "easy-wsept") == canonical("dispatchers", long) == long
-    assert called("dispatchers", long) == called("dispatchers", "easy-wsept") == "easy-wsept"
+    assert (
+        display_name("dispatchers", long)
+        == display_name("dispatchers", "easy-wsept")
+        == "easy-wsept"
+    )
     placed = "easy-wsept:allocator=best-fit"
-    assert called("dispatchers", placed) == placed
+    assert display_name("dispatchers", placed) == placed
     assert canonical("dispatchers", placed) == f"easy:allocator=best-fit,{long[5:]}"
     assert str(spec_of("dispatchers", build("dispatchers", "easy-wsept"))) == long
     with pytest.raises(ConfigError, match="order: is settled: easy-slowdown is easy:order="):
@@ -309,7 +313,7 @@ def test_a_preset_takes_the_options_of_the_priority_that_it_sets(text, long):
     assert canonical("dispatchers", text) == canonical("dispatchers", long) == long
     priority = build("dispatchers", text).priorities[0]
     assert priority.aging == int(text.partition("aging=")[2].partition(",")[0])
-    assert Spec.parse(called("dispatchers", text)) == Spec.parse(text)
+    assert Spec.parse(display_name("dispatchers", text)) == Spec.parse(text)
 
 
 def test_a_preset_refuses_what_neither_takes():

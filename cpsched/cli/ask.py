@@ -44,10 +44,10 @@ class OneRun(Group):
     def under(self) -> dict[str, Any]:
         """Return what decides, and how it is simulated."""
         from cpsched.study.policies import following
-        from cpsched.util.spec import Spec, whole
+        from cpsched.util.spec import Spec, expand
 
         return {
-            "dispatcher": str(whole("dispatchers", following(self.policy, self.dispatcher))),
+            "dispatcher": str(expand("dispatchers", following(self.policy, self.dispatcher))),
             "predictor": str(Spec.parse(self.predictor)),
             "settings": self.rules.settings(self.seed),
         }

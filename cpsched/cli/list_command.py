@@ -129,12 +129,12 @@ def _show(*rows: _Row) -> None:
 
 def _first(there: Collection[str]) -> list[_Row]:
     """Return the dispatchers to begin with: when to use each, and what a preset stands for."""
-    from cpsched.util.spec import whole
+    from cpsched.util.spec import expand
 
     rows = []
     for name, when in _FIRST.items():
         if name in there:
-            spec = str(whole("dispatchers", name))
+            spec = str(expand("dispatchers", name))
             rows.append(_Row(name, when, () if spec == name else (f"short for {spec}",)))
     return rows
 
@@ -225,9 +225,11 @@ def _registered(kind: str) -> list[_Row]:
             rows.append(_Row(escaped(name), f"broken: {_one_line(str(error))}"))
             continue
         family = getattr(thing, "family", "")
-        if entry.settled:
-            settled = ", ".join(f"{key}={value}" for key, value in entry.settled.items())
-            rows.append(_Row(escaped(name), f"{entry.of} with {settled}.", (), family))
+        if entry.preset_options:
+            preset_options = ", ".join(
+                f"{key}={value}" for key, value in entry.preset_options.items()
+            )
+            rows.append(_Row(escaped(name), f"{entry.of} with {preset_options}.", (), family))
             continue
         summary = getattr(thing, "summary", None) or _first_line(thing)
         details = (*_advice(thing), _options(thing))

@@ -13,7 +13,7 @@ import typer
 
 from cpsched.errors import ConfigError
 from cpsched.simulation.settings import RULES as SETTINGS
-from cpsched.simulation.settings import Rule, Settings
+from cpsched.simulation.settings import Settings, SettingSpec
 from cpsched.util.model_files import with_models
 
 if TYPE_CHECKING:
@@ -189,7 +189,7 @@ class Log(Part, Reading):
 _USUAL = ("overrun", "enforce_limits")
 
 
-def _rule(name: str, rule: Rule) -> Any:
+def _rule(name: str, rule: SettingSpec) -> Any:
     """Return the option that gives a setting."""
     usual = getattr(Settings, name)
     flag = f"--{name.replace('_', '-')}"

@@ -2,7 +2,7 @@
 CP, pure constraint programming: when and where at once (Remediani 2017, section 4.3).
 
 Exact over its window: every unit of a planned job has its node at every second of the plan
-(:mod:`cpsched.cp.placement`), on as few places as that allows (:mod:`cpsched.cp.places`). A
+(:mod:`cpsched.cp.placement`), on as few targets as that allows (:mod:`cpsched.cp.targets`). A
 cumulative per kind on the machine as one pool is implied, and added because it prunes well.
 """
 
@@ -19,9 +19,9 @@ from cpsched.cp.dispatcher import PlanningDispatcher, window_of
 from cpsched.cp.nodes import Timeline
 from cpsched.cp.objective import add_starts, bounds, delay
 from cpsched.cp.placement import Placement
-from cpsched.cp.places import Place, Requests, places_of, requests_of, units_in_pool
 from cpsched.cp.pool import add_pool
-from cpsched.cp.solve import BuiltModel, Candidate, Problem
+from cpsched.cp.solve import BuiltModel, Candidate, DecisionProblem
+from cpsched.cp.targets import PlacementTarget, Requests, requests_of, targets_of, units_in_pool
 from cpsched.dispatch.pooled import pooled_demand
 from cpsched.model.decision import Decision, PlannedStarts, Start
 
@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from cpsched.model.view import View
     from cpsched.util.types import IntArray
 
-#: Counts a model may have; a window whose jobs have more places to choose from is shortened.
-MOST_COUNTS = 20_000
+#: Counts a model may have; a window whose jobs have more targets to choose from is shortened.
+MAX_COUNTS = 20_000
 
 
 class Near(NamedTuple):
@@ -46,17 +46,17 @@ class Near(NamedTuple):
         What the running jobs leave until the last start.
     requests
         What the jobs ask for.
-    places
+    targets
         Where units go.
     """
 
     timeline: Timeline
     requests: Requests
-    places: list[Place]
+    targets: list[PlacementTarget]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class NodeProblem(Problem):
+class NodeProblem(DecisionProblem):
     """The waiting jobs of a decision on the machine's nodes; n jobs, N nodes."""
 
     timeline: Timeline
@@ -72,7 +72,7 @@ class NodeProblem(Problem):
         limits = self.delay.bounds
         timeline = self.timeline.until(limits.last)
         requests = requests_of(timeline, self.jobs, np.array(limits.latest, dtype=np.int64))
-        return Near(timeline, requests, places_of(timeline, requests, self.listed.takes))
+        return Near(timeline, requests, targets_of(timeline, requests, self.listed.takes))
 
 
 class CpNodes(PlanningDispatcher[NodeProblem]):
@@ -116,23 +116,23 @@ class CpNodes(PlanningDispatcher[NodeProblem]):
         )
 
     def sized(self, problem: NodeProblem) -> NodeProblem:
-        """Return the problem of half of the jobs as long as their places are too many."""
+        """Return the problem of half of the jobs as long as their targets are too many."""
         half = len(problem.jobs) // 2
-        if half and sum(len(place.jobs) for place in problem.near.places) > MOST_COUNTS:
+        if half and sum(len(target.jobs) for target in problem.near.targets) > MAX_COUNTS:
             # Of an odd number the larger part is for jobs that may fit now: one job alone does.
             view = problem.timeline.view
-            kept = window_of(self._fits_now(view, problem.jobs), half, first=half // 2)
-            return self.sized(self.problem(view, problem.jobs.take(kept), shortened=True))
+            chosen = window_of(self._fits_now(view, problem.jobs), half, first=half // 2)
+            return self.sized(self.problem(view, problem.jobs.take(chosen), shortened=True))
         return problem
 
     def model(self, problem: NodeProblem) -> BuiltModel:
-        """Build the exact model; its ``other`` variables are units of a job at a place."""
+        """Build the exact model; its ``other`` variables are units of a job at a target."""
         limits, duration = problem.delay.bounds, problem.duration.tolist()
         near = problem.near
         model = cpsat.new_model(self.name)
         start = add_starts(model, limits, problem.jobs.handle)
         placement = Placement(
-            model, near.requests, near.places, start, duration, problem.jobs.handle.tolist()
+            model, near.requests, near.targets, start, duration, problem.jobs.handle.tolist()
         )
         horizon = limits.end(duration)
         exact = placement.add(self.allocator.capacity, horizon)
@@ -165,10 +165,10 @@ class CpNodes(PlanningDispatcher[NodeProblem]):
         )
 
     def decision(
-        self, view: View, problem: NodeProblem, found: Candidate, numbers: dict[str, float]
+        self, view: View, problem: NodeProblem, solution: Candidate, numbers: dict[str, float]
     ) -> Decision:
         """Start what is planned for now on the nodes of the plan."""
-        starts, takes, jobs = found.starts, found.takes, problem.jobs
+        starts, takes, jobs = solution.starts, solution.takes, problem.jobs
         handles = jobs.handle
         actions = [
             Start(
@@ -191,7 +191,7 @@ class CpNodes(PlanningDispatcher[NodeProblem]):
 
 def _guide(model: cpsat.CpModel, start: Sequence[cpsat.IntVar], placement: Placement) -> None:
     """
-    Branch on jobs in order: the earliest start, then as many units as possible on the first places.
+    Branch on jobs in order: the earliest start, then as many units as fit on the first targets.
     """
     of_job: list[list[cpsat.IntVar]] = [[] for _ in start]
     for (job, _), count in placement.count.items():
@@ -208,19 +208,19 @@ def _read(
     starts: IntArray,
     units: Sequence[int],
 ) -> Candidate:
-    """Return a solution with the nodes of every job; ``units`` are by job and place."""
+    """Return a solution with the nodes of every job; ``units`` are by job and target."""
     takes = np.zeros_like(problem.listed.takes)
     pooled: dict[int, dict[int, int]] = {}
     for (job, position), count in zip(keys, units, strict=True):
-        place = near.places[position]
-        if count and place.pool:
+        target = near.targets[position]
+        if count and target.pool:
             pooled.setdefault(position, {})[job] = count
         elif count:
-            takes[job, place.nodes[0]] = count
+            takes[job, target.nodes[0]] = count
     for position, counts in pooled.items():
         placed = units_in_pool(
             near.requests,
-            near.places[position],
+            near.targets[position],
             counts,
             starts.tolist(),
             problem.duration,

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from cpsched.cp import cpsat, stats
-from cpsched.cp.constraint import rules_of
+from cpsched.cp.constraint import caps_of
 from cpsched.cp.dispatcher import PlanningDispatcher
 from cpsched.cp.objective import add_starts
-from cpsched.cp.pool import Pool, add_pool, pool_of
+from cpsched.cp.pool import PoolProblem, add_pool, pool_of
 from cpsched.cp.solve import BuiltModel
 from cpsched.dispatch.backlog import OVERDUE
 from cpsched.dispatch.passes import decision_of, easy_pass, frozen, start_in_order
@@ -47,7 +47,7 @@ LIMIT = 0.0003
 NOTHING_ELSE, ANY, EASY = FILLS = ("none", "any", "easy")
 
 
-class CpPool(PlanningDispatcher[Pool]):
+class CpPool(PlanningDispatcher[PoolProblem]):
     """
     Hybrid constraint programming: plan on the machine as one pool, then map to nodes.
 
@@ -98,7 +98,7 @@ class CpPool(PlanningDispatcher[Pool]):
         self.fills = fill != NOTHING_ELSE
         #: The second for which the last plan had each job, by handle.
         self._last: dict[int, int] = {}
-        self._rules = rules_of(constraint)
+        self._caps = caps_of(constraint)
         #: What the last decision was about, and the decision.
         self._decided: tuple[View, Decision] | None = None
 
@@ -106,8 +106,8 @@ class CpPool(PlanningDispatcher[Pool]):
         """Prepare for a system."""
         super().reset(system, seed)
         self._last = {}
-        for rule in self._rules:
-            rule.check(system.resources, system.queues)
+        for cap in self._caps:
+            cap.check(system.resources, system.queues)
 
     def state(self) -> Mapping[str, Any]:
         """Return what has been learnt, and the last plan."""
@@ -133,17 +133,17 @@ class CpPool(PlanningDispatcher[Pool]):
         handles = [action.handle for action in decision.actions if isinstance(action, Start)]
         starting = view.waiting.rows[np.isin(view.waiting.handle, handles)]
         jobs = JobTable(view.waiting.store, frozen(np.append(starting, row)))
-        for rule in self._rules:
-            for limit in rule.limits(view, jobs, self.allocator):
-                used = int(limit.held.sum() + limit.demand[:-1].sum())
-                asked = int(limit.demand[-1])
-                if asked and used + asked > limit.capacity:
-                    return f"rule '{rule.text}': {used:,} in use, it asks for {asked:,}"
+        for cap in self._caps:
+            for limit in cap.limits(view, jobs, self.allocator):
+                used = int(limit.allocated.sum() + limit.demand[:-1].sum())
+                requested = int(limit.demand[-1])
+                if requested and used + requested > limit.capacity:
+                    return f"rule '{cap.text}': {used:,} in use, it asks for {requested:,}"
         return ""
 
     def own_limits(self, view: View, jobs: JobTable) -> Sequence[Limit]:
         """Return limits on waiting jobs other than resources; subclasses may have others."""
-        return [limit for rule in self._rules for limit in rule.limits(view, jobs, self.allocator)]
+        return [limit for cap in self._caps for limit in cap.limits(view, jobs, self.allocator)]
 
     def reservations(self, view: View, decision: Decision) -> Sequence[Reservation]:
         """
@@ -153,8 +153,8 @@ class CpPool(PlanningDispatcher[Pool]):
         """
         planned = super().reservations(view, decision)
         if self.fills:
-            return [one for one in planned if one.nodes is not None]
-        return [one for one in planned if one.start > view.now]
+            return [reservation for reservation in planned if reservation.nodes is not None]
+        return [reservation for reservation in planned if reservation.start > view.now]
 
     def _fits_now(self, view: View, jobs: JobTable) -> BoolArray:
         fits = super()._fits_now(view, jobs)
@@ -165,7 +165,7 @@ class CpPool(PlanningDispatcher[Pool]):
     def _may_start_together(self, view: View, jobs: JobTable) -> bool:
         return all(limit.demand.sum() <= limit.free for limit in self.own_limits(view, jobs))
 
-    def problem(self, view: View, jobs: JobTable) -> Pool:
+    def problem(self, view: View, jobs: JobTable) -> PoolProblem:
         """Return the jobs and the machine as one pool."""
         objective = self.objective
         return pool_of(
@@ -177,7 +177,7 @@ class CpPool(PlanningDispatcher[Pool]):
             self.own_limits(view, jobs),
         )
 
-    def model(self, problem: Pool) -> BuiltModel:
+    def model(self, problem: PoolProblem) -> BuiltModel:
         """Build the relaxed model: s_i in [earliest, latest], one cumulative per binding kind."""
         bounds, duration = problem.delay.bounds, problem.duration.tolist()
         model = cpsat.new_model(self.name)
@@ -201,7 +201,7 @@ class CpPool(PlanningDispatcher[Pool]):
             cpsat.decide_in_order(model, start)
         return BuiltModel(model=model, value=value, start=tuple(start), exact=exact)
 
-    def answer(self, view: View, problem: Pool) -> tuple[Candidate, dict[str, float]]:
+    def answer(self, view: View, problem: PoolProblem) -> tuple[Candidate, dict[str, float]]:
         """
         Plan, from the last plan on where it fills.
 
@@ -210,16 +210,16 @@ class CpPool(PlanningDispatcher[Pool]):
         if not self.fills:
             return super().answer(view, problem)
         begun = problem.improved(self._last)
-        found, numbers = super().answer(view, begun)
-        starts = (view.now + found.starts).tolist()
+        solution, numbers = super().answer(view, begun)
+        starts = (view.now + solution.starts).tolist()
         self._last = dict(zip(problem.jobs.handle.tolist(), starts, strict=True))
-        return found, {**numbers, stats.KEPT: int(begun is not problem)}
+        return solution, {**numbers, stats.LAST_ORDER_KEPT: int(begun is not problem)}
 
     def decision(
-        self, view: View, problem: Pool, found: Candidate, numbers: dict[str, float]
+        self, view: View, problem: PoolProblem, solution: Candidate, numbers: dict[str, float]
     ) -> Decision:
         """Map what starts now to nodes, in order of priority; fill what is left."""
-        planned, jobs = found.starts, problem.jobs
+        planned, jobs = solution.starts, problem.jobs
         if self.fill == NOTHING_ELSE:
             rows = frozen(jobs.rows[planned == 0])
             decision = start_in_order(view, rows, self.allocator, stop=False)
@@ -262,15 +262,15 @@ class CpPool(PlanningDispatcher[Pool]):
 
     def _within_limits(self, view: View, rows: IntArray) -> BoolArray:
         """Return which jobs keep to all limits of one's own if those before them start, too."""
-        kept = np.ones(len(rows), dtype=np.bool_)
+        within = np.ones(len(rows), dtype=np.bool_)
         for limit in self.own_limits(view, JobTable(view.waiting.store, rows)):
             left = limit.free
-            for at in np.flatnonzero(kept):
+            for at in np.flatnonzero(within):
                 if limit.demand[at] > left:
-                    kept[at] = False
+                    within[at] = False
                 else:
                     left -= int(limit.demand[at])
-        return kept
+        return within
 
 
 class EasyPlan(CpPool):

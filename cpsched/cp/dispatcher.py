@@ -10,7 +10,7 @@ import numpy as np
 
 from cpsched.cp import cpsat, stats
 from cpsched.cp.objective import OBJECTIVES, make_objective
-from cpsched.cp.solve import Problem, answer
+from cpsched.cp.solve import DecisionProblem, answer
 from cpsched.dispatch.learning import LearningDispatcher
 from cpsched.dispatch.passes import fits_now, frozen, start_in_order
 from cpsched.dispatch.pooled import free_now
@@ -34,7 +34,7 @@ SEARCHES = (DEFAULT, *OBJECTIVES)
 WINDOW = 20
 LIMIT = 0.0005
 
-P = TypeVar("P", bound=Problem)
+P = TypeVar("P", bound=DecisionProblem)
 
 
 class PlanningDispatcher(LearningDispatcher, Generic[P]):
@@ -85,7 +85,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
         self.objective.history = self.history
         self.window = window
         self.solves = limit is not None
-        self.limits = cpsat.Limits(
+        self.limits = cpsat.SolverLimits(
             deterministic=LIMIT if limit is None else limit,
             presolve=False,
             fixed_search=search != DEFAULT,
@@ -157,7 +157,7 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
 
     @abstractmethod
     def decision(
-        self, view: View, problem: P, found: Candidate, numbers: dict[str, float]
+        self, view: View, problem: P, solution: Candidate, numbers: dict[str, float]
     ) -> Decision:
         """Return the decision that follows a plan; ``numbers`` are its statistics so far."""
 
@@ -168,8 +168,8 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
             problem = self.sized(problem)
         if problem.all_first:
             return self.decision(view, problem, problem.listed, {stats.SKIPPED_BOUND: 1})
-        found, numbers = self.answer(view, problem)
-        return self.decision(view, problem, found, numbers)
+        solution, numbers = self.answer(view, problem)
+        return self.decision(view, problem, solution, numbers)
 
     def answer(self, view: View, problem: P) -> tuple[Candidate, dict[str, float]]:  # noqa: ARG002
         """Return the plan to follow and the statistics of finding it."""
@@ -190,8 +190,8 @@ class PlanningDispatcher(LearningDispatcher, Generic[P]):
     def _fits_now(self, view: View, jobs: JobTable) -> BoolArray:
         """Return which waiting jobs could start now on their own; never False for one that can."""
         # The sum over all nodes rules most jobs out at a cost that does not grow with the queue.
-        asked = jobs.units[:, None] * jobs.request
-        fits: BoolArray = np.all(asked <= free_now(view), axis=1)
+        demand = jobs.units[:, None] * jobs.request
+        fits: BoolArray = np.all(demand <= free_now(view), axis=1)
         if fits.any():
             fits[fits] = fits_now(view, frozen(jobs.rows[fits]), self.allocator)
         return fits

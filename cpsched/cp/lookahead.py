@@ -131,13 +131,13 @@ class Lookahead(Dispatcher):
         self, state: DecisionState, unplaceable_now: BoolArray, orders: list[IntArray]
     ) -> list[float]:
         """Return what the list plans on the pool in some orders cost, arrivals behind the jobs."""
-        coming = self.arrivals.again(state.now, state.demand.shape[1])
+        future = self.arrivals.again(state.now, state.demand.shape[1])
         later = int(state.times[1]) if len(state.times) > 1 else state.now + 1
         join = np.concatenate
-        duration = join([state.estimate, coming.estimate])
-        demand = join([state.demand, coming.demand])
-        ready = join([np.where(unplaceable_now, later, state.now), coming.ready])
-        submit = join([state.submit, coming.ready])
+        duration = join([state.estimate, future.estimate])
+        demand = join([state.demand, future.demand])
+        ready = join([np.where(unplaceable_now, later, state.now), future.ready])
+        submit = join([state.submit, future.ready])
         behind = np.arange(len(state.jobs), len(duration), dtype=np.int64)
         costs = []
         for order in orders:

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.dispatch.allocators import make_allocator
 from cpsched.dispatch.contract import Dispatcher
-from cpsched.dispatch.likely import RuntimeHistory
 from cpsched.dispatch.priority import Fifo
 from cpsched.dispatch.queue_order import QueueOrder
+from cpsched.dispatch.runtime_distribution import RuntimeHistory
 from cpsched.dispatch.shadow import PREDICTED, ReservationView
 from cpsched.errors import ConfigError
 from cpsched.model import columns as c
@@ -119,7 +119,7 @@ class LearningDispatcher(Dispatcher):
             If a job asks for what this dispatcher cannot keep, see ``keeps_places``.
         """
         if not self.keeps_places:
-            self._check_places(view.waiting.store.shapes)
+            self._check_locality(view.waiting.store.shapes)
         if not self._learns:
             return self.choose(view)
         self.history.note_ends(view)
@@ -131,7 +131,7 @@ class LearningDispatcher(Dispatcher):
         self.history.note_starts(view, decision)
         return decision
 
-    def _check_places(self, shapes: IntArray) -> None:
+    def _check_locality(self, shapes: IntArray) -> None:
         """Refuse requests that constrain the relative placement of a job's nodes."""
         if shapes is not self._known_shapes:
             if shapes[:, c.SHAPE_SEGMENT : c.SHAPE_REQUEST].any():

@@ -77,16 +77,16 @@ class Shadow:
             RunningTable(store, by_end, view.running.arena),
         )
 
-    def started(self, view: View, held: Mapping[int, Allocation]) -> View:
+    def started(self, view: View, allocations: Mapping[int, Allocation]) -> View:
         """
         Return a view in which some waiting jobs have started, to go on deciding with.
 
         Parameters
         ----------
-        held
+        allocations
             What these jobs hold, by row of the store. Without any it is the view itself.
         """
-        if not held:
+        if not allocations:
             return view
         running, source = view.running, view.waiting.store
         before = np.concatenate([view.waiting.rows, running.rows])
@@ -97,12 +97,12 @@ class Shadow:
             *source.columns[running.rows][:, [c.ALLOC_FIRST, c.ALLOC_COUNT]].T
         )
         free = view.free.copy()
-        for row, allocation in held.items():
+        for row, allocation in allocations.items():
             free[allocation.node] -= allocation.amount
             columns[row, c.ALLOC_FIRST] = arena.add(allocation)
             columns[row, c.ALLOC_COUNT] = len(allocation.node)
             columns[row, c.HELD_UNITS] = allocation.units.sum()
-        rows = np.array(list(held), dtype=np.int64)
+        rows = np.array(list(allocations), dtype=np.int64)
         columns[rows, c.STATE] = c.RUNNING
         columns[rows[:, None], [c.START, c.SINCE]] = view.now
         columns[rows, c.EXPECTED_END] = view.now + np.maximum(columns[rows, c.RUNTIME_ESTIMATE], 1)

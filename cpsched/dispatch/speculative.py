@@ -78,7 +78,7 @@ class Speculative(Wrapper):
         """Prepare for a system."""
         super().reset(system, seed)
         self._sizes.reset(system)
-        self._most = self._share * system.total
+        self._max_taken = self._share * system.total
         self._tries = {}
 
     def decide(self, view: View) -> Decision:
@@ -115,7 +115,9 @@ class Speculative(Wrapper):
     def _with_tries(self, view: View, to_try: BoolArray) -> View:
         """Return the view in which the jobs to be tried, and tries that run, ask for no more."""
         jobs, running = view.waiting, view.running
-        try_ends = np.array([self._tries.get(one, 0) for one in running.handle.tolist()], np.int64)
+        try_ends = np.array(
+            [self._tries.get(handle, 0) for handle in running.handle.tolist()], np.int64
+        )
         waits, runs = (
             {
                 column: np.where(tried, np.minimum(values, self._seconds), values)
@@ -136,7 +138,7 @@ class Speculative(Wrapper):
             (jobs.restartable != 0) & (jobs.attempts == 0) & (jobs.requested_time >= self._least)
         )
         if self._share < 1 and chosen.any():
-            chosen &= (self._sizes.taken(jobs) <= self._most).all(axis=1)
+            chosen &= (self._sizes.taken(jobs) <= self._max_taken).all(axis=1)
         return chosen
 
     def state(self) -> Mapping[str, Any]:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.dispatch.likely import RuntimeHistory
+from cpsched.dispatch.runtime_distribution import RuntimeHistory
 from cpsched.errors import check_range
 from cpsched.forecast.start_forecast import NEVER, StartForecast
 from cpsched.model import columns as c
 from cpsched.model.jobtable import JobTable
 from cpsched.model.seeds import stream_seed
-from cpsched.simulation.present import Coming
+from cpsched.simulation.present import FutureJobs
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
@@ -47,19 +47,19 @@ class _Scenarios(NamedTuple):
         Starts of the jobs asked about by requested times.
     runtime
         Seconds, shape ``(S, K)``.
-    coming
+    future_jobs
         The jobs that come in each.
     """
 
     present: Present
     planned: IntArray
     runtime: IntArray
-    coming: list[Coming]
+    future_jobs: list[FutureJobs]
 
     def future(self, present: Present, number: int) -> Simulator:
         """Return a scenario of the present, or of a variant of it."""
         asked = np.maximum(present.jobs.workload.requested_time, 1)
-        return present.future(np.minimum(self.runtime[number], asked), self.coming[number])
+        return present.future(np.minimum(self.runtime[number], asked), self.future_jobs[number])
 
 
 class Forecaster:
@@ -67,7 +67,7 @@ class Forecaster:
     Forecasts when waiting jobs will start under the dispatcher in use.
 
     Runtimes are drawn for every job from those of similar jobs and, if the predictor gives one,
-    from its distribution (:mod:`cpsched.dispatch.likely`). Past days are repeated
+    from its distribution (:mod:`cpsched.dispatch.runtime_distribution`). Past days are repeated
     (:class:`~cpsched.forecast.forecaster.PastDays`). Known outages take place.
 
     Parameters
@@ -164,8 +164,8 @@ class Forecaster:
         seed = stream_seed(self._seed, f"forecast {present.now}")
         rng = np.random.default_rng(seed)
         runtime = self._drawn(present, seed)
-        coming = self._coming(present, self._latest(present.now, planned), rng)
-        return _Scenarios(present, planned, runtime, coming)
+        future_jobs = self._coming(present, self._latest(present.now, planned), rng)
+        return _Scenarios(present, planned, runtime, future_jobs)
 
     def _starts(self, drawn: _Scenarios, handles: IntArray, rounds: int = 1) -> StartForecast:
         """Simulate each scenario until jobs have started."""
@@ -179,7 +179,7 @@ class Forecaster:
 
     def _planned(self, present: Present, handles: IntArray) -> IntArray:
         runtime = np.maximum(present.jobs.workload.requested_time, 1)
-        simulator = present.future(runtime, Coming.none())
+        simulator = present.future(runtime, FutureJobs.none())
         return _played(simulator, handles, present.now + self._horizon)
 
     def _latest(self, now: int, planned: IntArray) -> int:
@@ -220,23 +220,23 @@ class Forecaster:
         drawn[:, rows] = _together(alone, jobs.column(c.USER), np.random.default_rng(seed + 1))
         return drawn
 
-    def _coming(self, present: Present, until: int, rng: np.random.Generator) -> list[Coming]:
+    def _coming(self, present: Present, until: int, rng: np.random.Generator) -> list[FutureJobs]:
         """Draw the jobs that come in each scenario."""
         if not self._days:
-            return [Coming.none()] * self.scenarios
+            return [FutureJobs.none()] * self.scenarios
         past = PastDays(present.table.submit, present.now, self._days)
         drawn = [(*past.draw(until, rng), int(rng.integers(2**31))) for _ in range(self.scenarios)]
         # The same jobs come in many scenarios.
         ever = np.unique(np.concatenate([like for like, _, _ in drawn]))
         likely = self._history.of(JobTable(present.table.store, ever))
-        coming = []
+        future_jobs = []
         for like, submit, seed in drawn:
             own = likely.take(np.searchsorted(ever, like))
             nothing = np.zeros(len(like), dtype=np.int64)
             asked = JobTable(present.table.store, like).requested_time
             runtime = own.draw(1, seed, nothing, asked)[0]
-            coming.append(Coming(like=like, submit=submit, runtime=runtime))
-        return coming
+            future_jobs.append(FutureJobs(like=like, submit=submit, runtime=runtime))
+        return future_jobs
 
 
 def _together(drawn: IntArray, user: IntArray, rng: np.random.Generator) -> IntArray:

@@ -121,7 +121,7 @@ class Holds(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """The job store and the nodes, as in a :class:`~cpsched.engine.machine.Machine`."""
+    """The job store and the nodes, as in a :class:`~cpsched.engine.machine.ClusterState`."""
 
     cols: IntArray
     shapes: IntArray

@@ -22,7 +22,7 @@ from cpsched.errors import TraceError
 from cpsched.logs.checks import LogTooLargeError, too_many_rows
 from cpsched.logs.limits import MAX_COLUMNS, MAX_COMMENTS, MAX_ROWS
 from cpsched.logs.text import Place, chunks, decode
-from cpsched.util.quantities import whole
+from cpsched.util.quantities import integer
 from cpsched.util.types import MAX_AMOUNT, MAX_TIME, UNBOUNDED
 
 if TYPE_CHECKING:
@@ -121,7 +121,7 @@ def _parse_field(text: str, field: Field, place: Place) -> int:
     if not field.needed and text.lower() == "nan":
         return -1
     fraction = field.measured or (field.time and "." in text)
-    value = place.parse(_measured if fraction else whole, field.name, text)
+    value = place.parse(_measured if fraction else integer, field.name, text)
     if value != -1 and not 0 <= value <= field.high:
         raise place.error(f"must be from 0 to {field.high}, or -1 for unknown", field.name, text)
     return round(value) if field.time else int(value)

@@ -196,7 +196,7 @@ def _columns(cells: Cells, resources: Sequence[str]) -> dict[str, Any]:
         elif column.choices is not None:
             found[name] = cells.choice(name, column.choices, column.neutral or 0)
         else:
-            found[name] = cells.whole(name, column.least, column.most, column.neutral)
+            found[name] = cells.whole(name, column.least, column.limit, column.neutral)
     return found
 
 

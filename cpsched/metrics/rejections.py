@@ -75,24 +75,27 @@ def rejections(workload: Workload, rejected: Mapping[int, str]) -> list[Rejectio
     """
     time = core_time(workload)
     # In floats, whose sum cannot overflow.
-    whole = max(float(time.sum(dtype=np.float64)), 1.0)
+    total = max(float(time.sum(dtype=np.float64)), 1.0)
     kinds: dict[str, list[int]] = {}
     for row, reason in rejected.items():
         kinds.setdefault(reason_kind(reason), []).append(row)
-    found = []
+    by_reason = []
     for rows in kinds.values():
         largest = max(rows, key=lambda row: (int(time[row]), -row))
         reason = rejected[largest]
-        found.append(
+        by_reason.append(
             Rejection(
                 reason=reason,
                 job_id=str(workload.job_id[largest]),
                 jobs=len(rows),
-                share_of_core_time=float(time[rows].sum(dtype=np.float64)) / whole,
-                remedy=next((text for said, text in _REMEDIES if said in reason), ""),
+                share_of_core_time=float(time[rows].sum(dtype=np.float64)) / total,
+                remedy=next((text for phrase, text in _REMEDIES if phrase in reason), ""),
             )
         )
-    return sorted(found, key=lambda one: (-one.share_of_core_time, -one.jobs, one.reason))
+    return sorted(
+        by_reason,
+        key=lambda entry: (-entry.share_of_core_time, -entry.jobs, entry.reason),
+    )
 
 
 def core_time(workload: Workload) -> IntArray:

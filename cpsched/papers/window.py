@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: ``MAX_JOB_COUNT`` of the papers.
 SIZE = 200
-_MOST_POINTS = 2**31
+_MAX_POINTS = 2**31
 #: Statistic: decisions that missed their limit, so that nothing starts and the window is halved.
 WINDOW_HALVED = "window_halved"
 
@@ -79,7 +79,7 @@ class WindowDispatcher(LearningDispatcher):
         check_least("interval", self.interval, 1, "none")
         self.priority_rule: Priority = make_priority(self.order)
         super().__init__(self.priority_rule, allocator=self.allocates)
-        self.limits = cpsat.Limits(deterministic=self.limit)
+        self.limits = cpsat.SolverLimits(deterministic=self.limit)
         #: How many jobs the next and the last decision consider.
         self.size = self.last_size = self.window
 
@@ -212,5 +212,5 @@ def point_priorities(values: FloatArray) -> IntArray:
     different; differences above ``2^31`` are cut to that.
     """
     raised = values + max(1.0 - float(values.min(initial=1.0)), 0.0)
-    points: IntArray = np.clip(np.rint(raised), 1, _MOST_POINTS).astype(np.int64)
+    points: IntArray = np.clip(np.rint(raised), 1, _MAX_POINTS).astype(np.int64)
     return points

@@ -25,7 +25,7 @@ from cpsched.model.schedule import JobOutcome
 if TYPE_CHECKING:
     from cpsched.dispatch.contract import Dispatcher
     from cpsched.engine.cluster import Cluster
-    from cpsched.simulation.arrivals import Arrivals, Block
+    from cpsched.simulation.arrivals import Block, JobStream
     from cpsched.simulation.record import AllocationRecorder, DecisionRecorder
     from cpsched.util.types import FloatArray, IntArray
 
@@ -78,7 +78,7 @@ class CompiledLoop:
 
     def __init__(
         self,
-        arrivals: Arrivals,
+        arrivals: JobStream,
         cluster: Cluster,
         start_time: IntArray,
         end_time: IntArray,
@@ -204,7 +204,7 @@ class CompiledLoop:
         self._allocations.take_back(counters)
         return found
 
-    def _holds_of(self, arrivals: Arrivals) -> event_loop.Holds:
+    def _holds_of(self, arrivals: JobStream) -> event_loop.Holds:
         """Return why jobs may not start yet, and when they are cancelled."""
         return event_loop.Holds(
             *(np.ascontiguousarray(arrivals.begin), np.ascontiguousarray(arrivals.cancel)),

@@ -22,7 +22,7 @@ _AS_IN_LOG = "none"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class SettingSpec:
     """
     What a setting may be.
 
@@ -69,7 +69,7 @@ class Rule:
 
 
 def _setting(default: Any, **rule: Any) -> Any:
-    return field(default=default, metadata={"rule": Rule(**rule)})
+    return field(default=default, metadata={"rule": SettingSpec(**rule)})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,11 +87,11 @@ class Settings:
         that is mapped already, the mapping decided that, and a finished run's settings say how.
     restarts
         Which jobs may be restarted, ``share=0.5,cost=30,checkpoint=600`` (see
-        :class:`~cpsched.systems.mapping.settings.Restarts`); ``none``: as the log says. As for
-        ``enforce_limits``, the mapping decides it.
+        :class:`~cpsched.systems.mapping.settings.RestartOptions`); ``none``: as the log says.
+        As for ``enforce_limits``, the mapping decides it.
     malleable
         Which jobs may change size, ``share=0.5,least=0.5,most=2`` (see
-        :class:`~cpsched.systems.mapping.settings.Malleable`); likewise.
+        :class:`~cpsched.systems.mapping.settings.MalleableOptions`); likewise.
     runtime_model
         Specification of how long jobs run, see
         :class:`~cpsched.simulation.runtime_models.RuntimeModel`.
@@ -120,7 +120,7 @@ class Settings:
         _AS_IN_LOG,
         usual="from the log",
         metavar="KEY=VALUE,...",
-        parser="cpsched.systems.mapping.settings:Restarts",
+        parser="cpsched.systems.mapping.settings:RestartOptions",
         help="Jobs that may be killed and restarted, such as share=0.5,cost=30: share (of jobs),"
         " cost (seconds a restart costs), checkpoint (seconds between two).",
     )
@@ -128,7 +128,7 @@ class Settings:
         _AS_IN_LOG,
         usual="from the log",
         metavar="KEY=VALUE,...",
-        parser="cpsched.systems.mapping.settings:Malleable",
+        parser="cpsched.systems.mapping.settings:MalleableOptions",
         help="Jobs that may change size, such as share=0.5,most=2: share (of the jobs), least and"
         " most (units, as multiples of what a job asks for), kind (moldable, malleable, evolving),"
         " serial (share of the work that units cannot share), cost (seconds a change of size"
@@ -154,7 +154,7 @@ class Settings:
 
 
 #: The settings that a study file and the command line may give, by name.
-RULES: Mapping[str, Rule] = {
+RULES: Mapping[str, SettingSpec] = {
     one.name: one.metadata["rule"] for one in fields(Settings) if "rule" in one.metadata
 }
 
@@ -172,7 +172,7 @@ def read_settings(section: Section) -> Settings:
     return Settings(**{name: _read(section, name, RULES[name]) for name in section.names()})
 
 
-def _read(section: Section, name: str, rule: Rule) -> Any:
+def _read(section: Section, name: str, rule: SettingSpec) -> Any:
     if rule.choices:
         return section.choice(name, rule.choices, None)
     usual = getattr(Settings, name)

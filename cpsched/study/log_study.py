@@ -9,7 +9,7 @@ from cpsched.errors import ConfigError
 from cpsched.simulation.settings import RULES
 from cpsched.study.study import as_label, system_label
 from cpsched.study.study_file import log_name, parse_study
-from cpsched.util.spec import called
+from cpsched.util.spec import display_name
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -51,7 +51,7 @@ def study_of_log(
     if 1 < len(paths) == len(systems):
         own, systems = [{"systems": [name]} for name in systems], []
     base = given.get("baseline")
-    baseline = {} if base is None else {"dispatcher": as_label(called("dispatchers", base))}
+    baseline = {} if base is None else {"dispatcher": as_label(display_name("dispatchers", base))}
     if given.get("baseline_system") is not None:
         baseline["system"] = system_label(given["baseline_system"])
     content: dict[str, Any] = {

@@ -387,7 +387,7 @@ def _differences(path: Path, tables: Iterator[Mapping[str, Any]]) -> Iterator[st
         elif name not in expected or schema.names.count(name) > 1:
             wrong[name] = "does not belong there"
     both = [name for name in schema.names if name not in wrong]
-    rows = _Rows(arrow.read_pieces(path, both), schema.empty_table().select(both))
+    rows = _Rows(arrow.read_batches(path, both), schema.empty_table().select(both))
     for columns in chain([expected], tables) if both else ():
         here = _read(path, partial(rows.take, len(columns[both[0]])))
         for name in both:

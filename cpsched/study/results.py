@@ -22,8 +22,8 @@ from cpsched.study.paired import DAY, Sums
 from cpsched.study.store import DESCRIPTION, FORMAT
 from cpsched.study.study import Baseline, as_label
 from cpsched.study.writer import FORMAT as RUN_FORMAT
-from cpsched.util.arrow import UNREADABLE, check_within, integers, plain, read_pieces
-from cpsched.util.spec import called
+from cpsched.util.arrow import UNREADABLE, check_within, integers, plain, read_batches
+from cpsched.util.spec import display_name
 from cpsched.util.types import MAX_TIME
 
 if TYPE_CHECKING:
@@ -271,7 +271,7 @@ def _described(mark: Path) -> tuple[dict[str, Any], Any]:
         names = {
             "workload": about["workload"]["title"],
             "system": about["system"]["name"],
-            "dispatcher": called("dispatchers", about["dispatcher"]),
+            "dispatcher": display_name("dispatchers", about["dispatcher"]),
             "predictor": about["predictor"],
             **{name: arguments[name] for name in LABELS if name in arguments},
         }
@@ -345,7 +345,7 @@ def _days(run: Path, steady: Sequence[int] | None) -> dict[tuple[str, str], Sums
     """Return each measure of the jobs that ended, added up by day, for each group of jobs."""
     days: dict[tuple[str, str], Sums] = {}
     first = None
-    for table in read_pieces(
+    for table in read_batches(
         run / "jobs.parquet", ["outcome", *_TIMES], read_dictionary=["outcome"]
     ):
         columns = [_integers(table, name) for name in _TIMES]

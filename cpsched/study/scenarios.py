@@ -15,7 +15,7 @@ from cpsched.study.study_file import labelled_spec
 from cpsched.study.task import tasks_of
 from cpsched.util import registry
 from cpsched.util.atomic_files import replacing, subfolder
-from cpsched.util.spec import Spec, canonical, files_of, whole
+from cpsched.util.spec import Spec, canonical, expand, files_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -199,7 +199,7 @@ def _dispatcher(base: str, scenario: Scenario, folder: Path) -> str:
                 where=scenario.label,
             )
         return scenario.dispatcher
-    spec = whole("dispatchers", base)
+    spec = expand("dispatchers", base)
     options = dict(spec.options)
     # A key with a dot is a place in the policy; options of a dispatcher have none.
     edits = [text for text in scenario.settings if "." in text.partition("=")[0]]

@@ -35,7 +35,7 @@ from cpsched.util import registry, resources
 from cpsched.util.documents import read_text
 from cpsched.util.model_files import checked, with_model
 from cpsched.util.section import Section
-from cpsched.util.spec import called, canonical
+from cpsched.util.spec import canonical, display_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -143,7 +143,7 @@ def _study(top: Section) -> Study:
         )
     _tell_apart(top, workloads, dispatchers)
     seeds = top.seeds("seeds", (0,))
-    jitter = top.whole("jitter", 0, 86400, JITTER if len(seeds) > 1 else 0)
+    jitter = top.integer("jitter", 0, 86400, JITTER if len(seeds) > 1 else 0)
     if jitter and not any(seeds):
         raise top.error(
             "jitter", f"is {jitter}, but one repetition moves no job; set seeds to more, such as 5"
@@ -175,7 +175,9 @@ def labelled_spec(group: str, spec: str, folder: Path, label: str | None = None)
     """
     rule = RULES.get(AXES.get(group, ""))
     canonical_spec = checked(group, spec, folder) if rule is None else rule.checked(spec, folder)
-    usual = as_label(called(group, spec if group != "predictors" else with_model(spec, folder)))
+    usual = as_label(
+        display_name(group, spec if group != "predictors" else with_model(spec, folder))
+    )
     return LabelledSpec(usual if label is None else check_label(label), canonical_spec)
 
 
@@ -303,7 +305,7 @@ def _named(section: Section, key: str, there: Sequence[LabelledSpec]) -> tuple[L
 def _label(group: str, text: str, known: Collection[str]) -> str:
     """Return a label, also where the long form of a preset, which tables do not use, stands."""
     try:
-        return text if text in known else as_label(called(group, text))
+        return text if text in known else as_label(display_name(group, text))
     except ConfigError:
         return text
 

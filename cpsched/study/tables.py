@@ -16,7 +16,7 @@ from cpsched.study.measures import AREA
 from cpsched.study.record import record
 from cpsched.study.results import Results, case_of, collect, mean
 from cpsched.study.study import Baseline, as_label
-from cpsched.util.spec import called
+from cpsched.util.spec import display_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -204,7 +204,7 @@ def _compared_with(baseline: str | Baseline | None, results: Results) -> Results
     there = list(dict.fromkeys(run.dispatcher for run in results.runs))
     if dispatcher not in there:
         # Tables use the name of a preset, whichever way it was written.
-        dispatcher = as_label(called("dispatchers", dispatcher))
+        dispatcher = as_label(display_name("dispatchers", dispatcher))
     if dispatcher not in there:
         raise ConfigError(
             f"no run is of '{dispatcher}'; there are: {', '.join(there)}", key="baseline"

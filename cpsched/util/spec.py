@@ -160,7 +160,7 @@ def _unquoted(text: str, key: str, value: str) -> str:
         ) from None
 
 
-def whole(group: str, spec: Spec | str) -> Spec:
+def expand(group: str, spec: Spec | str) -> Spec:
     """
     Return a specification without presets: ``easy:order=slowdown`` for ``easy-slowdown``.
 
@@ -175,16 +175,16 @@ def whole(group: str, spec: Spec | str) -> Spec:
     entry = registry.entry(group, spec.name)
     if entry is None or not entry.of:
         return spec
-    settled = dict(entry.settled)
+    preset_options = dict(entry.preset_options)
     for key, _ in spec.options:
-        if key in settled:
-            preset = Spec(entry.of, tuple(settled.items()))
+        if key in preset_options:
+            preset = Spec(entry.of, tuple(preset_options.items()))
             raise ConfigError(f"is settled: {spec.name} is {preset}", where=spec, key=key)
     outer_of = {key: outer for outer, _, keys in passed_on(group, spec.name) for key in keys}
     given = {
         f"{outer_of[key]}.{key}" if key in outer_of else key: value for key, value in spec.options
     }
-    return Spec(entry.of, _nested(str(spec), given | settled))
+    return Spec(entry.of, _nested(str(spec), given | preset_options))
 
 
 #: Options of dispatchers whose values are specifications of this group, which presets pass on to.
@@ -195,18 +195,18 @@ def passed_on(group: str, name: str) -> Iterator[tuple[str, tuple[str, str], lis
     """Yield each option that a preset sets, group and name of its value, and what that takes."""
     entry = registry.entry(group, name)
     for outer, inner_group in _NESTED.items():
-        if entry is not None and outer in entry.settled:
-            inner = Spec.parse(entry.settled[outer])
+        if entry is not None and outer in entry.preset_options:
+            inner = Spec.parse(entry.preset_options[outer])
             taken = {*_signature(registry.load(group, entry.of)).parameters, *dict(inner.options)}
             keys = [key for key in options_of(inner_group, inner.name) if key not in taken]
             yield outer, (inner_group, inner.name), keys
 
 
-def called(group: str, text: str) -> str:
+def display_name(group: str, text: str) -> str:
     """Return what tables call a specification: the name of its preset, else its one form."""
-    spec = whole(group, text)
+    spec = expand(group, text)
     presets = (name for name, entry in registry.entries(group).items() if entry.of)
-    return next((name for name in presets if whole(group, name) == spec), str(Spec.parse(text)))
+    return next((name for name in presets if expand(group, name) == spec), str(Spec.parse(text)))
 
 
 def is_class(name: str) -> bool:
@@ -242,7 +242,7 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     ConfigError
         If an option is unknown, or its value not of its type or refused by the constructor.
     """
-    spec = whole(group, spec)
+    spec = expand(group, spec)
     maker = _maker(group, spec.name)
     if lacks := getattr(maker, "__abstractmethods__", None):
         raise ConfigError(f"its class lacks the method {min(lacks)}", where=spec)
@@ -271,9 +271,9 @@ def build(group: str, spec: Spec | str, **given: Any) -> Any:
     except BaseException as error:
         if not is_class(spec.name):
             raise
-        kind, said = described(error)
-        said = fault_of(error) or f"its class raises {kind}: {said}"
-        raise DispatchError(f"{spec}: {said}") from error
+        kind, message = described(error)
+        message = fault_of(error) or f"its class raises {kind}: {message}"
+        raise DispatchError(f"{spec}: {message}") from error
 
 
 #: The base of classes that may be named, by group, and where it is imported from.
@@ -360,7 +360,7 @@ def spec_of(group: str, thing: Any) -> Spec | None:
     options.
     """
     if isinstance(thing, str):
-        return whole(group, thing)
+        return expand(group, thing)
     entry = registry.entries(group).get(getattr(thing, "name", ""))
     made_with = getattr(thing, "made_with", None)
     if entry is None or made_with is None or entry.load() is not type(thing):
@@ -382,7 +382,7 @@ def spec_of(group: str, thing: Any) -> Spec | None:
 
 def resolved(group: str, spec: Spec) -> dict[str, Any]:
     """Return all options of a specification with their values, defaults included."""
-    spec = whole(group, spec)
+    spec = expand(group, spec)
     parameters = _signature(_maker(group, spec.name)).parameters
     given = {key: _convert(spec, key, value, parameters, set()) for key, value in spec.options}
     return options_of(group, spec.name) | given
@@ -390,7 +390,7 @@ def resolved(group: str, spec: Spec) -> dict[str, Any]:
 
 def files_of(group: str, spec: Spec) -> dict[str, Path]:
     """Return the files that options of a specification name, by option."""
-    spec = whole(group, spec)
+    spec = expand(group, spec)
     parameters = _signature(_maker(group, spec.name)).parameters
     return {
         key: Path(value)
@@ -408,7 +408,7 @@ def canonical(group: str, text: str) -> str:
     UnknownNameError, ConfigError
         As :func:`build`.
     """
-    spec = whole(group, text)
+    spec = expand(group, text)
     build(group, spec)
     return str(spec)
 
@@ -416,12 +416,12 @@ def canonical(group: str, text: str) -> str:
 def options_of(group: str, name: str) -> dict[str, Any]:
     """Return the options a registered thing takes beside those its name settles, with defaults."""
     parameters = _signature(_maker(group, name)).parameters
-    found = registry.entry(group, name)
-    settled = {} if found is None else found.settled
+    registered = registry.entry(group, name)
+    preset_options = {} if registered is None else registered.preset_options
     return {
         key: parameter.default
         for key, parameter in parameters.items()
-        if parameter.default is not inspect.Parameter.empty and key not in settled
+        if parameter.default is not inspect.Parameter.empty and key not in preset_options
     }
 
 

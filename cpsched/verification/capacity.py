@@ -84,7 +84,7 @@ def _check(checked: Checked, which: IntArray, start: IntArray, end: IntArray) ->
     """Check some segments, given when each is there."""
     segments, system = checked.segments, checked.system
     cells = Cells.of(segments.node[which], segments.count[which], system.capacity)
-    found: list[tuple[int, int, int, int, int]] = []
+    exceeded: list[tuple[int, int, int, int, int]] = []
     for low, high in _blocks(cells):
         own = np.flatnonzero((cells.first < high) & (cells.beyond > low))
         # Ends first: half-open intervals give back before others take. The sort keeps that order.
@@ -100,7 +100,7 @@ def _check(checked: Checked, which: IntArray, start: IntArray, end: IntArray) ->
             taken = np.cumsum((sign * amounts)[at])
             over = taken > system.capacity[cells.node[cell], kind]
             rises = np.flatnonzero(over & ~np.concatenate([[False], over[:-1]]))
-            found.extend(
+            exceeded.extend(
                 zip(
                     times[event[at[rises]]].tolist(),
                     cells.node[cell[rises]].tolist(),
@@ -110,22 +110,22 @@ def _check(checked: Checked, which: IntArray, start: IntArray, end: IntArray) ->
                     strict=True,
                 )
             )
-    _report(checked, sorted(found))
+    _report(checked, sorted(exceeded))
 
 
-def _report(checked: Checked, found: list[tuple[int, int, int, int, int]]) -> None:
+def _report(checked: Checked, exceeded: list[tuple[int, int, int, int, int]]) -> None:
     """Report every time that a node's load rises above its capacity, by time."""
     segments, system = checked.segments, checked.system
 
     def say(at: int) -> str:
-        _, node, kind, segment, taken = found[at]
+        _, node, kind, segment, taken = exceeded[at]
         return (
             f"takes node {system.node_names[node]} to {taken} {system.resources[kind]} at"
             f" {segments.start[segment]}, it has {system.capacity[node, kind]}"
         )
 
-    rows = segments.job[np.array([segment for *_, segment, _ in found], dtype=np.int64)]
-    checked.add(Rule.CAPACITY, np.ones(len(found), dtype=np.bool_), say, rows)
+    rows = segments.job[np.array([segment for *_, segment, _ in exceeded], dtype=np.int64)]
+    checked.add(Rule.CAPACITY, np.ones(len(exceeded), dtype=np.bool_), say, rows)
 
 
 def _blocks(cells: Cells) -> Iterator[tuple[int, int]]:

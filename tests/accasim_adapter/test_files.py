@@ -191,13 +191,15 @@ def test_a_system_goes_out_and_comes_back_node_by_node(tmp_path):
 @needs_accasim
 def test_accasim_reads_the_same_machine(tmp_path):
     """Its own class on the same file."""
-    from accasim_adapter.machine import Beside
+    from accasim_adapter.machine import MachineExtras
     from accasim_adapter.package import ResourceManager, Resources
 
     path = tmp_path / "eurora.json"
     write_system_config(systems.load("eurora"), path)
     config = json.loads(path.read_text())
-    theirs = Beside().system_of(ResourceManager(Resources(config["groups"], config["resources"])))
+    theirs = MachineExtras().system_of(
+        ResourceManager(Resources(config["groups"], config["resources"]))
+    )
     ours = systems.load(path)
     assert theirs.resources == ours.resources
     assert theirs.node_names == ours.node_names

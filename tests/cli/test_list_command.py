@@ -41,7 +41,7 @@ def test_each_dispatcher_says_when_to_use_it_and_when_not(of_width):
     """Both, in a line each, before its options; an alias is said to be what it settles."""
     found = _by_name(of_width("dispatchers", 120))
     for name, entry in registry.entries("dispatchers").items():
-        if entry.settled:
+        if entry.preset_options:
             assert found[name] == [f"{entry.of} with {_settled(entry)}."]
             continue
         labels = [line.partition(": ")[0] + ": " for line in found[name][1:]]
@@ -50,7 +50,7 @@ def test_each_dispatcher_says_when_to_use_it_and_when_not(of_width):
 
 
 def _settled(entry):
-    return ", ".join(f"{key}={value}" for key, value in entry.settled.items())
+    return ", ".join(f"{key}={value}" for key, value in entry.preset_options.items())
 
 
 def test_the_list_of_dispatchers_begins_with_six(cpsched):
@@ -79,7 +79,7 @@ def test_what_is_said_is_of_the_dispatcher_itself(of_width):
     found = _by_name(of_width("dispatchers", 1000))
     good, bad = ([line for lines in found.values() for line in lines if line.startswith(label)]
                  for label in ADVICE)  # fmt: skip
-    own = [entry for entry in registry.entries("dispatchers").values() if not entry.settled]
+    own = [entry for entry in registry.entries("dispatchers").values() if not entry.preset_options]
     assert len(good) == len(bad) == len(own)
     assert len(set(good)) == len(good)
     assert len(set(bad)) == len(bad) - 2

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tiny import jobs, machine, run
 
-from cpsched.cp.constraint import rules_of
+from cpsched.cp.constraint import caps_of
 from cpsched.errors import ConfigError
 from cpsched.util.spec import build
 from cpsched.verification import verify
@@ -79,7 +79,7 @@ def test_no_rule_is_broken(fill, seed):
 )
 def test_what_is_no_rule(text, said):
     with pytest.raises(ConfigError, match=f"^constraint: .*{said}"):
-        rules_of(text)
+        caps_of(text)
 
 
 def test_what_a_rule_cannot_count_or_no_job_can_keep():

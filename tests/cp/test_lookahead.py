@@ -10,7 +10,7 @@ from tiny import jobs, machine, run, starts
 
 from cpsched.cp import stats
 from cpsched.cp.lookahead import Lookahead
-from cpsched.engine.machine import Machine
+from cpsched.engine.machine import ClusterState
 from cpsched.kernels import costs, pool
 from cpsched.papers.generators.eurora import EURORA, EuroraOptions
 from cpsched.systems import load
@@ -130,7 +130,7 @@ def test_arrivals_are_those_submitted_last_whatever_their_handles():
     system = machine((4,))
     seen = Lookahead(arrivals=3)
     seen.reset(system, 0)
-    state = Machine(system)
+    state = ClusterState(system)
     for now, handle in ((0, 900), (10, 5), (20, 17), (30, 3)):
         view = state.view(now)
         view.waiting = waiting_job(handle, now, "ann")

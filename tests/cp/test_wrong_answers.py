@@ -20,7 +20,7 @@ def wrong(four_cores, monkeypatch):
 
     def solve(*given):
         solved = real(*given)
-        return replace(solved, status=cpsat.Status.INFEASIBLE, values=(), objective=0.0)
+        return replace(solved, status=cpsat.SolverStatus.INFEASIBLE, values=(), objective=0.0)
 
     monkeypatch.setattr(cpsat, "solve", solve)
 

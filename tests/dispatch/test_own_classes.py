@@ -215,7 +215,7 @@ class Busy(Fifo):
 
 def test_a_dispatcher_that_asks_for_ever_is_refused(monkeypatch):
     """It used to go on until somebody killed it."""
-    monkeypatch.setattr(simulator, "MOST_ASKED", 500)
+    monkeypatch.setattr(simulator, "MAX_IDLE_WAKES", 500)
     said = rf"{HERE}:Again: decide asks again.*none of 4 waiting jobs.*asked 500 times since second"
     with pytest.raises(DispatchError, match=said):
         run(TWO, SYSTEM, Again())

@@ -212,7 +212,7 @@ class Watched(Preemption):
         if decision.again_at == view.now:
             return decision
         waiting, candidates = view.waiting, Candidates(view, self._queues)
-        free, _ = self._without_kept(view, candidates)
+        free, _ = self._without_reserved(view, candidates)
         for handle, claim in self._claims.items():
             candidates.take(candidates.positions(claim.leaving))
             since = self.asked.setdefault(handle, view.now)

@@ -7,13 +7,13 @@ from tiny import jobs, machine
 from cpsched.engine.cluster import Cluster
 from cpsched.forecast.free_capacity import Fitting
 from cpsched.model.estimates import Requested
-from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.arrivals import JobStream
 from cpsched.systems.mapping import fit
 
 
 def view_of(fitted):
     """Return what a dispatcher sees of a workload on the empty machine, all submitted at 0."""
-    arrivals, cluster = Arrivals(fitted), Cluster(fitted.system, "fifo", Requested())
+    arrivals, cluster = JobStream(fitted), Cluster(fitted.system, "fifo", Requested())
     store = cluster.machine.store
     arrivals.enter(store, 0, len(arrivals))
     cluster.admit(0, len(arrivals), 0, classes=arrivals.eligible(store))

@@ -14,7 +14,7 @@ from cpsched.engine.encoder import Request
 from cpsched.errors import ConfigError
 from cpsched.gym.kernels.features import ESTIMATE, FEATURES
 from cpsched.gym.options import Options
-from cpsched.gym.policy import Policy, load, save
+from cpsched.gym.policy import PolicyNetwork, load, save
 from cpsched.model.topology import Topology, TopologyKind
 from cpsched.systems.mapping import fit
 from cpsched.util.spec import build, spec_of
@@ -26,7 +26,7 @@ def shortest_policy(path, **decides):
     options = Options(**decides)
     weights = np.zeros((len(FEATURES), 1), dtype=np.float32)
     weights[ESTIMATE] = -1
-    save(path, Policy(options, [(weights, np.zeros(1, dtype=np.float32))]))
+    save(path, PolicyNetwork(options, [(weights, np.zeros(1, dtype=np.float32))]))
     return f"learned:file={path}"
 
 
@@ -69,7 +69,7 @@ def test_a_network_decides_in_the_simulator_as_in_its_episodes(tmp_path, decides
         (rng.normal(0, 3, shape).astype(np.float32), rng.normal(0, 1, shape[1]).astype(np.float32))
         for shape in shapes
     ]
-    policy = Policy(options, layers)
+    policy = PolicyNetwork(options, layers)
     save(tmp_path / "agent.zip", policy)
     workload = drawn(12)
     env = env_of(

@@ -108,7 +108,7 @@ def test_amount_refuses_anything_else(written):
 @pytest.mark.parametrize("written", ["", "x", "1.0", "1_000", "٣", "0x1", "1e3", " 1", "9" * 26])
 def test_whole_refuses_what_only_python_takes_for_a_number(written):
     with pytest.raises(ValueError, match="whole number"):
-        quantities.whole(written)
+        quantities.integer(written)
 
 
 @pytest.mark.parametrize(

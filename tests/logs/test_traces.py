@@ -85,7 +85,7 @@ def test_writing_needs_a_format_that_can_be_written(logs, tmp_path):
 
 
 def test_a_format_that_cannot_be_imported_is_named_and_passed_over(logs, monkeypatch):
-    broken = registry.Entry("broken", "cpsched.logs.nowhere:NOTHING", "somebody")
+    broken = registry.RegistryEntry("broken", "cpsched.logs.nowhere:NOTHING", "somebody")
     entries = {"broken": broken, **registry.entries("traces")}
     monkeypatch.setattr(registry, "entries", lambda _: entries)
     with pytest.warns(RuntimeWarning, match="log format skipped: 'broken'.*from somebody"):

@@ -15,7 +15,7 @@ from cpsched.simulation.code import code_of
 from cpsched.simulation.identity import identify
 from cpsched.simulation.simulate import Checkpoint, Settings, simulate
 from cpsched.util import registry
-from cpsched.util.registry import Entry
+from cpsched.util.registry import RegistryEntry
 
 PRIORITY = """\
 from cpsched import Priority
@@ -337,7 +337,7 @@ def test_a_reader_of_logs_of_another_package_counts(folder, monkeypatch):
     """Which format reads a log decides what its jobs are."""
     folder.write("mine", "FORMAT = 1\n")
     real, target = registry.entries, f"{folder.name('mine')}:FORMAT"
-    mine = {"mine": Entry("mine", target, "somebody")}
+    mine = {"mine": RegistryEntry("mine", target, "somebody")}
     monkeypatch.setattr(registry, "entries", lambda group: {**real(group), **mine})
     before = of(readers=[("traces", "mine")])
     folder.write("mine", "FORMAT = 2\n")

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
-from cpsched.util.quantities import whole
+from cpsched.util.quantities import integer
 from cpsched.util.types import UNBOUNDED
 
 if TYPE_CHECKING:
@@ -146,8 +146,8 @@ def _slots(text: str) -> int:
     total = 0
     for part in text.split(","):
         first, dash, last = part.partition("-")
-        total += whole(last) - whole(first) + 1 if dash else bool(part)
-        if dash and whole(last) < whole(first):
+        total += integer(last) - integer(first) + 1 if dash else bool(part)
+        if dash and integer(last) < integer(first):
             raise ValueError("has a range that ends before it begins")
     return total
 
@@ -160,7 +160,7 @@ def _within(got: Allocated) -> Allocated:
 
 def amount(value: str) -> int:
     """Read a whole number that is not negative."""
-    number = whole(value)
+    number = integer(value)
     if number < 0:
         raise ValueError("must not be negative")
     return number

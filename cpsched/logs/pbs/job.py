@@ -10,7 +10,7 @@ from cpsched.logs.pbs.allocated import allocated_of
 from cpsched.logs.pbs.keys import RESOURCES, unread_of
 from cpsched.logs.pbs.request import request_of
 from cpsched.util.quantities import duration as parse_duration
-from cpsched.util.quantities import seconds_within, whole
+from cpsched.util.quantities import integer, seconds_within
 from cpsched.util.types import MISSING, Status
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ def entry_of(job_id: str, values: Mapping[str, str], place: Place) -> Entry:
 
 def _runs(values: Mapping[str, str], place: Place) -> int:
     text = values.get("run_count")
-    return 1 if text is None else place.parse(whole, "run_count", text)
+    return 1 if text is None else place.parse(integer, "run_count", text)
 
 
 def _runtime(values: Mapping[str, str], start: int, place: Place) -> int:
@@ -116,7 +116,7 @@ def _runtime(values: Mapping[str, str], start: int, place: Place) -> int:
 def _status(text: str | None, time_is_over: bool, place: Place) -> Status:
     if text is None:
         return Status.UNKNOWN
-    code = place.parse(whole, "Exit_status", text)
+    code = place.parse(integer, "Exit_status", text)
     if code == 0:
         return Status.COMPLETED
     if code == _KILLED_FOR_WALLTIME or (code >= _SIGNALLED and time_is_over):
@@ -128,7 +128,7 @@ def _status(text: str | None, time_is_over: bool, place: Place) -> Status:
 
 def _time(values: Mapping[str, str], key: str, place: Place) -> int:
     text = values.get(key)
-    return MISSING if text is None else place.parse(lambda t: seconds_within(whole(t)), key, text)
+    return MISSING if text is None else place.parse(lambda t: seconds_within(integer(t)), key, text)
 
 
 def _length(values: Mapping[str, str], key: str, place: Place) -> int:

@@ -19,7 +19,7 @@ from cpsched.logs.sacct.job import job_of
 from cpsched.logs.sacct.lines import Row
 from cpsched.logs.sacct.request import Shapes
 from cpsched.logs.text import Place
-from cpsched.util.quantities import whole
+from cpsched.util.quantities import integer
 from cpsched.util.slurm_quantities import ENDLESS, moment, whole_minutes
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _number(asked: Mapping[str, str], name: str, place: Place) -> int | None:
     """Return an option that is a number; of a range of nodes, the least."""
     if name not in asked:
         return None
-    number = place.parse(whole, f"--{name}", asked[name].partition("-")[0])
+    number = place.parse(integer, f"--{name}", asked[name].partition("-")[0])
     if number < 1:
         raise place.error("must be at least 1", f"--{name}", asked[name])
     return number

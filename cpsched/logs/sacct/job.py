@@ -12,7 +12,7 @@ from cpsched.logs.sacct.command import may_be_requeued, options_of
 from cpsched.logs.sacct.request import NO_CORES
 from cpsched.logs.sacct.waits import begin_of
 from cpsched.model.workload import MAX_NICE
-from cpsched.util.quantities import instant, seconds_within, whole
+from cpsched.util.quantities import instant, integer, seconds_within
 from cpsched.util.slurm_quantities import elapsed
 from cpsched.util.types import MAX_TIME, MISSING, UNBOUNDED, Status
 
@@ -190,7 +190,7 @@ def _core_seconds(row: Row, asked: Mapping[str, str], shapes: Shapes) -> int:
     """Return what a job that has not ended has held, or asks for; 0 if its line is wrong."""
     try:
         text = row.values.get("elapsedraw", "")
-        ran = row.place.parse(whole, "ElapsedRaw", text) if text else 0
+        ran = row.place.parse(integer, "ElapsedRaw", text) if text else 0
         return shapes.of(row.values, asked, row.place).units * (ran or max(_time_limit(row), 0))
     except (TraceError, NotAJobError):
         return 0
@@ -276,7 +276,7 @@ def _array_limit(row: Row, asked: Mapping[str, str]) -> int:
     match = _TASKS_AT_ONCE.search(row.job_id)
     text = match[1] if match else asked.get("array", "").partition("%")[2]
     text = row.values.get("arraytasklimit") or text
-    limit = row.place.parse(whole, "SubmitLine --array", text) if text else 0
+    limit = row.place.parse(integer, "SubmitLine --array", text) if text else 0
     return max(0, min(limit, UNBOUNDED))
 
 
@@ -293,7 +293,7 @@ def _licenses(values: Mapping[str, str], asked: Mapping[str, str]) -> str | None
 def _nice(asked: Mapping[str, str], place: Place) -> int:
     if "nice" not in asked:
         return 0
-    nice = place.parse(whole, "SubmitLine --nice", asked["nice"] or str(_NICE))
+    nice = place.parse(integer, "SubmitLine --nice", asked["nice"] or str(_NICE))
     return max(-MAX_NICE, min(nice, MAX_NICE))
 
 
@@ -302,7 +302,7 @@ def _runtime(row: Row, start: int, *, exact: bool) -> int:
     values, place = row
     end, end_exact = _time(row, "End")
     if (text := values.get("elapsedraw")) and text != _INVALID:
-        ran = place.parse(lambda t: seconds_within(whole(t), -MAX_TIME), "ElapsedRaw", text)
+        ran = place.parse(lambda t: seconds_within(integer(t), -MAX_TIME), "ElapsedRaw", text)
     elif (text := values.get("elapsed")) and text != _INVALID:
         ran = place.parse(elapsed, "Elapsed", text)
     elif end == MISSING:
@@ -319,7 +319,9 @@ def _time_limit(row: Row) -> int:
     """Return the requested time; ``MISSING`` where there is none: 0 too asks for no limit."""
     values, place = row
     if (text := values.get("timelimitraw")) and text not in _NO_LIMIT:
-        return 60 * place.parse(lambda t: seconds_within(whole(t)), "TimelimitRaw", text) or MISSING
+        return (
+            60 * place.parse(lambda t: seconds_within(integer(t)), "TimelimitRaw", text) or MISSING
+        )
     if (text := values.get("timelimit")) and text not in _NO_LIMIT:
         return place.parse(elapsed, "Timelimit", text) or MISSING
     return MISSING

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.errors import TraceError
 from cpsched.logs.collect import NotAJobError, Shape
-from cpsched.util.quantities import whole
+from cpsched.util.quantities import integer
 from cpsched.util.slurm_quantities import ENDLESS, amount, memory, seconds
 from cpsched.util.types import MISSING, UNBOUNDED
 
@@ -303,7 +303,7 @@ def _locality(options: Mapping[str, str], place: Place) -> tuple[int, int, int]:
 
 
 def _count(text: str) -> int:
-    number = whole(text)
+    number = integer(text)
     if not 0 <= number <= UNBOUNDED:
         raise ValueError(f"must be from 0 to {UNBOUNDED}")
     return number

@@ -161,17 +161,17 @@ class Esp:
         units = _cores(sizes, options, np.array([job.size for job in jobs]))
         gpus = np.array([job.gpus for job in jobs])
         # Amounts of the resource kinds there are.
-        kept = 2 if options.gpus else 1
+        num_kinds = 2 if options.gpus else 1
         return _workload(
             self.name,
             options,
             [job._replace(name=f"{job.name}-gpu") if job.gpus else job for job in jobs],
             title=f"esp-{'cpu-gpu' if options.gpus else 'cpu'}-seed{options.seed}",
-            resources=("core", "gpu")[:kept],
+            resources=("core", "gpu")[:num_kinds],
             submit=submit,
             units=units,
-            request=np.column_stack([np.ones_like(gpus), 0 * gpus])[:, :kept],
-            per_node=np.column_stack([0 * gpus, gpus])[:, :kept],
+            request=np.column_stack([np.ones_like(gpus), 0 * gpus])[:, :num_kinds],
+            per_node=np.column_stack([0 * gpus, gpus])[:, :num_kinds],
         )
 
 

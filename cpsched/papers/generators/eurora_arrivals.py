@@ -168,9 +168,9 @@ def _draw_bursts(
     jobs = len(campaign)
     wish = np.clip(log_normal(rng, *_BURST, len(size)), 1.0, _LARGEST_BURST)[campaign]
     room = np.asarray(_MOST_AT_ONCE)[pace][campaign] / np.maximum(work, 1e-9)
-    most = np.maximum(1, room).astype(np.int64)
+    longest = np.maximum(1, room).astype(np.int64)
     number = np.arange(jobs) - np.repeat(np.cumsum(size) - size, size)
-    first = (number == 0) | (rng.random(jobs) * wish < 1) | (number % most == 0)
+    first = (number == 0) | (rng.random(jobs) * wish < 1) | (number % longest == 0)
     burst = np.cumsum(first) - 1
     begins = np.flatnonzero(first)
     owner = campaign[begins]

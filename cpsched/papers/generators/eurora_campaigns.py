@@ -89,8 +89,8 @@ def draw_campaigns(rng: np.random.Generator, jobs: int) -> Campaigns:
     counts[known.MEDIUM] = medium
     sizes = []
     for (median, sigma, largest), count in zip(_SIZES, counts.tolist(), strict=True):
-        most = max(2, min(largest, int(_LARGEST_PART * count)))
-        sizes.append(heavy_sizes(rng, count, median=median, sigma=sigma, largest=most))
+        highest = max(2, min(largest, int(_LARGEST_PART * count)))
+        sizes.append(heavy_sizes(rng, count, median=median, sigma=sigma, largest=highest))
     job_class = np.repeat(np.arange(len(sizes)), [len(part) for part in sizes])
     size = np.concatenate(sizes)
     queue, requested, limit = _draw_requests(rng, job_class, size)

@@ -80,16 +80,16 @@ class HeterogeneousOptions:
         nodes, cores, _ = preset.machine
         least = -(-preset.max_cores // nodes)
         try:
-            found = tuple(map(int, self.cores_per_node.split(",")))
+            core_counts = tuple(map(int, self.cores_per_node.split(",")))
         except (AttributeError, ValueError):
-            found = (0,)
-        if not all(least <= one <= cores for one in found):
+            core_counts = (0,)
+        if not all(least <= num_cores <= cores for num_cores in core_counts):
             raise ConfigError(
                 f"{self.cores_per_node!r} is not a list such as 4,8 of whole numbers from {least}"
                 f" to {cores}",
                 key="cores_per_node",
             )
-        return found
+        return core_counts
 
 
 class Heterogeneous:
@@ -144,7 +144,7 @@ class Heterogeneous:
 HETEROGENEOUS = Heterogeneous()
 
 
-class _Jobs(NamedTuple):
+class _DrawnJobs(NamedTuple):
     """
     Jobs in the order they were drawn, each column of shape ``(J,)``.
 
@@ -158,12 +158,12 @@ class _Jobs(NamedTuple):
     runtime: IntArray
 
 
-def _drawn(rng: np.random.Generator, options: HeterogeneousOptions, preset: Preset) -> _Jobs:
+def _drawn(rng: np.random.Generator, options: HeterogeneousOptions, preset: Preset) -> _DrawnJobs:
     """Return the preset's number of jobs, or as many as fill its hours."""
     drawn = np.empty((5, 0), dtype=np.int64)
     while True:
         drawn = np.hstack([drawn, _block(rng, options, preset)])
-        jobs = _Jobs(*drawn)
+        jobs = _DrawnJobs(*drawn)
         count = options.jobs or preset.jobs
         if count is None:
             assert preset.hours is not None
@@ -171,7 +171,7 @@ def _drawn(rng: np.random.Generator, options: HeterogeneousOptions, preset: Pres
             done = np.cumsum(jobs.cores * jobs.runtime)
             count = int(np.searchsorted(done, preset.hours * 3600 * total)) + 1
         if count <= drawn.shape[1]:
-            return _Jobs(*drawn[:, :count])
+            return _DrawnJobs(*drawn[:, :count])
 
 
 def _block(rng: np.random.Generator, options: HeterogeneousOptions, preset: Preset) -> IntArray:
@@ -184,11 +184,11 @@ def _block(rng: np.random.Generator, options: HeterogeneousOptions, preset: Pres
     """
     shares = np.array(preset.shares)
     kind = rng.choice(len(shares), size=_BLOCK, p=shares / shares.sum())
-    whole = rng.integers(1, preset.max_cores // preset.machine.cores + 1, size=_BLOCK)
+    nodes_of_job = rng.integers(1, preset.max_cores // preset.machine.cores + 1, size=_BLOCK)
     per_node = rng.choice(np.array(options.on_node()), size=_BLOCK)
     per_gpu = rng.choice(np.array(preset.cores_per_gpu), size=_BLOCK)
     runtime = rng.integers(options.min_time, options.max_time + 1, size=_BLOCK)
-    cores = whole * preset.machine.cores
+    cores = nodes_of_job * preset.machine.cores
     gpus = np.maximum(kind - _B, 0)
     each = np.where(gpus > 0, per_gpu * gpus, per_node)
     nodes = np.where(kind == _A, 0, -(-cores // each))

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from cpsched.dispatch.priority import least_taken, units_a_node_holds
+from cpsched.dispatch.priority import least_taken, max_units_on_node
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -52,7 +52,7 @@ class Tres:
         found = np.zeros((len(jobs), len(self.names)), dtype=np.int64)
         for at, (name, resources) in enumerate(zip(self.names, self._resources, strict=True)):
             if name == "node":
-                most = units_a_node_holds(jobs, self._nodes)
+                most = max_units_on_node(jobs, self._nodes)
                 found[:, at] = np.maximum(jobs.nodes_min, -(-jobs.units // most))
             else:
                 found[:, at] = taken[:, resources].sum(axis=1)

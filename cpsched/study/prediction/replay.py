@@ -24,7 +24,7 @@ from cpsched.model.prediction import Outcome, answers_of, listens, write_down
 from cpsched.model.seeds import stream_seed
 from cpsched.model.system import System
 from cpsched.model.topology import Topology
-from cpsched.simulation.arrivals import Arrivals
+from cpsched.simulation.arrivals import JobStream
 from cpsched.simulation.simulate import Settings, simulate
 from cpsched.systems.mapping import Fitted
 from cpsched.util.types import MISSING, Status
@@ -143,7 +143,7 @@ class PredictorReplay:
     def __init__(
         self, fitted: Fitted, start: IntArray, predictor: RuntimePredictor, *, seed: int = 0
     ) -> None:
-        self.arrivals = Arrivals(fitted)
+        self.arrivals = JobStream(fitted)
         self.store = JobStore(fitted.system.resources)
         self.answers = np.zeros((len(self.arrivals), 3), dtype=np.int64)
         self.cpu = 0.0

@@ -1,5 +1,5 @@
 """
-How long jobs are likely to run, as a dispatcher sees it: by what ended, and by what is predicted.
+The empirical runtime distribution of jobs, from what has ended and what is predicted.
 
 Nothing here is asked of a predictor or the simulator: a job that no longer runs has ended, and its
 runtime is known from then on. What predictions carry is read from the jobs themselves.
@@ -30,14 +30,14 @@ _LEAST_SHARE = 1e-9
 #: Estimates are judged by this many of the last ended jobs, with older ones fading out.
 _JUDGED = 200
 #: Runtimes that differ by more than a factor of twenty count as if they differed by that.
-_MOST_CHANGE = 3.0
+_MAX_CHANGE = 3.0
 #: Between horizons a runtime of which nothing else is known counts as the geometric mean of them.
 _BETWEEN = np.sqrt(np.array((HORIZONS[0] / 6, *HORIZONS[:-1])) * np.array(HORIZONS))
 
 
-class Likely(NamedTuple):
+class RuntimeDistribution(NamedTuple):
     """
-    Likely runtimes of n jobs, see :func:`cpsched.kernels.likely.likely_runtimes`.
+    Possible runtimes of n jobs with weights, see :func:`cpsched.kernels.likely.likely_runtimes`.
 
     Attributes
     ----------
@@ -51,9 +51,11 @@ class Likely(NamedTuple):
     weight: FloatArray
     size: IntArray
 
-    def take(self, positions: IntArray) -> Likely:
+    def take(self, positions: IntArray) -> RuntimeDistribution:
         """Return those of some of the jobs."""
-        return Likely(self.runtime[positions], self.weight[positions], self.size[positions])
+        return RuntimeDistribution(
+            self.runtime[positions], self.weight[positions], self.size[positions]
+        )
 
     def expectations(self) -> tuple[FloatArray, FloatArray]:
         """Return means of ``1 / max(r, 10)`` and of r, see the kernel; shape ``(n,)``."""
@@ -66,9 +68,9 @@ class Likely(NamedTuple):
         return drawn
 
 
-class Wsept(NamedTuple):
+class DelayCosts(NamedTuple):
     """
-    How urgent n jobs are.
+    What waiting costs, of n jobs.
 
     Attributes
     ----------
@@ -93,8 +95,8 @@ class RuntimeHistory:
 
     def __init__(self) -> None:
         self.backlog = Backlog()
-        #: Until a decision ends: the waiting jobs, their facts and likely runtimes.
-        self._waiting: tuple[JobTable, FloatArray, Likely] | None = None
+        #: Until a decision ends: the waiting jobs, their facts and runtime distributions.
+        self._waiting: tuple[JobTable, FloatArray, RuntimeDistribution] | None = None
         self.forget()
 
     def forget(self) -> None:
@@ -117,7 +119,7 @@ class RuntimeHistory:
         self._num_judged = 0
         #: Of the last job of each user: logarithms of its runtime and estimate.
         self._last: dict[int, tuple[float, float]] = {}
-        self._make_room(16)
+        self._grow(16)
 
     def users(self, jobs: JobTable) -> IntArray:
         """Return our number for the user of each job, -1 where unknown."""
@@ -130,18 +132,18 @@ class RuntimeHistory:
             more = [known.setdefault(label, len(known)) for label in labels[len(self._codes) - 1 :]]
             # The last entry stays -1: it is what the code of an unknown user (-1) finds.
             self._codes = np.array([*self._codes[:-1].tolist(), *more, -1], dtype=np.int64)
-            self._make_room(len(known))
+            self._grow(len(known))
         numbers: IntArray = self._codes[jobs.column(c.USER)]
         return numbers
 
-    def _make_room(self, num_users: int) -> None:
-        room = len(self._num_own)
-        if num_users <= room:
+    def _grow(self, num_users: int) -> None:
+        capacity = len(self._num_own)
+        if num_users <= capacity:
             return
-        room = max(2 * room, num_users)
-        rows = room * likely.OWN - len(self._own)
+        capacity = max(2 * capacity, num_users)
+        rows = capacity * likely.OWN - len(self._own)
         self._own = np.concatenate([self._own, np.zeros((rows, likely.PAST))])
-        more = np.zeros(room - len(self._num_own), dtype=np.int64)
+        more = np.zeros(capacity - len(self._num_own), dtype=np.int64)
         self._num_own = np.concatenate([self._num_own, more])
 
     def note_ends(self, view: View) -> None:
@@ -185,7 +187,7 @@ class RuntimeHistory:
         """
         waiting = view.waiting
         facts = self.facts(waiting)
-        runtimes = self.likely(facts)
+        runtimes = self.distribution(facts)
         self._waiting = waiting, facts, runtimes
         expected = runtimes.expectations()[1]
         self.backlog.note(view, expected, taken, lambda jobs: self.of(jobs).expectations()[1])
@@ -215,9 +217,9 @@ class RuntimeHistory:
         self._typical_area += (area - self._typical_area) / self._num_past
         self._judge_estimates(user, float(np.log(runtime)), facts[likely.ESTIMATE])
         if user >= 0:
-            self._make_room(user + 1)
-            place = self._num_own[user] % likely.OWN
-            self._own[user * likely.OWN + place] = row
+            self._grow(user + 1)
+            slot = self._num_own[user] % likely.OWN
+            self._own[user * likely.OWN + slot] = row
             self._num_own[user] += 1
 
     def _judge_estimates(self, user: int, runtime: float, estimate: float) -> None:
@@ -227,8 +229,8 @@ class RuntimeHistory:
             change, error = runtime - before, runtime - before - (estimate - expected)
             self._num_judged += 1
             rate = 1 / min(self._num_judged, _JUDGED)
-            self._change += (min(abs(change), _MOST_CHANGE) - self._change) * rate
-            self._error += (min(abs(error), _MOST_CHANGE) - self._error) * rate
+            self._change += (min(abs(change), _MAX_CHANGE) - self._change) * rate
+            self._error += (min(abs(error), _MAX_CHANGE) - self._error) * rate
         self._last[user] = runtime, estimate
 
     @property
@@ -254,31 +256,31 @@ class RuntimeHistory:
             waiting, facts, _ = self._waiting
             if jobs.rows is waiting.rows and jobs.store is waiting.store:
                 return facts
-        said = jobs.runtime_quantiles, jobs.ends_within
+        predicted = jobs.runtime_quantiles, jobs.ends_within
         request = jobs.requested_time, jobs.runtime_estimate, jobs.cores
-        return facts_of(self.users(jobs), *request, *said, ran=jobs.ran)
+        return facts_of(self.users(jobs), *request, *predicted, ran=jobs.ran)
 
-    def likely(self, facts: FloatArray) -> Likely:
-        """Return the likely runtimes of jobs of which this is known."""
+    def distribution(self, facts: FloatArray) -> RuntimeDistribution:
+        """Return the runtime distribution of jobs of which this is known."""
         if self._waiting is not None and facts is self._waiting[1]:
             return self._waiting[2]
         past, own = (self._past, self._num_past), (self._own, self._num_own)
-        return Likely(*likely.likely_runtimes(facts, *past, *own, self.scale))
+        return RuntimeDistribution(*likely.likely_runtimes(facts, *past, *own, self.scale))
 
-    def of(self, jobs: JobTable) -> Likely:
-        """Return the likely runtimes of jobs."""
-        return self.likely(self.facts(jobs))
+    def of(self, jobs: JobTable) -> RuntimeDistribution:
+        """Return the runtime distribution of jobs."""
+        return self.distribution(self.facts(jobs))
 
-    def urgency(
+    def delay_costs(
         self,
         facts: FloatArray,
         share: FloatArray,
         waited: IntArray,
         aging: float,
         power: float,
-    ) -> Wsept:
+    ) -> DelayCosts:
         """
-        Return how urgent jobs are.
+        Return what waiting costs.
 
         The rule of weighted shortest processing times (Smith 1956), with the slope of a job's cost
         (:mod:`cpsched.kernels.costs`) for its weight and a power of its share of the machine times
@@ -293,11 +295,11 @@ class RuntimeHistory:
         power
             Of the share; 1 in Smith's rule.
         """
-        slope, mean = self.likely(facts).expectations()
+        slope, mean = self.distribution(facts).expectations()
         area = mean * np.exp(facts[:, likely.SAID - 1]) / max(self._typical_area, 1.0)
         cost = slope + overdue_slope(waited, area, float(aging))
         taken = mean * np.maximum(share, _LEAST_SHARE) ** power
-        return Wsept(cost, cost / taken)
+        return DelayCosts(cost, cost / taken)
 
     def state(self) -> dict[str, Any]:
         """Return everything seen, as arrays, strings and numbers."""
@@ -364,11 +366,13 @@ def facts_of(
     facts[:, likely.TRAIT : likely.SAID] = np.log(np.maximum(traits, 1))
     facts[:, likely.RAN] = ran
     if quantiles is not None or ends_within is not None:
-        facts[:, likely.SAID : likely.RAN] = _said(facts[:, likely.LIMIT], quantiles, ends_within)
+        facts[:, likely.SAID : likely.RAN] = _predicted(
+            facts[:, likely.LIMIT], quantiles, ends_within
+        )
     return facts
 
 
-def _said(
+def _predicted(
     limit: FloatArray, quantiles: IntArray | None, ends_within: FloatArray | None
 ) -> FloatArray:
     """

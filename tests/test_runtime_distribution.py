@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from cpsched.dispatch.likely import Likely, RuntimeHistory, facts_of
+from cpsched.dispatch.runtime_distribution import RuntimeDistribution, RuntimeHistory, facts_of
 from cpsched.kernels import likely
 from cpsched.model.prediction import HORIZONS
 
@@ -56,7 +56,7 @@ def distances(job, ended):
 def test_likely_runtimes_are_those_of_the_jobs_most_alike(ended, queue):
     """Weights fall exponentially with the distance; nothing is beyond the request."""
     seen = learnt(ended)
-    found = seen.likely(facts(*queue))
+    found = seen.distribution(facts(*queue))
     for j, job in enumerate(queue):
         far = distances(job, ended)
         nearest = sorted(far.values())[: likely.NEAR]
@@ -100,11 +100,11 @@ def test_runtimes_go_along_with_estimates_that_are_good(estimates, scale):
 def test_of_a_user_and_of_all_only_the_last_are_remembered():
     """Of 300 jobs of one user 40 count for him, 250 for somebody else."""
     seen = learnt([((0, 1000, 1000, 1), 1 + end) for end in range(300)])
-    own, other = seen.likely(facts((0, 1000, 1000, 1), (1, 1000, 1000, 1))).runtime
+    own, other = seen.distribution(facts((0, 1000, 1000, 1), (1, 1000, 1000, 1))).runtime
     assert sorted(own[: likely.NEAR]) == list(range(300 - likely.NEAR + 1, 301))
     assert sorted(other[: likely.NEAR]) == list(range(300 - likely.NEAR + 1, 301))
     seen.forget_user(0)
-    again = seen.likely(facts((0, 1000, 1000, 1)))
+    again = seen.distribution(facts((0, 1000, 1000, 1)))
     assert sorted(again.runtime[0, : likely.NEAR]) == list(range(300 - likely.NEAR + 1, 301))
 
 
@@ -116,7 +116,7 @@ def said(quantiles, ends_within, limit=10**5):
     )
     limit, user = np.array([limit]), np.array([0])
     row = facts_of(user, limit, limit, np.ones(1, dtype=np.int64), *known)
-    found = RuntimeHistory().likely(row)
+    found = RuntimeHistory().distribution(row)
     size = found.size[0]
     return dict(zip(found.runtime[0, :size].tolist(), found.weight[0, :size].tolist(), strict=True))
 
@@ -148,7 +148,7 @@ def test_other_jobs_and_what_is_predicted_weigh_the_same():
     seen = learnt([((0, 1000, 1000, 1), 5)])
     one = np.ones(1, dtype=np.int64)
     row = facts_of(0 * one, 1000 * one, 1000 * one, one, np.array([[900] * 9]))
-    found = seen.likely(row)
+    found = seen.distribution(row)
     assert found.weight[0, found.runtime[0] == 5].sum() == pytest.approx(0.5)
 
 
@@ -162,7 +162,7 @@ def of(*runtimes):
     size = len(runtimes)
     runtime, weight = np.ones((1, likely.SAMPLES)), np.zeros((1, likely.SAMPLES))
     runtime[0, :size], weight[0, :size] = runtimes, 1 / size
-    return Likely(runtime, weight, np.array([size]))
+    return RuntimeDistribution(runtime, weight, np.array([size]))
 
 
 some = st.lists(st.integers(1, 1000), min_size=1, max_size=likely.NEAR)
@@ -211,7 +211,7 @@ def test_urgency_is_the_slope_of_the_cost_over_what_the_job_takes():
     """
     seen = learnt([((0, 400, 400, 4), 400)])
     waited, share = np.array([30_000]), np.array([0.25])
-    found = seen.urgency(facts((0, 400, 400, 16)), share, waited, 30_000.0, 1.0)
+    found = seen.delay_costs(facts((0, 400, 400, 16)), share, waited, 30_000.0, 1.0)
     assert found.value == pytest.approx([(1 / 400 + 80 / 30_000) / (400 * 0.25)])
 
 
@@ -222,7 +222,7 @@ def test_what_a_job_has_run_already_is_not_likely():
 
     def at(ran):
         row = facts_of(0 * one, 86400 * one, 86400 * one, one, ran=ran)
-        return seen.likely(row)
+        return seen.distribution(row)
 
     slope, mean = at(60).expectations()
     assert mean.tolist() == pytest.approx([3600])

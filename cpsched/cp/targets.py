@@ -1,7 +1,7 @@
 """
-Places to which pure CP assigns units, as few as exactness allows.
+Targets to which pure CP assigns units, as few as exactness allows.
 
-A job's units are identical, so what matters is how many it has on each place. A place is a node,
+A job's units are identical, so what matters is how many it has on each target. A target is a node,
 or a *pool* of equivalent nodes:
 
 * Nodes are identical if they are open to the same jobs and have the same free capacity at every
@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from cpsched.cp.capacity import Asked, binding_kinds
+from cpsched.cp.capacity import TotalDemand, binding_kinds
 from cpsched.kernels import rooms
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Requests:
         in ``unit``.
     even, contiguous, exclusive
         Shape ``(n,)``; the first two never for a job of one unit.
-    room
+    fitting
         Most units of each job that a node could hold when it starts as late as it may, shape ``(n,
         N)``.
     """
@@ -60,11 +60,11 @@ class Requests:
     even: BoolArray
     contiguous: BoolArray
     exclusive: BoolArray
-    room: IntArray
+    fitting: IntArray
 
     def plain(self) -> BoolArray:
         """Return which jobs may spread over nodes in any way, shape ``(n,)``."""
-        usable = np.minimum(self.units, (self.room > 0).sum(axis=1))
+        usable = np.minimum(self.units, (self.fitting > 0).sum(axis=1))
         plain: BoolArray = (
             (self.nodes_min <= 1)
             & (self.nodes_max >= usable)
@@ -83,7 +83,7 @@ def requests_of(timeline: Timeline, jobs: JobTable, latest: IntArray) -> Request
     unit[single] += per_node[single]
     per_node[single] = 0
     view, capacity = timeline.view, timeline.allocator.capacity
-    room = np.empty((len(jobs), len(capacity)), dtype=np.int64)
+    fitting = np.empty((len(jobs), len(capacity)), dtype=np.int64)
     known: dict[tuple[int, int], IntArray] = {}
     segment = np.searchsorted(timeline.times, latest, side="right") - 1
     for position, key in enumerate(zip(jobs.shape.tolist(), segment.tolist(), strict=True)):
@@ -92,7 +92,7 @@ def requests_of(timeline: Timeline, jobs: JobTable, latest: IntArray) -> Request
             known[key] = np.empty(len(capacity), dtype=np.int64)
             free, shapes = timeline.levels[at], view.waiting.store.shapes
             rooms.unit_capacity(free, capacity, view.eligible, shapes, shape, known[key])
-        room[position] = known[key]
+        fitting[position] = known[key]
     units = jobs.units
     return Requests(
         units=units,
@@ -103,11 +103,11 @@ def requests_of(timeline: Timeline, jobs: JobTable, latest: IntArray) -> Request
         even=(jobs.split != 0) & ~single,
         contiguous=(jobs.contiguous != 0) & ~single,
         exclusive=jobs.exclusive != 0,
-        room=np.minimum(room, units[:, None]),
+        fitting=np.minimum(fitting, units[:, None]),
     )
 
 
-class Place(NamedTuple):
+class PlacementTarget(NamedTuple):
     """
     Where units go.
 
@@ -115,7 +115,7 @@ class Place(NamedTuple):
     ----------
     nodes
         One node, or the nodes of a pool.
-    jobs, most
+    jobs, max_units
         Which jobs can use it, in order of priority, and the most units of each it could hold.
     times, level
         Free capacity over time: of a node in every kind, shape ``(S, R)``; of a pool in slots,
@@ -125,12 +125,12 @@ class Place(NamedTuple):
     pool
         Whether units count as slots.
     after
-        Position of the identical place that the first job fills before this one, or None.
+        Position of the identical target that the first job fills before this one, or None.
     """
 
     nodes: IntArray
     jobs: tuple[int, ...]
-    most: tuple[int, ...]
+    max_units: tuple[int, ...]
     times: IntArray
     level: IntArray
     kinds: tuple[int, ...]
@@ -138,23 +138,27 @@ class Place(NamedTuple):
     after: int | None
 
 
-def places_of(timeline: Timeline, requests: Requests, listed: IntArray) -> list[Place]:
+def targets_of(timeline: Timeline, requests: Requests, listed: IntArray) -> list[PlacementTarget]:
     """
-    Return the places of a decision.
+    Return the targets of a decision.
 
     ``listed`` are the units of the list plan, shape ``(n, N)``: identical nodes are put in an order
     that it fits.
     """
     distinct_nodes = bool(requests.contiguous.any())
-    pools: dict[object, list[Place]] = {}
-    places: list[Place] = []
-    for nodes, jobs, asked in _groups(timeline, requests):
+    pools: dict[object, list[PlacementTarget]] = {}
+    targets: list[PlacementTarget] = []
+    for nodes, jobs, total_demand in _groups(timeline, requests):
         times, level = _changes(timeline, nodes[0])
-        kinds = tuple(range(level.shape[1])) if asked is None else binding_kinds(asked, level)
-        proto = Place(
+        kinds = (
+            tuple(range(level.shape[1]))
+            if total_demand is None
+            else binding_kinds(total_demand, level)
+        )
+        proto = PlacementTarget(
             nodes=nodes,
             jobs=tuple(jobs.tolist()),
-            most=tuple(requests.room[jobs, nodes[0]].tolist()),
+            max_units=tuple(requests.fitting[jobs, nodes[0]].tolist()),
             times=times,
             level=level,
             kinds=tuple(kinds),
@@ -162,21 +166,21 @@ def places_of(timeline: Timeline, requests: Requests, listed: IntArray) -> list[
             after=None,
         )
         units = requests.unit[jobs][:, proto.kinds]
-        if asked is not None and (units == units[0]).all():
+        if total_demand is not None and (units == units[0]).all():
             pools.setdefault((proto.jobs, not kinds), []).append(_pool(proto, units[0]))
         elif distinct_nodes:
-            places.extend(_single(proto, nodes))
+            targets.extend(_single(proto, nodes))
         else:
             needed = _in_order(nodes, jobs, requests, listed)
-            first = len(places)
-            places.extend(
-                place._replace(after=first + position - 1 if position else None)
-                for position, place in enumerate(_single(proto, needed))
+            first = len(targets)
+            targets.extend(
+                target._replace(after=first + position - 1 if position else None)
+                for position, target in enumerate(_single(proto, needed))
             )
     if distinct_nodes:
-        places.sort(key=lambda place: int(place.nodes[0]))
-    places.extend(_merged(parts, requests) for parts in pools.values())
-    return places
+        targets.sort(key=lambda target: int(target.nodes[0]))
+    targets.extend(_merged(parts, requests) for parts in pools.values())
+    return targets
 
 
 def _changes(timeline: Timeline, node: int) -> tuple[IntArray, IntArray]:
@@ -189,36 +193,36 @@ def _changes(timeline: Timeline, node: int) -> tuple[IntArray, IntArray]:
 
 def _groups(
     timeline: Timeline, requests: Requests
-) -> Iterator[tuple[IntArray, IntArray, Asked | None]]:
+) -> Iterator[tuple[IntArray, IntArray, TotalDemand | None]]:
     """
     Group nodes by their future and the jobs they are open to, in order of their first node.
 
     Yields the nodes, the jobs, and what these ask for if all of them are plain.
     """
-    used = np.flatnonzero(requests.room.any(axis=0))
+    used = np.flatnonzero(requests.fitting.any(axis=0))
     groups: dict[bytes, list[int]] = {}
     parts = (
         timeline.levels[:, used].transpose(1, 0, 2).reshape(len(used), -1),
-        requests.room[:, used].T,
+        requests.fitting[:, used].T,
         timeline.allocator.capacity[used],
     )
     keys = np.ascontiguousarray(np.concatenate(parts, axis=1))
     for position, node in enumerate(used.tolist()):
         groups.setdefault(keys[position].tobytes(), []).append(node)
     plain = requests.plain()
-    asked: dict[bytes, Asked | None] = {}
+    total_demand: dict[bytes, TotalDemand | None] = {}
     for group in groups.values():
         nodes = np.array(group, dtype=np.int64)
-        jobs = np.flatnonzero(requests.room[:, nodes[0]])
+        jobs = np.flatnonzero(requests.fitting[:, nodes[0]])
         key = jobs.tobytes()
-        if key not in asked:
+        if key not in total_demand:
             demand = requests.unit[jobs] * requests.units[jobs, None]
-            asked[key] = Asked.of(demand) if plain[jobs].all() else None
-        yield nodes, jobs, asked[key]
+            total_demand[key] = TotalDemand.of(demand) if plain[jobs].all() else None
+        yield nodes, jobs, total_demand[key]
 
 
-def _single(proto: Place, nodes: IntArray) -> Iterator[Place]:
-    """Make a place of each of some identical nodes."""
+def _single(proto: PlacementTarget, nodes: IntArray) -> Iterator[PlacementTarget]:
+    """Make a target of each of some identical nodes."""
     for node in nodes.tolist():
         yield proto._replace(nodes=np.array([node], dtype=np.int64))
 
@@ -230,29 +234,29 @@ def _in_order(nodes: IntArray, jobs: IntArray, requests: Requests, listed: IntAr
     return nodes[order[: int(requests.units[jobs].sum())]]
 
 
-def _pool(proto: Place, unit: IntArray) -> Place:
+def _pool(proto: PlacementTarget, unit: IntArray) -> PlacementTarget:
     """Count identical nodes in slots for units that need the same of each binding kind."""
     slots = np.zeros(len(proto.level), dtype=np.int64)
     if proto.kinds:
         slots = (proto.level[:, proto.kinds] // unit).min(axis=1)
     count = len(proto.nodes)
     return proto._replace(
-        most=tuple(most * count for most in proto.most),
+        max_units=tuple(max_units * count for max_units in proto.max_units),
         level=(slots * count)[:, None],
         kinds=(0,) if proto.kinds else (),
         pool=True,
     )
 
 
-def _merged(parts: list[Place], requests: Requests) -> Place:
+def _merged(parts: list[PlacementTarget], requests: Requests) -> PlacementTarget:
     """Make one pool of pools that the same jobs can use."""
     times = np.unique(np.concatenate([part.times for part in parts]))
     level = sum(part.level[np.searchsorted(part.times, times, side="right") - 1] for part in parts)
     jobs = list(parts[0].jobs)
-    most = np.minimum(np.sum([part.most for part in parts], axis=0), requests.units[jobs])
+    max_units = np.minimum(np.sum([part.max_units for part in parts], axis=0), requests.units[jobs])
     return parts[0]._replace(
         nodes=np.sort(np.concatenate([part.nodes for part in parts])),
-        most=tuple(most.tolist()),
+        max_units=tuple(max_units.tolist()),
         times=times,
         level=np.asarray(level, dtype=np.int64),
     )
@@ -260,7 +264,7 @@ def _merged(parts: list[Place], requests: Requests) -> Place:
 
 def units_in_pool(
     requests: Requests,
-    place: Place,
+    target: PlacementTarget,
     counts: dict[int, int],
     start: Sequence[int],
     duration: IntArray,
@@ -276,19 +280,19 @@ def units_in_pool(
     start, duration
         Seconds from now, and seconds, of all jobs.
     """
-    held = np.zeros((len(place.nodes), timeline.levels.shape[2]), dtype=np.int64)
+    allocated = np.zeros((len(target.nodes), timeline.levels.shape[2]), dtype=np.int64)
     ends: list[tuple[int, int, IntArray]] = []
     for job in sorted(counts, key=lambda job: start[job]):
         unit = requests.unit[job]
         while ends and ends[0][0] <= start[job]:
             _, ended, left = heapq.heappop(ends)
-            held -= left[:, None] * requests.unit[ended]
+            allocated -= left[:, None] * requests.unit[ended]
         at = np.searchsorted(timeline.times, start[job], side="right") - 1
-        asked = np.flatnonzero(unit)
-        free = timeline.levels[at][place.nodes[:, None], asked] - held[:, asked]
-        room = np.clip((free // unit[asked]).min(axis=1, initial=counts[job]), 0, None)
-        take = np.clip(counts[job] - (np.cumsum(room) - room), 0, room)
-        held += take[:, None] * unit
+        kinds = np.flatnonzero(unit)
+        free = timeline.levels[at][target.nodes[:, None], kinds] - allocated[:, kinds]
+        fitting = np.clip((free // unit[kinds]).min(axis=1, initial=counts[job]), 0, None)
+        take = np.clip(counts[job] - (np.cumsum(fitting) - fitting), 0, fitting)
+        allocated += take[:, None] * unit
         heapq.heappush(ends, (start[job] + int(duration[job]), job, take))
         for node in np.flatnonzero(take).tolist():
-            yield job, int(place.nodes[node]), int(take[node])
+            yield job, int(target.nodes[node]), int(take[node])
