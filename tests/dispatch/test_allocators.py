@@ -101,7 +101,7 @@ MACHINES = {
 
 
 @pytest.mark.parametrize(
-    ("random", "allocator", "units", "request_", "per_node", "expected"),
+    ("drawn", "allocator", "units", "request_", "per_node", "expected"),
     [
         ("no memory", "best-fit", 1, CORE, None, {0: 1}),
         ("no memory", "pack", 1, CORE, None, {1: 1}),

@@ -40,7 +40,7 @@ def offer(line, units, nodes_min, nodes_max):
     """Return the offer of a line to a job."""
     ask = BidRequest(
         units=units, nodes_min=nodes_min, nodes_max=nodes_max, even=False, contiguous=False,
-        exclusive=False, eligible_class=0, request=np.array([1]), levels=np.array([[0]]),
+        exclusive=False, eligible_class=0, unit_request=np.array([1]), levels=np.array([[0]]),
     )  # fmt: skip
     return BidOffer(ask, ask.levels[0], line)
 
