@@ -18,8 +18,8 @@ from cpsched.cli.progress import reading
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.slurm.config.importer import Site
-    from cpsched.slurm.config.unmodelled import Gap, Touched
+    from cpsched.slurm.config.importer import ImportedSite
+    from cpsched.slurm.config.unmodelled import AffectedLog, Gap
 
 #: Columns of shares of a log, and what they count.
 _SHARES = {"jobs": "jobs", "core-hours": "core_seconds", "GPU-hours": "gpu_seconds"}
@@ -76,7 +76,7 @@ def import_command(
     """Make a system file and a policy file from a site's Slurm configuration."""
     from cpsched.cli.report import say
     from cpsched.slurm.config.importer import Files, read_site
-    from cpsched.slurm.config.unmodelled import Touched, count, of_jobs
+    from cpsched.slurm.config.unmodelled import AffectedLog, count, of_jobs
 
     files = Files(
         conf=conf,
@@ -87,7 +87,7 @@ def import_command(
         sshare=sshare,
     )
     site = read_site(files, name)
-    touched = Touched(gaps=site.gaps)
+    touched = AffectedLog(gaps=site.gaps)
     if log is not None:
         with reading(log):
             known = {entry.name.text for entry in site.machine.conf.reservations}
@@ -106,7 +106,7 @@ def import_command(
         echo(escaped(str(path)))
 
 
-def _as_data(site: Site, touched: Touched, written: list[Path]) -> dict[str, Any]:
+def _as_data(site: ImportedSite, touched: AffectedLog, written: list[Path]) -> dict[str, Any]:
     """Return what was read and what is not modelled as plain JSON types."""
     whole = touched.whole
     told = bool(whole.jobs or touched.bad)
@@ -136,7 +136,7 @@ def _work(gap: Gap) -> dict[str, int]:
     return {"core_seconds": gap.core_seconds, "gpu_seconds": gap.gpu_seconds}
 
 
-def _read(site: Site) -> str:
+def _read(site: ImportedSite) -> str:
     """Print what was read."""
     from cpsched.cli.report import totals
 
@@ -157,7 +157,7 @@ def _read(site: Site) -> str:
     return f"{escaped(site.name)}: {escaped(', '.join(things))}"
 
 
-def _not_modelled(touched: Touched) -> str:
+def _not_modelled(touched: AffectedLog) -> str:
     from cpsched.cli.report import width
     from cpsched.util.tables import Column, Table
 
@@ -179,7 +179,7 @@ def _share(gap: Gap, part: int, whole: int) -> float | None:
     return None if gap.touches is None else 100 * part / whole
 
 
-def _notes(site: Site, touched: Touched) -> Iterator[str]:
+def _notes(site: ImportedSite, touched: AffectedLog) -> Iterator[str]:
     whole = touched.whole
     if whole.jobs:
         hours = f"{whole.core_seconds / 3600:,.0f} core-hours"

@@ -14,7 +14,7 @@ from cpsched.simulation.present import Present
 from cpsched.simulation.simulate import Settings
 from cpsched.slurm.live.dependencies import waits_for
 from cpsched.slurm.live.history import DAYS
-from cpsched.slurm.live.mirror import Mirror, Stage
+from cpsched.slurm.live.mirror import LiveMirror, Stage
 from cpsched.slurm.live.priorities import follow_slurms_priorities
 from cpsched.util.types import MISSING
 from cpsched.util.words import brief
@@ -65,7 +65,7 @@ class LiveQueue:
     ) -> None:
         self.snapshot = snapshot
         self.name = name or dispatcher
-        self.mirror = Mirror(system, dispatcher, predictor)
+        self.mirror = LiveMirror(system, dispatcher, predictor)
         ran = self.mirror.enter(snapshot, past)
         follow_slurms_priorities(self.mirror, dispatcher)
         for row in ran:

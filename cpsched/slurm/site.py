@@ -68,7 +68,7 @@ class SiteOptions:
         check_number(self, days=(1.0, 3660.0), load=(0.01, 3.0), arrays=(0.0, 0.45))
 
 
-class Site:
+class SiteGenerator:
     """Generator of months of a site; see the module."""
 
     name = "site"
@@ -91,7 +91,7 @@ class Site:
         return _assemble(options, campaigns, jobs, submit, rngs[3:])
 
 
-SITE = Site()
+SITE = SiteGenerator()
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,7 +332,7 @@ def _assemble(
         title=f"site-seed{options.seed}",
         epoch=_EPOCH + first,
         resources=("core", "gpu", "mem"),
-        header=header(Site.name, VERSION, options),
+        header=header(SiteGenerator.name, VERSION, options),
         job_id=ids,
         submit=submit - first,
         runtime=jobs.runtime,

@@ -6,7 +6,7 @@ from fake_slurm import FakeSlurm
 from cpsched import logs, simulate
 from cpsched.slurm.config.importer import Files, read_site
 from cpsched.slurm.config.unmodelled import count, of_jobs
-from cpsched.slurm.live.mirror import Mirror, Stage
+from cpsched.slurm.live.mirror import LiveMirror, Stage
 from cpsched.verification import verify
 
 #: Two nodes of each type, and one of both, which comes first.
@@ -90,7 +90,7 @@ def test_live_jobs_get_the_type_that_they_name(tmp_path):
     typed["held"] = False
     jobs = [slurm.submit(**typed) for _ in range(4)]
     never = slurm.submit(**{**typed, "gres_per_node": "gres:gpu:v100:3"})
-    mirror = Mirror(slurm.system, "easy")
+    mirror = LiveMirror(slurm.system, "easy")
     mirror.enter(slurm.snapshot())
     chosen = {one.key: one.nodes for one in mirror.decide(slurm.now)}
     assert sorted(chosen[key] for key in jobs[:3]) == [("both",), ("v1",), ("v2",)]

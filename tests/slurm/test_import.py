@@ -6,8 +6,8 @@ from cpsched import systems
 from cpsched.errors import ConfigError
 from cpsched.model.system import MemoryMapping, Preempt
 from cpsched.slurm.config.importer import Files, read_site
-from cpsched.slurm.config.lines import Value
-from cpsched.slurm.config.machine import Gres, read_gres
+from cpsched.slurm.config.lines import ConfigValue
+from cpsched.slurm.config.machine import NodeGres, read_gres
 from cpsched.slurm.config.unmodelled import count, of_jobs
 from cpsched.slurm.dispatch import policy_file
 
@@ -407,14 +407,14 @@ def test_cpus_that_contradict_sockets_are_their_product_as_in_slurm(tmp_path, li
 
 
 def gres(text):
-    return read_gres(Value(text, "Gres", "slurm.conf", 3))
+    return read_gres(ConfigValue(text, "Gres", "slurm.conf", 3))
 
 
 def test_what_slurm_conf_lists():
     assert gres("gpu:a100:4(S:0-1),nvme,bandwidth:lustre:no_consume:4G,x:no_consume:2") == (
-        Gres("gpu", "a100", 4),
-        Gres("nvme", "", 1),
-        Gres("bandwidth", "lustre", 4 * 2**30, consumed=False),
-        Gres("x", "", 2, consumed=False),
+        NodeGres("gpu", "a100", 4),
+        NodeGres("nvme", "", 1),
+        NodeGres("bandwidth", "lustre", 4 * 2**30, consumed=False),
+        NodeGres("x", "", 2, consumed=False),
     )
-    assert gres("gpu:2(S:0,1),mps:100K") == (Gres("gpu", "", 2), Gres("mps", "", 102400))
+    assert gres("gpu:2(S:0,1),mps:100K") == (NodeGres("gpu", "", 2), NodeGres("mps", "", 102400))

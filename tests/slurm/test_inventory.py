@@ -9,7 +9,7 @@ from cpsched.slurm.config.accounts import read_table
 from cpsched.slurm.config.conf import read_conf
 from cpsched.slurm.config.importer import Files, read_site
 from cpsched.slurm.config.inventory import Fate, Inventory
-from cpsched.slurm.config.lines import Entry
+from cpsched.slurm.config.lines import ConfigLine
 from cpsched.slurm.config.without_effect import without_effect
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.parameters import PARAMETERS
@@ -120,7 +120,7 @@ def test_keys_of_nodes_and_partitions_that_are_modelled_are_read(tmp_path, monke
         conf = read_conf(path)
         for kind, keys in seen.items():
             entries = getattr(conf, kind)
-            entries[:] = [Entry(one.name, Recording(one.values, keys)) for one in entries]
+            entries[:] = [ConfigLine(one.name, Recording(one.values, keys)) for one in entries]
         return conf
 
     monkeypatch.setattr("cpsched.slurm.config.importer.read_conf", recorded)

@@ -17,7 +17,7 @@ from cpsched.slurm.config.inventory import (
     UNENFORCED,
     UNREAD_LIMITS,
 )
-from cpsched.slurm.config.lines import Entry, Value, read_text
+from cpsched.slurm.config.lines import ConfigLine, ConfigValue, read_text
 from cpsched.slurm.dispatch.policy import ASSOCIATIONS, QOS, Association, Qos
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ _USAGE = next(key for key in ASSOCIATIONS.keys if key.field == "usage")
 
 
 @dataclass(frozen=True, slots=True)
-class Row(Entry):
+class TableRow(ConfigLine):
     """
     A line of such a table: columns by name in lower case; ``indent`` is the account's indentation.
     """
@@ -68,7 +68,7 @@ class Row(Entry):
     nothing = ("", "(null)", "N/A", "-1", "4294967295")
 
 
-def read_table(path: Path, needed: str) -> Iterator[Row]:
+def read_table(path: Path, needed: str) -> Iterator[TableRow]:
     """Yield the rows of a table."""
     lines = [line for line in enumerate(read_text(path).splitlines(), start=1) if line[1].strip()]
     names = [name.strip() for name in lines[0][1].split("|")] if lines else []
@@ -87,10 +87,10 @@ def read_table(path: Path, needed: str) -> Iterator[Row]:
             )
         account = cells[keys.index("account")] if "account" in keys else ""
         values = {
-            key: Value(cell.strip(), name, str(path), number)
+            key: ConfigValue(cell.strip(), name, str(path), number)
             for key, name, cell in zip(keys, names, cells, strict=True)
         }
-        yield Row(values[keys[0]], values, len(account) - len(account.lstrip()))
+        yield TableRow(values[keys[0]], values, len(account) - len(account.lstrip()))
 
 
 def read_qos(path: Path) -> dict[str, Qos]:
@@ -104,7 +104,7 @@ def read_qos(path: Path) -> dict[str, Qos]:
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class IgnoredCell:
     """
     A cell of a table that has a value and that no reader takes.
 
@@ -124,7 +124,7 @@ class Lost:
     why: str
 
 
-def lost_of_qos(path: Path) -> list[Lost]:
+def lost_of_qos(path: Path) -> list[IgnoredCell]:
     """Return the cells of ``sacctmgr -P show qos`` that no reader takes."""
     rows = list(read_table(path, "Name"))
     there = {row.text("name") for row in rows}
@@ -133,11 +133,11 @@ def lost_of_qos(path: Path) -> list[Lost]:
         gone = [name for name in row.text("preempt").split(",") if name and name not in there]
         if gone:
             why = "it preempts none of them: they are not in the table"
-            found.append(Lost((row.text("name"), ""), "Preempt", ",".join(gone), why))
+            found.append(IgnoredCell((row.text("name"), ""), "Preempt", ",".join(gone), why))
     return found
 
 
-def lost_of_associations(path: Path) -> list[Lost]:
+def lost_of_associations(path: Path) -> list[IgnoredCell]:
     """Return the cells of ``sacctmgr -P show assoc`` that no reader takes."""
     return [
         one
@@ -146,7 +146,7 @@ def lost_of_associations(path: Path) -> list[Lost]:
     ]
 
 
-def _lost(row: Row, columns: Inventory, owner: tuple[str, str]) -> Iterator[Lost]:
+def _lost(row: TableRow, columns: Inventory, owner: tuple[str, str]) -> Iterator[IgnoredCell]:
     enforced_nowhere = {name.lower() for name in UNENFORCED}
     for key, value in row.values.items():
         # Limits that are read and not enforced are reported as limits.
@@ -154,7 +154,7 @@ def _lost(row: Row, columns: Inventory, owner: tuple[str, str]) -> Iterator[Lost
             continue
         is_none = value.text == "0" and key in UNREAD_LIMITS
         if is_none or columns.is_lost(key, value.text):
-            yield Lost(owner, value.key, value.text, columns.of(key).why)
+            yield IgnoredCell(owner, value.key, value.text, columns.of(key).why)
 
 
 def read_associations(path: Path) -> tuple[tuple[Association, ...], bool]:

@@ -14,7 +14,14 @@ from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
 from cpsched.slurm.config.inventory import REPEATED
-from cpsched.slurm.config.lines import Entry, Value, given_twice, logical_lines, pairs, read_text
+from cpsched.slurm.config.lines import (
+    ConfigLine,
+    ConfigValue,
+    given_twice,
+    logical_lines,
+    pairs,
+    read_text,
+)
 from cpsched.util import node_lists
 
 if TYPE_CHECKING:
@@ -51,19 +58,19 @@ class Conf:
     """
 
     where: str
-    parameters: dict[str, Value] = field(default_factory=dict)
-    nodes: list[Entry] = field(default_factory=list)
-    partitions: list[Entry] = field(default_factory=list)
-    node_sets: list[Entry] = field(default_factory=list)
-    down_nodes: list[Entry] = field(default_factory=list)
-    front_ends: list[Entry] = field(default_factory=list)
-    reservations: list[Entry] = field(default_factory=list)
+    parameters: dict[str, ConfigValue] = field(default_factory=dict)
+    nodes: list[ConfigLine] = field(default_factory=list)
+    partitions: list[ConfigLine] = field(default_factory=list)
+    node_sets: list[ConfigLine] = field(default_factory=list)
+    down_nodes: list[ConfigLine] = field(default_factory=list)
+    front_ends: list[ConfigLine] = field(default_factory=list)
+    reservations: list[ConfigLine] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
     def text(self, name: str, default: str = "") -> str:
         """Return a parameter, or the default if it is missing or ``(null)``."""
         value = self.parameters.get(name.lower())
-        return default if value is None or value.text in Entry.nothing else value.text
+        return default if value is None or value.text in ConfigLine.nothing else value.text
 
     def words(self, name: str) -> list[str]:
         """Return the comma-separated words of a parameter."""
@@ -73,8 +80,8 @@ class Conf:
 def read_conf(path: Path) -> Conf:
     """Read a ``slurm.conf``."""
     conf = Conf(where=str(path))
-    defaults: dict[str, dict[str, Value]] = {}
-    tables: dict[str, list[Entry]] = {
+    defaults: dict[str, dict[str, ConfigValue]] = {}
+    tables: dict[str, list[ConfigLine]] = {
         "nodename": conf.nodes,
         "partitionname": conf.partitions,
         "nodeset": conf.node_sets,
@@ -94,11 +101,11 @@ def read_conf(path: Path) -> Conf:
         if name.text.upper() == "DEFAULT":
             defaults[table] = defaults.get(table, {}) | values
         else:
-            tables[table].append(Entry(name, defaults.get(table, {}) | values))
+            tables[table].append(ConfigLine(name, defaults.get(table, {}) | values))
     return conf
 
 
-def _add_parameter(conf: Conf, value: Value) -> None:
+def _add_parameter(conf: Conf, value: ConfigValue) -> None:
     """Add a parameter; the last value counts, or all of those that may be given several times."""
     key = value.key.lower()
     before = conf.parameters.get(key)
@@ -117,7 +124,7 @@ def _cluster_name(path: Path) -> str:
 
 def _lines(
     path: Path, cluster: str, note: Callable[[str], None], level: int = 0
-) -> Iterator[dict[str, Value]]:
+) -> Iterator[dict[str, ConfigValue]]:
     """Yield the pairs of every line of a file and of those it includes."""
     for line, content in logical_lines(read_text(path)):
         match = _INCLUDE.fullmatch(content)
@@ -131,14 +138,14 @@ def _lines(
                 f"more than {_MOST_LEVELS} files include each other", where=str(path), line=line
             )
         name = match[1].strip().strip('"').replace("%c", cluster)
-        files = _included(path, Value(name, "Include", str(path), line))
+        files = _included(path, ConfigValue(name, "Include", str(path), line))
         if not files:
             note(f"{path}:{line}: Include {name} has no file")
         for included in files:
             yield from _lines(included, cluster, note, level + 1)
 
 
-def _check_one_name(values: Mapping[str, Value], content: str, where: str, line: int) -> None:
+def _check_one_name(values: Mapping[str, ConfigValue], content: str, where: str, line: int) -> None:
     """Raise an error if a line names two nodes, partitions or the like, which Slurm refuses."""
     for key in _NAMES.keys() & values.keys():
         if len(re.findall(rf"(?i)(?<![\w.]){key}\s*=", content)) > 1:
@@ -150,7 +157,7 @@ def _check_one_name(values: Mapping[str, Value], content: str, where: str, line:
             )
 
 
-def _included(path: Path, value: Value) -> list[Path]:
+def _included(path: Path, value: ConfigValue) -> list[Path]:
     """Return the files of an Include, in the order of their names."""
     if any(sign in value.text for sign in "*?["):
         base = path.parent if not value.text.startswith("/") else path.parent.joinpath("/")

@@ -18,8 +18,8 @@ from cpsched.slurm.config.accounts import (
 )
 from cpsched.slurm.config.conf import read_conf
 from cpsched.slurm.config.lines import read_text
-from cpsched.slurm.config.machine import Machine, read_machine, system_file
-from cpsched.slurm.config.policy import Imported, policy_of
+from cpsched.slurm.config.machine import ConfiguredCluster, read_machine, system_file
+from cpsched.slurm.config.policy import ImportedPolicy, policy_of
 from cpsched.slurm.config.scontrol import read_scontrol
 from cpsched.slurm.config.topology import read_layout
 from cpsched.slurm.config.unmodelled import Gap, of_site
@@ -33,8 +33,8 @@ from cpsched.util.words import brief, counted
 if TYPE_CHECKING:
     from cpsched.model.system import System
     from cpsched.slurm.config.conf import Conf
-    from cpsched.slurm.config.unmodelled import Job
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.config.unmodelled import SacctJob
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class Files:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Site:
+class ImportedSite:
     """
     A site as read from its files.
 
@@ -82,9 +82,9 @@ class Site:
     """
 
     name: str
-    machine: Machine
+    machine: ConfiguredCluster
     system: System
-    policy: Policy
+    policy: SlurmPolicy
     texts: dict[str, str]
     gaps: list[Gap]
     notes: list[str] = field(default_factory=list)
@@ -100,7 +100,7 @@ class Site:
         return write_all(folder, {name: text.encode() for name, text in self.texts.items()})
 
 
-def read_site(files: Files, name: str | None = None) -> Site:
+def read_site(files: Files, name: str | None = None) -> ImportedSite:
     """
     Read a site's files.
 
@@ -137,7 +137,7 @@ def read_site(files: Files, name: str | None = None) -> Site:
             gaps.append(Gap(str(error), "no topology", _is_wide))
     texts = _texts(machine, imported.policy, name, laid_out)
     system, policy = _checked(name, texts)
-    return Site(
+    return ImportedSite(
         name=name,
         machine=machine,
         system=system,
@@ -149,7 +149,7 @@ def read_site(files: Files, name: str | None = None) -> Site:
 
 
 def _texts(
-    machine: Machine, policy: Policy, name: str, topology: tuple[str, str] | None
+    machine: ConfiguredCluster, policy: SlurmPolicy, name: str, topology: tuple[str, str] | None
 ) -> dict[str, str]:
     """Return the files by name; ``topology`` is one of them."""
     by = "made by cpsched slurm import. Correct it where necessary."
@@ -162,7 +162,7 @@ def _texts(
     }
 
 
-def _is_wide(job: Job) -> bool:
+def _is_wide(job: SacctJob) -> bool:
     return job.text("nnodes") not in ("", "0", "1")
 
 
@@ -209,7 +209,9 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     return None
 
 
-def _laid_out(path: Path, machine: Machine, gaps: list[Gap], notes: list[str]) -> tuple[str, str]:
+def _laid_out(
+    path: Path, machine: ConfiguredCluster, gaps: list[Gap], notes: list[str]
+) -> tuple[str, str]:
     """Return name and text of a topology file, and note what Slurm would only warn of."""
     text = read_text(path)
     layout = read_layout(text, path.name, [node.name for node in machine.nodes])
@@ -240,7 +242,7 @@ def _laid_out(path: Path, machine: Machine, gaps: list[Gap], notes: list[str]) -
     return path.name, text
 
 
-def _policy(conf: Conf, files: Files, notes: list[str]) -> Imported:
+def _policy(conf: Conf, files: Files, notes: list[str]) -> ImportedPolicy:
     qos = read_qos(files.qos) if files.qos else {}
     associations, is_tree = read_associations(files.assoc) if files.assoc else ((), True)
     if not is_tree and len({one.account for one in associations}) > 2:
@@ -256,7 +258,7 @@ def _policy(conf: Conf, files: Files, notes: list[str]) -> Imported:
     return imported
 
 
-def _checked(name: str, texts: dict[str, str]) -> tuple[System, Policy]:
+def _checked(name: str, texts: dict[str, str]) -> tuple[System, SlurmPolicy]:
     """Check the files by reading them with their later readers."""
     with tempfile.TemporaryDirectory() as folder:
         for file, text in texts.items():

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
-    from cpsched.slurm.dispatch.policy import Key
+    from cpsched.slurm.dispatch.policy import PolicyKey
 
 T = TypeVar("T")
 _PAIR = re.compile(r'([A-Za-z_][\w./-]*?)\s*[-+*/]?=[ \t]*(?:"([^"]*)"|(\S*))(?=\s|$)')
@@ -31,7 +31,7 @@ _COMMENT = re.compile(r"(?<!\\)#.*")
 
 
 @dataclass(frozen=True, slots=True)
-class Value:
+class ConfigValue:
     """A value and its place in a file."""
 
     text: str
@@ -55,7 +55,7 @@ class Value:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ConfigLine:
     """
     A line that describes nodes, a partition or similar.
 
@@ -67,8 +67,8 @@ class Entry:
         By key in lower case, defaults included.
     """
 
-    name: Value
-    values: Mapping[str, Value] = field(default_factory=dict)
+    name: ConfigValue
+    values: Mapping[str, ConfigValue] = field(default_factory=dict)
     #: Texts that say nothing.
     nothing: ClassVar[tuple[str, ...]] = ("(null)", "N/A", "")
 
@@ -87,7 +87,7 @@ class Entry:
         """Whether a value is YES; it is not if nothing is said."""
         return bool(self.text(key)) and self.values[key.lower()].read(quantities.flag)
 
-    def value(self, key: Key) -> Any:
+    def value(self, key: PolicyKey) -> Any:
         """Return what a key of a policy stands for, :data:`ABSENT` if it is empty or missing."""
         value = self.values.get(key.name.lower())
         if value is None or value.text in self.nothing:
@@ -99,7 +99,7 @@ class Entry:
         return hosts(self.name if key is None else self.values[key.lower()])
 
 
-def hosts(value: Value) -> tuple[str, ...]:
+def hosts(value: ConfigValue) -> tuple[str, ...]:
     """Return the names that a list of hosts stands for."""
     return value.read(lambda text: tuple(expand(text.strip(), MAX_NODES)))
 
@@ -131,13 +131,13 @@ def logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def pairs(
     content: str, where: str, line: int, note: Callable[[str], None] | None = None
-) -> dict[str, Value]:
+) -> dict[str, ConfigValue]:
     """
     Return the pairs of a line, by name in lower case.
 
     Of a key that is given twice the last value counts, as in Slurm; ``note`` is told so.
     """
-    found: dict[str, Value] = {}
+    found: dict[str, ConfigValue] = {}
     at = 0
     while at < len(content):
         match = _PAIR.match(content, at)
@@ -145,7 +145,7 @@ def pairs(
             shown = content[at : at + 40]
             raise ConfigError(f"{shown!r} is not of the form Name=value", where=where, line=line)
         name, quoted, plain = match.groups()
-        value = Value(plain if quoted is None else quoted, name, where, line)
+        value = ConfigValue(plain if quoted is None else quoted, name, where, line)
         if name.lower() in found and note is not None:
             note(given_twice(found[name.lower()], value))
         found[name.lower()] = value
@@ -153,7 +153,7 @@ def pairs(
     return found
 
 
-def given_twice(first: Value, last: Value) -> str:
+def given_twice(first: ConfigValue, last: ConfigValue) -> str:
     """Say that a key is given twice and which value counts."""
     if (first.where, first.line) == (last.where, last.line):
         before = "twice on the line"

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cpsched.slurm.config.conf import Conf
-    from cpsched.slurm.config.lines import Entry, Value
+    from cpsched.slurm.config.lines import ConfigLine, ConfigValue
 
 #: What slurm.conf means by no limit of time, in seconds: backfill plans with a year.
 _YEAR = NO_TIME_LIMIT
@@ -41,7 +41,7 @@ _BETWEEN = re.compile(r",(?![^(\[]*[)\]])")
 
 
 @dataclass(frozen=True, slots=True)
-class Gres:
+class NodeGres:
     """
     Some of a node's resources.
 
@@ -62,7 +62,7 @@ class Gres:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class ConfiguredNode:
     """
     A node.
 
@@ -80,7 +80,7 @@ class Node:
     cpus: int
     threads: int
     mem: int
-    gres: tuple[Gres, ...]
+    gres: tuple[NodeGres, ...]
     features: tuple[str, ...]
     weight: int
     state: str
@@ -107,7 +107,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class ConfiguredCluster:
     """
     The nodes, in Slurm's order, and the partitions with their nodes.
 
@@ -118,7 +118,7 @@ class Machine:
     """
 
     conf: Conf
-    nodes: tuple[Node, ...]
+    nodes: tuple[ConfiguredNode, ...]
     partitions: Mapping[str, frozenset[str]]
 
     @property
@@ -139,9 +139,9 @@ class Machine:
         return {name: tuple(types) for name, types in found.items()}
 
 
-def read_machine(conf: Conf) -> Machine:
+def read_machine(conf: Conf) -> ConfiguredCluster:
     """Return the machine that a configuration describes."""
-    nodes: dict[str, Node] = {}
+    nodes: dict[str, ConfiguredNode] = {}
     future: set[str] = set()
     for entry in conf.nodes:
         counts = _cpus(entry)
@@ -160,7 +160,7 @@ def read_machine(conf: Conf) -> Machine:
         name: frozenset(listed) - future for name, listed in partition_nodes(conf, features).items()
     }
     there = sorted((name for name in nodes if name not in future), key=natural)
-    return Machine(conf, tuple(nodes[name] for name in there), partitions)
+    return ConfiguredCluster(conf, tuple(nodes[name] for name in there), partitions)
 
 
 class _Counts(NamedTuple):
@@ -171,7 +171,7 @@ class _Counts(NamedTuple):
     cpus: int
 
 
-def _cpus(entry: Entry) -> _Counts:
+def _cpus(entry: ConfigLine) -> _Counts:
     """
     Return how many CPUs the nodes of a line have.
 
@@ -191,7 +191,7 @@ def _cpus(entry: Entry) -> _Counts:
     return _Counts(cores, threads, given if given and fits else cores * threads)
 
 
-def _node(entry: Entry, name: str, counts: _Counts) -> Node:
+def _node(entry: ConfigLine, name: str, counts: _Counts) -> ConfiguredNode:
     cpus = counts.cpus
     # With CPUs=cores on a machine of two threads a core, Slurm counts cores.
     each = 1 if cpus <= counts.cores else counts.threads
@@ -202,7 +202,7 @@ def _node(entry: Entry, name: str, counts: _Counts) -> Node:
     if usable < 1:
         raise entry.name.error(f"has {cpus} CPUs, of which none is left for jobs")
     feature = entry.text("Features") or entry.text("Feature")
-    return Node(
+    return ConfiguredNode(
         name=name,
         cpus=usable,
         threads=each,
@@ -214,7 +214,7 @@ def _node(entry: Entry, name: str, counts: _Counts) -> Node:
     )
 
 
-def read_gres(value: Value) -> tuple[Gres, ...]:
+def read_gres(value: ConfigValue) -> tuple[NodeGres, ...]:
     """Return what ``Gres=`` of a node lists."""
     found = []
     for item in _BETWEEN.split(value.text):
@@ -224,11 +224,13 @@ def read_gres(value: Value) -> tuple[Gres, ...]:
         name, kind, free, count = match.groups()
         if kind and kind.lower() == "no_consume":
             kind, free = None, kind
-        found.append(Gres(name, kind or "", amount(count or "1"), consumed=not free))
+        found.append(NodeGres(name, kind or "", amount(count or "1"), consumed=not free))
     return tuple(found)
 
 
-def system_file(machine: Machine, name: str, *, source: str, topology: str | None = None) -> str:
+def system_file(
+    machine: ConfiguredCluster, name: str, *, source: str, topology: str | None = None
+) -> str:
     """Return the text of a system file."""
     # If all are of one type, to name it is to name the kind.
     told = {name for name, types in machine.types().items() if len(types) > 1}
@@ -258,7 +260,7 @@ def system_file(machine: Machine, name: str, *, source: str, topology: str | Non
     return "\n".join(lines) + "\n"
 
 
-def _groups(machine: Machine) -> dict[str, str]:
+def _groups(machine: ConfiguredCluster) -> dict[str, str]:
     """
     Return the group of every node: alike, and in the same partitions.
 
@@ -279,7 +281,7 @@ def _groups(machine: Machine) -> dict[str, str]:
     return found
 
 
-def _entry(group: str, nodes: Sequence[Node], kinds: Iterable[str]) -> Iterator[str]:
+def _entry(group: str, nodes: Sequence[ConfiguredNode], kinds: Iterable[str]) -> Iterator[str]:
     one = nodes[0]
     amounts: dict[str, Any] = {"mem": f"{one.mem} MB", **one.amounts()}
     return toml_table(
@@ -295,7 +297,9 @@ def _entry(group: str, nodes: Sequence[Node], kinds: Iterable[str]) -> Iterator[
     )
 
 
-def _queue(machine: Machine, entry: Entry, name: str, groups: Mapping[str, str]) -> Iterator[str]:
+def _queue(
+    machine: ConfiguredCluster, entry: ConfigLine, name: str, groups: Mapping[str, str]
+) -> Iterator[str]:
     """Return the lines of a partition."""
     nodes = machine.partitions[name]
     own = list(dict.fromkeys(group for node, group in groups.items() if node in nodes))
@@ -333,7 +337,7 @@ def clock_of(seconds: int) -> str:
     return shown if "-" in shown else shown.removeprefix("0")
 
 
-def limit_of(entry: Entry, key: str) -> int | None:
+def limit_of(entry: ConfigLine, key: str) -> int | None:
     """Return a limit of time in seconds, None for none."""
     if entry.text(key, "NONE").upper() == "NONE":
         return None
@@ -341,7 +345,7 @@ def limit_of(entry: Entry, key: str) -> int | None:
     return None if seconds == ENDLESS else seconds or None
 
 
-def oversubscribe(entry: Entry) -> str:
+def oversubscribe(entry: ConfigLine) -> str:
     """Return ``OverSubscribe`` (formerly ``Shared``) without its count."""
     text = entry.text("OverSubscribe") or entry.text("Shared", "NO")
     return text.upper().split(":")[0]
@@ -364,7 +368,7 @@ def consumes_memory(conf: Conf) -> bool:
     return any(word.endswith("_MEMORY") for word in words)
 
 
-def preempt_of(conf: Conf, entry: Entry) -> str:
+def preempt_of(conf: Conf, entry: ConfigLine) -> str:
     """Return what may be done to a partition's running jobs where partitions preempt each other."""
     if conf.text("PreemptType", "preempt/none").lower() != "preempt/partition_prio":
         return "off"

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from cpsched.slurm.config.inventory import WORDS
-from cpsched.slurm.config.lines import Entry
+from cpsched.slurm.config.lines import ConfigLine
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.slurm.dispatch.policy import (
     ABSENT,
@@ -16,9 +16,9 @@ from cpsched.slurm.dispatch.policy import (
     RESERVATIONS,
     Association,
     Partition,
-    Policy,
     Qos,
-    Reservation,
+    SlurmPolicy,
+    SlurmReservation,
 )
 from cpsched.slurm.dispatch.values import FLAG, TIME, names
 from cpsched.util.slurm_quantities import flag, seconds, whole_minutes
@@ -26,11 +26,11 @@ from cpsched.util.slurm_quantities import flag, seconds, whole_minutes
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from cpsched.slurm.config.accounts import Lost
+    from cpsched.slurm.config.accounts import IgnoredCell
     from cpsched.slurm.config.conf import Conf
-    from cpsched.slurm.config.lines import Value
+    from cpsched.slurm.config.lines import ConfigValue
     from cpsched.slurm.dispatch.parameters import Parameter
-    from cpsched.slurm.dispatch.policy import Key
+    from cpsched.slurm.dispatch.policy import PolicyKey
 
 _ALL = ("ALL", "(NULL)", "N/A", "NONE", "")
 _LICENSE = re.compile(r"([^:=*,]+?)(?:[:=*]([0-9]+))?")
@@ -66,7 +66,7 @@ _DIGITS = re.compile(r"\s*([+-]?[0-9]+)(.*)")
 
 
 @dataclass(slots=True)
-class Imported:
+class ImportedPolicy:
     """
     A policy, and what of the configuration is not in it.
 
@@ -82,17 +82,19 @@ class Imported:
         What was taken in another way than it may look, one sentence each.
     """
 
-    policy: Policy
+    policy: SlurmPolicy
     words: dict[str, list[str]] = field(default_factory=dict)
     undescribed: list[str] = field(default_factory=list)
-    lost_of_qos: list[Lost] = field(default_factory=list)
-    lost_of_associations: list[Lost] = field(default_factory=list)
+    lost_of_qos: list[IgnoredCell] = field(default_factory=list)
+    lost_of_associations: list[IgnoredCell] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
-def policy_of(conf: Conf, qos: Mapping[str, Qos], associations: Sequence[Association]) -> Imported:
+def policy_of(
+    conf: Conf, qos: Mapping[str, Qos], associations: Sequence[Association]
+) -> ImportedPolicy:
     """Return the policy that a configuration describes."""
-    found = Imported(Policy())
+    found = ImportedPolicy(SlurmPolicy())
     parameters = _parameters(conf, found)
     partitions = {
         name: replace(one, name=name)
@@ -101,7 +103,7 @@ def policy_of(conf: Conf, qos: Mapping[str, Qos], associations: Sequence[Associa
         for name in entry.name.text.split(",")
     }
     qos = _described(qos, partitions.values(), associations, found)
-    found.policy = Policy(
+    found.policy = SlurmPolicy(
         parameters=parameters,
         partitions=partitions,
         qos=qos,
@@ -112,7 +114,7 @@ def policy_of(conf: Conf, qos: Mapping[str, Qos], associations: Sequence[Associa
     return found
 
 
-def _parameters(conf: Conf, found: Imported) -> dict[str, object]:
+def _parameters(conf: Conf, found: ImportedPolicy) -> dict[str, object]:
     """Return the values of parameters that are modelled."""
     parameters: dict[str, object] = {}
     for name, parameter in PARAMETERS.items():
@@ -135,7 +137,9 @@ def _parameters(conf: Conf, found: Imported) -> dict[str, object]:
     return parameters
 
 
-def _as_slurm_reads(parameter: Parameter, value: Value, found: Imported) -> Value | None:
+def _as_slurm_reads(
+    parameter: Parameter, value: ConfigValue, found: ImportedPolicy
+) -> ConfigValue | None:
     """
     Return the value of a word as Slurm takes it; None if it keeps its default.
 
@@ -173,7 +177,7 @@ def _is_within(parameter: Parameter, number: int) -> bool:
 
 
 def _read(
-    parameter: Parameter, value: Value, parameters: dict[str, object], found: Imported
+    parameter: Parameter, value: ConfigValue, parameters: dict[str, object], found: ImportedPolicy
 ) -> None:
     """Read a value; choices that are not modelled are noted, not refused."""
     text = value.text
@@ -199,14 +203,16 @@ def _reader(parameter: Parameter) -> Callable[[str], Any]:
     return flag if parameter.kind is FLAG and not parameter.scheduler else parameter.kind.read
 
 
-def _partition(entry: Entry) -> Partition:
+def _partition(entry: ConfigLine) -> Partition:
     if not entry.text("PriorityJobFactor") and entry.text("Priority"):
-        entry = Entry(entry.name, {**entry.values, "priorityjobfactor": entry.values["priority"]})
+        entry = ConfigLine(
+            entry.name, {**entry.values, "priorityjobfactor": entry.values["priority"]}
+        )
     found: Partition = PARTITIONS.make(partial(_value, entry))
     return found
 
 
-def _value(entry: Entry, key: Key) -> Any:
+def _value(entry: ConfigLine, key: PolicyKey) -> Any:
     """Return what a key of an entry stands for; names are none for ``ALL``."""
     if key.field == "name":
         return entry.name.text
@@ -221,7 +227,7 @@ def _described(
     qos: Mapping[str, Qos],
     partitions: Iterable[Partition],
     associations: Iterable[Association],
-    found: Imported,
+    found: ImportedPolicy,
 ) -> dict[str, Qos]:
     """Return the QOS, with those without limits that are named and not described."""
     described = dict(qos)
@@ -255,11 +261,11 @@ def _rooted(associations: Sequence[Association]) -> tuple[Association, ...]:
     return (*made, *associations)
 
 
-def _reservation(entry: Entry) -> Reservation | None:
+def _reservation(entry: ConfigLine) -> SlurmReservation | None:
     """Return a reservation of nodes; None of one of licences alone."""
     if not entry.text("Nodes"):
         return None
-    found: Reservation = RESERVATIONS.make(partial(_value, entry))
+    found: SlurmReservation = RESERVATIONS.make(partial(_value, entry))
     return found
 
 

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
     from cpsched.model.system import System
     from cpsched.model.workload import Labels, Workload
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
 
 #: Preemption modes after which a job continues or restarts later.
 _AGAIN = ("REQUEUE", "SUSPEND")
 
 
-def remarks(policy: Policy, system: System, workload: Workload) -> list[str]:
+def remarks(policy: SlurmPolicy, system: System, workload: Workload) -> list[str]:
     """Return remarks to read before a log is simulated under a policy, in sentences."""
     return [
         *_unknown(policy, system, workload),
@@ -32,14 +32,14 @@ def remarks(policy: Policy, system: System, workload: Workload) -> list[str]:
     ]
 
 
-def _without_effect(policy: Policy, system: System) -> Iterator[str]:
+def _without_effect(policy: SlurmPolicy, system: System) -> Iterator[str]:
     """Name the settings that no simulation follows."""
     if names := without_effect(policy, system.resources):
         listed = brief(", ".join(names), 200)
         yield f"The policy has {counted(len(names), 'setting')} without effect: {listed}."
 
 
-def _unknown(policy: Policy, system: System, workload: Workload) -> Iterator[str]:
+def _unknown(policy: SlurmPolicy, system: System, workload: Workload) -> Iterator[str]:
     """Name the users, QOS and partitions that the policy or the machine does not have."""
     strange: dict[str, Collection[str]] = {}
     if pairs := {(one.account, one.user) for one in policy.associations if one.user}:
@@ -67,7 +67,7 @@ def _unknown(policy: Policy, system: System, workload: Workload) -> Iterator[str
         )
 
 
-def _preemption(policy: Policy, system: System, workload: Workload) -> Iterator[str]:
+def _preemption(policy: SlurmPolicy, system: System, workload: Workload) -> Iterator[str]:
     """Say if the policy preempts jobs by what no job of the log may."""
     modes = {*policy["PreemptMode"], *(one.preempt_mode for one in policy.qos.values())}
     modes |= {queue.preempt.name for queue in system.queues.values()}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
 from cpsched.slurm.config.conf import Conf
-from cpsched.slurm.config.lines import Entry, Value, read_text
+from cpsched.slurm.config.lines import ConfigLine, ConfigValue, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -61,13 +61,13 @@ def read_scontrol(paths: Iterable[Path]) -> Conf:
                 where=str(path),
             )
     if licenses:
-        conf.parameters["licenses"] = Value(",".join(licenses), "Licenses", conf.where)
+        conf.parameters["licenses"] = ConfigValue(",".join(licenses), "Licenses", conf.where)
     return conf
 
 
-def _config(text: str, where: str) -> dict[str, Value]:
+def _config(text: str, where: str) -> dict[str, ConfigValue]:
     """Read the lines of ``scontrol show config``, up to those of plug-ins below it."""
-    found: dict[str, Value] = {}
+    found: dict[str, ConfigValue] = {}
     began = False
     for number, line in enumerate(text.splitlines(), start=1):
         began |= line.startswith("Configuration data as of")
@@ -78,7 +78,9 @@ def _config(text: str, where: str) -> dict[str, Value]:
         if match is not None and not _is_record(line):
             value = match[2].strip()
             unit = _UNIT.fullmatch(value)
-            found[match[1].lower()] = Value(unit[1] if unit else value, match[1], where, number)
+            found[match[1].lower()] = ConfigValue(
+                unit[1] if unit else value, match[1], where, number
+            )
     return found
 
 
@@ -86,7 +88,7 @@ def _is_record(line: str) -> bool:
     return line.startswith(tuple(f"{name}=" for name in _RECORDS))
 
 
-def _records(text: str, where: str) -> Iterator[Entry]:
+def _records(text: str, where: str) -> Iterator[ConfigLine]:
     """Yield the records; what is indented goes on with the one before."""
     held: list[str] = []
     first = 0
@@ -101,18 +103,18 @@ def _records(text: str, where: str) -> Iterator[Entry]:
             held.append(line.strip())
 
 
-def _record(text: str, where: str, line: int) -> Entry:
+def _record(text: str, where: str, line: int) -> ConfigLine:
     """Split a record at its keys: values may have spaces in them (``OS=``, ``Reason=``)."""
     pieces = _KEY.split(text)
     values = {
-        key.lower(): Value(value.strip(), key, where, line)
+        key.lower(): ConfigValue(value.strip(), key, where, line)
         for key, value in zip(pieces[1::2], pieces[2::2], strict=True)
     }
     name = values.pop(pieces[1].lower())
-    return Entry(name, values)
+    return ConfigLine(name, values)
 
 
-def _as_conf(entry: Entry) -> Entry:
+def _as_conf(entry: ConfigLine) -> ConfigLine:
     """Return a node with the keys of slurm.conf."""
     own = {mine: entry.values[its] for mine, its in _NODE_KEYS.items() if its in entry.values}
-    return Entry(entry.name, {**entry.values, **own})
+    return ConfigLine(entry.name, {**entry.values, **own})

@@ -19,7 +19,7 @@ import numpy as np
 
 from cpsched.errors import ConfigError, did_you_mean
 from cpsched.model.topology import Topology, TopologyKind
-from cpsched.slurm.config.lines import Value, hosts, logical_lines, pairs
+from cpsched.slurm.config.lines import ConfigValue, hosts, logical_lines, pairs
 from cpsched.util.documents import read_text
 from cpsched.util.node_lists import compress
 from cpsched.util.words import brief
@@ -37,10 +37,10 @@ _NEEDED = {"tree": "either Nodes or Switches", "block": "Nodes"}
 
 
 @dataclass(frozen=True, slots=True)
-class Unit:
+class TopologyUnit:
     """A switch or a block."""
 
-    name: Value
+    name: ConfigValue
     nodes: tuple[str, ...] = ()
     children: tuple[str, ...] = ()
 
@@ -50,16 +50,16 @@ class Unit:
         return ConfigError(message, where=at.where, line=at.line, key=at.text)
 
 
-class _Found(NamedTuple):
+class _TopologyConf(NamedTuple):
     """What one file says: its units by name in file order, and the sizes of blocks if any."""
 
     where: str
-    units: dict[str, Unit]
+    units: dict[str, TopologyUnit]
     sizes: tuple[int, ...]
     notes: list[str]
 
 
-class Layout(NamedTuple):
+class NodeLayout(NamedTuple):
     """
     The order of nodes along a topology, and the topology.
 
@@ -103,7 +103,7 @@ class SlurmTopologyFiles:
         return layout.order, layout.topology
 
 
-def read_layout(text: str, where: str, node_names: Sequence[str]) -> Layout:
+def read_layout(text: str, where: str, node_names: Sequence[str]) -> NodeLayout:
     """
     Return how a ``topology.conf`` lays nodes out.
 
@@ -116,7 +116,7 @@ def read_layout(text: str, where: str, node_names: Sequence[str]) -> Layout:
     highest = [unit.name.text for unit in _roots(found)] if kind == "tree" else []
     units, lone = _known(found, node_names)
     found = found._replace(units=units)
-    roots: list[Unit] = []
+    roots: list[TopologyUnit] = []
     flattened = False
     if kind == "tree":
         roots = [units[name] for name in highest if _nodes_below(found, units[name])]
@@ -147,15 +147,15 @@ def read_layout(text: str, where: str, node_names: Sequence[str]) -> Layout:
     )
     order = np.array([position[name] for name in names], dtype=np.int64)
     titles = tuple(root.name.text for root in roots)
-    return Layout(order, topology, lone, titles, flattened, found.notes)
+    return NodeLayout(order, topology, lone, titles, flattened, found.notes)
 
 
 TOPOLOGY_FILES = SlurmTopologyFiles()
 
 
-def _units(text: str, where: str) -> tuple[str, _Found]:
+def _units(text: str, where: str) -> tuple[str, _TopologyConf]:
     """Return the type of a ``topology.conf``, and its switches or blocks."""
-    units: dict[str, Unit] = {}
+    units: dict[str, TopologyUnit] = {}
     sizes: tuple[int, ...] = ()
     notes: list[str] = []
     kind = ""
@@ -176,16 +176,18 @@ def _units(text: str, where: str) -> tuple[str, _Found]:
         if len(given) != 1 or not name.text:
             raise name.error(f"needs {_NEEDED[kind]}")
         names = hosts(entry[given[0]])
-        unit = Unit(name, names) if given == ["nodes"] else Unit(name, children=names)
+        unit = (
+            TopologyUnit(name, names) if given == ["nodes"] else TopologyUnit(name, children=names)
+        )
         if name.text in units:
             raise unit.error(f"is in the file already, on line {units[name.text].name.line}")
         units[name.text] = unit
     if not units:
         raise ConfigError("has neither a SwitchName nor a BlockName", where=where)
-    return kind, _Found(where, units, sizes, notes)
+    return kind, _TopologyConf(where, units, sizes, notes)
 
 
-def _type_of(entry: dict[str, Value], where: str, line: int) -> str:
+def _type_of(entry: dict[str, ConfigValue], where: str, line: int) -> str:
     """Return what type of topology a line is part of."""
     for key, value in entry.items():
         if key not in map(str.lower, _KEYS):
@@ -210,7 +212,9 @@ def _sizes(text: str) -> tuple[int, ...]:
     return sizes
 
 
-def _known(found: _Found, node_names: Sequence[str]) -> tuple[dict[str, Unit], tuple[str, ...]]:
+def _known(
+    found: _TopologyConf, node_names: Sequence[str]
+) -> tuple[dict[str, TopologyUnit], tuple[str, ...]]:
     """
     Return the units with the nodes that there are, each in one of them, and the nodes in none.
 
@@ -220,10 +224,10 @@ def _known(found: _Found, node_names: Sequence[str]) -> tuple[dict[str, Unit], t
         If there is no node in any unit.
     """
     there = set(node_names)
-    owner: dict[str, Unit] = {}
+    owner: dict[str, TopologyUnit] = {}
     unknown: list[str] = []
     twice: list[str] = []
-    units: dict[str, Unit] = {}
+    units: dict[str, TopologyUnit] = {}
     for name, unit in found.units.items():
         own = []
         for node in dict.fromkeys(unit.nodes):
@@ -249,7 +253,7 @@ def _known(found: _Found, node_names: Sequence[str]) -> tuple[dict[str, Unit], t
     return units, tuple(name for name in node_names if name not in owner)
 
 
-def _blocks(found: _Found) -> tuple[list[Unit], list[list[int]]]:
+def _blocks(found: _TopologyConf) -> tuple[list[TopologyUnit], list[list[int]]]:
     """Return the blocks, and the sizes of blocks and of the groups of blocks."""
     blocks = [block for block in found.units.values() if block.nodes]
     base = found.sizes[0] if found.sizes else 1
@@ -264,7 +268,7 @@ def _blocks(found: _Found) -> tuple[list[Unit], list[list[int]]]:
     return blocks, [level.tolist() for level in levels]
 
 
-def _nodes_below(found: _Found, unit: Unit) -> bool:
+def _nodes_below(found: _TopologyConf, unit: TopologyUnit) -> bool:
     """Tell whether there is a node below a switch."""
     waiting = [unit]
     while waiting:
@@ -275,14 +279,14 @@ def _nodes_below(found: _Found, unit: Unit) -> bool:
     return False
 
 
-def _tree(found: _Found, root: Unit) -> tuple[list[Unit], list[list[int]]]:
+def _tree(found: _TopologyConf, root: TopologyUnit) -> tuple[list[TopologyUnit], list[list[int]]]:
     """Return the leaf switches depth-first, and the sizes of the switches of each level."""
-    leaves: list[Unit] = []
+    leaves: list[TopologyUnit] = []
     height: dict[str, int] = {}
     # Above each leaf, lowest first: heights and names of its switches.
     above: list[list[str]] = []
     path: list[str] = []
-    stack: list[tuple[Unit, bool]] = [(root, False)]
+    stack: list[tuple[TopologyUnit, bool]] = [(root, False)]
     while stack:
         unit, left = stack.pop()
         name = unit.name.text
@@ -309,9 +313,9 @@ def _tree(found: _Found, root: Unit) -> tuple[list[Unit], list[list[int]]]:
     return leaves, levels
 
 
-def _roots(found: _Found) -> list[Unit]:
+def _roots(found: _TopologyConf) -> list[TopologyUnit]:
     """Return the highest switches; every other one is below exactly one."""
-    parent: dict[str, Unit] = {}
+    parent: dict[str, TopologyUnit] = {}
     for unit in found.units.values():
         for child in unit.children:
             if child not in found.units:

@@ -46,8 +46,8 @@ if TYPE_CHECKING:
     from cpsched.errors import TraceError
     from cpsched.slurm.config.conf import Conf
     from cpsched.slurm.config.inventory import Inventory
-    from cpsched.slurm.config.machine import Machine
-    from cpsched.slurm.config.policy import Imported
+    from cpsched.slurm.config.machine import ConfiguredCluster
+    from cpsched.slurm.config.policy import ImportedPolicy
 
 _COUNTED = re.compile(r"\*[0-9]|\[")
 _CPUS = re.compile(r"(?:^|,)cpu=([^,]+)")
@@ -56,7 +56,7 @@ _GPUS = re.compile(r"(?:^|,)gres/gpu(:[^=,]+)?=([^,]+)")
 _MIG = re.compile(r"[0-9]+g\.[0-9]+gb")
 
 
-class Job:
+class SacctJob:
     """A line of sacct, as gaps look at it."""
 
     def __init__(self, values: Mapping[str, str]) -> None:
@@ -134,12 +134,12 @@ class Gap:
 
     name: str
     instead: str
-    touches: Callable[[Job], bool] | None = None
+    touches: Callable[[SacctJob], bool] | None = None
     jobs: int = 0
     core_seconds: int = 0
     gpu_seconds: int = 0
 
-    def add(self, job: Job) -> None:
+    def add(self, job: SacctJob) -> None:
         """Count a job."""
         self.jobs += 1
         self.core_seconds += job.core_seconds
@@ -147,7 +147,7 @@ class Gap:
 
 
 @dataclass(slots=True)
-class Touched:
+class AffectedLog:
     """A log, for shares of it: ``whole`` counts all of it."""
 
     whole: Gap = field(default_factory=lambda: Gap("", ""))
@@ -157,7 +157,7 @@ class Touched:
 
 def count(
     log: Path, gaps: Iterable[Gap], hidden: Iterable[Gap], reservations: Container[str] = ()
-) -> Touched:
+) -> AffectedLog:
     """
     Count the jobs of a log that gaps touch; hidden gaps are listed if they touch any.
 
@@ -166,7 +166,7 @@ def count(
     reservations
         Names of those in the configuration: others are listed with their jobs.
     """
-    found = Touched()
+    found = AffectedLog()
 
     def bad(_: TraceError) -> None:
         found.bad += 1
@@ -175,7 +175,7 @@ def count(
     of_rows: dict[tuple[str, str], Gap] = {}
     # Steps are not jobs.
     rows = json_rows(log) or Lines(log, bad).rows()
-    for job in (Job(row.values) for row in rows if not row.is_step):
+    for job in (SacctJob(row.values) for row in rows if not row.is_step):
         found.whole.add(job)
         for gap in (*shown, *hidden):
             if gap.touches is not None and gap.touches(job):
@@ -189,7 +189,7 @@ def count(
     return found
 
 
-def of_site(machine: Machine, imported: Imported) -> list[Gap]:
+def of_site(machine: ConfiguredCluster, imported: ImportedPolicy) -> list[Gap]:
     """Return what of a configuration is not modelled."""
     conf = machine.conf
     gaps = [*_of_parameters(conf, imported), *_of_partitions(conf), *_of_nodes(machine)]
@@ -200,7 +200,7 @@ def of_site(machine: Machine, imported: Imported) -> list[Gap]:
     return gaps
 
 
-def _of_parameters(conf: Conf, imported: Imported) -> Iterator[Gap]:
+def _of_parameters(conf: Conf, imported: ImportedPolicy) -> Iterator[Gap]:
     for name, words in imported.words.items():
         yield Gap(f"{name}={few(words)}", f"{PARAMETERS[name].default} instead")
     for name, inventory in WORDS.items():
@@ -276,7 +276,7 @@ def _of_reservations(conf: Conf) -> Iterator[Gap]:
             yield Gap(f"{gap.name} of reservation {name}", gap.instead, touches)
 
 
-def _unknown_reservations(job: Job, known: Container[str]) -> Iterator[tuple[str, str]]:
+def _unknown_reservations(job: SacctJob, known: Container[str]) -> Iterator[tuple[str, str]]:
     """Yield the reservations that a job names and the configuration does not have."""
     named = job.text("reservation") or job.options.get("reservation", "")
     for name in filter(None, (part.strip() for part in named.split(","))):
@@ -287,15 +287,15 @@ def _unknown_reservations(job: Job, known: Container[str]) -> Iterator[tuple[str
             )
 
 
-def _names_reservation(name: str, job: Job) -> bool:
+def _names_reservation(name: str, job: SacctJob) -> bool:
     return job.text("reservation") == name
 
 
-def _asks(*names: str) -> Callable[[Job], bool]:
+def _asks(*names: str) -> Callable[[SacctJob], bool]:
     return lambda job: any(name in job.options for name in names)
 
 
-def _counted(_: Job) -> bool:
+def _counted(_: SacctJob) -> bool:
     """Stand for the test of a gap that each row tells by itself."""
     return True
 
@@ -343,7 +343,7 @@ def _of_keys_of_nodes(conf: Conf) -> Iterator[Gap]:
         )
 
 
-def _of_nodes(machine: Machine) -> Iterator[Gap]:
+def _of_nodes(machine: ConfiguredCluster) -> Iterator[Gap]:
     down = [node.name for node in machine.nodes if re.match(r"DOWN|DRAIN|FAIL|MAINT", node.state)]
     listed = (name for entry in machine.conf.down_nodes for name in entry.hosts())
     if down := list(dict.fromkeys((*down, *listed))):
@@ -367,25 +367,25 @@ def _of_nodes(machine: Machine) -> Iterator[Gap]:
         yield Gap(f"resources that are not used up (no_consume): {few(free)}", "left out")
 
 
-def _has_licences(job: Job) -> bool:
+def _has_licences(job: SacctJob) -> bool:
     return bool(job.text("licenses") or "L" in job.options or "licenses" in job.options)
 
 
-def _in_several_partitions(job: Job) -> bool:
+def _in_several_partitions(job: SacctJob) -> bool:
     asked = job.options.get("partition") or job.options.get("p") or job.text("partition")
     return "," in asked
 
 
-def _is_part(job: Job) -> bool:
+def _is_part(job: SacctJob) -> bool:
     return "+" in job.text("jobid")
 
 
-def _has_one_core(job: Job) -> bool:
+def _has_one_core(job: SacctJob) -> bool:
     return (job.text("ncpus") or job.text("alloccpus") or job.text("reqcpus")) == "1"
 
 
 #: Jobs that a key or word without effect is about, by its name in lower case.
-_TOUCHES: Mapping[str, Callable[[Job], bool]] = {
+_TOUCHES: Mapping[str, Callable[[SacctJob], bool]] = {
     "bf_licenses": _has_licences,
     "reclaim_licenses": _has_licences,
     "bf_one_resv_per_job": _in_several_partitions,
@@ -400,7 +400,7 @@ _TOUCHES: Mapping[str, Callable[[Job], bool]] = {
 }
 
 
-def of_jobs(machine: Machine) -> list[Gap]:
+def of_jobs(machine: ConfiguredCluster) -> list[Gap]:
     """Return what jobs may ask for and is not modelled."""
     types = machine.types()
     return [
@@ -422,7 +422,7 @@ def of_jobs(machine: Machine) -> list[Gap]:
     ]
 
 
-def _several_types(machine: Machine) -> list[str]:
+def _several_types(machine: ConfiguredCluster) -> list[str]:
     """Return the nodes with more than one type of a resource."""
     found = []
     for node in machine.nodes:
@@ -432,7 +432,7 @@ def _several_types(machine: Machine) -> list[str]:
     return found
 
 
-def _typed(job: Job, known: Iterable[str]) -> Iterator[tuple[str, str]]:
+def _typed(job: SacctJob, known: Iterable[str]) -> Iterator[tuple[str, str]]:
     """Yield name and type of what a job asked for by type, of the known names."""
     for kind in job.gres:
         name, colon, model = kind.partition(":")
@@ -440,7 +440,7 @@ def _typed(job: Job, known: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield name, model
 
 
-def _parts_of_gpus(machine: Machine) -> Iterator[tuple[Gap, bool]]:
+def _parts_of_gpus(machine: ConfiguredCluster) -> Iterator[tuple[Gap, bool]]:
     """Yield what jobs have of parts of GPUs, and whether nodes list such parts."""
     types = machine.types()
     profiles = sorted(one for own in types.values() for one in own if _MIG.search(one))

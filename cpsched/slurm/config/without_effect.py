@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from cpsched.slurm.config.inventory import Inventory
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
 
 #: TRES that are limited whatever the nodes have.
 ALWAYS_LIMITED = ("cpu", "node", "billing")
@@ -34,7 +34,7 @@ def lacking(names: Iterable[str], resources: Sequence[str]) -> list[str]:
     return [one for one in names if one not in ALWAYS_LIMITED and not resources_of(one, resources)]
 
 
-def without_effect(policy: Policy, resources: Sequence[str]) -> list[str]:
+def without_effect(policy: SlurmPolicy, resources: Sequence[str]) -> list[str]:
     """
     Return what of a policy has no effect in a simulation, as the file has it.
 
@@ -50,7 +50,7 @@ def without_effect(policy: Policy, resources: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _parameters(policy: Policy) -> Iterator[str]:
+def _parameters(policy: SlurmPolicy) -> Iterator[str]:
     for name, value in policy.parameters.items():
         one = PARAMETERS[name]
         if name in WORDS:
@@ -62,7 +62,7 @@ def _parameters(policy: Policy) -> Iterator[str]:
                 yield name
 
 
-def _flags(policy: Policy) -> Iterator[str]:
+def _flags(policy: SlurmPolicy) -> Iterator[str]:
     for kind, entries, inventory in (
         ("QOS", policy.qos.values(), QOS_FLAGS),
         ("reservation", policy.reservations.values(), RESERVATION_FLAGS),

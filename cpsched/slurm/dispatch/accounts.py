@@ -10,14 +10,14 @@ from cpsched.slurm.dispatch.fair_share import PARENT, ShareTree
 from cpsched.slurm.dispatch.policy import Association
 
 if TYPE_CHECKING:
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.util.types import FloatArray
 
 
 class Accounts:
     """A policy's associations, parents before children; the root is at position 0."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: SlurmPolicy) -> None:
         roots = [one for one in policy.associations if not (one.user or one.parent)]
         # Without an account that all others are below there is one that is not written down.
         top = roots[0] if len(roots) == 1 else Association(account="root")

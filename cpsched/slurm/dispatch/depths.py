@@ -29,7 +29,7 @@ _OF_KIND = {
 }
 
 
-class Queue(NamedTuple):
+class PassQueue(NamedTuple):
     """
     The queue that passes went through in a decision.
 

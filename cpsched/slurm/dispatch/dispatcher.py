@@ -16,7 +16,7 @@ from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.loop import Loop
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.slurm.dispatch.passes import Passes
-from cpsched.slurm.dispatch.policy import Policy
+from cpsched.slurm.dispatch.policy import SlurmPolicy
 from cpsched.slurm.dispatch.preemption import PartitionRules, QosRules
 
 if TYPE_CHECKING:
@@ -34,7 +34,8 @@ class Slurm(Preemption):
     Parameters
     ----------
     policy
-        A policy file, or a :class:`~cpsched.slurm.dispatch.policy.Policy`; none: Slurm's defaults.
+        A policy file, or a :class:`~cpsched.slurm.dispatch.policy.SlurmPolicy`; by default
+        Slurm's defaults.
     topology
         Which nodes a job gets, see :class:`~cpsched.slurm.dispatch.plain.SlurmBackfill`.
     lag
@@ -52,14 +53,14 @@ class Slurm(Preemption):
 
     def __init__(
         self,
-        policy: File | Policy | None = None,
+        policy: File | SlurmPolicy | None = None,
         topology: str = "line",
         lag: int = 0,
         **parameters: Any,
     ) -> None:
         check_choice("topology", topology, ("line", "tree"))
         check_least("lag", lag, 0)
-        known = policy if isinstance(policy, Policy) else Policy()
+        known = policy if isinstance(policy, SlurmPolicy) else SlurmPolicy()
         if isinstance(policy, str):
             known = policy_file.load(policy)
         given = {name: _value(name, text) for name, text in parameters.items() if text is not None}

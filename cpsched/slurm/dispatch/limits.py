@@ -19,7 +19,7 @@ from cpsched.util.words import amount, duration
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cpsched.slurm.dispatch.policy import Association, Policy, Qos
+    from cpsched.slurm.dispatch.policy import Association, Qos, SlurmPolicy
     from cpsched.util.types import AnyArray
 
 _FEWEST = 256
@@ -37,7 +37,7 @@ _ARRAY, _QOS_JOBS, _QOS_TIME, _JOBS, _TIME, _LICENSES, _QOS, _ASSOCIATION = rang
 _OVER_PARTITION = "overpartqos"
 
 
-class Rows:
+class GrowingArray:
     """An array that grows at its end."""
 
     def __init__(self, *width: int, kind: type = np.int64) -> None:
@@ -53,7 +53,7 @@ class Rows:
         return self.size - 1
 
 
-class Who(NamedTuple):
+class JobOwner(NamedTuple):
     """
     Whose a job is, and where it may run.
 
@@ -83,7 +83,7 @@ class Who(NamedTuple):
     reservation: int
 
 
-class Job(NamedTuple):
+class LimitedJob(NamedTuple):
     """
     What a job counts as in a partition.
 
@@ -100,13 +100,13 @@ class Job(NamedTuple):
     """
 
     partition_qos: str
-    who: Who
+    who: JobOwner
     array: int | None
     array_limit: int
     minutes: int
 
 
-class Over(NamedTuple):
+class ExceededLimit(NamedTuple):
     """
     A limit on single jobs that a job is over.
 
@@ -122,7 +122,7 @@ class Over(NamedTuple):
     detail: str
 
 
-class LimitBook:
+class LimitCounters:
     """
     Counters of a policy, and templates of jobs.
 
@@ -135,7 +135,7 @@ class LimitBook:
     """
 
     def __init__(
-        self, policy: Policy, associations: Sequence[Association], kinds: Sequence[str]
+        self, policy: SlurmPolicy, associations: Sequence[Association], kinds: Sequence[str]
     ) -> None:
         enforced = {word.lower() for word in policy["AccountingStorageEnforce"]}
         self._enforced = bool(enforced & {"all", "limits", "safe"})
@@ -149,7 +149,7 @@ class LimitBook:
         self._counters: dict[object, int] = {}
         #: Of each counter: the limit, its TRES if it has one, and whose it is.
         self._keys: list[tuple[Any, ...]] = []
-        self._counts, self._entries, self._first = Rows(3), Rows(4), Rows()
+        self._counts, self._entries, self._first = GrowingArray(3), GrowingArray(4), GrowingArray()
         self._first.append(0)
         #: Of the template that is being made: ranks and entries.
         self._made: list[tuple[int, tuple[int, int, int, bool]]] = []
@@ -159,7 +159,7 @@ class LimitBook:
         """Return the counters and templates for kernels; ``amounts`` are those of the records."""
         return Limits(self._counts.array, self._first.array, self._entries.array, amounts)
 
-    def template(self, job: Job, amounts: Sequence[int]) -> int:
+    def template(self, job: LimitedJob, amounts: Sequence[int]) -> int:
         """Return the number of the template of a job that takes so much, without the leading 1."""
         key = (job, amounts) if self.on_jobs else job[:-1]
         found = self._templates.get(key)
@@ -244,7 +244,7 @@ class LimitBook:
 
     # --- which limits -----------------------------------------------------------------------------
 
-    def _levels(self, job: Job) -> Iterator[tuple[str, Qos]]:
+    def _levels(self, job: LimitedJob) -> Iterator[tuple[str, Qos]]:
         """Return the QOS of a job that has limits, the one first whose limits come first."""
         names = [job.partition_qos, job.who.qos]
         own = self._policy.qos.get(job.who.qos)
@@ -254,7 +254,7 @@ class LimitBook:
             if name in self._policy.qos:
                 yield name, self._policy.qos[name]
 
-    def _charge(self, job: Job) -> None:
+    def _charge(self, job: LimitedJob) -> None:
         """Let a template count in the limits of QOS and associations."""
         said: set[object] = set()
         for name, qos in self._levels(job):
@@ -308,7 +308,7 @@ class LimitBook:
             self._add(rank, key, most, prefix + _named(tres, reasons), kind, checked=checked)
             said.add((limit, tres))
 
-    def _charge_licenses(self, job: Job) -> None:
+    def _charge_licenses(self, job: LimitedJob) -> None:
         for text in filter(None, job.who.licenses.split(",")):
             name, _, count = text.partition(":")
             most = self._policy.licenses.get(name)
@@ -317,7 +317,7 @@ class LimitBook:
                 key = "license", name
                 self._add(_LICENSES, key, most, "Licenses", 0, factor)
 
-    def _inherited(self, job: Job, limit: str) -> Mapping[str, Any]:
+    def _inherited(self, job: LimitedJob, limit: str) -> Mapping[str, Any]:
         """Return the limits of the first association up the tree that has one of a name."""
         for at in job.who.path:
             if limit in self._associations[at].limits:
@@ -326,7 +326,7 @@ class LimitBook:
 
     # --- limits on single jobs --------------------------------------------------------------------
 
-    def _too_much(self, job: Job, amounts: Sequence[int]) -> Iterator[Over]:
+    def _too_much(self, job: LimitedJob, amounts: Sequence[int]) -> Iterator[ExceededLimit]:
         """Return the limits for which a job can never start, whatever runs."""
         said: set[object] = set()
         for name, qos in self._levels(job):
@@ -349,10 +349,10 @@ class LimitBook:
         limits: Mapping[str, Any],
         prefix: str,
         whose: str,
-        job: Job,
+        job: LimitedJob,
         amounts: Sequence[int],
         said: set[object],
-    ) -> Iterator[Over]:
+    ) -> Iterator[ExceededLimit]:
         nodes = max(self._amount("node", amounts), 1)
         for limit, factor, share, reasons in (
             ("MaxTRES", 1, 1, _PER_JOB),
@@ -374,7 +374,7 @@ class LimitBook:
             most, own = limits["MaxWall"], job.minutes * 60
             if own > most:
                 detail = f"MaxWall of {whose} is {duration(most)}, it asks for {duration(own)}"
-                yield Over(f"{prefix}WallDurationPerJobLimit", detail)
+                yield ExceededLimit(f"{prefix}WallDurationPerJobLimit", detail)
 
     def _amount(self, tres: str, amounts: Sequence[int]) -> int:
         return int(amounts[self._kind[tres] - 1]) if tres in self._kind else 0
@@ -382,13 +382,13 @@ class LimitBook:
 
 def _over_limit(
     prefix: str, tres: str, reasons: Mapping[str, str], limit: str, whose: str, bound: int, own: int
-) -> Over:
+) -> ExceededLimit:
     """Return a limit on single jobs that a job is over, or below."""
     unit = " minutes" if limit.endswith("Mins") else ""
     where = " on each node" if limit.endswith("PerNode") else ""
     numbers = [amount(tres, number) + unit for number in (bound, own)]
     detail = "{} of {} is {}, it asks for {}{}".format(limit, whose, *numbers, where)
-    return Over(prefix + _named(tres, reasons), detail)
+    return ExceededLimit(prefix + _named(tres, reasons), detail)
 
 
 def _rank(reason: str) -> int:
@@ -409,7 +409,7 @@ def _named(tres: str, reasons: Mapping[str, str]) -> str:
     return reasons["cpu"].replace("Cpu", name, 1).removesuffix("Limit")
 
 
-def limited_tres(policy: Policy) -> list[str]:
+def limited_tres(policy: SlurmPolicy) -> list[str]:
     """Return the TRES that a policy's limits name, CPUs, memory and nodes first."""
     named = [
         tres

@@ -14,7 +14,7 @@ from cpsched.slurm.dispatch.values import (
     TIME,
     WEIGHTS,
     WORDS,
-    Kind,
+    ValueType,
     choice,
     count,
     words,
@@ -44,7 +44,7 @@ class Parameter(NamedTuple):
     """
 
     name: str
-    kind: Kind
+    kind: ValueType
     default: Any
     meaning: str
     scheduler: bool = False

@@ -15,7 +15,7 @@ from cpsched.util.words import duration as words
 
 if TYPE_CHECKING:
     from cpsched.model.system import System
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.util.types import BoolArray, IntArray
 
 #: Name of the partition of jobs that name none.
@@ -36,7 +36,7 @@ class Partitions:
         The nodes of each, shape ``(P, N)``.
     """
 
-    def __init__(self, system: System, policy: Policy) -> None:
+    def __init__(self, system: System, policy: SlurmPolicy) -> None:
         self._policy = policy
         self.names: tuple[str, ...] = (*system.queues, NO_PARTITION)
         self.rules = [policy.partitions.get(name, Partition(name=name)) for name in self.names]
@@ -91,7 +91,7 @@ class Reservations:
         Shape ``(V, N)``.
     """
 
-    def __init__(self, system: System, policy: Policy, epoch: int = 0) -> None:
+    def __init__(self, system: System, policy: SlurmPolicy, epoch: int = 0) -> None:
         found = policy.reservations.values()
         self._at = {one.name: at for at, one in enumerate(found)}
         self._names, self._epoch = tuple(self._at), epoch or None

@@ -12,8 +12,8 @@ from cpsched.slurm.dispatch.policy import (
     PARTITIONS,
     QOS,
     RESERVATIONS,
-    Policy,
-    Table,
+    PolicyTable,
+    SlurmPolicy,
 )
 from cpsched.slurm.dispatch.values import count
 
@@ -31,7 +31,7 @@ _TABLES = {
 _LICENSES, _LICENSE = "licenses", count(1)
 
 
-def edited(policy: Policy, edits: Iterable[str]) -> Policy:
+def edited(policy: SlurmPolicy, edits: Iterable[str]) -> SlurmPolicy:
     """
     Return a policy in which some values are others.
 
@@ -61,7 +61,7 @@ def edited(policy: Policy, edits: Iterable[str]) -> Policy:
     return policy
 
 
-def _named(policy: Policy, kind: str, name: str, text: str) -> tuple[Table, list[Any]]:
+def _named(policy: SlurmPolicy, kind: str, name: str, text: str) -> tuple[PolicyTable, list[Any]]:
     """Return the table of an edit and those of its entries that it names."""
     if kind not in _TABLES:
         known = (*_TABLES, _LICENSES)
@@ -79,7 +79,9 @@ def _named(policy: Policy, kind: str, name: str, text: str) -> tuple[Table, list
     return table, found
 
 
-def _changed(policy: Policy, named: tuple[Table, list[Any]], name: str, text: str) -> Policy:
+def _changed(
+    policy: SlurmPolicy, named: tuple[PolicyTable, list[Any]], name: str, text: str
+) -> SlurmPolicy:
     """Return a policy in which a key of some entries has a value, or none where it is empty."""
     table, entries = named
     # sacctmgr takes both spellings.
@@ -110,7 +112,7 @@ def _changed(policy: Policy, named: tuple[Table, list[Any]], name: str, text: st
     return replace(policy, **{table.within: within})
 
 
-def _counted(policy: Policy, name: str, text: str) -> Policy:
+def _counted(policy: SlurmPolicy, name: str, text: str) -> SlurmPolicy:
     """Return a policy with so many licences of a name, or none where that is empty."""
     others = {one: number for one, number in policy.licenses.items() if one != name}
     return replace(policy, licenses=others | ({name: _LICENSE.read(text)} if text else {}))

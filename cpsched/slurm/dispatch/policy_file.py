@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import did_you_mean
 from cpsched.slurm.dispatch.parameters import PARAMETERS
-from cpsched.slurm.dispatch.policy import ABSENT, TABLES, Key, Policy, Table
-from cpsched.slurm.dispatch.values import LIST, Kind, toml, toml_table
+from cpsched.slurm.dispatch.policy import ABSENT, TABLES, PolicyKey, PolicyTable, SlurmPolicy
+from cpsched.slurm.dispatch.values import LIST, ValueType, toml, toml_table
 from cpsched.util.documents import read_text
 from cpsched.util.section import Section
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _OF_PARAMETERS = {"slurm": False, "SchedulerParameters": True}
 
 
-def parse(text: str, *, where: str = "policy") -> Policy:
+def parse(text: str, *, where: str = "policy") -> SlurmPolicy:
     """
     Return the policy that a file's text describes.
 
@@ -44,7 +44,7 @@ def parse(text: str, *, where: str = "policy") -> Policy:
         section.expect(*known)
         parameters |= {name: _value(section, name, known[name].kind) for name in section.names()}
     licenses = top.table("licenses")
-    policy = Policy(
+    policy = SlurmPolicy(
         parameters=parameters,
         licenses={name: licenses.needed_count(name) for name in licenses.names()},
         **{table.within: _entries(top, table) for table in TABLES},
@@ -54,7 +54,7 @@ def parse(text: str, *, where: str = "policy") -> Policy:
     return policy
 
 
-def load(path: str | Path) -> Policy:
+def load(path: str | Path) -> SlurmPolicy:
     """
     Return the policy of a file.
 
@@ -67,12 +67,12 @@ def load(path: str | Path) -> Policy:
 
 
 @lru_cache(maxsize=4)
-def _parsed(text: str, where: str) -> Policy:
+def _parsed(text: str, where: str) -> SlurmPolicy:
     """Return a policy, which nothing changes: a forecast makes the dispatcher hundreds of times."""
     return parse(text, where=where)
 
 
-def _value(section: Section, key: str, kind: Kind) -> Any:
+def _value(section: Section, key: str, kind: ValueType) -> Any:
     """Return what a key's value stands for."""
     text = ",".join(section.texts(key)) if kind is LIST else section.scalar(key)
     try:
@@ -81,13 +81,13 @@ def _value(section: Section, key: str, kind: Kind) -> Any:
         raise section.error(key, f"is {text!r}, {error}") from None
 
 
-def _entries(top: Section, table: Table) -> Any:
+def _entries(top: Section, table: PolicyTable) -> Any:
     """Return the entries of a table, by name if they have one."""
     found = []
     for section in top.tables(table.name):
         section.expect(*(key.name for key in table.keys))
 
-        def value(key: Key, section: Section = section) -> Any:
+        def value(key: PolicyKey, section: Section = section) -> Any:
             there = key.needed or key.name in section
             return _value(section, key.name, key.kind) if there else ABSENT
 
@@ -107,7 +107,7 @@ def _by_name(top: Section, table: str, things: Iterable[Any]) -> dict[str, Any]:
 # --- what is named and must be there --------------------------------------------------------------
 
 
-def problems(policy: Policy) -> Iterator[tuple[str, str]]:
+def problems(policy: SlurmPolicy) -> Iterator[tuple[str, str]]:
     """Yield the keys that name what is not there, or that contradict others, and why."""
     for number, one in enumerate(policy.reservations.values(), start=1):
         if one.end <= one.start:
@@ -122,7 +122,7 @@ def problems(policy: Policy) -> Iterator[tuple[str, str]]:
     yield from _of_associations(policy)
 
 
-def _of_associations(policy: Policy) -> Iterator[tuple[str, str]]:
+def _of_associations(policy: SlurmPolicy) -> Iterator[tuple[str, str]]:
     parents = {one.account: one.parent for one in policy.associations if not one.user}
     seen: set[tuple[str, str, str]] = set()
     for number, one in enumerate(policy.associations, start=1):
@@ -154,12 +154,12 @@ def _lacking(
 # --- writing -------------------------------------------------------------------------------------
 
 
-def to_toml(policy: Policy) -> str:
+def to_toml(policy: SlurmPolicy) -> str:
     """Return the text of a file that :func:`parse` reads back to an equal policy."""
     return "\n".join(_lines(policy))
 
 
-def _lines(policy: Policy) -> Iterator[str]:
+def _lines(policy: SlurmPolicy) -> Iterator[str]:
     for title, scheduler in _OF_PARAMETERS.items():
         own = [name for name in policy.parameters if PARAMETERS[name].scheduler == scheduler]
         if own:
@@ -175,7 +175,7 @@ def _lines(policy: Policy) -> Iterator[str]:
             yield from (*toml_table(f"[[{table.name}]]", _keys(table, entry)), "")
 
 
-def _keys(table: Table, entry: Any) -> dict[str, Any]:
+def _keys(table: PolicyTable, entry: Any) -> dict[str, Any]:
     """Return the keys of an entry that are not as they are where nothing is said."""
     found: dict[str, Any] = {}
     for key in table.keys:

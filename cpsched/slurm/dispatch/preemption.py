@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cpsched.model.jobtable import JobTable, RunningTable
     from cpsched.model.system import System
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.util.types import BoolArray, IntArray
 
 #: The effect of a mode; ``GANG`` and ``WITHIN`` are combined with others.
@@ -34,12 +34,12 @@ def _order(jobs: RunningTable, rank: IntArray, *, youngest: bool) -> IntArray:
     return np.lexsort((jobs.rows, jobs.column(c.ALLOC_COUNT), rank))
 
 
-def _mode(policy: Policy, words: frozenset[str] | str) -> Preempt:
+def _mode(policy: SlurmPolicy, words: frozenset[str] | str) -> Preempt:
     named = words.split(",") if isinstance(words, str) else words
     return _possible(policy, next((_MODES[word] for word in named if word in _MODES), Preempt.OFF))
 
 
-def _possible(policy: Policy, mode: Preempt) -> Preempt:
+def _possible(policy: SlurmPolicy, mode: Preempt) -> Preempt:
     """Return what is done instead: jobs that may not be requeued are cancelled."""
     return Preempt.KILL if mode is Preempt.REQUEUE and not policy["JobRequeue"] else mode
 
@@ -49,7 +49,7 @@ class QosRules(PreemptionRules):
 
     asks_once = True
 
-    def __init__(self, policy: Policy, qos_of: Callable[[IntArray], IntArray]) -> None:
+    def __init__(self, policy: SlurmPolicy, qos_of: Callable[[IntArray], IntArray]) -> None:
         self._qos_of = qos_of
         self._youngest: bool = policy["preempt_youngest_first"]
         found = list(policy.qos.values())
@@ -92,7 +92,7 @@ class PartitionRules(QueueRules):
 
     asks_once = True
 
-    def __init__(self, policy: Policy, system: System) -> None:
+    def __init__(self, policy: SlurmPolicy, system: System) -> None:
         super().__init__(system.queues)
         self._cluster = _mode(policy, policy["PreemptMode"])
         self._policy = policy

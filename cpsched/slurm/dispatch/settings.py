@@ -10,7 +10,7 @@ from cpsched.kernels.arrays import FAR
 from cpsched.slurm.kernels.desk import BOOK, SETTINGS
 
 if TYPE_CHECKING:
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.util.types import AnyArray
 
 #: Slurm's ln 2, with three digits.
@@ -28,7 +28,7 @@ def new_book() -> AnyArray:
     return book
 
 
-def settings_of(policy: Policy) -> AnyArray:
+def settings_of(policy: SlurmPolicy) -> AnyArray:
     """Return what a policy says as an array of one record."""
     flags = policy["PriorityFlags"]
     multifactor = policy["PriorityType"] == "priority/multifactor"

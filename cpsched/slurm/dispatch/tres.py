@@ -34,7 +34,7 @@ def resources_of(name: str, resources: Sequence[str]) -> list[int]:
     return named or [at for at, one in enumerate(resources) if one.lower().startswith(f"{gres}:")]
 
 
-class Tres:
+class TresCounter:
     """Counts what jobs take in a system's terms of trackable resources."""
 
     def __init__(self, system: System, names: Sequence[str]) -> None:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from cpsched.slurm.dispatch.fair_share import ShareTree
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.util.types import FloatArray
 
 #: For how many years it is known beforehand when usage is set back.
@@ -45,7 +45,7 @@ class Usage:
     """
 
     def __init__(
-        self, tree: ShareTree, policy: Policy, used: FloatArray | float = 0.0, epoch: int = 0
+        self, tree: ShareTree, policy: SlurmPolicy, used: FloatArray | float = 0.0, epoch: int = 0
     ) -> None:
         self._tree = tree
         self.settings, self.book = settings_of(policy), new_book()

@@ -35,7 +35,7 @@ class Stage(Enum):
 
 
 @dataclass(slots=True)
-class Known:
+class MirroredJob:
     """
     What is known about a job.
 
@@ -53,7 +53,7 @@ class Known:
     why: str = ""
 
 
-class Chosen(NamedTuple):
+class JobStart(NamedTuple):
     """A job to start, and its nodes."""
 
     key: str
@@ -68,7 +68,7 @@ class PastJob(NamedTuple):
     request: Request
 
 
-class Mirror:
+class LiveMirror:
     """
     A cluster with the jobs of a live queue.
 
@@ -105,7 +105,7 @@ class Mirror:
         self.system, self.mine = system, mine
         self._dispatcher, self._predictor, self._seed = dispatcher, predictor, seed
         self._cluster: LiveCluster | None = None
-        self.known: dict[str, Known] = {}
+        self.known: dict[str, MirroredJob] = {}
         self.planned: dict[str, int] = {}
         self.left_out = False
 
@@ -165,10 +165,10 @@ class Mirror:
         """Enter a job that runs or waits."""
         now = min(self.cluster.second(since(job)), self.cluster.second(snapshot.now))
         if job.holds:
-            self.known[job.key] = Known(job, Stage.RUNNING, self.cluster.run(job, now))
+            self.known[job.key] = MirroredJob(job, Stage.RUNNING, self.cluster.run(job, now))
             return
         ready = is_ready(job, snapshot)
-        known = self.known[job.key] = Known(job, Stage.WAITING if ready else Stage.HELD)
+        known = self.known[job.key] = MirroredJob(job, Stage.WAITING if ready else Stage.HELD)
         try:
             known.row = self.cluster.submit(
                 request_of(job, self.system),
@@ -181,7 +181,7 @@ class Mirror:
             known.stage = Stage.UNFIT
             known.why = error.reason if isinstance(error, InfeasibleRequestError) else str(error)
 
-    def decide(self, now: int) -> list[Chosen]:
+    def decide(self, now: int) -> list[JobStart]:
         """
         Call the dispatcher, and give the jobs that it starts their nodes here.
 
@@ -207,12 +207,12 @@ class Mirror:
         if (plan := decision.planned_starts) is not None:
             planned = zip(plan.handle, plan.start, strict=True)
             self.planned = {known_of[row].job.key: self.epoch + int(at) for row, at in planned}
-        chosen: list[Chosen] = []
+        chosen: list[JobStart] = []
         for number, start in enumerate(starts):
             if cluster.has_started(start, second, must=not number):
                 known = known_of[start.handle]
                 known.stage = Stage.ORDERED
-                chosen.append(Chosen(known.job.key, cluster.names(start.allocation)))
+                chosen.append(JobStart(known.job.key, cluster.names(start.allocation)))
         self.left_out = len(chosen) < len(starts)
         return chosen
 

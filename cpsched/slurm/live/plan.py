@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from cpsched.errors import ConfigError
 from cpsched.slurm.config.importer import Files, read_site
-from cpsched.slurm.live.mirror import Mirror, Stage
+from cpsched.slurm.live.mirror import LiveMirror, Stage
 from cpsched.slurm.live.priorities import follow_slurms_priorities
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.model.system import System
-    from cpsched.slurm.config.importer import Site
-    from cpsched.slurm.live.mirror import Known
+    from cpsched.slurm.config.importer import ImportedSite
+    from cpsched.slurm.live.mirror import MirroredJob
     from cpsched.slurm.live.scontrol import Scontrol
     from cpsched.slurm.live.snapshot import Snapshot
 
@@ -43,7 +43,7 @@ def system_of(backend: Scontrol) -> System:
     return replace(system, default_expected_wait=wait, source=source)
 
 
-def site_of(shown: Mapping[str, str], accounts: Mapping[str, str] | None = None) -> Site:
+def site_of(shown: Mapping[str, str], accounts: Mapping[str, str] | None = None) -> ImportedSite:
     """
     Return the site that a controller describes.
 
@@ -89,7 +89,7 @@ def plan(
     """
     snapshot = backend.snapshot()
     expected = backend.expected_starts()
-    mirror = Mirror(system, dispatcher, predictor, seed=seed)
+    mirror = LiveMirror(system, dispatcher, predictor, seed=seed)
     mirror.enter(snapshot)
     follow_slurms_priorities(mirror, dispatcher)
     chosen = {one.key: one.nodes for one in mirror.decide(snapshot.now)}
@@ -121,7 +121,7 @@ def plan(
     }
 
 
-def _why(known: Known, snapshot: Snapshot) -> str:
+def _why(known: MirroredJob, snapshot: Snapshot) -> str:
     """Return why a job cannot start, if it waits for something other than free nodes."""
     if known.stage is not Stage.HELD:
         return known.why

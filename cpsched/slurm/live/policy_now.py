@@ -20,7 +20,7 @@ from cpsched.util.words import duration
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.slurm.dispatch.policy import Policy
+    from cpsched.slurm.dispatch.policy import SlurmPolicy
     from cpsched.slurm.live.scontrol import Scontrol
 
 
@@ -76,7 +76,7 @@ def _written(policy: Path) -> str:
     return f"policy {policy.name}, written {age} ago"
 
 
-def _of_controller(backend: Scontrol, accounts: dict[str, str]) -> tuple[Policy, str]:
+def _of_controller(backend: Scontrol, accounts: dict[str, str]) -> tuple[SlurmPolicy, str]:
     shown = backend.configuration()
     what = "policy of the controller, read now"
     if accounts:
@@ -88,7 +88,7 @@ def _of_controller(backend: Scontrol, accounts: dict[str, str]) -> tuple[Policy,
     return site_of(shown).policy, f"{what}, without accounts and QOS"
 
 
-def _with_shares(named: str, sshare: str) -> tuple[Policy, str]:
+def _with_shares(named: str, sshare: str) -> tuple[SlurmPolicy, str]:
     policy, remark = policy_file.load(named), _written(Path(named))
     users = {(one.account, one.user) for one in policy.associations if one.user}
     with tempfile.TemporaryDirectory() as folder:

@@ -12,10 +12,10 @@ from cpsched.slurm.dispatch.dispatcher import Slurm
 from cpsched.util.spec import build
 
 if TYPE_CHECKING:
-    from cpsched.slurm.live.mirror import Mirror
+    from cpsched.slurm.live.mirror import LiveMirror
 
 
-def follow_slurms_priorities(mirror: Mirror, dispatcher: str) -> None:
+def follow_slurms_priorities(mirror: LiveMirror, dispatcher: str) -> None:
     """
     Give the waiting jobs of a mirror that has not decided yet the priorities that Slurm gives them.
 

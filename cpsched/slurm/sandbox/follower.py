@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cpsched.errors import RunError
 from cpsched.model import columns as c
 from cpsched.slurm.live.dependencies import is_ready
-from cpsched.slurm.live.mirror import Mirror, Stage, since
+from cpsched.slurm.live.mirror import LiveMirror, Stage, since
 from cpsched.slurm.live.snapshot import LiveJob, Snapshot
 from cpsched.util.types import MISSING, Status
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from cpsched.model.system import System
-    from cpsched.slurm.live.mirror import Chosen, Known
+    from cpsched.slurm.live.mirror import JobStart, MirroredJob
 
 _STATUS = {
     "COMPLETED": Status.COMPLETED,
@@ -32,7 +32,7 @@ _NOT_ASKED = (
 _ASKED = tuple(item.name for item in fields(LiveJob) if item.name not in _NOT_ASKED)
 
 
-class Follower(Mirror):
+class Follower(LiveMirror):
     """
     A cluster that follows the queue of a sandbox.
 
@@ -41,7 +41,7 @@ class Follower(Mirror):
     Parameters
     ----------
     system, dispatcher, predictor, seed
-        As for :class:`~cpsched.slurm.live.mirror.Mirror`.
+        As for :class:`~cpsched.slurm.live.mirror.LiveMirror`.
     """
 
     def __init__(
@@ -131,13 +131,13 @@ class Follower(Mirror):
                     self._leave(known, now)
         super()._enter_job(job, snapshot)
 
-    def _leave(self, known: Known, now: int) -> None:
+    def _leave(self, known: MirroredJob, now: int) -> None:
         """Remove a job that has not ended from the cluster; nothing is learnt from it."""
         if known.row >= 0:
             self.cluster.leave(known.row, now)
             known.row = -1
 
-    def decide(self, now: int) -> list[Chosen]:
+    def decide(self, now: int) -> list[JobStart]:
         """Call the dispatcher if anything has happened; as :meth:`Mirror.decide`."""
         if not (self.cluster.is_due(self.cluster.second(now)) or self.left_out):
             return []
@@ -155,7 +155,7 @@ class Follower(Mirror):
         self.cluster.failed(known.row, self.cluster.second(now))
         known.stage = Stage.WAITING
 
-    def _check_nodes(self, known: Known, job: LiveJob) -> None:
+    def _check_nodes(self, known: MirroredJob, job: LiveJob) -> None:
         """Check that a job that was ordered to start runs, or ran, on the nodes decided."""
         decided = self._decided.get(job.key, ())
         if known.stage is Stage.ORDERED and set(job.nodes) != set(decided):
@@ -171,7 +171,7 @@ def warm_up(system: System, dispatcher: str, predictor: str = "requested") -> No
         key="1", state="PENDING", submit=0, nodes_min=every, nodes_max=every, cpus=every, mem=1
     )
     jobs = {key: replace(job, key=key) for key in "123"}
-    mirror = Mirror(system, dispatcher, predictor)
+    mirror = LiveMirror(system, dispatcher, predictor)
     mirror.enter(Snapshot(0, jobs, frozenset()))
     mirror.decide(0)
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from cpsched.slurm.live.snapshot import LiveJob, Snapshot
     from cpsched.slurm.sandbox.follower import Follower
     from cpsched.slurm.sandbox.private import PrivateSlurm
-    from cpsched.slurm.sandbox.stream import Submission
+    from cpsched.slurm.sandbox.stream import SandboxJob
 
 #: Seconds between polls while something happens, and while nothing does.
 _FASTEST, _SLOWEST = 0.25, 1.0
@@ -29,7 +29,7 @@ _PATIENCE, _MOST_TRIES = 8, 5
 _AT_ONCE = 500
 
 
-class Result(NamedTuple):
+class JobResult(NamedTuple):
     """What became of a job: Unix seconds, None where it never started."""
 
     job: str
@@ -40,7 +40,7 @@ class Result(NamedTuple):
     nodes: tuple[str, ...]
 
 
-class Loop:
+class SandboxLoop:
     """
     Lets a dispatcher decide on a private Slurm until all jobs have ended.
 
@@ -65,7 +65,7 @@ class Loop:
         self,
         slurm: PrivateSlurm,
         follower: Follower,
-        jobs: Sequence[Submission] = (),
+        jobs: Sequence[SandboxJob] = (),
         say: Callable[[str], None] = lambda _: None,
     ) -> None:
         self._slurm, self._follower, self._say = slurm, follower, say
@@ -74,7 +74,7 @@ class Loop:
         #: Jobs that have not been seen running, as they were, and when they were ordered to start.
         self._ordered: dict[str, tuple[LiveJob, float]] = {}
         self._withdrawn: Counter[str] = Counter()
-        self.results: list[Result] = []
+        self.results: list[JobResult] = []
 
     def run(self, stop: Event) -> None:
         """
@@ -183,4 +183,4 @@ class Loop:
         start, end = (
             second if has_run and second != MISSING else None for second in (job.start, job.end)
         )
-        self.results.append(Result(job.key, job.state, job.submit, start, end, job.nodes))
+        self.results.append(JobResult(job.key, job.state, job.submit, start, end, job.nodes))

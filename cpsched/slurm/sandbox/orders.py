@@ -16,17 +16,17 @@ from cpsched.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.slurm.live.mirror import Chosen
+    from cpsched.slurm.live.mirror import JobStart
     from cpsched.slurm.live.snapshot import LiveJob
     from cpsched.slurm.sandbox.private import PrivateSlurm
-    from cpsched.slurm.sandbox.stream import Submission
+    from cpsched.slurm.sandbox.stream import SandboxJob
 
 #: Numbers of jobs and names of nodes; nothing else goes into a command.
 _KEY = re.compile(r"[0-9]+(_[0-9]+)?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def submit(slurm: PrivateSlurm, job: Submission) -> str:
+def submit(slurm: PrivateSlurm, job: SandboxJob) -> str:
     """
     Submit a job that is held; return its number.
 
@@ -43,7 +43,7 @@ def submit(slurm: PrivateSlurm, job: Submission) -> str:
         raise ConfigError(f"{job.source or 'job'}: {' '.join(str(error).split())}") from None
 
 
-def begin(slurm: PrivateSlurm, starts: Sequence[Chosen]) -> dict[str, str]:
+def begin(slurm: PrivateSlurm, starts: Sequence[JobStart]) -> dict[str, str]:
     """
     Bind held jobs to nodes and release them; return why Slurm refuses, by job.
 

@@ -91,7 +91,7 @@ def _command(name: str) -> str | None:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
+class SlurmFiles:
     """
     A site's configuration: nodes, partitions, priorities, scheduling.
 
@@ -136,7 +136,7 @@ class PrivateSlurm:
     """
 
     folder: Path
-    site: Site
+    site: SlurmFiles
     more: str = NO_ACCOUNTING
     patience: float = PATIENCE
     name: str = field(default_factory=lambda: f"sandbox{secrets.token_hex(6)}")

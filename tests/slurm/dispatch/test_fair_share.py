@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from cpsched.slurm.dispatch.fair_share import PARENT, ShareTree
-from cpsched.slurm.dispatch.policy import Policy
+from cpsched.slurm.dispatch.policy import SlurmPolicy
 from cpsched.slurm.dispatch.usage import Usage
 
 # root: A (40) with B (30: user 1) and C (10: users 2 and 3); D (60) with E (25: user 4) and
@@ -88,7 +88,8 @@ def test_users_of_an_account_that_uses_its_parents_shares_compete_with_their_unc
 def usage_of(half_life):
     tree = ShareTree([-1, 0], [1, 1], [False, True])
     return Usage(
-        tree, Policy(parameters={"PriorityWeightFairshare": 1, "PriorityDecayHalfLife": half_life})
+        tree,
+        SlurmPolicy(parameters={"PriorityWeightFairshare": 1, "PriorityDecayHalfLife": half_life}),
     )
 
 

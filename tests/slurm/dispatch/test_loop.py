@@ -10,7 +10,7 @@ from cpsched.simulation.observers import Observer
 from cpsched.slurm.dispatch import policy_file
 from cpsched.slurm.dispatch.dispatcher import Slurm
 from cpsched.slurm.dispatch.fair_share import ShareTree
-from cpsched.slurm.dispatch.policy import Policy
+from cpsched.slurm.dispatch.policy import SlurmPolicy
 from cpsched.slurm.dispatch.usage import Usage, _resets
 from cpsched.slurm.kernels import jobs as kernels
 from cpsched.slurm.site import SITE, SiteOptions
@@ -212,7 +212,7 @@ def test_usage_is_set_back_at_midnight(period, expected):
 def test_usage_refuses_nothing_that_it_did_not_charge():
     """A job without association is neither charged nor taken for another."""
     tree = ShareTree([-1, 0], [1, 1], [False, True])
-    usage = Usage(tree, Policy(parameters={"PriorityWeightFairshare": 1}))
+    usage = Usage(tree, SlurmPolicy(parameters={"PriorityWeightFairshare": 1}))
     usage.started(-1, 4.0, 10)
     usage.ended(-1, 4.0, 10, 20)
     assert usage.raw.tolist() == [0.0, 0.0]

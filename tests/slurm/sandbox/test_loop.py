@@ -6,15 +6,15 @@ import threading
 import pytest
 
 from cpsched.errors import ConfigError, RunError
-from cpsched.slurm.live.mirror import Chosen
+from cpsched.slurm.live.mirror import JobStart
 from cpsched.slurm.live.plan import system_of
 from cpsched.slurm.live.scontrol import Scontrol
 from cpsched.slurm.sandbox import loop as loops
 from cpsched.slurm.sandbox import orders
 from cpsched.slurm.sandbox.follower import Follower
-from cpsched.slurm.sandbox.loop import Loop
+from cpsched.slurm.sandbox.loop import SandboxLoop
 from cpsched.slurm.sandbox.private import PrivateSlurm
-from cpsched.slurm.sandbox.stream import SITE, Submission, bundled, in_file
+from cpsched.slurm.sandbox.stream import SITE, SandboxJob, bundled, in_file
 
 pytestmark = pytest.mark.slow
 live = pytest.mark.slurm_live
@@ -23,14 +23,14 @@ ONE = ("--time=2", "-p", "R", "-C", "mic")
 
 
 def job(cores, seconds, *more, at=0.0):
-    return Submission(at, [*ONE, f"-n{cores}", f"--wrap=exec sleep {seconds}", *more])
+    return SandboxJob(at, [*ONE, f"-n{cores}", f"--wrap=exec sleep {seconds}", *more])
 
 
 def looped(slurm, dispatcher, jobs, said=None):
     """Run a dispatcher on a private Slurm; return results by job name, and what was said."""
     said = [] if said is None else said
     system = system_of(Scontrol(slurm.environment))
-    loop = Loop(slurm, Follower(system, dispatcher), jobs, said.append)
+    loop = SandboxLoop(slurm, Follower(system, dispatcher), jobs, said.append)
     loop.run(threading.Event())
     first = min(int(result.job.partition("_")[0]) for result in loop.results)
     names = {int(result.job.partition("_")[0]) - first: result for result in loop.results}
@@ -80,9 +80,9 @@ def test_a_job_waits_for_the_one_that_it_depends_on(private_slurm):
     first = orders.submit(private_slurm, job(1, 2))
     stream = [
         job(1, 1, f"--dependency=afterok:{first}"),
-        Submission(0, ["-p", "nowhere", "--wrap=true"], "jobs.txt, line 2"),
+        SandboxJob(0, ["-p", "nowhere", "--wrap=true"], "jobs.txt, line 2"),
     ]
-    loop = Loop(private_slurm, Follower(system, "fifo"), stream)
+    loop = SandboxLoop(private_slurm, Follower(system, "fifo"), stream)
     with pytest.raises(ConfigError, match="^jobs.txt, line 2: sbatch: .*nowhere"):
         loop.run(threading.Event())
     loop.run(threading.Event())
@@ -94,7 +94,7 @@ def test_a_job_waits_for_the_one_that_it_depends_on(private_slurm):
 def test_no_command_reaches_a_cluster_that_was_not_started_here(private_slurm, short_path):
     """Neither one whose slurm.conf is in its place, nor one of an object that started none."""
     waiting = orders.submit(private_slurm, job(1, 60))
-    chosen = [Chosen(waiting, ("node001",))]
+    chosen = [JobStart(waiting, ("node001",))]
     foreign = PrivateSlurm(short_path / "slurm", SITE)
     with foreign:
         foreign.check_identity()
@@ -120,13 +120,13 @@ def test_a_start_that_slurm_refuses_is_said_by_job(private_slurm):
     """The others start; a name that is none never reaches a command."""
     good = orders.submit(private_slurm, job(1, 60))
     refused = orders.begin(
-        private_slurm, [Chosen("999999", ("node001",)), Chosen(good, ("node007",))]
+        private_slurm, [JobStart("999999", ("node001",)), JobStart(good, ("node007",))]
     )
     assert list(refused) == ["999999"]
     with pytest.raises(ConfigError, match="is not a number of a job"):
-        orders.begin(private_slurm, [Chosen("1; release 2", ("node001",))])
+        orders.begin(private_slurm, [JobStart("1; release 2", ("node001",))])
     with pytest.raises(ConfigError, match="is not a number of a job or a name"):
-        orders.begin(private_slurm, [Chosen(good, ("node001\nrelease 2",))])
+        orders.begin(private_slurm, [JobStart(good, ("node001\nrelease 2",))])
 
 
 @live
