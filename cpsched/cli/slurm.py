@@ -108,7 +108,7 @@ def import_command(
 
 def _as_data(site: ImportedSite, touched: AffectedLog, written: list[Path]) -> dict[str, Any]:
     """Return what was read and what is not modelled as plain JSON types."""
-    whole = touched.whole
+    whole = touched.total
     told = bool(whole.jobs or touched.bad)
     log = {"lines": whole.jobs, **_work(whole), "unreadable": touched.bad}
     unknown = dict.fromkeys(("jobs", *_work(whole)))
@@ -167,8 +167,8 @@ def _not_modelled(touched: AffectedLog) -> str:
         Column("not modelled", "", tuple(escaped(gap.name) for gap in touched.gaps)),
         Column("simulated instead", "", tuple(gap.instead for gap in touched.gaps)),
     ]
-    for header, name in _SHARES.items() if touched.whole.jobs else ():
-        if whole := getattr(touched.whole, name):
+    for header, name in _SHARES.items() if touched.total.jobs else ():
+        if whole := getattr(touched.total, name):
             shares = tuple(_share(gap, getattr(gap, name), whole) for gap in touched.gaps)
             columns.append(Column(header, "%", shares, 1))
     return Table("", tuple(columns)).text(width=width())
@@ -180,7 +180,7 @@ def _share(gap: Gap, part: int, whole: int) -> float | None:
 
 
 def _notes(site: ImportedSite, touched: AffectedLog) -> Iterator[str]:
-    whole = touched.whole
+    whole = touched.total
     if whole.jobs:
         hours = f"{whole.core_seconds / 3600:,.0f} core-hours"
         if whole.gpu_seconds:

@@ -15,7 +15,6 @@ from cpsched.simulation.simulate import Settings
 from cpsched.slurm.live.dependencies import waits_for
 from cpsched.slurm.live.history import DAYS
 from cpsched.slurm.live.mirror import LiveMirror, Stage
-from cpsched.slurm.live.priorities import follow_slurms_priorities
 from cpsched.util.types import MISSING
 from cpsched.util.words import brief
 
@@ -67,7 +66,7 @@ class LiveQueue:
         self.name = name or dispatcher
         self.mirror = LiveMirror(system, dispatcher, predictor)
         ran = self.mirror.enter(snapshot, past)
-        follow_slurms_priorities(self.mirror, dispatcher)
+        self.mirror.follow_priorities()
         for row in ran:
             self.mirror.cluster.cancel(row, self.mirror.cluster.now)
         #: Jobs that each held job waits for, by its key.
@@ -122,7 +121,7 @@ class LiveQueue:
             return about
         # A mirror enters running jobs when they start.
         jobs = self.snapshot.jobs
-        later = sum(one.holds and one.submit > jobs[job].submit for one in jobs.values())
+        later = sum(other.holds and other.submit > jobs[job].submit for other in jobs.values())
         return replace(about, overtaken=later)
 
     def notes(self, job: str | None = None) -> list[str]:

@@ -134,7 +134,7 @@ def _campaigns(rng: np.random.Generator, options: SiteOptions) -> _Campaigns:
     count = len(size)
     kind = pick(stratified(rng, size), [KINDS[name].share for name in _NAMES])
     is_array = np.zeros(count, dtype=np.bool_)
-    scale = options.arrays / sum(one.share * one.arrays for one in KINDS.values())
+    scale = options.arrays / sum(job_class.share * job_class.arrays for job_class in KINDS.values())
     for number, name in enumerate(_NAMES):
         rows = np.flatnonzero((kind == number) & (size > 1))
         if len(rows):
@@ -145,12 +145,12 @@ def _campaigns(rng: np.random.Generator, options: SiteOptions) -> _Campaigns:
     cores, nodes = np.empty(count, dtype=np.int64), np.empty(count, dtype=np.int64)
     memory, median, spread = np.empty(count, dtype=np.int64), np.empty(count), np.empty(count)
     for number, name in enumerate(_NAMES):
-        rows, one = np.flatnonzero(kind == number), KINDS[name]
-        cores[rows] = _choices(rng, size[rows], one.cores)
-        nodes[rows] = _choices(rng, size[rows], one.nodes)
-        least, most = one.memory
-        memory[rows] = 100 * rng.integers(least // 100, most // 100 + 1, len(rows))
-        median[rows], spread[rows] = one.median, one.spread
+        rows, job_class = np.flatnonzero(kind == number), KINDS[name]
+        cores[rows] = _choices(rng, size[rows], job_class.cores)
+        nodes[rows] = _choices(rng, size[rows], job_class.nodes)
+        least, largest = job_class.memory
+        memory[rows] = 100 * rng.integers(least // 100, largest // 100 + 1, len(rows))
+        median[rows], spread[rows] = job_class.median, job_class.spread
     gpus = np.where(kind == _GPU, _choices(rng, size, known.GPU_COUNTS), 0)
     gpus = np.where((kind == _GPU) & (nodes > 1), known.GPUS, gpus)
     return _Campaigns(
@@ -189,7 +189,7 @@ def _jobs(rng: np.random.Generator, campaigns: _Campaigns, options: SiteOptions)
     drawn = log_normal(rng, campaigns.median[campaign], campaigns.spread[campaign], len(campaign))
     failed = rng.random(len(campaign)) < known.FAILED
     drawn = np.where(failed, drawn * rng.random(len(campaign)) ** 2, drawn)
-    most = np.select(
+    limit = np.select(
         [kind == _GPU, kind == _BIGMEM, campaigns.nodes[campaign] > known.LONG_NODES],
         [known.LIMITS["gpu"], known.LIMITS["bigmem"], known.LIMITS["normal"]],
         known.LIMITS["long"],
@@ -204,8 +204,8 @@ def _jobs(rng: np.random.Generator, campaigns: _Campaigns, options: SiteOptions)
     # What is cut off there is made good by all jobs of the kind.
     for _ in range(_ROUNDS):
         for (rows, _), work in zip(budgets, works, strict=True):
-            runtime[rows] = _scaled(drawn[rows], cores[rows], most[rows], work)
-        requested = _requested(campaigns, runtime, most, failed=failed, short=short)
+            runtime[rows] = _scaled(drawn[rows], cores[rows], limit[rows], work)
+        requested = _requested(campaigns, runtime, limit, failed=failed, short=short)
         runtime = np.minimum(runtime, requested)
         done = [float((runtime[rows] * cores[rows]).sum()) for rows, _ in budgets]
         works = [
@@ -220,16 +220,21 @@ def _jobs(rng: np.random.Generator, campaigns: _Campaigns, options: SiteOptions)
 
 
 def _requested(
-    campaigns: _Campaigns, runtime: IntArray, most: IntArray, *, failed: BoolArray, short: BoolArray
+    campaigns: _Campaigns,
+    runtime: IntArray,
+    limit: IntArray,
+    *,
+    failed: BoolArray,
+    short: BoolArray,
 ) -> IntArray:
     """Return what users ask for: round times above the longest run of a campaign, mostly."""
     first = np.cumsum(campaigns.size) - campaigns.size
     longest = np.maximum.reduceat(np.where(failed, 0, runtime), first)
     wanted = np.repeat(campaigns.slack * longest, campaigns.size)
-    wanted = np.minimum(np.where(short, 0.9 * runtime, wanted), most)
+    wanted = np.minimum(np.where(short, 0.9 * runtime, wanted), limit)
     position = np.searchsorted(_REQUESTS, wanted)
     position = np.where(short, np.maximum(position - 1, 0), position)
-    return np.minimum(_REQUESTS[np.minimum(position, len(_REQUESTS) - 1)], most)
+    return np.minimum(_REQUESTS[np.minimum(position, len(_REQUESTS) - 1)], limit)
 
 
 def _budgets(kind: IntArray, options: SiteOptions) -> list[tuple[IntArray, float]]:
@@ -237,23 +242,23 @@ def _budgets(kind: IntArray, options: SiteOptions) -> list[tuple[IntArray, float
     nodes = {"gpu": known.GPU_NODES, "bigmem": known.BIG}
     total = known.THIN + known.LONG + known.GPU_NODES + known.BIG
     left = options.load * total
-    found = []
+    budgets = []
     for number, name in ((_GPU, "gpu"), (_BIGMEM, "bigmem")):
         part = options.load * known.LOADS[name] * nodes[name]
         left -= part
-        found.append((np.flatnonzero(kind == number), part))
-    found.append((np.flatnonzero(kind < _GPU), left))
+        budgets.append((np.flatnonzero(kind == number), part))
+    budgets.append((np.flatnonzero(kind < _GPU), left))
     seconds = known.CORES * _DAY * options.days
-    return [(rows, part * seconds) for rows, part in found]
+    return [(rows, part * seconds) for rows, part in budgets]
 
 
-def _scaled(drawn: FloatArray, cores: IntArray, most: IntArray, work: float) -> IntArray:
+def _scaled(drawn: FloatArray, cores: IntArray, limit: IntArray, work: float) -> IntArray:
     """Return runtimes in proportion to those drawn, within limits, that add up to core seconds."""
     low, high = 1e-6, 1e6
     runtime = drawn.astype(np.int64)
     for _ in range(60):
         factor = (low * high) ** 0.5
-        runtime = np.clip(drawn * factor, _SHORTEST, 0.97 * most).astype(np.int64)
+        runtime = np.clip(drawn * factor, _SHORTEST, 0.97 * limit).astype(np.int64)
         done = float((runtime * cores).sum())
         if abs(done - work) <= _TOLERANCE / 10 * work:
             break
@@ -348,7 +353,10 @@ def _assemble(
         group=_named([account for _, account in people], campaigns.user[of]),
         name=_named([f"{_NAMES[k]}{c}" for c, k in enumerate(campaigns.kind.tolist())], of),
         qos=_named(known.QOS, campaigns.qos[of]),
-        array=[str(one) if task else None for one, task in zip(base.tolist(), tasks, strict=True)],
+        array=[
+            str(base_id) if task else None
+            for base_id, task in zip(base.tolist(), tasks, strict=True)
+        ],
         array_limit=np.where(tasks, limits, 0),
         status=jobs.status,
         **_wishes(streams[2], campaigns, jobs, submit - first),

@@ -153,12 +153,12 @@ FAILED, STOPPED, TOO_LONG = 0.08, 0.03, 0.06
 def users() -> tuple[tuple[str, str], ...]:
     """Return users and their accounts: as many in an account as it has shares, about."""
     total = sum(shares for _, _, shares in ACCOUNTS)
-    found = []
+    people = []
     given = 0
     done = 0
     for _, account, shares in ACCOUNTS:
         done += shares
         until = round(USERS * done / total)
-        found += [(f"u{number:03d}", account) for number in range(given + 1, until + 1)]
+        people += [(f"u{number:03d}", account) for number in range(given + 1, until + 1)]
         given = until
-    return tuple(found)
+    return tuple(people)

@@ -39,9 +39,9 @@ def log_of(folder, *asked):
 
 def nodes_in(schedule):
     """Return the node of each job that started."""
-    held, names = schedule.segments, schedule.system.node_names
-    jobs = schedule.workload.job_id[held.job].tolist()
-    return {job: names[node] for job, node in zip(jobs, held.node.tolist(), strict=True)}
+    segments, names = schedule.segments, schedule.system.node_names
+    jobs = schedule.workload.job_id[segments.job].tolist()
+    return {job: names[node] for job, node in zip(jobs, segments.node.tolist(), strict=True)}
 
 
 def test_a_machine_of_several_types_counts_each(tmp_path):
@@ -51,8 +51,8 @@ def test_a_machine_of_several_types_counts_each(tmp_path):
     assert system.capacity[:, 1:].tolist() == [
         [4, 4, 0], [4, 4, 0], [4, 2, 2], [2, 0, 2], [2, 0, 2],
     ]  # fmt: skip
-    one = site_of(tmp_path, CONF.replace("v100", "a100")).system
-    assert one.resources == ("core", "gpu")
+    single_type = site_of(tmp_path, CONF.replace("v100", "a100")).system
+    assert single_type.resources == ("core", "gpu")
 
 
 def test_jobs_of_a_log_get_the_type_that_they_name(tmp_path):
@@ -92,7 +92,7 @@ def test_live_jobs_get_the_type_that_they_name(tmp_path):
     never = slurm.submit(**{**typed, "gres_per_node": "gres:gpu:v100:3"})
     mirror = LiveMirror(slurm.system, "easy")
     mirror.enter(slurm.snapshot())
-    chosen = {one.key: one.nodes for one in mirror.decide(slurm.now)}
+    chosen = {start.key: start.nodes for start in mirror.decide(slurm.now)}
     assert sorted(chosen[key] for key in jobs[:3]) == [("both",), ("v1",), ("v2",)]
     assert jobs[3] not in chosen
     assert mirror.known[never].stage is Stage.UNFIT

@@ -104,17 +104,23 @@ def test_it_runs_on_its_system_as_swf_too(days, tmp_path):
 def test_the_policy_knows_its_people():
     """Users, accounts, shares, QOS, partitions and licences are those of the tables."""
     policy = policy_file.load(resources.path("policies", "site-152.toml"))
-    people = {(one.user, one.account) for one in policy.associations if one.user}
+    people = {
+        (association.user, association.account)
+        for association in policy.associations
+        if association.user
+    }
     assert people == set(known.users())
     assert len(people) == known.USERS
     groups = {
-        (one.parent, one.account, one.shares)
-        for one in policy.associations
-        if one.parent and not one.user
+        (association.parent, association.account, association.shares)
+        for association in policy.associations
+        if association.parent and not association.user
     }
     assert groups == set(known.ACCOUNTS)
     top = {
-        one.account: one.shares for one in policy.associations if not one.parent and not one.user
+        association.account: association.shares
+        for association in policy.associations
+        if not association.parent and not association.user
     }
     assert top == dict(zip(known.FACULTIES, known.FACULTY_SHARES, strict=True))
     assert tuple(policy.qos) == known.QOS

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 from cpsched import systems
 from cpsched.errors import ConfigError
 from cpsched.slurm.config.accounts import (
-    lost_of_associations,
-    lost_of_qos,
+    ignored_of_associations,
+    ignored_of_qos,
     read_associations,
     read_qos,
     with_usage,
 )
 from cpsched.slurm.config.conf import read_conf
-from cpsched.slurm.config.lines import read_text
-from cpsched.slurm.config.machine import ConfiguredCluster, read_machine, system_file
+from cpsched.slurm.config.lines import Output, read_text
+from cpsched.slurm.config.machine import SiteNodes, read_machine, system_file
 from cpsched.slurm.config.policy import ImportedPolicy, policy_of
 from cpsched.slurm.config.scontrol import read_scontrol
 from cpsched.slurm.config.topology import read_layout
@@ -55,11 +55,11 @@ class Files:
     """
 
     conf: Path | None = None
-    scontrol: tuple[Path, ...] = ()
+    scontrol: tuple[Path | Output, ...] = ()
     topology: Path | None = None
-    assoc: Path | None = None
-    qos: Path | None = None
-    sshare: Path | None = None
+    assoc: Path | Output | None = None
+    qos: Path | Output | None = None
+    sshare: Path | Output | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,7 +82,7 @@ class ImportedSite:
     """
 
     name: str
-    machine: ConfiguredCluster
+    machine: SiteNodes
     system: System
     policy: SlurmPolicy
     texts: dict[str, str]
@@ -120,9 +120,12 @@ def read_site(files: Files, name: str | None = None) -> ImportedSite:
     notes += [
         *imported.notes,
         *(
-            f"{one} is not given: {PARAMETERS[one].default}; old versions have {former}"
-            for one, former in (("SelectType", "select/linear"), ("PriorityType", "priority/basic"))
-            if not conf.text(one)
+            f"{parameter} is not given: {PARAMETERS[parameter].default}; old versions have {former}"
+            for parameter, former in (
+                ("SelectType", "select/linear"),
+                ("PriorityType", "priority/basic"),
+            )
+            if not conf.text(parameter)
         ),
     ]
     _add_unread_files(files, gaps, notes)
@@ -149,7 +152,7 @@ def read_site(files: Files, name: str | None = None) -> ImportedSite:
 
 
 def _texts(
-    machine: ConfiguredCluster, policy: SlurmPolicy, name: str, topology: tuple[str, str] | None
+    machine: SiteNodes, policy: SlurmPolicy, name: str, topology: tuple[str, str] | None
 ) -> dict[str, str]:
     """Return the files by name; ``topology`` is one of them."""
     by = "made by cpsched slurm import. Correct it where necessary."
@@ -209,9 +212,7 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     return None
 
 
-def _laid_out(
-    path: Path, machine: ConfiguredCluster, gaps: list[Gap], notes: list[str]
-) -> tuple[str, str]:
+def _laid_out(path: Path, machine: SiteNodes, gaps: list[Gap], notes: list[str]) -> tuple[str, str]:
     """Return name and text of a topology file, and note what Slurm would only warn of."""
     text = read_text(path)
     layout = read_layout(text, path.name, [node.name for node in machine.nodes])
@@ -245,7 +246,7 @@ def _laid_out(
 def _policy(conf: Conf, files: Files, notes: list[str]) -> ImportedPolicy:
     qos = read_qos(files.qos) if files.qos else {}
     associations, is_tree = read_associations(files.assoc) if files.assoc else ((), True)
-    if not is_tree and len({one.account for one in associations}) > 2:
+    if not is_tree and len({assoc.account for assoc in associations}) > 2:
         notes.append(
             "accounts: all are placed below the root, because the table has neither ParentName nor"
             " indentation; use sacctmgr -P show assoc tree, or format=...,ParentName"
@@ -253,8 +254,8 @@ def _policy(conf: Conf, files: Files, notes: list[str]) -> ImportedPolicy:
     if files.sshare:
         associations = with_usage(associations, files.sshare)
     imported = policy_of(conf, qos, associations)
-    imported.lost_of_qos = lost_of_qos(files.qos) if files.qos else []
-    imported.lost_of_associations = lost_of_associations(files.assoc) if files.assoc else []
+    imported.ignored += ignored_of_qos(files.qos) if files.qos else ()
+    imported.ignored += ignored_of_associations(files.assoc) if files.assoc else ()
     return imported
 
 

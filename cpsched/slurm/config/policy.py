@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from cpsched.slurm.config.accounts import IgnoredCell
     from cpsched.slurm.config.conf import Conf
-    from cpsched.slurm.config.lines import ConfigValue
+    from cpsched.slurm.config.lines import Setting
     from cpsched.slurm.dispatch.parameters import Parameter
     from cpsched.slurm.dispatch.policy import PolicyKey
 
@@ -76,7 +76,7 @@ class ImportedPolicy:
         Values of parameters with a choice of values, where they are not modelled, by the parameter.
     undescribed
         QOS that something names and nothing describes, with what names them.
-    lost_of_qos, lost_of_associations
+    ignored
         Cells of tables of sacctmgr that no reader takes.
     notes
         What was taken in another way than it may look, one sentence each.
@@ -85,8 +85,7 @@ class ImportedPolicy:
     policy: SlurmPolicy
     words: dict[str, list[str]] = field(default_factory=dict)
     undescribed: list[str] = field(default_factory=list)
-    lost_of_qos: list[IgnoredCell] = field(default_factory=list)
-    lost_of_associations: list[IgnoredCell] = field(default_factory=list)
+    ignored: list[IgnoredCell] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
 
@@ -94,35 +93,35 @@ def policy_of(
     conf: Conf, qos: Mapping[str, Qos], associations: Sequence[Association]
 ) -> ImportedPolicy:
     """Return the policy that a configuration describes."""
-    found = ImportedPolicy(SlurmPolicy())
-    parameters = _parameters(conf, found)
+    imported = ImportedPolicy(SlurmPolicy())
+    parameters = _parameters(conf, imported)
     partitions = {
-        name: replace(one, name=name)
-        for entry in conf.partitions
-        if (one := _partition(entry))
-        for name in entry.name.text.split(",")
+        name: replace(partition, name=name)
+        for partition in map(_partition, conf.partitions)
+        for name in partition.name.split(",")
     }
-    qos = _described(qos, partitions.values(), associations, found)
-    found.policy = SlurmPolicy(
+    reservations = filter(None, map(_reservation, conf.reservations))
+    qos = _described(qos, partitions.values(), associations, imported)
+    imported.policy = SlurmPolicy(
         parameters=parameters,
         partitions=partitions,
         qos=qos,
         associations=_rooted(associations),
-        reservations={one.name: one for one in map(_reservation, conf.reservations) if one},
+        reservations={reservation.name: reservation for reservation in reservations},
         licenses=_licenses(conf),
     )
-    return found
+    return imported
 
 
-def _parameters(conf: Conf, found: ImportedPolicy) -> dict[str, object]:
+def _parameters(conf: Conf, imported: ImportedPolicy) -> dict[str, object]:
     """Return the values of parameters that are modelled."""
     parameters: dict[str, object] = {}
     for name, parameter in PARAMETERS.items():
         if not parameter.scheduler and conf.text(name):
-            _read(parameter, conf.parameters[name.lower()], parameters, found)
+            _read(parameter, conf.parameters[name.lower()], parameters, imported)
     # Slurm enforces nothing unless it is told to.
     parameters.setdefault("AccountingStorageEnforce", frozenset({"none"}))
-    known = {name.lower(): one for name, one in PARAMETERS.items() if one.scheduler}
+    known = {name.lower(): entry for name, entry in PARAMETERS.items() if entry.scheduler}
     for title, renamed in ((_SCHEDULER, _RENAMED), (_PREEMPT, _OLDER)):
         for word in conf.words(title):
             key, _, text = word.partition("=")
@@ -131,15 +130,15 @@ def _parameters(conf: Conf, found: ImportedPolicy) -> dict[str, object]:
                 value = replace(
                     conf.parameters[title.lower()], text=text.strip(), key=f"{title} {key}"
                 )
-                taken = _as_slurm_reads(known[key], value, found)
+                taken = _as_slurm_reads(known[key], value, imported)
                 if taken is not None:
-                    _read(known[key], taken, parameters, found)
+                    _read(known[key], taken, parameters, imported)
     return parameters
 
 
 def _as_slurm_reads(
-    parameter: Parameter, value: ConfigValue, found: ImportedPolicy
-) -> ConfigValue | None:
+    parameter: Parameter, value: Setting, imported: ImportedPolicy
+) -> Setting | None:
     """
     Return the value of a word as Slurm takes it; None if it keeps its default.
 
@@ -147,7 +146,7 @@ def _as_slurm_reads(
     """
     if parameter.kind is FLAG:
         if value.text and not value.read(parameter.kind.read):
-            found.notes.append(
+            imported.notes.append(
                 f"{value.key}={value.text} is on: Slurm looks for the word alone, not for a value"
             )
         return replace(value, text="yes")
@@ -155,10 +154,12 @@ def _as_slurm_reads(
     if match is None:
         return value
     if match[2]:
-        found.notes.append(f"{value.key}={value.text} is {match[1]}: Slurm reads the digits alone")
+        imported.notes.append(
+            f"{value.key}={value.text} is {match[1]}: Slurm reads the digits alone"
+        )
     number = int(match[1])
     if not _is_within(parameter, number):
-        found.notes.append(
+        imported.notes.append(
             f"{value.key}={value.text} is out of bounds: Slurm keeps its default,"
             f" {parameter.default}"
         )
@@ -167,17 +168,17 @@ def _as_slurm_reads(
 
 
 def _is_within(parameter: Parameter, number: int) -> bool:
-    """Tell whether Slurm takes a number, which is -1 where that switches something off."""
+    """Return whether Slurm takes a number, which is -1 where that switches something off."""
     try:
         parameter.kind.read(str(number))
     except ValueError:
         return False
-    least, most = _RANGES.get(parameter.name, (number, number))
-    return least <= number <= most or number == -1
+    least, largest = _RANGES.get(parameter.name, (number, number))
+    return least <= number <= largest or number == -1
 
 
 def _read(
-    parameter: Parameter, value: ConfigValue, parameters: dict[str, object], found: ImportedPolicy
+    parameter: Parameter, value: Setting, parameters: dict[str, object], imported: ImportedPolicy
 ) -> None:
     """Read a value; choices that are not modelled are noted, not refused."""
     text = value.text
@@ -187,7 +188,7 @@ def _read(
         words = [same.get(word.lower(), word) for word in names(text)]
         unknown = [word for word in words if word.lower() not in known]
         if unknown and parameter.name not in WORDS:
-            found.words.setdefault(parameter.name, []).extend(unknown)
+            imported.words.setdefault(parameter.name, []).extend(unknown)
         text = ",".join(dict.fromkeys(word for word in words if word not in unknown))
         if not text:
             return
@@ -208,8 +209,8 @@ def _partition(entry: ConfigLine) -> Partition:
         entry = ConfigLine(
             entry.name, {**entry.values, "priorityjobfactor": entry.values["priority"]}
         )
-    found: Partition = PARTITIONS.make(partial(_value, entry))
-    return found
+    partition: Partition = PARTITIONS.make(partial(_value, entry))
+    return partition
 
 
 def _value(entry: ConfigLine, key: PolicyKey) -> Any:
@@ -227,7 +228,7 @@ def _described(
     qos: Mapping[str, Qos],
     partitions: Iterable[Partition],
     associations: Iterable[Association],
-    found: ImportedPolicy,
+    imported: ImportedPolicy,
 ) -> dict[str, Qos]:
     """Return the QOS, with those without limits that are named and not described."""
     described = dict(qos)
@@ -235,13 +236,13 @@ def _described(
     for partition in partitions:
         for name in (partition.qos, *partition.allow_qos, *partition.deny_qos):
             named.setdefault(name, f"partition {partition.name}")
-    for one in associations:
-        for name in (*one.qos, one.default_qos):
-            named.setdefault(name, f"account {one.account}")
+    for assoc in associations:
+        for name in (*assoc.qos, assoc.default_qos):
+            named.setdefault(name, f"account {assoc.account}")
     for name, where in named.items():
         if name and name not in described:
             described[name] = Qos(name=name)
-            found.undescribed.append(f"{name} ({where})")
+            imported.undescribed.append(f"{name} ({where})")
     return described
 
 
@@ -249,9 +250,13 @@ def _rooted(associations: Sequence[Association]) -> tuple[Association, ...]:
     """Return associations whose accounts and parents are all there."""
     if not associations:
         return ()
-    accounts = {one.account for one in associations if not one.user}
+    accounts = {assoc.account for assoc in associations if not assoc.user}
     needed = dict.fromkeys(
-        ("root", *(one.account for one in associations), *(one.parent for one in associations))
+        (
+            "root",
+            *(assoc.account for assoc in associations),
+            *(assoc.parent for assoc in associations),
+        )
     )
     made = tuple(
         Association(account=name, parent="" if name == "root" else "root")
@@ -265,8 +270,8 @@ def _reservation(entry: ConfigLine) -> SlurmReservation | None:
     """Return a reservation of nodes; None of one of licences alone."""
     if not entry.text("Nodes"):
         return None
-    found: SlurmReservation = RESERVATIONS.make(partial(_value, entry))
-    return found
+    reservation: SlurmReservation = RESERVATIONS.make(partial(_value, entry))
+    return reservation
 
 
 def _licenses(conf: Conf) -> dict[str, int]:

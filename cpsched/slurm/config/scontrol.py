@@ -1,5 +1,5 @@
 """
-What ``scontrol show config``, ``node``, ``partition``, ``reservation`` and ``licenses`` print.
+The output of ``scontrol show config``, ``node``, ``partition``, ``reservation``, ``licenses``.
 
 The same things as in ``slurm.conf``, as the controller has them: records of ``Key=Value``, one a
 line (``scontrol -o``) or over several lines.
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cpsched.errors import ConfigError
 from cpsched.slurm.config.conf import Conf
-from cpsched.slurm.config.lines import ConfigLine, ConfigValue, read_text
+from cpsched.slurm.config.lines import ConfigLine, Output, Setting, read_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -26,16 +26,13 @@ _UNIT = re.compile(r"(-?[0-9]+) (?:sec|usec|min|secs|mins|days|bytes)\b.*")
 _NODE_KEYS = {
     "cpus": "cputot",
     "feature": "availablefeatures",
-    "corespeccount": "corespeccount",
     "cpueffective": "cpuefctv",
 }
 _RECORDS = ("NodeName", "PartitionName", "ReservationName", "LicenseName")
 
 
-def read_scontrol(paths: Iterable[Path]) -> Conf:
-    """
-    Return what files with the output of ``scontrol show ...`` say, one or several things a file.
-    """
+def read_scontrol(paths: Iterable[Path | Output]) -> Conf:
+    """Return the configuration in outputs of ``scontrol show ...``, one or several in a file."""
     paths = list(paths)
     conf = Conf(where=", ".join(map(str, paths)))
     tables = {
@@ -54,34 +51,34 @@ def read_scontrol(paths: Iterable[Path]) -> Conf:
                 licenses.append(f"{entry.name.text}:{entry.text('Total', '0')}")
             else:
                 tables[kind].append(_as_conf(entry) if kind == "NodeName" else entry)
-        found = len(conf.parameters) + sum(map(len, tables.values())) + len(licenses)
-        if found == before and not text.lower().startswith("no "):
+        after = len(conf.parameters) + sum(map(len, tables.values())) + len(licenses)
+        if after == before and not text.lower().startswith("no "):
             raise ConfigError(
                 "is not what scontrol show config, node, partition, reservation or licenses prints",
                 where=str(path),
             )
     if licenses:
-        conf.parameters["licenses"] = ConfigValue(",".join(licenses), "Licenses", conf.where)
+        conf.parameters["licenses"] = Setting(",".join(licenses), "Licenses", conf.where)
     return conf
 
 
-def _config(text: str, where: str) -> dict[str, ConfigValue]:
+def _config(text: str, where: str) -> dict[str, Setting]:
     """Read the lines of ``scontrol show config``, up to those of plug-ins below it."""
-    found: dict[str, ConfigValue] = {}
+    parameters: dict[str, Setting] = {}
     began = False
     for number, line in enumerate(text.splitlines(), start=1):
         began |= line.startswith("Configuration data as of")
-        if not began or (found and not line.strip()):
+        if not began or (parameters and not line.strip()):
             began = False
             continue
         match = _CONFIG.fullmatch(line.strip())
         if match is not None and not _is_record(line):
             value = match[2].strip()
             unit = _UNIT.fullmatch(value)
-            found[match[1].lower()] = ConfigValue(
+            parameters[match[1].lower()] = Setting(
                 unit[1] if unit else value, match[1], where, number
             )
-    return found
+    return parameters
 
 
 def _is_record(line: str) -> bool:
@@ -90,24 +87,24 @@ def _is_record(line: str) -> bool:
 
 def _records(text: str, where: str) -> Iterator[ConfigLine]:
     """Yield the records; what is indented goes on with the one before."""
-    held: list[str] = []
+    lines: list[str] = []
     first = 0
     for number, line in enumerate([*text.splitlines(), ""], start=1):
         begins = _is_record(line)
-        if held and (begins or not line.strip()):
-            yield _record(" ".join(held), where, first)
-            held = []
+        if lines and (begins or not line.strip()):
+            yield _record(" ".join(lines), where, first)
+            lines = []
         if begins:
             first = number
-        if begins or (held and line[:1].isspace()):
-            held.append(line.strip())
+        if begins or (lines and line[:1].isspace()):
+            lines.append(line.strip())
 
 
 def _record(text: str, where: str, line: int) -> ConfigLine:
     """Split a record at its keys: values may have spaces in them (``OS=``, ``Reason=``)."""
     pieces = _KEY.split(text)
     values = {
-        key.lower(): ConfigValue(value.strip(), key, where, line)
+        key.lower(): Setting(value.strip(), key, where, line)
         for key, value in zip(pieces[1::2], pieces[2::2], strict=True)
     }
     name = values.pop(pieces[1].lower())

@@ -1,61 +1,40 @@
-"""What QOS and accounts say and nothing follows, with the jobs it touches."""
+"""The settings of QOS and accounts that no simulation follows, and the jobs they touch."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from cpsched.slurm.config.accounts import LimitOwner
 from cpsched.slurm.config.inventory import QOS_FLAGS, UNENFORCED, WORDS
 from cpsched.slurm.config.unmodelled import Gap, few, of_words
-from cpsched.slurm.config.without_effect import lacking
 from cpsched.slurm.dispatch.policy import LIMITS
+from cpsched.slurm.dispatch.tres import uncounted
 from cpsched.slurm.dispatch.values import TRES
 from cpsched.util.words import brief
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from cpsched.slurm.config.machine import ConfiguredCluster
+    from cpsched.slurm.config.machine import SiteNodes
     from cpsched.slurm.config.policy import ImportedPolicy
     from cpsched.slurm.config.unmodelled import SacctJob
     from cpsched.slurm.dispatch.policy import SlurmPolicy
 
 
-@dataclass(frozen=True, slots=True)
-class LimitOwner:
-    """
-    A QOS, an account, or a user in an account.
-
-    Attributes
-    ----------
-    name, user
-        Name of the QOS or account; the user, '' for none.
-    is_qos
-        Whether it is a QOS.
-    """
-
-    name: str
-    user: str = ""
-    is_qos: bool = False
-
-    def __str__(self) -> str:
-        if self.is_qos:
-            return f"QOS {self.name}"
-        return f"user {self.user} in {self.name}" if self.user else f"account {self.name}"
-
-
 class LimitOwners:
-    """Whose limits and flags the jobs of a log have."""
+    """The owners of the limits and flags that the jobs of a log have."""
 
     def __init__(self, policy: SlurmPolicy) -> None:
-        self._qos_of = {name: one.qos for name, one in policy.partitions.items()}
-        self._parents = {one.account: one.parent for one in policy.associations if not one.user}
+        self._qos_of = {name: entry.qos for name, entry in policy.partitions.items()}
+        self._parents = {
+            entry.account: entry.parent for entry in policy.associations if not entry.user
+        }
 
     def has(self, owner: LimitOwner, job: SacctJob) -> bool:
-        """Tell whether a job is one of an owner's."""
+        """Return whether a job is one of an owner's."""
         if owner.is_qos:
             return owner.name == job.text("qos") or any(
-                self._qos_of.get(one) == owner.name for one in job.partitions
+                self._qos_of.get(partition) == owner.name for partition in job.partitions
             )
         if owner.user and owner.user != job.text("user"):
             return False
@@ -63,14 +42,14 @@ class LimitOwners:
 
     def _accounts(self, account: str) -> list[str]:
         """Return an account and those above it."""
-        found: list[str] = []
-        while account and account not in found:
-            found.append(account)
+        accounts: list[str] = []
+        while account and account not in accounts:
+            accounts.append(account)
             account = self._parents.get(account, "")
-        return found
+        return accounts
 
     def gap(self, name: str, owners: Iterable[LimitOwner], instead: str) -> Gap:
-        """Return what is not modelled of some owners."""
+        """Return a gap that touches the jobs of some owners."""
         whose = list(dict.fromkeys(owners))
         return Gap(
             f"{name} of {few(map(str, whose))}",
@@ -79,8 +58,8 @@ class LimitOwners:
         )
 
 
-def of_accounts(machine: ConfiguredCluster, imported: ImportedPolicy) -> list[Gap]:
-    """Return what of QOS, associations and their limits is not modelled."""
+def of_accounts(machine: SiteNodes, imported: ImportedPolicy) -> list[Gap]:
+    """Return the settings of QOS, associations and their limits that are not modelled."""
     owners = LimitOwners(imported.policy)
     return [
         *_of_limits(imported.policy, owners),
@@ -93,8 +72,8 @@ def of_accounts(machine: ConfiguredCluster, imported: ImportedPolicy) -> list[Ga
 def _limits(policy: SlurmPolicy) -> Iterator[tuple[LimitOwner, Mapping[str, Any]]]:
     for name, qos in policy.qos.items():
         yield LimitOwner(name, is_qos=True), qos.limits
-    for one in policy.associations:
-        yield LimitOwner(one.account, one.user), one.limits
+    for assoc in policy.associations:
+        yield LimitOwner(assoc.account, assoc.user), assoc.limits
 
 
 def _of_limits(policy: SlurmPolicy, owners: LimitOwners) -> Iterator[Gap]:
@@ -108,15 +87,11 @@ def _of_cells(imported: ImportedPolicy, owners: LimitOwners) -> Iterator[Gap]:
     """Yield the columns that no reader takes, each with its values."""
     alike: dict[tuple[str, str], list[LimitOwner]] = {}
     values: dict[tuple[str, str], list[str]] = {}
-    for is_qos, cells in ((True, imported.lost_of_qos), (False, imported.lost_of_associations)):
-        for cell in cells:
-            key = (cell.column, cell.why)
-            name, user = cell.owner
-            alike.setdefault(key, []).append(LimitOwner(name, user, is_qos))
-            values.setdefault(key, []).append(cell.text)
-    for key, having in alike.items():
-        column, why = key
-        yield owners.gap(f"{column}={brief(few(values[key], 3))}", having, why)
+    for cell in imported.ignored:
+        alike.setdefault((cell.column, cell.why), []).append(cell.owner)
+        values.setdefault((cell.column, cell.why), []).append(cell.text)
+    for (column, why), having in alike.items():
+        yield owners.gap(f"{column}={brief(few(values[column, why], 3))}", having, why)
 
 
 def _of_flags(policy: SlurmPolicy, owners: LimitOwners) -> Iterator[Gap]:
@@ -131,7 +106,7 @@ def _of_flags(policy: SlurmPolicy, owners: LimitOwners) -> Iterator[Gap]:
             yield owners.gap(shown, having, instead)
 
 
-def _of_tres(machine: ConfiguredCluster, policy: SlurmPolicy, owners: LimitOwners) -> Iterator[Gap]:
+def _of_tres(machine: SiteNodes, policy: SlurmPolicy, owners: LimitOwners) -> Iterator[Gap]:
     """Yield limits and weights of resources that no node has."""
     resources = ["core", *(["mem"] if machine.has_memory else []), *machine.amounts()]
 
@@ -140,14 +115,14 @@ def _of_tres(machine: ConfiguredCluster, policy: SlurmPolicy, owners: LimitOwner
             continue
         alike: dict[str, list[LimitOwner]] = {}
         for owner, limits in _limits(policy):
-            for tres in lacking(limits.get(limit, ()), resources):
+            for tres in uncounted(limits.get(limit, ()), resources):
                 alike.setdefault(tres, []).append(owner)
         for tres, having in alike.items():
             yield owners.gap(f"{limit} of {tres}", having, "not enforced: no node has it")
-    if missing := lacking(policy["PriorityWeightTRES"], resources):
+    if missing := uncounted(policy["PriorityWeightTRES"], resources):
         yield Gap(f"PriorityWeightTRES of {few(missing)}", "adds nothing: no node has it")
-    for name, one in policy.partitions.items():
-        if missing := lacking(one.billing, resources):
+    for name, partition in policy.partitions.items():
+        if missing := uncounted(partition.billing, resources):
             yield Gap(
                 f"TRESBillingWeights of {few(missing)} of {name}",
                 "adds nothing: no node has it",

@@ -101,7 +101,7 @@ class Slurm(Preemption):
         return Loop(self.passes) if own else None
 
     def shown(self, view: View) -> View:
-        """Return the view without the room that is kept for jobs."""
+        """Return the view without the free capacity that is kept for jobs."""
         return super().shown(view) if self._preempts else view
 
 
@@ -121,7 +121,11 @@ def _value(name: str, text: Any) -> Any:
 def _signature() -> inspect.Signature:
     """Return the constructor's signature with a parameter for each of slurm.conf's."""
     own = inspect.signature(Slurm.__init__)
-    named = [one for one in own.parameters.values() if one.kind is not one.VAR_KEYWORD][1:]
+    named = [
+        parameter
+        for parameter in own.parameters.values()
+        if parameter.kind is not parameter.VAR_KEYWORD
+    ][1:]
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=None, annotation="str|None")
         for name in PARAMETERS

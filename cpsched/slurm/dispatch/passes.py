@@ -478,7 +478,7 @@ class Passes(Dispatcher):
     def _limit_note(self, row: int) -> str:
         over, records = self._holding(row), self._records
         told = (
-            records.limits.told(
+            records.limits.describe(
                 over, int(records.table[one, r.TEMPLATE]), records.jobs.amounts[one]
             )
             for one in (records.of_row(row) if over >= 0 else ())

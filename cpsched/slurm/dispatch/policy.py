@@ -192,6 +192,11 @@ class SlurmPolicy:
         """Return the value of a parameter, or its default."""
         return self.parameters.get(name, PARAMETERS[name].default)
 
+    def limits(self) -> list[Mapping[str, Any]]:
+        """Return the limits of all QOS and associations."""
+        of_qos = [qos.limits for qos in self.qos.values()]
+        return of_qos + [assoc.limits for assoc in self.associations]
+
     def with_parameters(self, given: Mapping[str, Any]) -> SlurmPolicy:
         """Return a policy in which some parameters have other values."""
         return replace(self, parameters={**self.parameters, **given})
@@ -246,32 +251,32 @@ class PolicyTable:
     def __init__(self, name: str, within: str, entry: type[Any]) -> None:
         self.name, self.within, self.entry = name, within, entry
         self.keys: list[PolicyKey] = []
-        for one in fields(entry):
-            if one.name == "limits":
+        for attribute in fields(entry):
+            if attribute.name == "limits":
                 self.keys += [
                     PolicyKey(limit, "limits", kind, ABSENT) for limit, kind in LIMITS.items()
                 ]
             else:
-                name, kind, usual = one.metadata["key"]
-                self.keys.append(PolicyKey(name, one.name, kind, usual))
+                name, kind, usual = attribute.metadata["key"]
+                self.keys.append(PolicyKey(name, attribute.name, kind, usual))
 
     def of(self, policy: SlurmPolicy) -> list[Any]:
         """Return a policy's entries."""
-        found = getattr(policy, self.within)
-        return list(found.values() if isinstance(found, dict) else found)
+        entries = getattr(policy, self.within)
+        return list(entries.values() if isinstance(entries, dict) else entries)
 
     def make(self, value_of: Callable[[PolicyKey], Any]) -> Any:
         """Return an entry of what ``value_of`` returns for its keys, :data:`ABSENT` where none."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for key in self.keys:
             value = value_of(key)
             if value is ABSENT:
                 continue
             if key.field == "limits":
-                found.setdefault("limits", {})[key.name] = value
+                values.setdefault("limits", {})[key.name] = value
             else:
-                found[key.field] = value
-        return self.entry(**found)
+                values[key.field] = value
+        return self.entry(**values)
 
 
 PARTITIONS = PolicyTable("partition", "partitions", Partition)

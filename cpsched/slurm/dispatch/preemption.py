@@ -52,23 +52,23 @@ class QosRules(PreemptionRules):
     def __init__(self, policy: SlurmPolicy, qos_of: Callable[[IntArray], IntArray]) -> None:
         self._qos_of = qos_of
         self._youngest: bool = policy["preempt_youngest_first"]
-        found = list(policy.qos.values())
-        names = [one.name for one in found]
+        all_qos = list(policy.qos.values())
+        names = [qos.name for qos in all_qos]
         cluster, exempt = _mode(policy, policy["PreemptMode"]), policy["PreemptExemptTime"]
         #: Of each QOS; the last one is that of jobs without.
         self._acts = [
             Act(
                 # "cluster" stands for what the cluster has.
-                _mode(policy, one.preempt_mode) if one.preempt_mode in _MODES else cluster,
-                one.grace,
-                exempt if one.preempt_exempt is None else one.preempt_exempt,
+                _mode(policy, qos.preempt_mode) if qos.preempt_mode in _MODES else cluster,
+                qos.grace,
+                exempt if qos.preempt_exempt is None else qos.preempt_exempt,
             )
-            for one in found
+            for qos in all_qos
         ] + [Act(Preempt.OFF, 0)]
-        self._priority: IntArray = np.array([one.priority for one in found] + [0], dtype=np.int64)
-        self._allowed: BoolArray = np.zeros((len(found) + 1, len(found) + 1), dtype=np.bool_)
-        for at, one in enumerate(found):
-            self._allowed[at, [names.index(other) for other in one.preempt]] = True
+        self._priority: IntArray = np.array([qos.priority for qos in all_qos] + [0], dtype=np.int64)
+        self._allowed: BoolArray = np.zeros((len(all_qos) + 1, len(all_qos) + 1), dtype=np.bool_)
+        for at, qos in enumerate(all_qos):
+            self._allowed[at, [names.index(other) for other in qos.preempt]] = True
 
     def tier(self, jobs: JobTable) -> IntArray:
         """Return the position of each job's QOS, -1 for none."""
@@ -79,7 +79,7 @@ class QosRules(PreemptionRules):
         return [self._acts[at] for at in self.tier(jobs).tolist()]
 
     def allows(self, asking: int, running: int) -> bool:
-        """Say whether one QOS may preempt another."""
+        """Return whether one QOS may preempt another."""
         return bool(self._allowed[asking, running])
 
     def order(self, jobs: RunningTable) -> IntArray:

@@ -187,7 +187,7 @@ class Records:
         records = max(int(book["num_records"]) + most, num_rows)
         first = grown(jobs.first, num_rows)
         first[len(jobs.first) :] = -1
-        self.usage.make_room(queued)
+        self.usage.grow(queued)
         self.jobs = Jobs(
             table=grown(jobs.table, records),
             amounts=grown(jobs.amounts, records),

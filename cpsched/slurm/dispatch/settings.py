@@ -64,9 +64,9 @@ def settings_of(policy: SlurmPolicy) -> AnyArray:
 
 
 def grown(array: AnyArray, least: int) -> AnyArray:
-    """Return an array with room for at least so many rows, itself if it has that."""
+    """Return an array of at least so many rows: itself if it has them, else a larger copy."""
     if len(array) >= least:
         return array
-    found = np.zeros((max(2 * len(array), least), *array.shape[1:]), dtype=array.dtype)
-    found[: len(array)] = array
-    return found
+    larger = np.zeros((max(2 * len(array), least), *array.shape[1:]), dtype=array.dtype)
+    larger[: len(array)] = array
+    return larger

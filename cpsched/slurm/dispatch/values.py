@@ -64,13 +64,13 @@ class ValueType(NamedTuple):
     choices: tuple[str, ...] = ()
 
 
-def count(least: int = 0, most: int = _MOST) -> ValueType:
+def count(least: int = 0, largest: int = _MOST) -> ValueType:
     """Return the kind of whole numbers within bounds, of which UNLIMITED is the largest."""
 
     def read(text: str) -> int:
-        value = min(INFINITE, most) if is_endless(text) else number(text)
-        if not least <= value <= most:
-            top = "on" if most == _MOST else f"to {most}"
+        value = min(INFINITE, largest) if is_endless(text) else number(text)
+        if not least <= value <= largest:
+            top = "on" if largest == _MOST else f"to {largest}"
             raise ValueError(f"must be a whole number from {least} {top}")
         return value
 
@@ -79,7 +79,7 @@ def count(least: int = 0, most: int = _MOST) -> ValueType:
 
 def choice(*choices: str) -> ValueType:
     """Return the kind of one of some words."""
-    known = {one.lower(): one for one in choices}
+    known = {word.lower(): word for word in choices}
 
     def read(text: str) -> str:
         if text.lower() not in known:
@@ -91,14 +91,14 @@ def choice(*choices: str) -> ValueType:
 
 def words(*choices: str) -> ValueType:
     """Return the kind of sets of some words; of any where none are given."""
-    known = {one.lower(): one for one in choices}
+    known = {word.lower(): word for word in choices}
 
     def read(text: str) -> frozenset[str]:
-        found = names(text)
-        unknown = next((word for word in found if word.lower() not in known), None)
+        given = names(text)
+        unknown = next((word for word in given if word.lower() not in known), None)
         if unknown is not None and choices:
             raise ValueError(f"{unknown!r} must be one of: {', '.join(choices)}")
-        return frozenset(known.get(word.lower(), word) for word in found)
+        return frozenset(known.get(word.lower(), word) for word in given)
 
     return ValueType("words", read, lambda value: ",".join(sorted(value)), choices)
 
@@ -181,22 +181,22 @@ def tres(text: str) -> dict[str, int]:
     ValueError
         If it is not of that form.
     """
-    found: dict[str, int] = {}
+    amounts: dict[str, int] = {}
     for item in names(text):
         name, equals, value = item.partition("=")
         if not equals or not name:
             raise ValueError(f"{item!r} is not an amount, such as cpu=100")
         name = name.lower()
         try:
-            found[name] = memory(value) if name == "mem" else amount(value)
+            amounts[name] = memory(value) if name == "mem" else amount(value)
         except ValueError as error:
             raise ValueError(f"{item!r} {error}") from None
-    return found
+    return amounts
 
 
 def _weights(text: str) -> dict[str, float]:
     """Read ``CPU=1.0,Mem=0.25G``: weights by TRES, of memory for a MB (0.25 for each GB)."""
-    found: dict[str, float] = {}
+    weights: dict[str, float] = {}
     for item in names(text):
         name, equals, value = item.partition("=")
         unit = value[-1:].upper() if value[-1:].isalpha() else ""
@@ -206,8 +206,8 @@ def _weights(text: str) -> dict[str, float]:
             equals = ""
         if not equals or unit not in _SIZES:
             raise ValueError(f"{item!r} is not a weight, such as CPU=1.0 or Mem=0.25G")
-        found[name.lower()] = number / _SIZES[unit]
-    return found
+        weights[name.lower()] = number / _SIZES[unit]
+    return weights
 
 
 def _listed(amounts: Mapping[str, Any], memory: Callable[[Any], str]) -> str:

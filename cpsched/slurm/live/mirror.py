@@ -1,4 +1,4 @@
-"""The jobs of a live queue on a cluster, and what a dispatcher starts there."""
+"""The jobs of a live queue on a cluster, and the starts of a dispatcher there."""
 
 from __future__ import annotations
 
@@ -6,11 +6,17 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from cpsched.errors import CpschedError, DispatchError, InfeasibleRequestError
+from cpsched.model import columns as c
 from cpsched.model.decision import Start
+from cpsched.model.workload import MAX_NICE
+from cpsched.slurm.dispatch.dispatcher import Slurm
 from cpsched.slurm.live.dependencies import is_ready
 from cpsched.slurm.live.live_cluster import LiveCluster
 from cpsched.slurm.live.requests import may_start, request_of
+from cpsched.util.spec import build
 from cpsched.util.types import MISSING
 
 if TYPE_CHECKING:
@@ -22,12 +28,12 @@ if TYPE_CHECKING:
 
 
 class Stage(Enum):
-    """The stage of a job on the cluster."""
+    """The stage of a job in the mirror."""
 
     HELD = auto()
     """It waits for its begin time or for other jobs."""
     WAITING = auto()
-    ORDERED = auto()
+    STARTED = auto()
     """The dispatcher has started it; it has not been seen running on its nodes."""
     RUNNING = auto()
     UNFIT = auto()
@@ -37,14 +43,14 @@ class Stage(Enum):
 @dataclass(slots=True)
 class MirroredJob:
     """
-    What is known about a job.
+    A job of the queue in the mirror.
 
     Attributes
     ----------
     row
         Its handle; -1 if it has none.
     why
-        Why it is unfit.
+        The reason why it is unfit.
     """
 
     job: LiveJob
@@ -181,6 +187,35 @@ class LiveMirror:
             known.stage = Stage.UNFIT
             known.why = error.reason if isinstance(error, InfeasibleRequestError) else str(error)
 
+    def follow_priorities(self) -> None:
+        """
+        Give the waiting jobs the priorities that Slurm gives them, before the first decision.
+
+        Only under a site's own policy. The difference between Slurm's priority and the policy's,
+        because of usage, age, a site factor or an operator, becomes a part of the job's nice value:
+        from now on both change alike. Jobs whose priority is unknown, those that are held, have the
+        policy's.
+        """
+        slurm = build("dispatchers", self._dispatcher)
+        if not isinstance(slurm, Slurm):
+            return
+        priorities = {
+            known.row: known.job.priority
+            for known in self.known.values()
+            if known.row >= 0 and known.job.waits and known.job.priority
+        }
+        rows, cluster = list(priorities), self.cluster
+        slurm.passes.on_epoch(self.epoch)
+        slurm.passes.reset(cluster.system, 0)
+        store = cluster.machine.store
+        below = slurm.passes.priorities(store, rows, cluster.now) - np.array([*priorities.values()])
+        nice = store.columns[rows, c.NICE] + below
+        # If priorities are of another magnitude than the policy's, the differences count.
+        if nice.max(initial=0) > MAX_NICE:
+            nice -= nice.max()
+        nice += max(-MAX_NICE - int(nice.min(initial=0)), 0)
+        store.writable[rows, c.NICE] = np.minimum(nice, MAX_NICE)
+
     def decide(self, now: int) -> list[JobStart]:
         """
         Call the dispatcher, and give the jobs that it starts their nodes here.
@@ -211,7 +246,7 @@ class LiveMirror:
         for number, start in enumerate(starts):
             if cluster.has_started(start, second, must=not number):
                 known = known_of[start.handle]
-                known.stage = Stage.ORDERED
+                known.stage = Stage.STARTED
                 chosen.append(JobStart(known.job.key, cluster.names(start.allocation)))
         self.left_out = len(chosen) < len(starts)
         return chosen

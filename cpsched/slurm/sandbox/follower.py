@@ -36,7 +36,7 @@ class Follower(LiveMirror):
     """
     A cluster that follows the queue of a sandbox.
 
-    Held jobs wait here; what the dispatcher starts has its nodes here before Slurm shows it there.
+    Held jobs wait here; a job that the dispatcher starts has its nodes here before Slurm shows it.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ class Follower(LiveMirror):
         if known is None:
             return False
         before, known.job = known.job, job
-        if job.holds and known.stage is Stage.ORDERED:
+        if job.holds and known.stage is Stage.STARTED:
             self._check_nodes(known, job)
             stays = known.row >= 0 and self.cluster.holds_as_seen(known.row, job)
         elif job.holds:
@@ -111,7 +111,7 @@ class Follower(LiveMirror):
         else:
             same = all(getattr(before, name) == getattr(job, name) for name in _ASKED)
             ran = known.stage is Stage.RUNNING
-            stays = known.stage is Stage.ORDERED or (self.mine(job) and same and not ran)
+            stays = known.stage is Stage.STARTED or (self.mine(job) and same and not ran)
         if not stays:
             self._leave(known, now)
             del self.known[job.key]
@@ -127,7 +127,7 @@ class Follower(LiveMirror):
         if job.holds:
             nodes, now = set(job.nodes), self.cluster.second(snapshot.now)
             for key, known in self.known.items():
-                if known.stage is Stage.ORDERED and not nodes.isdisjoint(self._decided[key]):
+                if known.stage is Stage.STARTED and not nodes.isdisjoint(self._decided[key]):
                     self._leave(known, now)
         super()._enter_job(job, snapshot)
 
@@ -156,9 +156,9 @@ class Follower(LiveMirror):
         known.stage = Stage.WAITING
 
     def _check_nodes(self, known: MirroredJob, job: LiveJob) -> None:
-        """Check that a job that was ordered to start runs, or ran, on the nodes decided."""
+        """Check that a started job runs, or ran, on the nodes decided."""
         decided = self._decided.get(job.key, ())
-        if known.stage is Stage.ORDERED and set(job.nodes) != set(decided):
+        if known.stage is Stage.STARTED and set(job.nodes) != set(decided):
             raise RunError(
                 f"job {job.key} runs on {','.join(job.nodes)}, must run on {','.join(decided)}"
             )

@@ -160,7 +160,7 @@ def _values(kind):
 @settings(max_examples=60)
 @given(
     parameters=st.fixed_dictionaries(
-        {}, optional={name: _values(one.kind) for name, one in PARAMETERS.items()}
+        {}, optional={name: _values(parameter.kind) for name, parameter in PARAMETERS.items()}
     ),
     limits=st.fixed_dictionaries(
         {}, optional={name: _values(kind) for name, kind in LIMITS.items()}

@@ -80,10 +80,12 @@ def _complaint(slurm: PrivateSlurm, commands: str) -> str:
     return slurm.complaint("scontrol", given=f"{commands}\nquit\n")
 
 
-def _update(job: str, required: Sequence[str], least: int, most: int) -> str:
+def _update(job: str, required: Sequence[str], nodes_min: int, nodes_max: int) -> str:
     """Return the command that gives a job required nodes and bounds on their number."""
     nodes = ",".join(_checked(_NAME, name) for name in required)
-    return f"update JobId={_checked(_KEY, job)} ReqNodeList={nodes} NumNodes={least}-{most}"
+    return (
+        f"update JobId={_checked(_KEY, job)} ReqNodeList={nodes} NumNodes={nodes_min}-{nodes_max}"
+    )
 
 
 def _checked(pattern: re.Pattern[str], text: str) -> str:
