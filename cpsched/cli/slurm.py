@@ -90,8 +90,8 @@ def import_command(
     touched = AffectedLog(gaps=site.gaps)
     if log is not None:
         with reading(log):
-            known = {entry.name.text for entry in site.machine.conf.reservations}
-            touched = count(log, site.gaps, of_jobs(site.machine), known)
+            known = {entry.name.text for entry in site.cluster.conf.reservations}
+            touched = count(log, site.gaps, of_jobs(site.cluster), known)
     written = site.write(out, overwrite=overwrite)
     if as_json:
         print_json("slurm.import", _as_data(site, touched, written))

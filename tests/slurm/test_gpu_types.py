@@ -114,7 +114,7 @@ def test_what_is_counted_otherwise_is_named(tmp_path):
         ("gres/gpu=1", "--gres=gpu:l4:1"),
         ("gres/gpu=1", "--gres=gpu:a100:1"),
     )
-    touched = count(log, site.gaps, of_jobs(site.machine))
+    touched = count(log, site.gaps, of_jobs(site.cluster))
     assert {gap.name: gap.jobs for gap in touched.gaps if "node=" not in gap.name} == {
         "1 node with several types of a resource: m": 0,
         "MIG profiles 1g.5gb": 1,

@@ -7,7 +7,7 @@ from cpsched.errors import ConfigError
 from cpsched.model.system import MemoryMapping, Preempt
 from cpsched.slurm.config.importer import Files, read_site
 from cpsched.slurm.config.lines import Setting
-from cpsched.slurm.config.machine import NodeGres, read_gres
+from cpsched.slurm.config.nodes import NodeGres, read_gres
 from cpsched.slurm.config.unmodelled import count, of_jobs
 from cpsched.slurm.dispatch import policy_file
 
@@ -224,7 +224,7 @@ def test_jobs_that_are_touched_are_counted(data, tmp_path, campus):
         "2|x|y|ada|chem|high|teach,main|3600|cpu=2||old7||sbatch -x old8 x\n"
         "3+0|x|y|eve|chem|odd|lost|3600|cpu=30||n1|[a*2&b*1]|srun x\n"
     )
-    touched = count(log, campus.gaps, of_jobs(campus.machine))
+    touched = count(log, campus.gaps, of_jobs(campus.cluster))
     assert (touched.total.jobs, touched.total.core_seconds) == (3, 40 * 3600)
     gaps = {gap.name: (gap.jobs, gap.core_seconds // 3600) for gap in touched.gaps if gap.touches}
     assert gaps == {

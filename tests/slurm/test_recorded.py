@@ -72,7 +72,7 @@ def test_accounting_names_nothing_that_is_missing(folder, by_files):
     """The queue asked for nothing that is not followed, but for how tasks lie on nodes."""
     from cpsched.slurm.config.unmodelled import count, of_jobs
 
-    touched = count(folder / "sacct.txt.gz", by_files.gaps, of_jobs(by_files.machine))
+    touched = count(folder / "sacct.txt.gz", by_files.gaps, of_jobs(by_files.cluster))
     assert touched.total.jobs == 448
     assert touched.bad == 0
     assert [(gap.name, gap.jobs) for gap in touched.gaps] == [("--ntasks-per-node", 124)]

@@ -18,7 +18,7 @@ from cpsched.slurm.config.accounts import (
 )
 from cpsched.slurm.config.conf import read_conf
 from cpsched.slurm.config.lines import Output, read_text
-from cpsched.slurm.config.machine import SiteNodes, read_machine, system_file
+from cpsched.slurm.config.nodes import SiteNodes, read_nodes, system_file
 from cpsched.slurm.config.policy import ImportedPolicy, policy_of
 from cpsched.slurm.config.scontrol import read_scontrol
 from cpsched.slurm.config.topology import read_layout
@@ -69,8 +69,8 @@ class ImportedSite:
 
     Attributes
     ----------
-    machine
-        As it is configured.
+    cluster
+        Its nodes and partitions as configured.
     system, policy
         As in their files.
     texts
@@ -82,7 +82,7 @@ class ImportedSite:
     """
 
     name: str
-    machine: SiteNodes
+    cluster: SiteNodes
     system: System
     policy: SlurmPolicy
     texts: dict[str, str]
@@ -113,10 +113,10 @@ def read_site(files: Files, name: str | None = None) -> ImportedSite:
         raise ConfigError("give either --conf slurm.conf or --scontrol FILE ...")
     conf = read_conf(files.conf) if files.conf else read_scontrol(files.scontrol)
     notes = conf.notes
-    machine = read_machine(conf)
+    cluster = read_nodes(conf)
     imported = _policy(conf, files, notes)
     name = name or conf.text("ClusterName") or Path(conf.where).stem
-    gaps = [*of_site(machine, imported), *of_accounts(machine, imported)]
+    gaps = [*of_site(cluster, imported), *of_accounts(cluster, imported)]
     notes += [
         *imported.notes,
         *(
@@ -133,16 +133,16 @@ def read_site(files: Files, name: str | None = None) -> ImportedSite:
     laid_out = None
     if topology is not None:
         try:
-            laid_out = _laid_out(topology, machine, gaps, notes)
+            laid_out = _laid_out(topology, cluster, gaps, notes)
         except ConfigError as error:
             if files.topology:
                 raise
             gaps.append(Gap(str(error), "no topology", _is_wide))
-    texts = _texts(machine, imported.policy, name, laid_out)
+    texts = _texts(cluster, imported.policy, name, laid_out)
     system, policy = _checked(name, texts)
     return ImportedSite(
         name=name,
-        machine=machine,
+        cluster=cluster,
         system=system,
         policy=policy,
         texts=texts,
@@ -152,14 +152,14 @@ def read_site(files: Files, name: str | None = None) -> ImportedSite:
 
 
 def _texts(
-    machine: SiteNodes, policy: SlurmPolicy, name: str, topology: tuple[str, str] | None
+    cluster: SiteNodes, policy: SlurmPolicy, name: str, topology: tuple[str, str] | None
 ) -> dict[str, str]:
     """Return the files by name; ``topology`` is one of them."""
     by = "made by cpsched slurm import. Correct it where necessary."
-    source = f"cpsched slurm import of {machine.conf.where}"
+    source = f"cpsched slurm import of {cluster.conf.where}"
     beside, content = topology or (None, "")
     return {
-        f"{name}.system.toml": system_file(machine, name, source=source, topology=beside),
+        f"{name}.system.toml": system_file(cluster, name, source=source, topology=beside),
         f"{name}.policy.toml": f"# The policy of {name}, {by}\n{policy_file.to_toml(policy)}",
         **({} if beside is None else {beside: content}),
     }
@@ -212,10 +212,10 @@ def _topology(conf: Conf, files: Files, gaps: list[Gap]) -> Path | None:
     return None
 
 
-def _laid_out(path: Path, machine: SiteNodes, gaps: list[Gap], notes: list[str]) -> tuple[str, str]:
+def _laid_out(path: Path, cluster: SiteNodes, gaps: list[Gap], notes: list[str]) -> tuple[str, str]:
     """Return name and text of a topology file, and note what Slurm would only warn of."""
     text = read_text(path)
-    layout = read_layout(text, path.name, [node.name for node in machine.nodes])
+    layout = read_layout(text, path.name, [node.name for node in cluster.nodes])
     notes += layout.notes
     if layout.lone:
         name = f"{counted(len(layout.lone), 'node')} in no switch: {brief(compress(layout.lone))}"
@@ -226,7 +226,7 @@ def _laid_out(path: Path, machine: SiteNodes, gaps: list[Gap], notes: list[str])
                 _is_wide,
             )
         )
-    optional = "topooptional" in (word.lower() for word in machine.conf.words("TopologyParam"))
+    optional = "topooptional" in (word.lower() for word in cluster.conf.words("TopologyParam"))
     if len(layout.roots) > 1 and optional:
         # Slurm minds switches only for jobs that ask for it: the others may span all.
         title = "above-all"

@@ -53,7 +53,7 @@ def _ignored_settings(policy: SlurmPolicy, system: System) -> Iterator[str]:
 
 
 def _unknown(policy: SlurmPolicy, system: System, workload: Workload) -> Iterator[str]:
-    """Name the users, QOS and partitions that the policy or the machine does not have."""
+    """Name the users, QOS and partitions that the policy or the system does not have."""
     strange: dict[str, Collection[str]] = {}
     if pairs := {(assoc.account, assoc.user) for assoc in policy.associations if assoc.user}:
         used = set(zip(workload.group.decode(), workload.user.decode(), strict=True))

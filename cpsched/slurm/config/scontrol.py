@@ -23,11 +23,7 @@ _KEY = re.compile(r"(?:^|(?<=\s))([A-Za-z][\w:/]*)=")
 #: What units of ``scontrol show config`` say nothing that slurm.conf would.
 _UNIT = re.compile(r"(-?[0-9]+) (?:sec|usec|min|secs|mins|days|bytes)\b.*")
 #: Keys of ``scontrol show node`` by those of slurm.conf that say the same.
-_NODE_KEYS = {
-    "cpus": "cputot",
-    "feature": "availablefeatures",
-    "cpueffective": "cpuefctv",
-}
+_NODE_KEYS = {"cpus": "cputot", "feature": "availablefeatures", "cpueffective": "cpuefctv"}
 _RECORDS = ("NodeName", "PartitionName", "ReservationName", "LicenseName")
 
 

@@ -33,7 +33,7 @@ from cpsched.slurm.config.inventory import (
     WORDS,
     Fate,
 )
-from cpsched.slurm.config.machine import oversubscribe
+from cpsched.slurm.config.nodes import oversubscribe
 from cpsched.slurm.dispatch.parameters import PARAMETERS
 from cpsched.util.node_lists import compress
 from cpsched.util.slurm_quantities import amount, elapsed
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from cpsched.slurm.config.conf import Conf
     from cpsched.slurm.config.inventory import Inventory
     from cpsched.slurm.config.lines import Setting
-    from cpsched.slurm.config.machine import SiteNodes
+    from cpsched.slurm.config.nodes import SiteNodes
     from cpsched.slurm.config.policy import ImportedPolicy
 
 _COUNTED = re.compile(r"\*[0-9]|\[")
@@ -193,10 +193,10 @@ def count(
     return affected
 
 
-def of_site(machine: SiteNodes, imported: ImportedPolicy) -> list[Gap]:
+def of_site(cluster: SiteNodes, imported: ImportedPolicy) -> list[Gap]:
     """Return the settings of a configuration that are not modelled."""
-    conf = machine.conf
-    gaps = [*_of_parameters(conf, imported), *_of_partitions(conf), *_of_nodes(machine)]
+    conf = cluster.conf
+    gaps = [*_of_parameters(conf, imported), *_of_partitions(conf), *_of_nodes(cluster)]
     gaps += [*_of_lines(conf), *_of_reservations(conf)]
     if imported.undescribed:
         instead = "without limits and priority: they are named, but not described (--qos)"
@@ -331,26 +331,26 @@ def _of_keys_of_nodes(conf: Conf) -> Iterator[Gap]:
         yield Gap(name, instead, _TOUCHES.get(key))
 
 
-def _of_nodes(machine: SiteNodes) -> Iterator[Gap]:
-    down = [node.name for node in machine.nodes if re.match(r"DOWN|DRAIN|FAIL|MAINT", node.state)]
-    listed = (name for entry in machine.conf.down_nodes for name in entry.hosts())
+def _of_nodes(cluster: SiteNodes) -> Iterator[Gap]:
+    down = [node.name for node in cluster.nodes if re.match(r"DOWN|DRAIN|FAIL|MAINT", node.state)]
+    listed = (name for entry in cluster.conf.down_nodes for name in entry.hosts())
     if down := list(dict.fromkeys((*down, *listed))):
         yield Gap(
             f"{counted(len(down), 'node')} down or drained: {brief(compress(down))}",
             "they are up; simulate --outages",
         )
-    if cloud := [node for node in machine.nodes if "CLOUD" in node.state]:
+    if cloud := [node for node in cluster.nodes if "CLOUD" in node.state]:
         yield Gap(f"{counted(len(cloud), 'node')} of State=CLOUD", "they are always on")
-    mixed = _several_types(machine)
+    mixed = _several_types(cluster)
     if mixed:
         yield Gap(
             f"{counted(len(mixed), 'node')} with several types of a resource:"
             f" {brief(compress(mixed))}",
             "a job that names none takes of no type in particular",
         )
-    yield from _of_keys_of_nodes(machine.conf)
-    yield from (gap for gap, there in _parts_of_gpus(machine) if there)
-    free = sorted({gres.name for node in machine.nodes for gres in node.gres if not gres.consumed})
+    yield from _of_keys_of_nodes(cluster.conf)
+    yield from (gap for gap, there in _parts_of_gpus(cluster) if there)
+    free = sorted({gres.name for node in cluster.nodes for gres in node.gres if not gres.consumed})
     if free:
         yield Gap(f"resources that are not used up (no_consume): {few(free)}", "left out")
 
@@ -383,9 +383,9 @@ _TOUCHES: Mapping[str, Callable[[SacctJob], bool]] = {
 }
 
 
-def of_jobs(machine: SiteNodes) -> list[Gap]:
+def of_jobs(cluster: SiteNodes) -> list[Gap]:
     """Return the requests of jobs that are not modelled."""
-    types = machine.types()
+    types = cluster.types()
     return [
         Gap("heterogeneous jobs", "each component is a job", _is_part),
         Gap(
@@ -401,14 +401,14 @@ def of_jobs(machine: SiteNodes) -> list[Gap]:
                 for name, kind in _typed(job, types)
             ),
         ),
-        *(gap for gap, there in _parts_of_gpus(machine) if not there),
+        *(gap for gap, there in _parts_of_gpus(cluster) if not there),
     ]
 
 
-def _several_types(machine: SiteNodes) -> list[str]:
+def _several_types(cluster: SiteNodes) -> list[str]:
     """Return the nodes with more than one type of a resource."""
     mixed = []
-    for node in machine.nodes:
+    for node in cluster.nodes:
         types = {(gres.name, gres.type) for gres in node.gres if gres.consumed}
         if len(types) > len({name for name, _ in types}):
             mixed.append(node.name)
@@ -423,9 +423,9 @@ def _typed(job: SacctJob, known: Iterable[str]) -> Iterator[tuple[str, str]]:
             yield name, model
 
 
-def _parts_of_gpus(machine: SiteNodes) -> Iterator[tuple[Gap, bool]]:
+def _parts_of_gpus(cluster: SiteNodes) -> Iterator[tuple[Gap, bool]]:
     """Yield what jobs have of parts of GPUs, and whether nodes list such parts."""
-    types = machine.types()
+    types = cluster.types()
     profiles = sorted(model for own in types.values() for model in own if _MIG.search(model))
     yield (
         Gap(

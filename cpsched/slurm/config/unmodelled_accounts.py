@@ -15,7 +15,7 @@ from cpsched.util.words import brief
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-    from cpsched.slurm.config.machine import SiteNodes
+    from cpsched.slurm.config.nodes import SiteNodes
     from cpsched.slurm.config.policy import ImportedPolicy
     from cpsched.slurm.config.unmodelled import SacctJob
     from cpsched.slurm.dispatch.policy import SlurmPolicy
@@ -58,14 +58,14 @@ class LimitOwners:
         )
 
 
-def of_accounts(machine: SiteNodes, imported: ImportedPolicy) -> list[Gap]:
+def of_accounts(cluster: SiteNodes, imported: ImportedPolicy) -> list[Gap]:
     """Return the settings of QOS, associations and their limits that are not modelled."""
     owners = LimitOwners(imported.policy)
     return [
         *_of_limits(imported.policy, owners),
         *_of_cells(imported, owners),
         *_of_flags(imported.policy, owners),
-        *_of_tres(machine, imported.policy, owners),
+        *_of_tres(cluster, imported.policy, owners),
     ]
 
 
@@ -106,9 +106,9 @@ def _of_flags(policy: SlurmPolicy, owners: LimitOwners) -> Iterator[Gap]:
             yield owners.gap(shown, having, instead)
 
 
-def _of_tres(machine: SiteNodes, policy: SlurmPolicy, owners: LimitOwners) -> Iterator[Gap]:
+def _of_tres(cluster: SiteNodes, policy: SlurmPolicy, owners: LimitOwners) -> Iterator[Gap]:
     """Yield limits and weights of resources that no node has."""
-    resources = ["core", *(["mem"] if machine.has_memory else []), *machine.amounts()]
+    resources = ["core", *(["mem"] if cluster.has_memory else []), *cluster.amounts()]
 
     for limit in (name for name, kind in LIMITS.items() if kind is TRES):
         if limit in UNENFORCED:

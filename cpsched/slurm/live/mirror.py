@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, NamedTuple
@@ -148,20 +149,14 @@ class LiveMirror:
         ]
         for second, job in sorted(coming, key=lambda item: item[0]):
             if isinstance(job, PastJob):
-                row = self._submit_past(job, second)
-                if row >= 0:
+                # The system may never be able to run it.
+                with suppress(CpschedError):
+                    row = self.cluster.submit(job.request, self.cluster.second(second))
                     ran[row] = job.runtime
             else:
                 self._enter_job(job, snapshot)
         self._follow_nodes(snapshot)
         return ran
-
-    def _submit_past(self, job: PastJob, second: int) -> int:
-        """Enter a job that has ended; return its handle, -1 if the system can never run it."""
-        try:
-            return self.cluster.submit(job.request, self.cluster.second(second))
-        except CpschedError:
-            return -1
 
     def _follow_nodes(self, snapshot: Snapshot) -> None:
         now = self.cluster.second(snapshot.now)

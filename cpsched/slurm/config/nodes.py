@@ -139,8 +139,8 @@ class SiteNodes:
         return {name: tuple(types) for name, types in by_name.items()}
 
 
-def read_machine(conf: Conf) -> SiteNodes:
-    """Return the machine that a configuration describes."""
+def read_nodes(conf: Conf) -> SiteNodes:
+    """Return the nodes and partitions that a configuration describes."""
     nodes: dict[str, SiteNode] = {}
     future: set[str] = set()
     for entry in conf.nodes:
@@ -228,47 +228,47 @@ def read_gres(value: Setting) -> tuple[NodeGres, ...]:
     return tuple(resources)
 
 
-def system_file(machine: SiteNodes, name: str, *, source: str, topology: str | None = None) -> str:
+def system_file(cluster: SiteNodes, name: str, *, source: str, topology: str | None = None) -> str:
     """Return the text of a system file."""
     # If all are of one type, to name it is to name the kind.
-    several_types = {name for name, types in machine.types().items() if len(types) > 1}
+    several_types = {name for name, types in cluster.types().items() if len(types) > 1}
     generic = [
         kind
-        for kind in machine.amounts()
+        for kind in cluster.amounts()
         if ":" not in kind or kind.partition(":")[0] in several_types
     ]
-    kinds = [*(("mem",) if machine.has_memory else ()), *generic]
+    kinds = [*(("mem",) if cluster.has_memory else ()), *generic]
     title = f"# The machine of {name}, made by cpsched slurm import. Correct it where necessary."
     about = {"name": name, "source": source, "resources": ["core", *kinds]}
     lines = list(toml_table(title, about))
-    parts = machine.conf.partitions
+    parts = cluster.conf.partitions
     if any(limit_of(entry, "MaxTime") is limit_of(entry, "DefaultTime") is None for entry in parts):
         lines.append(f'default_time = "{clock(_YEAR)}"  # no limit: Slurm plans with a year')
-    threads = " or ".join(map(str, sorted({node.threads for node in machine.nodes})))
+    threads = " or ".join(map(str, sorted({node.threads for node in cluster.nodes})))
     thread = f": a hardware thread, of which a real core has {threads}" if threads != "1" else ""
     lines += ["", f"# A core is a CPU of Slurm's{thread}."]
-    groups = _groups(machine)
-    for group, run in groupby(machine.nodes, key=lambda node: groups[node.name]):
+    groups = _groups(cluster)
+    for group, run in groupby(cluster.nodes, key=lambda node: groups[node.name]):
         lines += ["", *_entry(group, list(run), kinds)]
-    for entry in machine.conf.partitions:
+    for entry in cluster.conf.partitions:
         for partition in entry.name.text.split(","):
-            lines += ["", *_queue(machine, entry, partition, groups)]
-    if machine.has_memory and not consumes_memory(machine.conf):
+            lines += ["", *_queue(cluster, entry, partition, groups)]
+    if cluster.has_memory and not consumes_memory(cluster.conf):
         lines += ["", "[log]", 'memory = "ignored"  # SelectTypeParameters does not count memory']
     if topology is not None:
         lines += ["", *toml_table("[topology]", {"slurm": topology})]
     return "\n".join(lines) + "\n"
 
 
-def _groups(machine: SiteNodes) -> dict[str, str]:
+def _groups(cluster: SiteNodes) -> dict[str, str]:
     """
     Return the group of every node: alike, and in the same partitions.
 
     They are called by what their names begin with, in Slurm's order: ``gpu``, ``cn-1``, ``cn-2``.
     """
     members: dict[object, list[str]] = {}
-    for node in machine.nodes:
-        within = frozenset(name for name, nodes in machine.partitions.items() if node.name in nodes)
+    for node in cluster.nodes:
+        within = frozenset(name for name, nodes in cluster.partitions.items() if node.name in nodes)
         members.setdefault((node.kind(), within), []).append(node.name)
     stems = [re.split(r"[0-9]", names[0])[0].rstrip("-_.") or "nodes" for names in members.values()]
     several = Counter(stems)
@@ -298,17 +298,17 @@ def _entry(group: str, nodes: Sequence[SiteNode], kinds: Iterable[str]) -> Itera
 
 
 def _queue(
-    machine: SiteNodes, entry: ConfigLine, name: str, groups: Mapping[str, str]
+    cluster: SiteNodes, entry: ConfigLine, name: str, groups: Mapping[str, str]
 ) -> Iterator[str]:
     """Return the lines of a partition."""
-    nodes = machine.partitions[name]
+    nodes = cluster.partitions[name]
     own = list(dict.fromkeys(group for node, group in groups.items() if node in nodes))
     if not own:
         none = f"# Partition {name} has no nodes: jobs in it are rejected as of an unknown queue."
         return iter([none])
     longest, usual = limit_of(entry, "MaxTime"), limit_of(entry, "DefaultTime")
-    mode = preempt_of(machine.conf, entry)
-    alone = is_linear(machine.conf)
+    mode = preempt_of(cluster.conf, entry)
+    alone = is_linear(cluster.conf)
     least, largest = entry.number("MinNodes", 1), entry.number("MaxNodes", INFINITE)
     largest = 0 if largest == INFINITE else largest
     if 0 < largest < least:
