@@ -130,7 +130,7 @@ class LiveQueue:
         return [note for key, others in asked.items() if (note := self._note(key, others))]
 
     def _note(self, key: str, others: list[LiveJob]) -> str:
-        """Return what the forecast of a job leaves out of the jobs that it waits for."""
+        """Return a sentence on the awaited jobs that the forecast of a job leaves out."""
         last = self._last(others)
         if len(others) < 2 and last in others:
             return ""

@@ -227,7 +227,7 @@ def _requested(
     failed: BoolArray,
     short: BoolArray,
 ) -> IntArray:
-    """Return what users ask for: round times above the longest run of a campaign, mostly."""
+    """Return the requested times: round ones above the longest run of a campaign, mostly."""
     first = np.cumsum(campaigns.size) - campaigns.size
     longest = np.maximum.reduceat(np.where(failed, 0, runtime), first)
     wanted = np.repeat(campaigns.slack * longest, campaigns.size)

@@ -1,5 +1,5 @@
 """
-Every key that Slurm 25.11 knows, and what becomes of it here.
+Every key that Slurm 25.11 knows, and its treatment here.
 
 A key is modelled, or irrelevant for when and where jobs start (with the reason), or reported (with
 what is simulated instead). A key that is in no list is reported as unknown.
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Fate(Enum):
-    """What becomes of a key."""
+    """The treatment of a key."""
 
     MODELLED = "modelled"
     IRRELEVANT = "irrelevant"
@@ -30,7 +30,7 @@ class Fate(Enum):
 
 class Treatment(NamedTuple):
     """
-    What becomes of a key, and why.
+    The treatment of a key, and its reason.
 
     Attributes
     ----------
@@ -93,7 +93,7 @@ class Inventory:
         self._known[key], self.names[key] = treatment, name
 
     def of(self, key: str) -> Treatment:
-        """Return what becomes of a key, in any case."""
+        """Return the treatment of a key, which may be in any case."""
         return self._known.get(key.lower(), UNKNOWN)
 
     def is_lost(self, key: str, value: str) -> bool:

@@ -88,7 +88,7 @@ class ConfigLine:
         return bool(self.text(key)) and self.values[key.lower()].read(quantities.flag)
 
     def value(self, key: PolicyKey) -> Any:
-        """Return what a key of a policy stands for, :data:`ABSENT` if it is empty or missing."""
+        """Return the value of a key of a policy, :data:`ABSENT` if it is empty or missing."""
         value = self.values.get(key.name.lower())
         if value is None or value.text in self.nothing:
             return ABSENT

@@ -86,7 +86,7 @@ class SiteNode:
     state: str
 
     def kind(self) -> tuple[object, ...]:
-        """Return what nodes of one entry of a system file have in common."""
+        """Return the properties that nodes of one entry of a system file share."""
         amounts = tuple(sorted(self.amounts().items()))
         return self.cpus, self.mem, amounts, self.all_features(), self.weight
 
@@ -215,7 +215,7 @@ def _node(entry: ConfigLine, name: str, counts: _Counts) -> SiteNode:
 
 
 def read_gres(value: Setting) -> tuple[NodeGres, ...]:
-    """Return what ``Gres=`` of a node lists."""
+    """Return the resources that ``Gres=`` of a node lists."""
     resources = []
     for item in _BETWEEN.split(value.text):
         match = _GRES.fullmatch(item.strip())
@@ -369,7 +369,7 @@ def consumes_memory(conf: Conf) -> bool:
 
 
 def preempt_of(conf: Conf, entry: ConfigLine) -> str:
-    """Return what may be done to a partition's running jobs where partitions preempt each other."""
+    """Return the preemption of a partition's running jobs where partitions preempt each other."""
     if conf.text("PreemptType", "preempt/none").lower() != "preempt/partition_prio":
         return "off"
     text = (entry.text("PreemptMode") or conf.text("PreemptMode", "OFF")).upper()

@@ -198,7 +198,7 @@ def _read(
 
 
 def _reader(parameter: Parameter) -> Callable[[str], Any]:
-    """Return what reads a value of slurm.conf, which takes less than a policy file."""
+    """Return the reader of a value of slurm.conf, which takes less than a policy file."""
     if parameter.kind is TIME:
         return seconds if parameter.name == "PreemptExemptTime" else whole_minutes
     return flag if parameter.kind is FLAG and not parameter.scheduler else parameter.kind.read
@@ -214,7 +214,7 @@ def _partition(entry: ConfigLine) -> Partition:
 
 
 def _value(entry: ConfigLine, key: PolicyKey) -> Any:
-    """Return what a key of an entry stands for; names are none for ``ALL``."""
+    """Return the value of a key of an entry; names are none for ``ALL``."""
     if key.field == "name":
         return entry.name.text
     of_all = entry.text(key.name).upper() in _ALL

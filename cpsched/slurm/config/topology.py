@@ -4,9 +4,9 @@ Slurm's ``topology.conf``: switches or blocks, and the nodes below them.
 The format is that of topology.conf(5). Read are ``SwitchName=`` with ``Nodes=`` or ``Switches=``,
 ``BlockName=`` with ``Nodes=``, and ``BlockSizes=``.
 
-What Slurm only warns of (``src/plugins/topology/tree/switch_record.c``) is noted and read: nodes in
-no switch, names that are no nodes, a node in two switches, and trees that do not meet. Of several
-trees Slurm gives no job nodes of two.
+Contents of which Slurm only warns (``src/plugins/topology/tree/switch_record.c``) are noted and
+read: nodes in no switch, names that are no nodes, a node in two switches, and trees that do not
+meet. Slurm gives no job nodes of two trees.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class NodeLayout(NamedTuple):
 
 
 class SlurmTopologyFiles:
-    """What the key ``slurm`` of a system file's ``[topology]`` names: a file of Slurm's."""
+    """Reader of the file of Slurm that a system file's key ``slurm`` of ``[topology]`` names."""
 
     def read(self, file: Path, node_names: Sequence[str]) -> tuple[IntArray, Topology]:
         """
@@ -187,7 +187,7 @@ def _read(text: str, where: str) -> _TopologyConf:
 
 
 def _type_of(entry: dict[str, Setting], where: str, line: int) -> str:
-    """Return what type of topology a line is part of."""
+    """Return the type of topology that a line is part of."""
     for key, value in entry.items():
         if key not in map(str.lower, _KEYS):
             hint, keys = did_you_mean(value.key, _KEYS), ", ".join(_KEYS)

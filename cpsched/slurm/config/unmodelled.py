@@ -112,7 +112,7 @@ class SacctJob:
 
 
 def _or_none(read: Callable[[str], int], text: str) -> int:
-    """Return what a column says, 0 where it is empty or cannot be read: the log's reader tells."""
+    """Return the number in a column, 0 where it is empty or unreadable: the log's reader tells."""
     try:
         return read(text)
     except ValueError:
@@ -239,7 +239,7 @@ def of_words(
 
 
 def _instead(inventory: Inventory, key: str) -> str:
-    """Return what is simulated instead of a key; of an unknown one also what may be meant."""
+    """Return the simulated replacement of a key; of an unknown key also the closest match."""
     treatment = inventory.of(key)
     if treatment.fate is not Fate.UNKNOWN:
         return treatment.why
@@ -424,7 +424,7 @@ def _typed(job: SacctJob, known: Iterable[str]) -> Iterator[tuple[str, str]]:
 
 
 def _parts_of_gpus(cluster: SiteNodes) -> Iterator[tuple[Gap, bool]]:
-    """Yield what jobs have of parts of GPUs, and whether nodes list such parts."""
+    """Yield the gaps of parts of GPUs, and whether nodes list such parts."""
     types = cluster.types()
     profiles = sorted(model for own in types.values() for model in own if _MIG.search(model))
     yield (

@@ -73,6 +73,6 @@ class Accounts:
         return next(filter(None, names), "")
 
     def usage(self) -> FloatArray:
-        """Return what each has used before the beginning, with all below it."""
+        """Return the usage of each before the beginning, with all below it."""
         own = np.array([assoc.usage if assoc.user else 0.0 for assoc in self.associations])
         return self.tree.summed_up(own)

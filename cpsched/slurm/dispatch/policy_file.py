@@ -73,7 +73,7 @@ def _parsed(text: str, where: str) -> SlurmPolicy:
 
 
 def _value(section: Section, key: str, kind: ValueType) -> Any:
-    """Return what a key's value stands for."""
+    """Return the value of a key."""
     text = ",".join(section.texts(key)) if kind is LIST else section.scalar(key)
     try:
         return kind.read(text)

@@ -40,7 +40,7 @@ def _mode(policy: SlurmPolicy, words: frozenset[str] | str) -> Preempt:
 
 
 def _possible(policy: SlurmPolicy, mode: Preempt) -> Preempt:
-    """Return what is done instead: jobs that may not be requeued are cancelled."""
+    """Return the mode that is possible: jobs that may not be requeued are cancelled."""
     return Preempt.KILL if mode is Preempt.REQUEUE and not policy["JobRequeue"] else mode
 
 
@@ -75,7 +75,7 @@ class QosRules(PreemptionRules):
         return self._qos_of(jobs.rows)
 
     def acts(self, jobs: JobTable) -> list[Act]:
-        """Return what the QOS of each job allows."""
+        """Return the acts that the QOS of each job allows."""
         return [self._acts[at] for at in self.tier(jobs).tolist()]
 
     def allows(self, asking: int, running: int) -> bool:
@@ -104,7 +104,7 @@ class PartitionRules(QueueRules):
         return _order(jobs, self.tier(jobs), youngest=self._youngest)
 
     def acts(self, jobs: JobTable) -> list[Act]:
-        """Return what each job's partition says, or the cluster where it says nothing."""
+        """Return the acts of each job's partition, or of the cluster where it has none."""
         return [
             Act(
                 self._cluster if act.mode is Preempt.OFF else _possible(self._policy, act.mode),

@@ -29,7 +29,7 @@ def new_book() -> AnyArray:
 
 
 def settings_of(policy: SlurmPolicy) -> AnyArray:
-    """Return what a policy says as an array of one record."""
+    """Return the settings of a policy as an array of one record."""
     flags = policy["PriorityFlags"]
     multifactor = policy["PriorityType"] == "priority/multifactor"
     shares = multifactor and policy["PriorityWeightFairshare"] > 0

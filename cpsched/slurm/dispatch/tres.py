@@ -68,7 +68,7 @@ class TresCounter:
         return amounts
 
     def of_nodes(self, capacity: IntArray) -> IntArray:
-        """Return what some nodes have together, shape ``(T,)``."""
+        """Return the resources of some nodes together, shape ``(T,)``."""
         total = capacity.sum(axis=0)
         return np.array(
             [

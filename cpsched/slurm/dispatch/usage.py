@@ -66,7 +66,7 @@ class Usage:
 
     @property
     def raw(self) -> FloatArray:
-        """What each association and all below it have used."""
+        """The usage of each association and all below it."""
         return self.charges.raw
 
     @property

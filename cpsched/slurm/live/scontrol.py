@@ -101,7 +101,7 @@ class Scontrol:
         return {name: text for name, text in answers.items() if text}
 
     def history(self, days: int) -> str:
-        """Return what ``sacct`` prints about the jobs of the last days; '' without accounting."""
+        """Return the output of ``sacct`` for the jobs of the last days; '' without accounting."""
         window = ("-S", f"now-{days}days", "-E", "now")
         command = ("sacct", "-a", "-X", "-P", *window, "-o", _SACCT)
         return self._accounted(*command, patience=_DATABASE_PATIENCE)
@@ -154,7 +154,7 @@ class Scontrol:
     def _records(
         self, *command: str, fields: tuple[str, ...], check: bool = True
     ) -> Iterator[dict[str, str]]:
-        """Yield what ``squeue`` or ``sinfo`` shows."""
+        """Yield the records of ``squeue`` or ``sinfo``."""
         mark = separator()
         text = self._run(*command, "-h", "-a", "-O", format_of(fields, mark), check=check)
         return records(text, fields, mark)

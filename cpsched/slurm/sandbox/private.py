@@ -2,9 +2,9 @@
 A private Slurm on one machine: a controller, and a slurmd for each node.
 
 Everything is below one folder, listens on the loopback address only, and runs as its starting user.
-What makes the cluster private (name, ports, paths, authentication) is added to the site's own
-slurm.conf here. Nodes are emulated: they have as many cores and GPUs as the site says, whatever the
-machine has.
+The settings that make the cluster private (name, ports, paths, authentication) are added here to
+the site's own slurm.conf. Nodes are emulated: they have as many cores and GPUs as the site says,
+whatever the machine has.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ PACKAGES = {"slurmctld": "slurmctld", "slurmd": "slurmd", "squeue": "slurm-clien
 
 
 def missing() -> str | None:
-    """Return what has to be installed before a private Slurm can start, or None."""
+    """Return the packages that a private Slurm still needs, in a sentence, or None."""
     packages = [package for name, package in PACKAGES.items() if _command(name) is None]
     if not packages:
         return None
