@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 _OF_PARAMETERS = {"slurm": False, "SchedulerParameters": True}
 
 
+# Nothing changes a policy, and a forecast makes the dispatcher hundreds of times.
+@lru_cache(maxsize=4)
 def parse(text: str, *, where: str = "policy") -> SlurmPolicy:
     """
     Return the policy that a file's text describes.
@@ -63,13 +65,7 @@ def load(path: str | Path) -> SlurmPolicy:
     ConfigError
         As :func:`parse`, and if the file cannot be read.
     """
-    return _parsed(read_text(Path(path)), str(path))
-
-
-@lru_cache(maxsize=4)
-def _parsed(text: str, where: str) -> SlurmPolicy:
-    """Return a policy, which nothing changes: a forecast makes the dispatcher hundreds of times."""
-    return parse(text, where=where)
+    return parse(read_text(Path(path)), where=str(path))
 
 
 def _value(section: Section, key: str, kind: ValueType) -> Any:

@@ -80,10 +80,6 @@ class LiveCluster(Cluster):
             self.set_down(closed, now)
             self.closed = closed
 
-    def names(self, allocation: Allocation) -> tuple[str, ...]:
-        """Return the names of an allocation's nodes."""
-        return tuple(self.system.node_names[node] for node in allocation.node.tolist())
-
     # --- jobs ------------------------------------------------------------------------------------
 
     def leave(self, row: int, now: int) -> None:

@@ -242,7 +242,8 @@ class LiveMirror:
             if cluster.has_started(start, second, must=not number):
                 known = known_of[start.handle]
                 known.stage = Stage.STARTED
-                chosen.append(JobStart(known.job.key, cluster.names(start.allocation)))
+                nodes = map(cluster.system.node_names.__getitem__, start.allocation.node.tolist())
+                chosen.append(JobStart(known.job.key, tuple(nodes)))
         self.left_out = len(chosen) < len(starts)
         return chosen
 
