@@ -18,8 +18,8 @@ from cpsched.cli.progress import reading
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from cpsched.slurm.config.importer import Site
-    from cpsched.slurm.config.unmodelled import Gap, Touched
+    from cpsched.slurm.config.importer import ImportedSite
+    from cpsched.slurm.config.unmodelled import AffectedLog, Gap
 
 #: Columns of shares of a log, and what they count.
 _SHARES = {"jobs": "jobs", "core-hours": "core_seconds", "GPU-hours": "gpu_seconds"}
@@ -76,7 +76,7 @@ def import_command(
     """Make a system file and a policy file from a site's Slurm configuration."""
     from cpsched.cli.report import say
     from cpsched.slurm.config.importer import Files, read_site
-    from cpsched.slurm.config.unmodelled import Touched, count, of_jobs
+    from cpsched.slurm.config.unmodelled import AffectedLog, count, of_jobs
 
     files = Files(
         conf=conf,
@@ -87,11 +87,11 @@ def import_command(
         sshare=sshare,
     )
     site = read_site(files, name)
-    touched = Touched(gaps=site.gaps)
+    touched = AffectedLog(gaps=site.gaps)
     if log is not None:
         with reading(log):
-            known = {entry.name.text for entry in site.machine.conf.reservations}
-            touched = count(log, site.gaps, of_jobs(site.machine), known)
+            known = {entry.name.text for entry in site.cluster.conf.reservations}
+            touched = count(log, site.gaps, of_jobs(site.cluster), known)
     written = site.write(out, overwrite=overwrite)
     if as_json:
         print_json("slurm.import", _as_data(site, touched, written))
@@ -106,9 +106,9 @@ def import_command(
         echo(escaped(str(path)))
 
 
-def _as_data(site: Site, touched: Touched, written: list[Path]) -> dict[str, Any]:
+def _as_data(site: ImportedSite, touched: AffectedLog, written: list[Path]) -> dict[str, Any]:
     """Return what was read and what is not modelled as plain JSON types."""
-    whole = touched.whole
+    whole = touched.total
     told = bool(whole.jobs or touched.bad)
     log = {"lines": whole.jobs, **_work(whole), "unreadable": touched.bad}
     unknown = dict.fromkeys(("jobs", *_work(whole)))
@@ -136,7 +136,7 @@ def _work(gap: Gap) -> dict[str, int]:
     return {"core_seconds": gap.core_seconds, "gpu_seconds": gap.gpu_seconds}
 
 
-def _read(site: Site) -> str:
+def _read(site: ImportedSite) -> str:
     """Print what was read."""
     from cpsched.cli.report import totals
 
@@ -157,7 +157,7 @@ def _read(site: Site) -> str:
     return f"{escaped(site.name)}: {escaped(', '.join(things))}"
 
 
-def _not_modelled(touched: Touched) -> str:
+def _not_modelled(touched: AffectedLog) -> str:
     from cpsched.cli.report import width
     from cpsched.util.tables import Column, Table
 
@@ -167,8 +167,8 @@ def _not_modelled(touched: Touched) -> str:
         Column("not modelled", "", tuple(escaped(gap.name) for gap in touched.gaps)),
         Column("simulated instead", "", tuple(gap.instead for gap in touched.gaps)),
     ]
-    for header, name in _SHARES.items() if touched.whole.jobs else ():
-        if whole := getattr(touched.whole, name):
+    for header, name in _SHARES.items() if touched.total.jobs else ():
+        if whole := getattr(touched.total, name):
             shares = tuple(_share(gap, getattr(gap, name), whole) for gap in touched.gaps)
             columns.append(Column(header, "%", shares, 1))
     return Table("", tuple(columns)).text(width=width())
@@ -179,8 +179,8 @@ def _share(gap: Gap, part: int, whole: int) -> float | None:
     return None if gap.touches is None else 100 * part / whole
 
 
-def _notes(site: Site, touched: Touched) -> Iterator[str]:
-    whole = touched.whole
+def _notes(site: ImportedSite, touched: AffectedLog) -> Iterator[str]:
+    whole = touched.total
     if whole.jobs:
         hours = f"{whole.core_seconds / 3600:,.0f} core-hours"
         if whole.gpu_seconds:

@@ -68,18 +68,14 @@ class Now(Group):
 
         slurm = backend_of()
         system = system_named(self.system, slurm)
-        with up_to_date(self.dispatcher, slurm) as now:
+        with up_to_date(self.dispatcher, slurm) as (dispatcher, remark):
             snapshot = slurm.snapshot()
             if self.history is None:
                 past = history_of(slurm, system, snapshot.now)
             else:
                 past = history_in(self.history, system, snapshot.now)
-            yield (
-                LiveQueue(
-                    snapshot, system, now.dispatcher, self.predictor, past, name=self.dispatcher
-                ),
-                now.remark,
-            )
+            name = self.dispatcher
+            yield LiveQueue(snapshot, system, dispatcher, self.predictor, past, name=name), remark
 
 
 @grouped

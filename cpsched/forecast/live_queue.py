@@ -14,8 +14,7 @@ from cpsched.simulation.present import Present
 from cpsched.simulation.simulate import Settings
 from cpsched.slurm.live.dependencies import waits_for
 from cpsched.slurm.live.history import DAYS
-from cpsched.slurm.live.mirror import Mirror, Stage
-from cpsched.slurm.live.priorities import follow_slurms_priorities
+from cpsched.slurm.live.mirror import LiveMirror, Stage
 from cpsched.util.types import MISSING
 from cpsched.util.words import brief
 
@@ -65,9 +64,9 @@ class LiveQueue:
     ) -> None:
         self.snapshot = snapshot
         self.name = name or dispatcher
-        self.mirror = Mirror(system, dispatcher, predictor)
+        self.mirror = LiveMirror(system, dispatcher, predictor)
         ran = self.mirror.enter(snapshot, past)
-        follow_slurms_priorities(self.mirror, dispatcher)
+        self.mirror.follow_priorities()
         for row in ran:
             self.mirror.cluster.cancel(row, self.mirror.cluster.now)
         #: Jobs that each held job waits for, by its key.
@@ -124,10 +123,7 @@ class LiveQueue:
             return about
         # A mirror enters running jobs when they start.
         jobs = self.snapshot.jobs
-        later = sum(
-            job_in_queue.holds and job_in_queue.submit > jobs[job].submit
-            for job_in_queue in jobs.values()
-        )
+        later = sum(other.holds and other.submit > jobs[job].submit for other in jobs.values())
         return replace(about, overtaken=later)
 
     def notes(self, job: str | None = None) -> list[str]:
@@ -136,7 +132,7 @@ class LiveQueue:
         return [note for key, others in asked.items() if (note := self._note(key, others))]
 
     def _note(self, key: str, others: list[LiveJob]) -> str:
-        """Return what the forecast of a job leaves out of the jobs that it waits for."""
+        """Return a sentence on the awaited jobs that the forecast of a job leaves out."""
         last = self._last(others)
         if len(others) < 2 and last in others:
             return ""

@@ -63,9 +63,7 @@ def queue_metrics(snapshot: Snapshot, system: System) -> list[Metric]:
     closed = snapshot.closed.intersection(system.node_names)
     return [
         Metric(
-            "snapshot_timestamp_seconds",
-            "Time at which Slurm was asked.",
-            _single_sample(snapshot.now),
+            "snapshot_timestamp_seconds", "Time at which Slurm was asked.", _sample(snapshot.now)
         ),
         Metric(
             "queue_jobs",
@@ -76,10 +74,10 @@ def queue_metrics(snapshot: Snapshot, system: System) -> list[Metric]:
                 for state in states
             ],
         ),
-        Metric("nodes", "Nodes of the cluster.", _single_sample(system.num_nodes)),
-        Metric("closed_nodes", "Nodes on which no job may start.", _single_sample(len(closed))),
-        Metric("cores", "Cores of the cluster.", _single_sample(int(cores.sum()))),
-        Metric("allocated_cores", "Cores of running jobs.", _single_sample(allocated)),
+        Metric("nodes", "Nodes of the cluster.", _sample(system.num_nodes)),
+        Metric("closed_nodes", "Nodes on which no job may start.", _sample(len(closed))),
+        Metric("cores", "Cores of the cluster.", _sample(int(cores.sum()))),
+        Metric("allocated_cores", "Cores of running jobs.", _sample(allocated)),
     ]
 
 
@@ -102,9 +100,7 @@ def forecast_metrics(answer: QueueForecast, prefix: str = "") -> list[Metric]:
         latest.append((labels, _ahead(job.planned, answer.now)))
     return [
         Metric(
-            f"{prefix}forecast_jobs",
-            "Waiting jobs with a forecast.",
-            _single_sample(len(answer.jobs)),
+            f"{prefix}forecast_jobs", "Waiting jobs with a forecast.", _sample(len(answer.jobs))
         ),
         Metric(
             f"{prefix}wait_seconds",
@@ -132,9 +128,7 @@ def plan_metrics(plan: Mapping[str, Any]) -> list[Metric]:
     }
     return [
         Metric(
-            "startable_jobs",
-            "Waiting jobs that the dispatcher would start.",
-            _single_sample(starting),
+            "startable_jobs", "Waiting jobs that the dispatcher would start.", _sample(starting)
         ),
         Metric(
             "planned_wait_seconds",
@@ -149,7 +143,7 @@ def plan_metrics(plan: Mapping[str, Any]) -> list[Metric]:
     ]
 
 
-def _single_sample(value: float) -> list[tuple[Mapping[str, str], float]]:
+def _sample(value: float) -> list[tuple[Mapping[str, str], float]]:
     """Return the only sample of a metric without labels."""
     return [({}, value)]
 

@@ -102,7 +102,7 @@ def _can_lie(auction, chosen, free):
     if not chosen:
         return True
     bid = auction.bids[chosen[0]]
-    ask = bid.ask
+    ask = bid.request
     for units in _layouts(len(bid.node), ask.units, ask.even):
         left = free.copy()
         if ask.exclusive:

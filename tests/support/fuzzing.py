@@ -715,7 +715,7 @@ READERS = (
         modules=("cpsched/study/study_file.py", "cpsched/study/study.py")),
     Reader(name="slurm.conf and tables", seeds=_university, read=_conf_site,
         make=_beside((*_UNIVERSITY, "nodes.conf"), (*_UNIVERSITY, "nodes.conf")),
-        modules=(f"{_CONFIG}conf.py", f"{_CONFIG}lines.py", f"{_CONFIG}machine.py", f"{_CONFIG}accounts.py",
+        modules=(f"{_CONFIG}conf.py", f"{_CONFIG}lines.py", f"{_CONFIG}nodes.py", f"{_CONFIG}accounts.py",
         f"{_CONFIG}policy.py", f"{_CONFIG}importer.py")),
     Reader(name="scontrol output", seeds=_scontrol, read=_scontrol_site,
         make=_beside((*_SCONTROL, "assoc-tree.txt", "qos.txt"), (*_SCONTROL, "assoc-tree.txt", "qos.txt")),

@@ -23,7 +23,7 @@ from cpsched.errors import ConfigError, check_choice, check_least
 from cpsched.kernels.arrays import FAR
 from cpsched.model import columns as c
 from cpsched.model.arrays import immutable
-from cpsched.slurm.dispatch.depths import Queue, barring
+from cpsched.slurm.dispatch.depths import PassQueue, barring
 from cpsched.slurm.dispatch.machine import always_apart, make_nodes, run_passes
 from cpsched.slurm.kernels import records as r
 
@@ -188,7 +188,7 @@ class SlurmBackfill(LearningDispatcher):
         records, started = self._last
         at = np.flatnonzero(records[:, r.ROW] == row)
         by_main = int(self._rules.numbers[r.MAIN_STARTED])
-        queue = Queue(
+        queue = PassQueue(
             table=records,
             order=np.arange(len(records)),
             by_main=set(started[:by_main].tolist()),

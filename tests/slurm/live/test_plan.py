@@ -22,10 +22,10 @@ def test_a_plan_has_every_waiting_job_that_nobody_holds():
     never = submit(slurm, held=False, cpus=17)
     submit(slurm)
     short = submit(slurm, held=False, time_limit=60)
-    found = plan(slurm, EURORA, "conservative")
-    assert slurm.orders == []
-    assert found["running"] == 1
-    jobs = {one["job"]: one for one in json.loads(json.dumps(found))["jobs"]}
+    result = plan(slurm, EURORA, "conservative")
+    assert slurm.commands == []
+    assert result["running"] == 1
+    jobs = {job["job"]: job for job in json.loads(json.dumps(result))["jobs"]}
     assert list(jobs) == [short, pair, begins, never]
     assert jobs[short]["starts_now_on"] == ["node064"]
     assert jobs[pair]["planned_start"] == slurm.snapshot().jobs[wide].end

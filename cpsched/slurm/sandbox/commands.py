@@ -16,17 +16,17 @@ from cpsched.errors import ConfigError
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from cpsched.slurm.live.mirror import Chosen
+    from cpsched.slurm.live.mirror import JobStart
     from cpsched.slurm.live.snapshot import LiveJob
     from cpsched.slurm.sandbox.private import PrivateSlurm
-    from cpsched.slurm.sandbox.stream import Submission
+    from cpsched.slurm.sandbox.stream import SandboxJob
 
 #: Numbers of jobs and names of nodes; nothing else goes into a command.
 _KEY = re.compile(r"[0-9]+(_[0-9]+)?")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
-def submit(slurm: PrivateSlurm, job: Submission) -> str:
+def submit(slurm: PrivateSlurm, job: SandboxJob) -> str:
     """
     Submit a job that is held; return its number.
 
@@ -43,7 +43,7 @@ def submit(slurm: PrivateSlurm, job: Submission) -> str:
         raise ConfigError(f"{job.source or 'job'}: {' '.join(str(error).split())}") from None
 
 
-def begin(slurm: PrivateSlurm, starts: Sequence[Chosen]) -> dict[str, str]:
+def begin(slurm: PrivateSlurm, starts: Sequence[JobStart]) -> dict[str, str]:
     """
     Bind held jobs to nodes and release them; return why Slurm refuses, by job.
 
@@ -80,10 +80,12 @@ def _complaint(slurm: PrivateSlurm, commands: str) -> str:
     return slurm.complaint("scontrol", given=f"{commands}\nquit\n")
 
 
-def _update(job: str, required: Sequence[str], least: int, most: int) -> str:
+def _update(job: str, required: Sequence[str], nodes_min: int, nodes_max: int) -> str:
     """Return the command that gives a job required nodes and bounds on their number."""
     nodes = ",".join(_checked(_NAME, name) for name in required)
-    return f"update JobId={_checked(_KEY, job)} ReqNodeList={nodes} NumNodes={least}-{most}"
+    return (
+        f"update JobId={_checked(_KEY, job)} ReqNodeList={nodes} NumNodes={nodes_min}-{nodes_max}"
+    )
 
 
 def _checked(pattern: re.Pattern[str], text: str) -> str:

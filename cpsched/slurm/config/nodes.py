@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from cpsched.slurm.config.conf import Conf
-    from cpsched.slurm.config.lines import Entry, Value
+    from cpsched.slurm.config.lines import ConfigLine, Setting
 
 #: What slurm.conf means by no limit of time, in seconds: backfill plans with a year.
 _YEAR = NO_TIME_LIMIT
@@ -41,7 +41,7 @@ _BETWEEN = re.compile(r",(?![^(\[]*[)\]])")
 
 
 @dataclass(frozen=True, slots=True)
-class Gres:
+class NodeGres:
     """
     Some of a node's resources.
 
@@ -62,7 +62,7 @@ class Gres:
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class SiteNode:
     """
     A node.
 
@@ -80,25 +80,25 @@ class Node:
     cpus: int
     threads: int
     mem: int
-    gres: tuple[Gres, ...]
+    gres: tuple[NodeGres, ...]
     features: tuple[str, ...]
     weight: int
     state: str
 
     def kind(self) -> tuple[object, ...]:
-        """Return what nodes of one entry of a system file have in common."""
+        """Return the properties that nodes of one entry of a system file share."""
         amounts = tuple(sorted(self.amounts().items()))
         return self.cpus, self.mem, amounts, self.all_features(), self.weight
 
     def amounts(self) -> dict[str, int]:
         """Return how much there is of what jobs use up: ``gpu`` in all, ``gpu:a100`` of a type."""
-        found: Counter[str] = Counter()
+        total: Counter[str] = Counter()
         for gres in self.gres:
             if gres.consumed:
-                found[gres.name.lower()] += gres.count
+                total[gres.name.lower()] += gres.count
                 if gres.type:
-                    found[f"{gres.name}:{gres.type}".lower()] += gres.count
-        return dict(found)
+                    total[f"{gres.name}:{gres.type}".lower()] += gres.count
+        return dict(total)
 
     def all_features(self) -> tuple[str, ...]:
         """Return its features, with the types of its resources."""
@@ -107,7 +107,7 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
-class Machine:
+class SiteNodes:
     """
     The nodes, in Slurm's order, and the partitions with their nodes.
 
@@ -118,7 +118,7 @@ class Machine:
     """
 
     conf: Conf
-    nodes: tuple[Node, ...]
+    nodes: tuple[SiteNode, ...]
     partitions: Mapping[str, frozenset[str]]
 
     @property
@@ -128,20 +128,20 @@ class Machine:
 
     def amounts(self) -> dict[str, None]:
         """Return the generic resources that nodes have any of, ``gpu`` and ``gpu:a100``."""
-        found = (item for node in self.nodes for item in node.amounts().items())
-        return {kind: None for kind, amount in found if amount}
+        amounts = (item for node in self.nodes for item in node.amounts().items())
+        return {kind: None for kind, amount in amounts if amount}
 
     def types(self) -> dict[str, tuple[str, ...]]:
         """Return the types of each generic resource that jobs use up, '' for none."""
-        found: dict[str, dict[str, None]] = {}
+        by_name: dict[str, dict[str, None]] = {}
         for gres in (gres for node in self.nodes for gres in node.gres if gres.consumed):
-            found.setdefault(gres.name.lower(), {})[gres.type.lower()] = None
-        return {name: tuple(types) for name, types in found.items()}
+            by_name.setdefault(gres.name.lower(), {})[gres.type.lower()] = None
+        return {name: tuple(types) for name, types in by_name.items()}
 
 
-def read_machine(conf: Conf) -> Machine:
-    """Return the machine that a configuration describes."""
-    nodes: dict[str, Node] = {}
+def read_nodes(conf: Conf) -> SiteNodes:
+    """Return the nodes and partitions that a configuration describes."""
+    nodes: dict[str, SiteNode] = {}
     future: set[str] = set()
     for entry in conf.nodes:
         counts = _cpus(entry)
@@ -160,7 +160,7 @@ def read_machine(conf: Conf) -> Machine:
         name: frozenset(listed) - future for name, listed in partition_nodes(conf, features).items()
     }
     there = sorted((name for name in nodes if name not in future), key=natural)
-    return Machine(conf, tuple(nodes[name] for name in there), partitions)
+    return SiteNodes(conf, tuple(nodes[name] for name in there), partitions)
 
 
 class _Counts(NamedTuple):
@@ -171,7 +171,7 @@ class _Counts(NamedTuple):
     cpus: int
 
 
-def _cpus(entry: Entry) -> _Counts:
+def _cpus(entry: ConfigLine) -> _Counts:
     """
     Return how many CPUs the nodes of a line have.
 
@@ -191,18 +191,18 @@ def _cpus(entry: Entry) -> _Counts:
     return _Counts(cores, threads, given if given and fits else cores * threads)
 
 
-def _node(entry: Entry, name: str, counts: _Counts) -> Node:
+def _node(entry: ConfigLine, name: str, counts: _Counts) -> SiteNode:
     cpus = counts.cpus
     # With CPUs=cores on a machine of two threads a core, Slurm counts cores.
     each = 1 if cpus <= counts.cores else counts.threads
     special = entry.text("CpuSpecList")
-    kept = len(special.split(",")) if special else entry.number("CoreSpecCount", 0) * each
-    usable = entry.number("CpuEffective", cpus - kept)
+    specialized = len(special.split(",")) if special else entry.number("CoreSpecCount", 0) * each
+    usable = entry.number("CpuEffective", cpus - specialized)
     mem = entry.number("RealMemory", 1) - entry.number("MemSpecLimit", 0)
     if usable < 1:
         raise entry.name.error(f"has {cpus} CPUs, of which none is left for jobs")
     feature = entry.text("Features") or entry.text("Feature")
-    return Node(
+    return SiteNode(
         name=name,
         cpus=usable,
         threads=each,
@@ -214,9 +214,9 @@ def _node(entry: Entry, name: str, counts: _Counts) -> Node:
     )
 
 
-def read_gres(value: Value) -> tuple[Gres, ...]:
-    """Return what ``Gres=`` of a node lists."""
-    found = []
+def read_gres(value: Setting) -> tuple[NodeGres, ...]:
+    """Return the resources that ``Gres=`` of a node lists."""
+    resources = []
     for item in _BETWEEN.split(value.text):
         match = _GRES.fullmatch(item.strip())
         if match is None:
@@ -224,90 +224,94 @@ def read_gres(value: Value) -> tuple[Gres, ...]:
         name, kind, free, count = match.groups()
         if kind and kind.lower() == "no_consume":
             kind, free = None, kind
-        found.append(Gres(name, kind or "", amount(count or "1"), consumed=not free))
-    return tuple(found)
+        resources.append(NodeGres(name, kind or "", amount(count or "1"), consumed=not free))
+    return tuple(resources)
 
 
-def system_file(machine: Machine, name: str, *, source: str, topology: str | None = None) -> str:
+def system_file(cluster: SiteNodes, name: str, *, source: str, topology: str | None = None) -> str:
     """Return the text of a system file."""
     # If all are of one type, to name it is to name the kind.
-    told = {name for name, types in machine.types().items() if len(types) > 1}
+    several_types = {name for name, types in cluster.types().items() if len(types) > 1}
     generic = [
-        kind for kind in machine.amounts() if ":" not in kind or kind.partition(":")[0] in told
+        kind
+        for kind in cluster.amounts()
+        if ":" not in kind or kind.partition(":")[0] in several_types
     ]
-    kinds = [*(("mem",) if machine.has_memory else ()), *generic]
+    kinds = [*(("mem",) if cluster.has_memory else ()), *generic]
     title = f"# The machine of {name}, made by cpsched slurm import. Correct it where necessary."
     about = {"name": name, "source": source, "resources": ["core", *kinds]}
     lines = list(toml_table(title, about))
-    parts = machine.conf.partitions
-    if any(limit_of(one, "MaxTime") is limit_of(one, "DefaultTime") is None for one in parts):
+    parts = cluster.conf.partitions
+    if any(limit_of(entry, "MaxTime") is limit_of(entry, "DefaultTime") is None for entry in parts):
         lines.append(f'default_time = "{clock(_YEAR)}"  # no limit: Slurm plans with a year')
-    threads = " or ".join(map(str, sorted({node.threads for node in machine.nodes})))
+    threads = " or ".join(map(str, sorted({node.threads for node in cluster.nodes})))
     thread = f": a hardware thread, of which a real core has {threads}" if threads != "1" else ""
     lines += ["", f"# A core is a CPU of Slurm's{thread}."]
-    groups = _groups(machine)
-    for group, run in groupby(machine.nodes, key=lambda node: groups[node.name]):
+    groups = _groups(cluster)
+    for group, run in groupby(cluster.nodes, key=lambda node: groups[node.name]):
         lines += ["", *_entry(group, list(run), kinds)]
-    for entry in machine.conf.partitions:
+    for entry in cluster.conf.partitions:
         for partition in entry.name.text.split(","):
-            lines += ["", *_queue(machine, entry, partition, groups)]
-    if machine.has_memory and not consumes_memory(machine.conf):
+            lines += ["", *_queue(cluster, entry, partition, groups)]
+    if cluster.has_memory and not consumes_memory(cluster.conf):
         lines += ["", "[log]", 'memory = "ignored"  # SelectTypeParameters does not count memory']
     if topology is not None:
         lines += ["", *toml_table("[topology]", {"slurm": topology})]
     return "\n".join(lines) + "\n"
 
 
-def _groups(machine: Machine) -> dict[str, str]:
+def _groups(cluster: SiteNodes) -> dict[str, str]:
     """
     Return the group of every node: alike, and in the same partitions.
 
     They are called by what their names begin with, in Slurm's order: ``gpu``, ``cn-1``, ``cn-2``.
     """
     members: dict[object, list[str]] = {}
-    for node in machine.nodes:
-        within = frozenset(name for name, nodes in machine.partitions.items() if node.name in nodes)
+    for node in cluster.nodes:
+        within = frozenset(name for name, nodes in cluster.partitions.items() if node.name in nodes)
         members.setdefault((node.kind(), within), []).append(node.name)
     stems = [re.split(r"[0-9]", names[0])[0].rstrip("-_.") or "nodes" for names in members.values()]
     several = Counter(stems)
     used: Counter[str] = Counter()
-    found: dict[str, str] = {}
+    groups: dict[str, str] = {}
     for stem, names in zip(stems, members.values(), strict=True):
         used[stem] += 1
         title = stem if several[stem] == 1 else f"{stem}-{used[stem]}"
-        found |= dict.fromkeys(names, title)
-    return found
+        groups |= dict.fromkeys(names, title)
+    return groups
 
 
-def _entry(group: str, nodes: Sequence[Node], kinds: Iterable[str]) -> Iterator[str]:
-    one = nodes[0]
-    amounts: dict[str, Any] = {"mem": f"{one.mem} MB", **one.amounts()}
+def _entry(group: str, nodes: Sequence[SiteNode], kinds: Iterable[str]) -> Iterator[str]:
+    node = nodes[0]
+    amounts: dict[str, Any] = {"mem": f"{node.mem} MB", **node.amounts()}
     return toml_table(
         "[[nodes]]",
         {
             "group": group,
             "names": compress(node.name for node in nodes),
-            "core": one.cpus,
+            "core": node.cpus,
             **{kind: amounts[kind] for kind in kinds if amounts.get(kind)},
-            "features": one.all_features(),
-            "weight": one.weight,
+            "features": node.all_features(),
+            "weight": node.weight,
         },
     )
 
 
-def _queue(machine: Machine, entry: Entry, name: str, groups: Mapping[str, str]) -> Iterator[str]:
+def _queue(
+    cluster: SiteNodes, entry: ConfigLine, name: str, groups: Mapping[str, str]
+) -> Iterator[str]:
     """Return the lines of a partition."""
-    nodes = machine.partitions[name]
+    nodes = cluster.partitions[name]
     own = list(dict.fromkeys(group for node, group in groups.items() if node in nodes))
     if not own:
         none = f"# Partition {name} has no nodes: jobs in it are rejected as of an unknown queue."
         return iter([none])
     longest, usual = limit_of(entry, "MaxTime"), limit_of(entry, "DefaultTime")
-    mode = preempt_of(machine.conf, entry)
-    alone = is_linear(machine.conf)
-    least, most = entry.number("MinNodes", 1), entry.number("MaxNodes", INFINITE)
-    most = 0 if most == INFINITE else most
-    if 0 < most < least:
+    mode = preempt_of(cluster.conf, entry)
+    alone = is_linear(cluster.conf)
+    least, largest = entry.number("MinNodes", 1), entry.number("MaxNodes", INFINITE)
+    largest = 0 if largest == INFINITE else largest
+    if 0 < largest < least:
         raise entry.values["maxnodes"].error(f"is less than MinNodes ({least})")
     return toml_table(
         "[[queues]]",
@@ -322,7 +326,7 @@ def _queue(machine: Machine, entry: Entry, name: str, groups: Mapping[str, str])
             "grace": (mode != "off" and entry.number("GraceTime", 0)) or None,
             "exclusive": alone or oversubscribe(entry) == "EXCLUSIVE",
             "min_nodes": least if least > 1 else None,
-            "max_nodes": most or None,
+            "max_nodes": largest or None,
         },
     )
 
@@ -333,7 +337,7 @@ def clock_of(seconds: int) -> str:
     return shown if "-" in shown else shown.removeprefix("0")
 
 
-def limit_of(entry: Entry, key: str) -> int | None:
+def limit_of(entry: ConfigLine, key: str) -> int | None:
     """Return a limit of time in seconds, None for none."""
     if entry.text(key, "NONE").upper() == "NONE":
         return None
@@ -341,14 +345,14 @@ def limit_of(entry: Entry, key: str) -> int | None:
     return None if seconds == ENDLESS else seconds or None
 
 
-def oversubscribe(entry: Entry) -> str:
+def oversubscribe(entry: ConfigLine) -> str:
     """Return ``OverSubscribe`` (formerly ``Shared``) without its count."""
     text = entry.text("OverSubscribe") or entry.text("Shared", "NO")
     return text.upper().split(":")[0]
 
 
 def is_linear(conf: Conf) -> bool:
-    """Tell whether jobs get whole nodes (``SelectType=select/linear``)."""
+    """Return whether jobs get whole nodes (``SelectType=select/linear``)."""
     return conf.text("SelectType").lower() == "select/linear"
 
 
@@ -364,8 +368,8 @@ def consumes_memory(conf: Conf) -> bool:
     return any(word.endswith("_MEMORY") for word in words)
 
 
-def preempt_of(conf: Conf, entry: Entry) -> str:
-    """Return what may be done to a partition's running jobs where partitions preempt each other."""
+def preempt_of(conf: Conf, entry: ConfigLine) -> str:
+    """Return the preemption of a partition's running jobs where partitions preempt each other."""
     if conf.text("PreemptType", "preempt/none").lower() != "preempt/partition_prio":
         return "off"
     text = (entry.text("PreemptMode") or conf.text("PreemptMode", "OFF")).upper()
