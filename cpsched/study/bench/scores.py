@@ -154,9 +154,9 @@ class Scores:
     @cached_property
     def ranked(self) -> list[bool]:
         """Whether each entry is ranked: it loses no jobs, and is no oracle beside others."""
-        beside = self._oracle(self.entries[0])
+        baseline_is_oracle = self._oracle(self.entries[0])
         return [
-            not self._lost_jobs(configuration) and self._oracle(configuration) == beside
+            not self._lost_jobs(configuration) and self._oracle(configuration) == baseline_is_oracle
             for configuration in self.entries
         ]
 
@@ -208,7 +208,7 @@ class Scores:
             at = by_entry.get(entry)
             behind = None
             if at is not None and at != best:
-                ours, theirs = (self.on_each()[int(ranked[one])] for one in (at, best))
+                ours, theirs = (self.on_each()[int(ranked[at_entry])] for at_entry in (at, best))
                 behind = _over_logs(ours / theirs)
             entries.append(
                 EntryScores(
@@ -230,7 +230,9 @@ class Scores:
                     oracle=self._oracle(configuration),
                 )
             )
-        return sorted(entries, key=lambda one: (one.rank is None, one.rank or 0))
+        return sorted(
+            entries, key=lambda entry_scores: (entry_scores.rank is None, entry_scores.rank or 0)
+        )
 
     def _cpu(self, configuration: Configuration) -> float:
         """Return CPU milliseconds for a decision."""
