@@ -72,7 +72,7 @@ def tables(*runs, knowing=(), front=(), behind=(), counts=None, reproduced=None)
             baseline=Baseline(dispatcher="easy"),
             by_group=False,
             runs=[
-                SimpleNamespace(place=f"{one[0]} on {one[1]}", record={}, seed=0) for one in about
+                SimpleNamespace(case=f"{one[0]} on {one[1]}", record={}, seed=0) for one in about
             ],
         ),
         record=SimpleNamespace(
@@ -328,7 +328,7 @@ def of_scenarios(sure=ONE_RUN, counts=None, **values):
     base = {f"base_{name}": value for name, value in names.items()} | {"base_dispatcher": "now"}
     runs = [
         SimpleNamespace(
-            key=("log", "machine", name, "requested"), place="log on machine", record={}, changes=()
+            key=("log", "machine", name, "requested"), case="log on machine", record={}, changes=()
         )
         for name in ("now", *values)
     ]
