@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 import numpy as np
 
 from cpsched.errors import ConfigError, TraceError
-from cpsched.logs.text import Place, decode, lines
+from cpsched.logs.text import FilePosition, decode, lines
 from cpsched.model.schedule import JobOutcome, Leaving, Schedule, Segments
 from cpsched.model.workload import Workload
 from cpsched.simulation.simulate import Run, Settings
@@ -123,9 +123,9 @@ def _is_number(job: str) -> bool:
     return job.isascii() and job.isdigit()
 
 
-def _located_lines(path: Path) -> Iterator[tuple[Place, bytes]]:
+def _located_lines(path: Path) -> Iterator[tuple[FilePosition, bytes]]:
     for number, raw in lines(path):
-        yield Place(path, number), raw
+        yield FilePosition(path, number), raw
 
 
 def _zone(name: str) -> ZoneInfo:
@@ -145,7 +145,7 @@ class _Reader(NamedTuple):
     zone: ZoneInfo
     start_time: int
 
-    def row(self, line: str, place: Place) -> _Row:
+    def row(self, line: str, place: FilePosition) -> _Row:
         """Return a job."""
         match = _LINE.fullmatch(line)
         if match is None:
@@ -171,14 +171,16 @@ class _Reader(NamedTuple):
         requested = int(match["requested"])
         return _Row(match["job"], user, queued, start, end, requested, nodes, request)
 
-    def _second(self, match: re.Match[str], name: str, place: Place) -> int:
+    def _second(self, match: re.Match[str], name: str, place: FilePosition) -> int:
         try:
             moment = datetime.fromisoformat(match[name]).replace(tzinfo=self.zone).astimezone(UTC)
         except (ValueError, OverflowError) as error:
             raise place.error("is not a date", name, match[name]) from error
         return int(moment.timestamp()) - self.start_time
 
-    def _allocation(self, text: str, place: Place) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    def _allocation(
+        self, text: str, place: FilePosition
+    ) -> tuple[tuple[int, ...], tuple[int, ...]]:
         """Return the node of each unit, and what every unit takes."""
         nodes, request = [], None
         for part in text.split("#")[:-1]:

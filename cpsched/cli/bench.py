@@ -93,7 +93,7 @@ def bench(
             folder,
             logset,
             tracks=track or KNOWLEDGE,
-            places=logs or [],
+            folders=logs or [],
             submissions=_submissions(dispatcher or [], predictor or [], entry or []),
             watch=watch,
         )

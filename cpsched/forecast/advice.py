@@ -118,17 +118,19 @@ def _allows(present: Present, handle: int, limit: int) -> bool:
 
 def _shorter(workload: Workload, row: int) -> list[_Change]:
     """Return changes to a shorter time: fractions of the requested time, in whole minutes."""
-    asked = int(workload.requested_time[row])
-    if asked >= NO_LIMIT:
+    requested = int(workload.requested_time[row])
+    if requested >= NO_LIMIT:
         return [
             _Change(f"a time limit of {duration(limit)} instead of none", {"requested_time": limit})
             for limit in _LIMITS
         ]
     limits: dict[int, None] = dict.fromkeys(
-        limit for part in _TIMES if (limit := -(-asked // part // 60) * 60) and limit < asked
+        limit
+        for part in _TIMES
+        if (limit := -(-requested // part // 60) * 60) and limit < requested
     )
     return [
-        _Change(f"{duration(limit)} instead of {duration(asked)}", {"requested_time": limit})
+        _Change(f"{duration(limit)} instead of {duration(requested)}", {"requested_time": limit})
         for limit in limits
     ]
 
@@ -139,7 +141,7 @@ def _smaller(workload: Workload, row: int) -> list[_Change]:
 
     The job runs for as much longer, so it asks for as much more time.
     """
-    units, min_nodes, max_nodes, asked = (
+    units, min_nodes, max_nodes, requested = (
         int(getattr(workload, name)[row])
         for name in ("units", "nodes_min", "nodes_max", "requested_time")
     )
@@ -157,17 +159,17 @@ def _smaller(workload: Workload, row: int) -> list[_Change]:
             **dict.fromkeys(("units", "units_min", "units_max"), units // part),
             "nodes_min": max(min_nodes // part, 1),
             "nodes_max": max_nodes if max_nodes == UNBOUNDED else max(max_nodes // part, 1),
-            "requested_time": asked if asked >= NO_LIMIT else asked * part,
+            "requested_time": requested if requested >= NO_LIMIT else requested * part,
         }
         sizes = []
         for number, nodes, time in (
             (columns["units"], columns["nodes_min"], columns["requested_time"]),
-            (units, min_nodes, asked),
+            (units, min_nodes, requested),
         ):
             cores = number * int(workload.request[row, core])
             cores += nodes * int(workload.per_node[row, core])
             on_nodes = f" on {counted(nodes, 'node')}" if min_nodes > 1 else ""
-            long = "" if asked >= NO_LIMIT else f" for {duration(time)}"
+            long = "" if requested >= NO_LIMIT else f" for {duration(time)}"
             sizes.append(f"{counted(cores, 'core')}{on_nodes}{long}")
         changes.append(_Change(" instead of ".join(sizes), columns, part))
     return changes

@@ -183,8 +183,8 @@ def _logarithms(starts: StartForecast) -> tuple[FloatArray, FloatArray]:
 def _between(quantiles: FloatArray, planned: FloatArray) -> FloatArray:
     """Return the places between scenarios and plan, shape ``(3, places, n)``."""
     to_plan = np.where(np.isnan(planned), 0.0, planned - quantiles)
-    places: FloatArray = quantiles[:, None] + _TO_PLAN[:, None] * to_plan[:, None]
-    return places
+    points: FloatArray = quantiles[:, None] + _TO_PLAN[:, None] * to_plan[:, None]
+    return points
 
 
 def _logarithm(wait: IntArray) -> FloatArray:

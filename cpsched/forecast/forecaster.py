@@ -58,8 +58,8 @@ class _Scenarios(NamedTuple):
 
     def future(self, present: Present, number: int) -> Simulator:
         """Return a scenario of the present, or of a variant of it."""
-        asked = np.maximum(present.jobs.workload.requested_time, 1)
-        return present.future(np.minimum(self.runtime[number], asked), self.future_jobs[number])
+        requested = np.maximum(present.jobs.workload.requested_time, 1)
+        return present.future(np.minimum(self.runtime[number], requested), self.future_jobs[number])
 
 
 class Forecaster:
@@ -211,12 +211,12 @@ class Forecaster:
         elapsed = np.zeros(len(rows), dtype=np.int64)
         elapsed[: len(runs)] = present.elapsed(runs)
         jobs = JobTable(present.table.store, rows)
-        asked = np.maximum(jobs.requested_time, elapsed + 1)
+        requested = np.maximum(jobs.requested_time, elapsed + 1)
         likely = self._history.of(jobs)
         drawn = np.ones((self.scenarios, len(present)), dtype=np.int64)
-        alone = np.sort(likely.draw(self.scenarios, seed % 2**31, elapsed, asked), axis=0)
+        alone = np.sort(likely.draw(self.scenarios, seed % 2**31, elapsed, requested), axis=0)
         longest = alone[round(self.scenarios * (1 - _WHOLE)) :]
-        np.maximum(longest, asked, out=longest)
+        np.maximum(longest, requested, out=longest)
         drawn[:, rows] = _together(alone, jobs.column(c.USER), np.random.default_rng(seed + 1))
         return drawn
 
@@ -233,8 +233,8 @@ class Forecaster:
         for like, submit, seed in drawn:
             own = likely.take(np.searchsorted(ever, like))
             nothing = np.zeros(len(like), dtype=np.int64)
-            asked = JobTable(present.table.store, like).requested_time
-            runtime = own.draw(1, seed, nothing, asked)[0]
+            requested = JobTable(present.table.store, like).requested_time
+            runtime = own.draw(1, seed, nothing, requested)[0]
             future_jobs.append(FutureJobs(like=like, submit=submit, runtime=runtime))
         return future_jobs
 

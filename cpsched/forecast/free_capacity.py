@@ -70,7 +70,9 @@ class Fitting:
             units=total,
             short=self.units - total,
             resources=resources,
-            places=places(names, np.flatnonzero(fitting_units), fitting_units[fitting_units > 0]),
+            places=node_groups(
+                names, np.flatnonzero(fitting_units), fitting_units[fitting_units > 0]
+            ),
             obstacle="" if fits else self._obstacle(resources, fitting_units, free),
         )
 
@@ -146,7 +148,7 @@ def _shortage(kind: Demand, units: int) -> str:
     )
 
 
-def places(names: Sequence[str], nodes: IntArray, units: IntArray) -> tuple[NodeUnits, ...]:
+def node_groups(names: Sequence[str], nodes: IntArray, units: IntArray) -> tuple[NodeUnits, ...]:
     """Return node lists with the units on each node, most units first."""
     return tuple(
         NodeUnits(nodes=node_list(names, nodes[units == number]), units=int(number))

@@ -128,8 +128,8 @@ class LiveQueue:
 
     def notes(self, job: str | None = None) -> list[str]:
         """Return sentences on what the forecasts of jobs, or of one job, leave out."""
-        asked = self._waits_for if job is None else {job: self._waits_for.get(job, [])}
-        return [note for key, others in asked.items() if (note := self._note(key, others))]
+        waits_for = self._waits_for if job is None else {job: self._waits_for.get(job, [])}
+        return [note for key, others in waits_for.items() if (note := self._note(key, others))]
 
     def _note(self, key: str, others: list[LiveJob]) -> str:
         """Return a sentence on the awaited jobs that the forecast of a job leaves out."""
@@ -150,10 +150,10 @@ class LiveQueue:
 
     def slurms_view(self, job: str, expected: int | None) -> dict[str, Any]:
         """Return Slurm's own view of a job."""
-        there = self.snapshot.jobs.get(job)
-        if there is None:
+        queued = self.snapshot.jobs.get(job)
+        if queued is None:
             raise ConfigError(f"job {brief(job)} is not in the queue", key="JOB")
-        return {"state": there.state, "reason": there.reason, "expects": expected}
+        return {"state": queued.state, "reason": queued.reason, "expects": expected}
 
     def handle(self, key: str) -> int:
         """
@@ -166,9 +166,9 @@ class LiveQueue:
         """
         known = self.mirror.known.get(key)
         if known is None or known.stage is Stage.RUNNING:
-            there = self.snapshot.jobs.get(key)
-            what = "is not in the queue" if there is None else f"is {there.state}"
-            if there is not None and there.held:
+            queued = self.snapshot.jobs.get(key)
+            what = "is not in the queue" if queued is None else f"is {queued.state}"
+            if queued is not None and queued.held:
                 what = "is held"
             raise ConfigError(f"job {brief(key)} is not waiting to start: it {what}", key="JOB")
         if known.row < 0:

@@ -104,10 +104,10 @@ def _table(columns: Mapping[str, Iterable[str]], width: int) -> list[str]:
 def summary(answer: QueueForecast) -> str:
     """Return in a sentence or two when the job starts."""
     job = answer.jobs[0]
-    who = f" of {brief(job.user)}" if job.user else ""
+    owner = f" of {brief(job.user)}" if job.user else ""
     where = f" in {brief(job.queue)}" if job.queue else ""
     waited = duration(answer.now - job.submit)
-    sentence = f"Job {brief(job.job)}{who}{where} asks for {_asks(job)}"
+    sentence = f"Job {brief(job.job)}{owner}{where} asks for {_asks(job)}"
     if job.p90 == answer.now:
         return f"{sentence}, and starts at once."
     sentence += f", and was submitted {waited} ago. " if answer.now > job.submit else ". "

@@ -13,7 +13,7 @@ from cpsched.dispatch.wrapper import Wrapper
 from cpsched.errors import ConfigError, DispatchError
 from cpsched.forecast.context import DecisionContext
 from cpsched.forecast.explanation import Explanation, JobState
-from cpsched.forecast.free_capacity import places
+from cpsched.forecast.free_capacity import node_groups
 from cpsched.forecast.job_lookup import find_job, job_request
 from cpsched.forecast.wait_causes import why_waiting
 from cpsched.forecast.why_text import summary_of, why_starting
@@ -300,7 +300,7 @@ def _explanation(
         end=end,
         places=()
         if allocation is None
-        else places(present.jobs.system.node_names, allocation.node, allocation.units),
+        else node_groups(present.jobs.system.node_names, allocation.node, allocation.units),
         overtaken=_overtaken(present, handle) if state in _STATES.values() else None,
         **meaning,
     )

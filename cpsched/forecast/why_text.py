@@ -95,7 +95,7 @@ def _facts(about: Explanation) -> Iterator[tuple[str, str]]:
         by += f"; {waiting}, {about.num_running:,} running at {clock(about.decided or 0, None)}"
     yield "dispatcher", by
     if about.places:
-        yield "nodes", _places(about.places)
+        yield "nodes", _node_groups(about.places)
     if about.state is JobState.STARTS and about.end is not None:
         until = f"{clock(about.end, about.epoch)}, as predicted"
         yield "until", _UNLIMITED if _is_open(about.start, about.end) else until
@@ -112,14 +112,14 @@ def _request(job: JobRequest) -> str:
         bounds = f"on {min_nodes:,} to {max_nodes:,} nodes"
     if max_nodes is None and min_nodes <= 1:
         bounds = ""
-    besides = f"{amounts(job.per_node)} on each node besides" if job.per_node else ""
+    per_node = f"{amounts(job.per_node)} on each node besides" if job.per_node else ""
     open_ended = job.requested_time == NO_TIME_LIMIT
     time = _UNLIMITED if open_ended else f"for {duration(job.requested_time)}"
     if job.predicted is not None and job.predicted != NO_TIME_LIMIT:
         time += f" (predicted {duration(job.predicted)})"
     rules = ", ".join(job.rules)
     size = f"{counted(job.units, 'unit')} of {amounts(job.request)}"
-    return ", ".join(filter(None, [size, besides, bounds, rules, time]))
+    return ", ".join(filter(None, [size, per_node, bounds, rules, time]))
 
 
 def _waiting(about: Explanation, waiting: WaitCause, width: int) -> Iterator[str]:
@@ -184,12 +184,12 @@ def _shown(header: str, kinds: Sequence[Demand], amounts: list[int]) -> Column:
 def _free_capacity(capacity: FreeCapacity) -> str:
     total = capacity.units + capacity.short
     short = f" ({capacity.short:,} short)" if capacity.short else ""
-    where = f": {_places(capacity.places)}" if capacity.places else ""
+    where = f": {_node_groups(capacity.places)}" if capacity.places else ""
     return f"{capacity.units:,} of {counted(total, 'unit')}{short}{where}"
 
 
-def _places(places: Sequence[NodeUnits]) -> str:
-    shown = [f"{counted(place.units, 'unit')} on {_each(place.nodes)}" for place in places]
+def _node_groups(groups: Sequence[NodeUnits]) -> str:
+    shown = [f"{counted(group.units, 'unit')} on {_each(group.nodes)}" for group in groups]
     more = len(shown) - _MOST_SHOWN
     return "; ".join(shown[:_MOST_SHOWN]) + (f"; {more:,} more groups" if more > 0 else "")
 
@@ -229,13 +229,13 @@ def why_starting(context: DecisionContext) -> str:
     ahead = context.first_ahead()
     if ahead is None:
         return "all jobs before it start as well, and it fits"
-    who = f"job {_named(ahead)} before it does not start now"
+    reason = f"job {_named(ahead)} before it does not start now"
     if ahead.start is None:
-        return f"{who} and is passed over, and this one fits"
+        return f"{reason} and is passed over, and this one fits"
     end = context.end_of(context.row, context.view.now)
-    planned = f"{who}, but is planned for second {ahead.start:,}"
+    planned = f"{reason}, but is planned for second {ahead.start:,}"
     if context.is_open_ended(ahead.start):
-        planned = f"{who}, and waits for jobs with {_UNLIMITED}"
+        planned = f"{reason}, and waits for jobs with {_UNLIMITED}"
     if end <= ahead.start and end - context.view.now == NO_TIME_LIMIT:
         return f"{planned}: this one takes nothing that is needed then"
     if end <= ahead.start:

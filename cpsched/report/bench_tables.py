@@ -85,7 +85,7 @@ class Scored:
 
     def name(self, entry: EntryScores) -> str:
         """Return what an entry is called in tables."""
-        dispatcher, predictor = entry.configuration
+        dispatcher, predictor = entry.who
         if entry.oracle and self.track.name != "true":
             return f"{dispatcher}, runtimes known"
         first = next(iter(self.track.predictors))
@@ -137,7 +137,7 @@ class Scored:
         else:
             yield from self._first(ranked)
         for one in self.entries:
-            for log, said in one.lost_jobs.items():
+            for log, said in one.lost.items():
                 yield f"Not ranked: {self.name(one)}; on {log} {said}."
         for dispatcher, predictor in self.scores.incomplete:
             yield f"Left out, because runs are missing: {dispatcher} with {predictor}."
@@ -150,7 +150,7 @@ class Scored:
         level = [self.name(one) for one in ranked[1:] if one.is_level]
         said = f"irst by mean rank over {len(self.scores.logs)} logs is {self.name(best)}"
         said = f"None is clearly ahead of {base}: f{said}" if base in level else f"F{said}"
-        if best.configuration != self.scores.entries[0]:
+        if best.who != self.scores.entries[0]:
             said += f", at {_plain(best.ratios[SCORE])} of {base}'s triple and"
             said += f" {_plain(best.ratios[LONGEST])} of its longest wait"
         yield f"{said}."
@@ -175,11 +175,11 @@ class Scored:
         names = ["dispatcher", "predictor", "log", *_RATIOS, "rank"]
         writer.writerow(names)
         for one in self.entries:
-            at = self.scores.entries.index(one.configuration)
+            at = self.scores.entries.index(one.who)
             for log, name in enumerate(self.scores.logs):
                 ratios = [f"{self.scores.on_each(figure)[at, log]:.6g}" for figure in _RATIOS]
                 rank = f"{one.ranks[log]:g}" if one.ranks else ""
-                writer.writerow([*one.configuration, name, *ratios, rank])
+                writer.writerow([*one.who, name, *ratios, rank])
         return out.getvalue()
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from cpsched.errors import ConfigError
 from cpsched.logs.generators import (
     LARGEST_SEED,
+    check_integers,
     check_number,
-    check_whole,
     header,
     heavy_sizes,
     log_normal,
@@ -64,7 +64,7 @@ class SiteOptions:
     arrays: float = option(1 / 3, "share of the jobs that are tasks of arrays")
 
     def __post_init__(self) -> None:
-        check_whole(self, jobs=(1000, 10_000_000), seed=(0, LARGEST_SEED))
+        check_integers(self, jobs=(1000, 10_000_000), seed=(0, LARGEST_SEED))
         check_number(self, days=(1.0, 3660.0), load=(0.01, 3.0), arrays=(0.0, 0.45))
 
 

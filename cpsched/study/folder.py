@@ -121,8 +121,8 @@ def recover(parent: Path, name: str | None = None) -> None:
 
 def _replaced(parent: Path, name: str | None) -> list[tuple[Path, Path]]:
     """Return runs that were to be replaced, and the folders that they had or have."""
-    there = sorted(parent.iterdir()) if parent.is_dir() else []
-    named = [(path, _REPLACED.fullmatch(path.name)) for path in there]
+    paths = sorted(parent.iterdir()) if parent.is_dir() else []
+    named = [(path, _REPLACED.fullmatch(path.name)) for path in paths]
     runs = [(path, parent / match[1]) for path, match in named if match and _is_here(path)]
     return [(old, folder) for old, folder in runs if name in (None, folder.name)]
 
@@ -227,10 +227,10 @@ def find_runs(folder: Path) -> list[Path]:
 def unmarked_runs(folder: Path) -> list[Path]:
     """Return the runs in a study's folder, or a folder of runs, whose :data:`MARK` is missing."""
     parents = [folder / "runs", folder]
-    places = sorted({path for parent in parents for path in parent.glob("*") if path.is_dir()})
+    folders = sorted({path for parent in parents for path in parent.glob("*") if path.is_dir()})
     return [
         path
-        for path in places
+        for path in folders
         if not path.name.startswith(".")
         and not (path / MARK).exists()
         and any((path / name).is_file() for name in CONTENT)

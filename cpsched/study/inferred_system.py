@@ -135,18 +135,18 @@ def _of_units(workload: Workload) -> InferredSystem:
     )
 
 
-def _size(workload: Workload, amount: IntArray, least: int) -> tuple[int, str]:
+def _size(workload: Workload, amount: IntArray, min_size: int) -> tuple[int, str]:
     """Return how much of something a machine has, and why that is assumed."""
     known = workload.recorded_start != MISSING
     if known.any():
         start = workload.recorded_start[known]
         used = StepFunction.over(start, start + workload.runtime[known], amount[known])
         peak = int(used.values.max(initial=0))
-        if peak >= least:
+        if peak >= min_size:
             return peak, "the most in use at once by the log's own starts"
     span = max(int(workload.submit.max() - workload.submit.min()), 1)
     work = float((amount * workload.runtime.astype(np.float64)).sum())
-    size = max(ceil(work / span / _BUSY), least)
+    size = max(ceil(work / span / _BUSY), min_size)
     return size, f"on which the jobs would be {percent(_BUSY)} of the system"
 
 

@@ -112,7 +112,7 @@ def _figure(value: Any) -> Figure:
 def _statistics(
     name: str,
     unit: str,
-    *place: str,
+    *path: str,
     known: Iterable[str] = STATISTICS,
     header: str = _ANY,
     optional: bool = False,
@@ -121,7 +121,7 @@ def _statistics(
     return tuple(
         Measure(
             "_".join(filter(None, (name, statistic, unit))),
-            (*place, statistic),
+            (*path, statistic),
             header.replace(_ANY, statistic),
             unit,
             better=Better.LOWER,
@@ -132,9 +132,9 @@ def _statistics(
 
 
 def _share(
-    column: str, *place: str, header: str, better: Better | None = None, optional: bool = True
+    column: str, *path: str, header: str, better: Better | None = None, optional: bool = True
 ) -> Measure:
-    return Measure(column, place, header, "%", 100, 1, better, optional)
+    return Measure(column, path, header, "%", 100, 1, better, optional)
 
 
 WAIT = _statistics("wait", "s", "wait_s", _GROUP, header="* wait")
@@ -145,7 +145,7 @@ OF_JOBS = {"wait": WAIT, "slowdown": SLOWDOWN, "bounded slowdown": BOUNDED_SLOWD
 #: Waits of jobs of a size.
 OF_SIZES = _statistics("wait", "s", "wait_by_size_s", _GROUP, header="* wait")
 #: The 99.9th percentile and the longest of the waits, which stand in every table.
-TAIL = tuple(one for one in WAIT if one.column in ("wait_p99.9_s", "wait_max_s"))
+TAIL = tuple(measure for measure in WAIT if measure.column in ("wait_p99.9_s", "wait_max_s"))
 #: Area-weighted response.
 AREA = "response_by_area_s"
 _QUEUE = _statistics("queue", "jobs", "queue_jobs", known=("mean", "median", "p95", "p99", "max"))
@@ -175,17 +175,17 @@ _RATES = (
            optional=False),
 )  # fmt: skip
 _PLACEMENT = tuple(
-    Measure(f"{name}_{one}", ("placement", name, one), f"{name.replace('_', ' ')}{said}",
+    Measure(f"{name}_{key}", ("placement", name, key), f"{name.replace('_', ' ')}{suffix}",
             decimals=2, optional=True)
     for name in ("fragmentation", "spread", "span_nodes",
                  "lowest_common_switch", "groups_touched", "distance_hops")
-    for one, said in (("mean", ""), ("std", ", deviation"))
+    for key, suffix in (("mean", ""), ("std", ", deviation"))
 )  # fmt: skip
 #: Shares of jobs and of their node time.
 _PLACES = tuple(
-    _share(f"{name}_{of}", "placement", name, of, header=f"{name}{said}")
+    _share(f"{name}_{of}", "placement", name, of, header=f"{name}{suffix}")
     for name in ("contiguous", "compact")
-    for of, said in (("jobs", ""), ("node_time", ", node time"))
+    for of, suffix in (("jobs", ""), ("node_time", ", node time"))
 )
 #: What was lost to jobs that were stopped before their end.
 _LOST = (
@@ -204,7 +204,7 @@ OF_ALL = {
     "placement of jobs": (*_PLACEMENT, *_PLACES),
 }
 _EVERY = (
-    *(one for some in OF_JOBS.values() for one in some),
+    *(measure for measures in OF_JOBS.values() for measure in measures),
     *(Measure(AREA, (AREA,)), *_USERS, _FAIRNESS, *_QUEUE, *_USE),
     *(*_PLACEMENT, *_PLACES, *_RATES, *_LOST),
 )

@@ -186,7 +186,7 @@ def collect(folder: str | Path) -> Results:
     here = [(path, run) for path, run in pairs if (path / MARK).is_file()]
     if not here:
         raise RunError(f"{folder} holds no finished run of a study")
-    there = {run["folder"] for _, run in here}
+    finished = {run["folder"] for _, run in here}
     runs = tuple(_read(path, run) for path, run in here)
     baseline = about.get("baseline") or {"dispatcher": runs[0].dispatcher}
     return Results(
@@ -194,7 +194,7 @@ def collect(folder: str | Path) -> Results:
         question=str(about.get("question") or ""),
         baseline=Baseline(**baseline),
         runs=runs,
-        missing=tuple(of["folder"] for of in described if of["folder"] not in there),
+        missing=tuple(of["folder"] for of in described if of["folder"] not in finished),
         by_group=bool(about.get("by_group")),
         measure_from=about.get("measure_from"),
     )
@@ -213,10 +213,10 @@ def mean(values: Iterable[Figure]) -> float | None:
 
 def _check_distinct(described: Iterable[Mapping[str, Any]]) -> None:
     """Refuse two runs of the same names and seed: they would be averaged."""
-    there: dict[tuple[Any, ...], str] = {}
+    by_names: dict[tuple[Any, ...], str] = {}
     for run in described:
         names = tuple(run[name] for name in LABELS)
-        twin = there.setdefault((*names, run["seed"]), run["folder"])
+        twin = by_names.setdefault((*names, run["seed"]), run["folder"])
         if twin != run["folder"]:
             raise RunError(_twins(twin, run["folder"], names))
 
@@ -253,8 +253,8 @@ def _undescribed(runs: Iterable[Path]) -> list[dict[str, Any]]:
     for run in runs:
         description, made_of = _described(run / MARK)
         names = tuple(description[name] for name in LABELS)
-        twin, its = first.setdefault(names, (description["folder"], made_of))
-        if made_of != its:
+        twin, other = first.setdefault(names, (description["folder"], made_of))
+        if made_of != other:
             raise RunError(_twins(twin, description["folder"], names))
         described.append(description)
     return described

@@ -107,15 +107,15 @@ class SlurmArrays:
         """Return jobs that are not in Slurm's queue any more: without accounting nobody tells."""
         if self.cluster != "slurm":
             return []
-        asked = subprocess.run(
+        squeue = subprocess.run(
             ["squeue", "-h", "-r", "-o", "%F_%K"],  # noqa: S607
             capture_output=True, text=True, check=False,
         )  # fmt: skip
-        if asked.returncode:
+        if squeue.returncode:
             return []
-        there = set(asked.stdout.split())
+        queued = set(squeue.stdout.split())
         # One that has just ended is seen at the next look.
-        left = [job for job in jobs if job.job_id not in there]
+        left = [job for job in jobs if job.job_id not in queued]
         gone, self._missed = [job for job in left if job in self._missed], left
         return gone
 

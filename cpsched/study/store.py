@@ -69,12 +69,12 @@ class Store:
     def __init__(self, folder: Path) -> None:
         if folder.exists() and not folder.is_dir():
             raise RunError(f"{folder} is a file; name a folder")
-        there = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
+        names = {path.name for path in folder.iterdir()} if folder.is_dir() else set()
         # A campaign killed while writing its description leaves a partial file.
-        there = {name for name in there if not name.startswith(PARTIAL)}
-        if there and not _is_study(folder / DESCRIPTION):
+        names = {name for name in names if not name.startswith(PARTIAL)}
+        if names and not _is_study(folder / DESCRIPTION):
             raise RunError(f"{folder} is not empty and holds no study; name one, or a new folder")
-        for name in there.intersection(_FOLDERS):
+        for name in names.intersection(_FOLDERS):
             if (folder / name).is_symlink():
                 raise RunError(f"{folder / name} is a link, which is not followed; move it away")
         self.folder = folder
@@ -82,7 +82,7 @@ class Store:
         #: Where incomplete run folders were moved.
         self.damaged: list[Path] = []
         try:
-            if not there:
+            if not names:
                 folder.mkdir(parents=True, exist_ok=True)
                 # Before anything else, so that a killed campaign knows the folder again.
                 write_json(folder / DESCRIPTION, {"format": FORMAT, "baseline": {}, "runs": []})
@@ -155,10 +155,10 @@ class Store:
         RunError
             If a folder has a run's name but is another run.
         """
-        there = {path.name.rpartition("-")[2]: path for path in self.runs.iterdir()}
+        by_key = {path.name.rpartition("-")[2]: path for path in self.runs.iterdir()}
         folders = {}
         for task in tasks:
-            path = there.get(task.key)
+            path = by_key.get(task.key)
             if path is None:
                 continue
             identity = identity_of(path)
@@ -171,10 +171,10 @@ class Store:
         return folders
 
     def _set_aside(self, run: Path) -> None:
-        place = subfolder(self.folder, "damaged")
-        target = place / run.name
+        folder = subfolder(self.folder, "damaged")
+        target = folder / run.name
         if target.exists():
-            target = place / f"{run.name}-{uuid4().hex[:8]}"
+            target = folder / f"{run.name}-{uuid4().hex[:8]}"
         run.rename(target)
         self.damaged.append(target)
 

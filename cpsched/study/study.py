@@ -178,6 +178,6 @@ def system_label(name_or_path: str) -> str:
     return as_label(name.removesuffix(".system"))
 
 
-def alike(label: str) -> str:
+def file_label(label: str) -> str:
     """Return a label as used in file names: lower case, spaces as hyphens."""
     return label.lower().replace(" ", "-")

@@ -26,9 +26,9 @@ from cpsched.study.study import (
     LabelledSpec,
     Study,
     StudyWorkload,
-    alike,
     as_label,
     check_label,
+    file_label,
     system_label,
 )
 from cpsched.util import registry, resources
@@ -225,7 +225,7 @@ def _systems(section: Section, file: Path) -> tuple[str, ...]:
     names = []
     for name in section.texts("systems"):
         if Path(name).suffix or os.sep in name:
-            name = str(_beside(file, name))
+            name = str(_relative_to_study(file, name))
         with section.blamed("systems"):
             systems.load(name)
         names.append(name)
@@ -291,9 +291,9 @@ def _under_each(
     return variants
 
 
-def _named(section: Section, key: str, there: Sequence[LabelledSpec]) -> tuple[LabelledSpec, ...]:
+def _named(section: Section, key: str, choices: Sequence[LabelledSpec]) -> tuple[LabelledSpec, ...]:
     """Read labels of what the study has: dispatchers, predictors, runtime models, settings."""
-    known = {choice.label: choice for choice in there}
+    known = {choice.label: choice for choice in choices}
     named = section.texts(key)
     named = tuple(_label(key, label, known) for label in named)
     for label in named:
@@ -317,7 +317,7 @@ def _source(section: Section, file: Path) -> LogFile | Generated:
         name = section.choice("generator", registry.names("generators"), None)
         assert name is not None
         return _generated(section, name)
-    path = _beside(file, section.text("file"))
+    path = _relative_to_study(file, section.text("file"))
     try:
         if path.is_dir():
             raise section.error("file", f"{path} is a folder, but a log is a file")
@@ -405,16 +405,16 @@ def _distinct(section: Section, key: str, labels: Sequence[str]) -> None:
     """Refuse labels that tables or figure files would confuse."""
     by_name: dict[str, str] = {}
     for label in labels:
-        other = by_name.get(alike(label))
+        other = by_name.get(file_label(label))
         if other == label:
             raise section.error(key, f"two are called '{label}'; a study file gives each a name")
         if other is not None:
             raise section.error(
                 key, f"'{other}' and '{label}' differ only in case or hyphens; use distinct names"
             )
-        by_name[alike(label)] = label
+        by_name[file_label(label)] = label
 
 
-def _beside(file: Path, path: str) -> Path:
+def _relative_to_study(file: Path, path: str) -> Path:
     """Return a path relative to the study's folder; an absolute one is kept."""
     return (file.parent / path).absolute()

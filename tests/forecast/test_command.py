@@ -33,14 +33,14 @@ def test_all_jobs_that_wait(files, cpsched):
 def test_one_job_as_json(files, cpsched):
     asked = ("--job", "5", "--by", "9000", "--scenarios", "4", "--json")
     code, out, _ = cpsched(*QUICK, *asked)
-    told = json.loads(out)
-    assert (code, told["bounds"], told["jobs"][0]["p50"]) == (0, True, None)
+    answer = json.loads(out)
+    assert (code, answer["bounds"], answer["jobs"][0]["p50"]) == (0, True, None)
     code, out, _ = cpsched(*QUICK[:-1], "4300", *asked)
-    told = json.loads(out)
-    assert (code, told["schema"], told["scenarios"]) == (0, "cpsched.when/1", 4)
-    assert [job["job"] for job in told["jobs"]] == ["5"]
-    assert told["jobs"][0]["p10"] <= told["jobs"][0]["p50"] <= told["jobs"][0]["p90"]
-    assert 0 <= told["jobs"][0]["chance"] <= 1
+    answer = json.loads(out)
+    assert (code, answer["schema"], answer["scenarios"]) == (0, "cpsched.when/1", 4)
+    assert [job["job"] for job in answer["jobs"]] == ["5"]
+    assert answer["jobs"][0]["p10"] <= answer["jobs"][0]["p50"] <= answer["jobs"][0]["p90"]
+    assert 0 <= answer["jobs"][0]["chance"] <= 1
 
 
 def test_a_script_that_is_not_submitted_yet(files, cpsched):
@@ -76,13 +76,13 @@ def test_forecasts_are_scored_beside_trivial_ones(files, cpsched):
     asked = ("--system", "four.toml", "--score", "--forecasts", "70", "--scenarios", "2")
     code, out, err = cpsched("when", "long.swf", *asked, "--json")
     assert (code, err) == (0, "")
-    told = json.loads(out)
-    assert told["schema"] == "cpsched.when-score/1"
-    names = [one["forecaster"] for one in told["forecasters"]]
+    scores = json.loads(out)
+    assert scores["schema"] == "cpsched.when-score/1"
+    names = [forecaster["forecaster"] for forecaster in scores["forecasters"]]
     assert names == ["cpsched when", "recent waits", "of jobs alike", "requested times"]
-    assert len({one["forecasts"] for one in told["forecasters"]}) == 1
+    assert len({forecaster["forecasts"] for forecaster in scores["forecasters"]}) == 1
     for score in ("interval_score", "crps"):
-        of = {one["forecaster"]: one[score] for one in told["forecasters"]}
+        of = {forecaster["forecaster"]: forecaster[score] for forecaster in scores["forecasters"]}
         best = min(names[1:], key=lambda name: of[name]["mean_s"])
         assert of[best]["ratio"] == 1
         ours = of["cpsched when"]

@@ -35,7 +35,7 @@ class First(Dispatcher):
         return view.waiting.rows[:1]
 
 
-class Told(First):
+class WithOwnReason(First):
     """Says why, too."""
 
     name = "told"
@@ -50,13 +50,13 @@ def test_what_a_dispatcher_considers_comes_before_what_starts():
     about = ask(workload, machine((4,)), "B", 0, First())
     assert about.waiting.reason is WaitReason.NOT_CONSIDERED
     assert about.summary.endswith("it would fit, but first does not consider it")
-    told = ask(workload, machine((4,)), "B", 0, Told())
-    assert told.waiting.reason is WaitReason.NOT_CONSIDERED
-    assert told.summary.endswith(
+    explanation = ask(workload, machine((4,)), "B", 0, WithOwnReason())
+    assert explanation.waiting.reason is WaitReason.NOT_CONSIDERED
+    assert explanation.summary.endswith(
         "it would fit, but told does not consider it: only the first job is considered (depth=1)"
     )
     # The first is considered, and nothing is said of why it does not start.
-    assert "depth" not in ask(workload, machine((4,)), "A", 0, Told()).summary
+    assert "depth" not in ask(workload, machine((4,)), "A", 0, WithOwnReason()).summary
 
 
 @pytest.mark.slow

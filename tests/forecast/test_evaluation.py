@@ -14,12 +14,12 @@ def test_the_best_trivial_forecaster_is_what_all_are_compared_with():
         return np.tile(np.array(waits, dtype=float), (num, 1))
 
     names = list(TRIVIAL)
-    said = {"cpsched when": always(90, 110), names[0]: always(150, 150)}
-    said |= {name: always(3700, 3700) for name in names[1:]}
-    found = ForecastReplay(
-        job=["1"] * num, wait=np.full(num, 100.0), waits=said, considered=300, waited=200, unknown=1, early=2
+    waits_of = {"cpsched when": always(90, 110), names[0]: always(150, 150)}
+    waits_of |= {name: always(3700, 3700) for name in names[1:]}
+    replayed = ForecastReplay(
+        job=["1"] * num, wait=np.full(num, 100.0), waits=waits_of, considered=300, waited=200, unknown=1, early=2
     )  # fmt: skip
-    ours, near, far, _ = score_forecasters(found, 0)
+    ours, near, far, _ = score_forecasters(replayed, 0)
     assert (ours.forecasts, ours.coverage, ours.width_s) == (100, 1, 20)
     assert (near.coverage, near.width_s) == (0, 0)
     # 20 s wide; 50 s beside costs 500. By CRPS 10 - 20 / 4, and 50.
@@ -28,8 +28,8 @@ def test_the_best_trivial_forecaster_is_what_all_are_compared_with():
     assert ours.crps.best == names[0]
     assert near.crps.ratio == 1
     assert far.crps.interval == (72, 72)
-    shown = " ".join(text(found, [ours, near, far], 100).split())
+    shown = " ".join(text(replayed, [ours, near, far], 100).split())
     assert "By CRPS, 'cpsched when' is better than the best trivial forecaster" in shown
     assert "200 of 300 jobs had to wait" in shown
     assert "1 forecast of jobs that never started and 2 forecasts before all" in shown
-    assert as_data(found, [ours])["left_out"] == {"never_started": 1, "too_early": 2}
+    assert as_data(replayed, [ours])["left_out"] == {"never_started": 1, "too_early": 2}

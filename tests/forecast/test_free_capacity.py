@@ -46,9 +46,9 @@ OBSTACLES = {
 
 @pytest.mark.parametrize("obstacle", OBSTACLES)
 def test_the_obstacle_is_named(obstacle):
-    one, other, columns = OBSTACLES[obstacle]
+    node, other_node, columns = OBSTACLES[obstacle]
     units = 2 if "request" in columns else 4
-    room = room_of(machine((4,), (4,)), [[one], [other]], 0, units, 5, **columns)
+    room = room_of(machine((4,), (4,)), [[node], [other_node]], 0, units, 5, **columns)
     assert room.obstacle.startswith(obstacle)
     assert room.fits == (not obstacle)
 

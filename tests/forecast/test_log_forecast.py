@@ -75,14 +75,14 @@ def test_corrected_intervals_hold_what_they_promise():
     run.run(range(100, 700, 3))
     run.finish()
     assert len(run.forecasts) > 100
-    start = np.array([one.start for one in run.forecasts])
+    start = np.array([forecast.start for forecast in run.forecasts])
     low, middle, high = (
-        np.array([one.starts.quantile(level)[0] for one in run.forecasts])
+        np.array([forecast.starts.quantile(level)[0] for forecast in run.forecasts])
         for level in (0.1, 0.5, 0.9)
     )
     coverage = ((low <= start) & (start <= high)).mean()
     assert 0.74 <= coverage <= 0.86
-    planned = np.array([one.raw.planned[0] for one in run.forecasts])
+    planned = np.array([forecast.raw.planned[0] for forecast in run.forecasts])
     assert np.median(abs(middle - start)) < 0.8 * np.median(abs(planned - start))
 
 
@@ -96,9 +96,9 @@ def test_a_shorter_or_smaller_job_starts_earlier():
         jobs((0, 3, 6000), (1, 4, 6000), (2, 2, 24000), user=["a", "b", "c"]), machine([4])
     )
     answer = when_in_log(fitted, time=2, job="2", by=7000, judged=0)
-    assert [one.job for one in answer.jobs] == ["2"]
+    assert [job.job for job in answer.jobs] == ["2"]
     assert answer.jobs[0].planned == 12000
-    assert all(one.earlier > 0 for one in answer.advice)
+    assert all(job.earlier > 0 for job in answer.advice)
     shown = text(answer, 100)
     assert "Job 2 of c asks for 2 units" in shown
     # Nothing has ended yet.
@@ -118,10 +118,10 @@ def test_a_smaller_job_does_the_same_work(time, advised):
         jobs((0, 3, 6000), (1, 4, 6000), (2, 2, time, time), user=["a", "b", "c"]), machine([4])
     )
     answer = when_in_log(fitted, time=2, job="2", judged=0)
-    smaller = [one for one in answer.advice if one.units < 2]
-    assert [one.change for one in smaller] == advised
-    assert all(one.requested_time == 2 * time for one in smaller)
-    assert all(one.ends_earlier == one.earlier - time for one in smaller)
+    smaller = [advice for advice in answer.advice if advice.units < 2]
+    assert [advice.change for advice in smaller] == advised
+    assert all(advice.requested_time == 2 * time for advice in smaller)
+    assert all(advice.ends_earlier == advice.earlier - time for advice in smaller)
     shown = " ".join(text(answer, 100).split())
     assert ("Fewer cores: if the same work takes as much longer" in shown) == bool(advised)
 
@@ -134,7 +134,7 @@ def test_a_size_that_its_queue_does_not_allow_is_no_advice():
         system,
     )
     answer = when_in_log(fitted, time=2, job="2", judged=0)
-    assert all(one.units == 2 for one in answer.advice)
+    assert all(advice.units == 2 for advice in answer.advice)
 
 
 def test_variants_are_simulated_no_longer_than_they_matter():
@@ -154,8 +154,8 @@ def test_variants_are_simulated_no_longer_than_they_matter():
         variant = present.changed(handle, requested_time=max(limit // 8, 60))
         starts, _, (gain,) = run.forecaster.compare(present, [variant], handle, least=0.6)
         drawn = run.forecaster._scenarios(present, handles)
-        whole = run.forecaster._starts(drawn._replace(present=variant), handles)
-        right = np.maximum(starts.scenario[:, 0] - whole.scenario[:, 0], 0)
+        complete = run.forecaster._starts(drawn._replace(present=variant), handles)
+        right = np.maximum(starts.scenario[:, 0] - complete.scenario[:, 0], 0)
         assert gain.tolist() == (right if (right > 0).mean() >= 0.6 else 0 * right).tolist()
         compared += bool(gain.any())
     assert compared
@@ -204,11 +204,11 @@ def test_a_time_in_which_the_job_hardly_ends_is_no_advice():
     fitted = fit(jobs(*past, *waits, user=["a"] * 12 + ["b", "b", "a"]), machine([4]))
     answer = when_in_log(fitted, time=4002, job="14", judged=0)
     assert "no earlier forecast has been scored" in text(answer, 200)
-    told = answer.advice
-    asked = {one.requested_time for one in told}
+    all_advice = answer.advice
+    asked = {advice.requested_time for advice in all_advice}
     assert 3000 in asked
     assert 780 not in asked
-    assert all(one.fits is not None and one.fits > 0.05 for one in told)
+    assert all(advice.fits is not None and advice.fits > 0.05 for advice in all_advice)
 
 
 @pytest.mark.parametrize(

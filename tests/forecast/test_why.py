@@ -310,13 +310,13 @@ def test_the_plan_of_a_dispatcher_of_ones_own():
 
 
 @pytest.mark.parametrize(
-    ("job", "cause", "said"),
+    ("job", "cause", "sentence"),
     [
         ("B", WaitReason.NOT_SELECTED, "chooser selected a set of jobs without it"),
         ("C", WaitReason.NOT_CONSIDERED, "chooser does not consider it"),
     ],
 )
-def test_a_dispatcher_of_ones_own_says_whom_it_looks_at(job, cause, said):
+def test_a_dispatcher_of_ones_own_says_whom_it_looks_at(job, cause, sentence):
     """It chooses among A and B, and C comes later; all would fit."""
 
     class Chooser(Dispatcher):
@@ -332,7 +332,7 @@ def test_a_dispatcher_of_ones_own_says_whom_it_looks_at(job, cause, said):
     workload = jobs((0, 1, 10), (0, 1, 10), (0, 1, 10), job_id=list("ABC"))
     about = why_in_log(fit(workload, machine((4,))), job=job, time=0, dispatcher=Chooser())
     assert about.waiting.reason is cause
-    assert said in about.summary
+    assert sentence in about.summary
 
 
 def test_slurms_window_is_one_of_time():

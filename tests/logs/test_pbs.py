@@ -9,7 +9,7 @@ from cpsched import logs as traces
 from cpsched.errors import TraceError
 from cpsched.logs.collect import NotAJobError
 from cpsched.logs.pbs.request import request_of
-from cpsched.logs.text import Place
+from cpsched.logs.text import FilePosition
 from cpsched.util.types import MISSING, UNBOUNDED, Status
 
 HEAD = "03/31/2014 14:05:00;E;7.server;"
@@ -94,7 +94,7 @@ def test_a_torque_log_reads_as_chunks_on_nodes(logs):
 
 def request(**resources):
     """Return the shape of a Resource_List."""
-    return request_of(resources, Place(Path("log"), 1)).shape
+    return request_of(resources, FilePosition(Path("log"), 1)).resources
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def request(**resources):
     ],
 )
 def test_select_is_so_many_equal_chunks(select, units, amounts):
-    found = request(select=select)
-    assert (found.units, found.request) == (units, amounts)
+    resources = request(select=select)
+    assert (resources.units, resources.request) == (units, amounts)
 
 
 def test_a_chunk_without_cores_or_memory_has_its_share_of_the_total():
@@ -118,8 +118,8 @@ def test_a_chunk_without_cores_or_memory_has_its_share_of_the_total():
 
 
 def test_select_goes_before_the_older_ways_to_ask():
-    found = request(select="1:ncpus=4", nodes="2:ppn=9", procs="7", ncpus="5")
-    assert (found.units, found.request) == (1, {"core": 4})
+    resources = request(select="1:ncpus=4", nodes="2:ppn=9", procs="7", ncpus="5")
+    assert (resources.units, resources.request) == (1, {"core": 4})
 
 
 @pytest.mark.parametrize(
@@ -143,8 +143,8 @@ def test_different_chunks_cannot_be_expressed(select):
     ],
 )
 def test_place_bounds_the_nodes(place, bounds, exclusive):
-    found = request(select="3:ncpus=1", place=place)
-    assert ((found.nodes_min, found.nodes_max), found.exclusive) == (bounds, exclusive)
+    resources = request(select="3:ncpus=1", place=place)
+    assert ((resources.nodes_min, resources.nodes_max), resources.exclusive) == (bounds, exclusive)
 
 
 BAD_LINES = {

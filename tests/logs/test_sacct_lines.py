@@ -75,8 +75,8 @@ def test_any_delimiter_is_read(log, differences, delimiter, end):
     )
     path = log("b.txt", text)
     assert traces.detect(path) == "sacct"
-    found = set(differences(traces.read(plain), traces.read(path)))
-    assert found - {"header"} == {"title"}
+    names = set(differences(traces.read(plain), traces.read(path)))
+    assert names - {"header"} == {"title"}
 
 
 def test_commas_between_columns_are_refused(log):

@@ -102,8 +102,8 @@ def test_every_registered_format_keeps_its_contract():
 
 def test_importing_traces_imports_no_heavy_library():
     code = "import sys, cpsched.logs; print([m for m in ('pandas', 'pyarrow') if m in sys.modules])"
-    found = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert found.stdout.strip() == "[]"
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.strip() == "[]"
 
 
 EDITS = st.lists(

@@ -45,7 +45,7 @@ def test_all_dispatchers_that_name_none_get_the_allocator_of_the_study(read):
     """Labels stay as they are; what names its own keeps it, and what takes none is left alone."""
     named = '["easy:backfill=sjf", "greedy:allocator=balanced", "slurm-backfill", "lookahead"]'
     study = read(TOP.format(dispatchers=named, allocator="best-fit"))
-    assert [(one.label, one.spec) for one in study.dispatchers] == [
+    assert [(dispatcher.label, dispatcher.spec) for dispatcher in study.dispatchers] == [
         ("easy:backfill=sjf", "easy:allocator=best-fit,backfill=sjf"),
         ("greedy:allocator=balanced", "greedy:allocator=balanced"),
         ("slurm-backfill", "slurm-backfill"),

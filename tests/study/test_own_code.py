@@ -34,14 +34,16 @@ def own(place, study, monkeypatch):
     yield replace(
         study,
         dispatchers=(LabelledSpec("FIFO", "fifo"), LabelledSpec("Own", spec)),
-        workloads=tuple(replace(one, predictors=one.predictors[:1]) for one in study.workloads),
+        workloads=tuple(
+            replace(workload, predictors=workload.predictors[:1]) for workload in study.workloads
+        ),
         seeds=(1,),
     )
     _forget(name)
 
 
 def _forget(name):
-    for module in [one for one in sys.modules if one.startswith(name)]:
+    for module in [module_name for module_name in sys.modules if module_name.startswith(name)]:
         del sys.modules[module]
 
 

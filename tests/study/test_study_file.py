@@ -103,11 +103,11 @@ def test_everything_can_be_said(read):
         predictors = ["W"]
         """
     )
-    one, two = study.workloads
-    assert one.source == Generated(generator="eurora", options=(("jobs", 2000), ("load", 0.8)))
-    assert (one.first, one.start, one.end) == (100, "2011-01-02", 99)
-    assert two.source.skip_bad_lines
-    assert [p.label for p in two.predictors] == ["W"]
+    first, second = study.workloads
+    assert first.source == Generated(generator="eurora", options=(("jobs", 2000), ("load", 0.8)))
+    assert (first.first, first.start, first.end) == (100, "2011-01-02", 99)
+    assert second.source.skip_bad_lines
+    assert [p.label for p in second.predictors] == ["W"]
     assert len(tasks_of(study)) == 2 * 2 * 2 + 2 * 2
     settings = study.settings
     assert (settings.overrun, settings.correction) == ("extend", "double")
@@ -120,13 +120,13 @@ def test_everything_can_be_said(read):
 def test_the_long_form_of_a_preset_names_it(read):
     """Where a study refers to a dispatcher; its label is the name of the preset."""
     long = "easy:order=slowdown"
-    found = read(
+    study = read(
         f'systems = ["four.toml"]\nallocator = "best-fit"\ndispatchers = ["fifo", "{long}"]\n'
         f'{LOG}dispatchers = ["{long}"]\n[baseline]\ndispatcher = "{long}"\n'
     )
-    (one,) = found.workloads[0].dispatchers
-    assert one.label == found.baseline.dispatcher == "easy-slowdown"
-    assert one.spec == "easy:allocator=best-fit,order=slowdown"
+    (dispatcher,) = study.workloads[0].dispatchers
+    assert dispatcher.label == study.baseline.dispatcher == "easy-slowdown"
+    assert dispatcher.spec == "easy:allocator=best-fit,order=slowdown"
 
 
 def test_a_workload_may_name_its_dispatchers(read):
@@ -150,10 +150,10 @@ def test_a_workload_may_name_its_dispatchers(read):
 def test_a_seeded_workload_is_another_one_for_every_seed(read):
     """The generator's seed is the run's, and no submit is moved; a log beside it is jittered."""
     study = read('systems = ["esp-1024"]\ndispatchers = ["fifo"]\nseeds = 2\n' + ESP)
-    one, two = tasks_of(study)
-    assert [dict(task.made_of.source.options)["seed"] for task in (one, two)] == [1, 2]
-    assert (one.made_of.jitter, one.made_of.seed) == (0, 0)
-    submits = [prepare(task.made_of).workload.submit for task in (one, two)]
+    first, second = tasks_of(study)
+    assert [dict(task.made_of.source.options)["seed"] for task in (first, second)] == [1, 2]
+    assert (first.made_of.jitter, first.made_of.seed) == (0, 0)
+    submits = [prepare(task.made_of).workload.submit for task in (first, second)]
     assert submits[0].tolist() == ESP_GENERATOR.generate(EspOptions(seed=1)).submit.tolist()
     assert submits[0].tolist() != submits[1].tolist()
     mixed = read(TOP + "seeds = 2\n" + ESP + LOG)
@@ -171,7 +171,10 @@ half = "share=0.5"
 def test_workloads_are_run_under_each_setting(read):
     """And are called by it; a workload may name some, and what is not varied is not named."""
     study = read(TOP + SHARES + LOG + LOG + 'name = "other"\nmalleable = ["half"]\n')
-    assert [(one.label, one.restarts.spec, one.malleable.spec) for one in study.workloads] == [
+    assert [
+        (workload.label, workload.restarts.spec, workload.malleable.spec)
+        for workload in study.workloads
+    ] == [
         ("log, share=0.5, rigid", "share=0.5", "none"),
         ("log, share=0.5, half", "share=0.5", "share=0.5"),
         ("log, none, rigid", "none", "none"),
@@ -207,7 +210,8 @@ def test_the_studies_of_co_allocation_are_those_of_the_papers():
     for study in (on_a_line, on_a_tree):
         assert study.settings.runtime_model == "gpu-scaling"
         assert all(
-            isinstance(one.source, Generated) and one.source.seeded for one in study.workloads
+            isinstance(workload.source, Generated) and workload.source.seeded
+            for workload in study.workloads
         )
 
 
@@ -312,10 +316,10 @@ def test_a_part_of_all_workloads(study):
 )  # fmt: skip
 def test_what_makes_no_sense_is_one_line(read, text, message):
     """File, key, value, and what would be right."""
-    with pytest.raises(ConfigError, match=message) as found:
+    with pytest.raises(ConfigError, match=message) as error:
         read(text)
-    assert "\n" not in str(found.value)
-    assert "other.toml" in str(found.value)
+    assert "\n" not in str(error.value)
+    assert "other.toml" in str(error.value)
 
 
 def test_labels_of_files_can_stand_in_tables():

@@ -22,7 +22,7 @@ from cpsched.util.types import UNBOUNDED
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from cpsched.logs.text import Place
+    from cpsched.logs.text import FilePosition
 
 #: Names of what is counted: PBS Pro, Torque, Cray, and what sites call it (the manual of
 #: Open XDMoD, "Job performance ... GPU", lists ``gpu``).
@@ -54,7 +54,7 @@ class Allocated:
     unread: tuple[str, ...] = ()
 
 
-def allocated_of(record: Mapping[str, str], place: Place) -> Allocated | None:
+def allocated_of(record: Mapping[str, str], position: FilePosition) -> Allocated | None:
     """Return what a job got; None where its record does not say."""
     parts = []
     unread = []
@@ -63,7 +63,7 @@ def allocated_of(record: Mapping[str, str], place: Place) -> Allocated | None:
         if not text:
             continue
         try:
-            parts.append(place.parse(reader, key, text))
+            parts.append(position.parse(reader, key, text))
         except TraceError:
             unread.append(key)
     if not parts and not unread:

@@ -20,8 +20,8 @@ import numpy as np
 
 from cpsched.logs.generators import (
     LARGEST_SEED,
+    check_integers,
     check_number,
-    check_whole,
     header,
     option,
     streams,
@@ -106,7 +106,7 @@ class EspOptions:
 
     def __post_init__(self) -> None:
         _check(self)
-        check_whole(self, gpus=(0, 1000), cores=(1, 10_000), size_jitter=(0, 1_000_000))
+        check_integers(self, gpus=(0, 1000), cores=(1, 10_000), size_jitter=(0, 1_000_000))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -130,7 +130,7 @@ class EspNodesOptions:
 
 
 def _check(options: EspOptions | EspNodesOptions) -> None:
-    check_whole(options, seed=(0, LARGEST_SEED), nodes=(1, 1_000_000), initial=(0, 1_000_000))
+    check_integers(options, seed=(0, LARGEST_SEED), nodes=(1, 1_000_000), initial=(0, 1_000_000))
     check_number(
         options, gap=(0.0, 86400.0), gap_deviation=(0.0, 86400.0), request_factor=(1.0, 1000.0)
     )

@@ -16,8 +16,8 @@ import numpy as np
 from cpsched.errors import ConfigError
 from cpsched.logs.generators import (
     LARGEST_SEED,
+    check_integers,
     check_number,
-    check_whole,
     option,
     pick,
     streams,
@@ -57,7 +57,7 @@ class EuroraOptions:
     load: float = option(0.47, "core-seconds used, as a share of the system's")
 
     def __post_init__(self) -> None:
-        check_whole(self, jobs=(_FEWEST, _MOST), seed=(0, LARGEST_SEED))
+        check_integers(self, jobs=(_FEWEST, _MOST), seed=(0, LARGEST_SEED))
         check_number(self, load=(0.01, 2.0), days=(0.5, 36500.0))
 
     @property

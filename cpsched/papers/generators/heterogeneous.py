@@ -15,8 +15,8 @@ import numpy as np
 from cpsched.errors import ConfigError, UnknownNameError
 from cpsched.logs.generators import (
     LARGEST_SEED,
+    check_integers,
     check_number,
-    check_whole,
     header,
     option,
     streams,
@@ -59,7 +59,7 @@ class HeterogeneousOptions:
     def __post_init__(self) -> None:
         if self.workload not in known.PRESETS:
             raise UnknownNameError("workload", str(self.workload), known.PRESETS)
-        check_whole(
+        check_integers(
             self,
             seed=(0, LARGEST_SEED),
             jobs=(1, 10_000_000),

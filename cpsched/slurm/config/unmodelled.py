@@ -18,7 +18,7 @@ from cpsched.errors import did_you_mean
 from cpsched.logs.sacct.as_json import json_rows
 from cpsched.logs.sacct.command import options_of
 from cpsched.logs.sacct.gaps import gaps_of
-from cpsched.logs.sacct.lines import Lines
+from cpsched.logs.sacct.lines import SacctLines
 from cpsched.logs.sacct.request import GRES
 from cpsched.slurm.config.inventory import (
     DOWN_NODES,
@@ -178,7 +178,7 @@ def count(
     shown, hidden = list(gaps), list(hidden)
     of_rows: dict[tuple[str, str], Gap] = {}
     # Steps are not jobs.
-    rows = json_rows(log) or Lines(log, bad).rows()
+    rows = json_rows(log) or SacctLines(log, bad).rows()
     for job in (SacctJob(row.values) for row in rows if not row.is_step):
         affected.total.add(job)
         for gap in (*shown, *hidden):

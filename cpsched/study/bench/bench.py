@@ -13,7 +13,7 @@ from cpsched.study import carry_out, make_tables
 from cpsched.study.bench.entry import BenchEntry
 from cpsched.study.bench.log_windows import LogWindow, find_logs, write_window
 from cpsched.study.bench.logset import QUICK, LogSet, content_of
-from cpsched.study.study import alike
+from cpsched.study.study import file_label
 from cpsched.study.study_file import labelled_spec, parse_study
 from cpsched.util.atomic_files import replacing, subfolder
 from cpsched.util.documents import json_text, read_json, read_text
@@ -61,7 +61,7 @@ class Bench:
         logset: LogSet,
         *,
         tracks: Sequence[str],
-        places: Sequence[Path],
+        folders: Sequence[Path],
         submissions: Sequence[BenchEntry],
         watch: Callable[[str, int, int], None] = lambda *_: None,
     ) -> Bench:
@@ -73,7 +73,7 @@ class Bench:
 
         Parameters
         ----------
-        places
+        folders
             Folders with logs.
         watch
             Called with what is done, how many of it, and of how many.
@@ -94,16 +94,16 @@ class Bench:
             for name, track in logset.tracks.items()
             if name in {*tracks, *description["tracks"]}
         )
-        again = {alike(entry.name) for entry in submissions}
+        again = {file_label(entry.name) for entry in submissions}
         present = [
-            entry for entry in _entries(folder, description) if alike(entry.name) not in again
+            entry for entry in _entries(folder, description) if file_label(entry.name) not in again
         ]
         submissions = [*present, *submissions]
         _check_names(logset, submissions)
         _check_modules(submissions)
         wanted = {name for track in chosen for name in logset.names(track)}
         logs = [log for log in logset.logs if log.name in wanted]
-        paths = find_logs(logs, places)
+        paths = find_logs(logs, folders)
         inputs = subfolder(folder, INPUTS)
         missing = tuple(
             log
@@ -149,11 +149,11 @@ class Bench:
         list of str
             What failed, a sentence for each run.
         """
-        for one in self.submissions:
-            if one.code is not None:
-                sys.path.insert(0, str(one.code))
+        for entry in self.submissions:
+            if entry.code is not None:
+                sys.path.insert(0, str(entry.code))
         os.environ["PYTHONPATH"] = os.pathsep.join(
-            [*(str(one.code) for one in self.submissions if one.code),
+            [*(str(entry.code) for entry in self.submissions if entry.code),
              *filter(None, [os.environ.get("PYTHONPATH")])]
         )  # fmt: skip
         self._describe(folder)
@@ -169,7 +169,7 @@ class Bench:
                 display=display,
                 backend=backend,
             )
-            failed += [f"{track.name}: {one.name}: {one.error}" for one in outcome.failed]
+            failed += [f"{track.name}: {entry.name}: {entry.error}" for entry in outcome.failed]
         return failed
 
     def study(self, track: Track, folder: Path) -> Study | None:
@@ -220,16 +220,16 @@ class Bench:
             "seeds": self.logset.seeds,
             "tracks": [track.name for track in self.tracks],
             "logs": [
-                {"name": one.log.name, "window_sha256": _sha256(one.path), "source":
-                 one.log.source or one.log.bundled or f"generator {one.log.generator}",
-                 "tuned": one.log.tuned, "earlier": one.before is not None}
-                for one in self.windows
+                {"name": window.log.name, "window_sha256": _sha256(window.path), "source":
+                 window.log.source or window.log.bundled or f"generator {window.log.generator}",
+                 "tuned": window.log.tuned, "earlier": window.before is not None}
+                for window in self.windows
             ],
             "missing": [log.name for log in self.missing],
             "entries": [
-                {**asdict(one), "code": one.code.name if one.code else None,
-                 "train": list(one.train)}
-                for one in self.submissions
+                {**asdict(entry), "code": entry.code.name if entry.code else None,
+                 "train": list(entry.train)}
+                for entry in self.submissions
             ],
             "versions": versions(),
         }  # fmt: skip
@@ -240,14 +240,14 @@ class Bench:
 def _check_names(logset: LogSet, submissions: Sequence[BenchEntry]) -> None:
     """Raise if an entry would stand for another one, or for a dispatcher of the set."""
     taken = {
-        alike(name): name
+        file_label(name): name
         for track in logset.tracks.values()
         for name in (*track.dispatchers, *track.predictors)
     }
     for entry in submissions:
-        if alike(entry.name) in taken:
+        if file_label(entry.name) in taken:
             raise ConfigError(f"'{entry.name}' is the name of another entry or of the set's own")
-        taken[alike(entry.name)] = entry.name
+        taken[file_label(entry.name)] = entry.name
 
 
 def _check_modules(submissions: Sequence[BenchEntry]) -> None:

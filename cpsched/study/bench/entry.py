@@ -116,10 +116,10 @@ class BenchEntry:
 
     def environment(self) -> dict[str, str]:
         """Return the environment of its processes, in which its code is found."""
-        there = [str(self.code)] if self.code else []
+        own = [str(self.code)] if self.code else []
         given = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
         # They are run in folders of their own.
-        path = os.pathsep.join([*there, *(str(Path(folder).absolute()) for folder in given)])
+        path = os.pathsep.join([*own, *(str(Path(folder).absolute()) for folder in given)])
         return {**os.environ, "PYTHONPATH": path, "PYTHONDONTWRITEBYTECODE": "1"}
 
     def trained(self, folder: Path, before: Path | None, model: str) -> Self:

@@ -50,7 +50,7 @@ class EntryScores:
 
     Attributes
     ----------
-    configuration
+    who
         Labels of dispatcher and predictor.
     ratios
         By figure: its geometric mean over the logs of the ratios to the baseline.
@@ -64,14 +64,14 @@ class EntryScores:
         Whether it is not clearly behind the best.
     cpu_ms
         CPU milliseconds for a decision, the median over the logs of the means over the seeds.
-    lost_jobs
+    lost
         Logs on which clearly more of its jobs than of the baseline's are killed, cancelled or never
         run, with what is said of them: such an entry is not ranked.
     oracle
         Whether it knows the runtimes.
     """
 
-    configuration: Configuration
+    who: Configuration
     ratios: Mapping[str, Estimate]
     rank: float | None
     interval: tuple[float, float] | None
@@ -79,7 +79,7 @@ class EntryScores:
     behind: Estimate | None
     is_level: bool
     cpu_ms: float
-    lost_jobs: Mapping[str, str]
+    lost: Mapping[str, str]
     oracle: bool
 
 
@@ -154,9 +154,9 @@ class Scores:
     @cached_property
     def ranked(self) -> list[bool]:
         """Whether each entry is ranked: it loses no jobs, and is no oracle beside others."""
-        beside = self._oracle(self.entries[0])
+        baseline_is_oracle = self._oracle(self.entries[0])
         return [
-            not self._lost_jobs(configuration) and self._oracle(configuration) == beside
+            not self._lost_jobs(configuration) and self._oracle(configuration) == baseline_is_oracle
             for configuration in self.entries
         ]
 
@@ -208,11 +208,11 @@ class Scores:
             at = by_entry.get(entry)
             behind = None
             if at is not None and at != best:
-                ours, theirs = (self.on_each()[int(ranked[one])] for one in (at, best))
+                ours, theirs = (self.on_each()[int(ranked[at_entry])] for at_entry in (at, best))
                 behind = _over_logs(ours / theirs)
             entries.append(
                 EntryScores(
-                    configuration=configuration,
+                    who=configuration,
                     ratios={
                         name: _over_logs(self.on_each(name)[entry]) for name in self.logarithms
                     },
@@ -226,11 +226,13 @@ class Scores:
                     and len(self.logs) >= FEWEST_RANKED
                     and (behind is None or behind.low is None or behind.low <= 1),
                     cpu_ms=self._cpu(configuration),
-                    lost_jobs=self._lost_jobs(configuration),
+                    lost=self._lost_jobs(configuration),
                     oracle=self._oracle(configuration),
                 )
             )
-        return sorted(entries, key=lambda one: (one.rank is None, one.rank or 0))
+        return sorted(
+            entries, key=lambda entry_scores: (entry_scores.rank is None, entry_scores.rank or 0)
+        )
 
     def _cpu(self, configuration: Configuration) -> float:
         """Return CPU milliseconds for a decision."""

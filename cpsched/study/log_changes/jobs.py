@@ -120,12 +120,12 @@ class CapRequest(ChangeOfLog):
 
     def of_workload(self, workload: Workload, system: System) -> Workload:  # noqa: ARG002
         """Return the jobs with what they ask for then."""
-        asked = workload.requested_time
+        requested = workload.requested_time
         cap = np.full(len(workload), self.time)
         if self.factor is not None:
             cap = np.maximum(np.ceil(self.factor * workload.runtime), 1).astype(np.int64)
-        shorter = (asked != MISSING) & (asked > cap)
-        return workload.with_columns(requested_time=np.where(shorter, cap, asked))
+        shorter = (requested != MISSING) & (requested > cap)
+        return workload.with_columns(requested_time=np.where(shorter, cap, requested))
 
 
 class _JobFilter(ChangeOfLog):

@@ -161,9 +161,9 @@ class MaxTime(Change):
         default = system.queues[self.queue].default
         names = [system.log.queues.get(name, name) == self.queue for name in column.values]
         own = np.array([*names, default])[column.codes]
-        asked = workload.requested_time
-        too_long = own & (asked != MISSING) & (asked > self.time)
-        return workload.with_columns(requested_time=np.where(too_long, self.time, asked))
+        requested = workload.requested_time
+        too_long = own & (requested != MISSING) & (requested > self.time)
+        return workload.with_columns(requested_time=np.where(too_long, self.time, requested))
 
 
 class Outage(Change):
@@ -239,9 +239,9 @@ def _in_group(system: System, group: str) -> BoolArray:
     return inside
 
 
-def _unknown(what: str, name: str, there: Collection[str]) -> ConfigError:
-    hint = did_you_mean(name, there)
-    return ConfigError(f"there is no {what} {name!r}; there are: {', '.join(there)}.{hint}")
+def _unknown(what: str, name: str, known: Collection[str]) -> ConfigError:
+    hint = did_you_mean(name, known)
+    return ConfigError(f"there is no {what} {name!r}; there are: {', '.join(known)}.{hint}")
 
 
 def _taken(system: System, order: IntArray) -> System:

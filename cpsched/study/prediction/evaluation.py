@@ -218,8 +218,8 @@ def to_columns(fitted: Fitted, evaluations: list[Evaluation]) -> dict[str, Any]:
         ]
         block = np.concatenate(blocks)
         known = block >= 0  # neither -1 nor NaN
-        for place, label in enumerate(labels):
-            columns[label] = arrow.numbers(block[:, place], known[:, place])
+        for at, label in enumerate(labels):
+            columns[label] = arrow.numbers(block[:, at], known[:, at])
     return columns
 
 

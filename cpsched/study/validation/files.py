@@ -42,8 +42,8 @@ def write_files(result: ValidationResult, folder: Path) -> list[Path]:
         "outcomes": result.summary["outcomes"],
         "offered_load": result.summary["offered_load"],
         "lag": result.lag,
-        "repeats": [asdict(one) for one in result.repeats],
-        "differences": [one._asdict() for one in result.differences],
+        "repeats": [asdict(repeat) for repeat in result.repeats],
+        "differences": [difference._asdict() for difference in result.differences],
         "downtimes": down,
     }
     jobs = {

@@ -125,20 +125,20 @@ def test_what_is_in_a_set(small, bench, cpsched):
     code, out, _ = cpsched("bench")
     assert "Set v2: 3 of 4 logs at hand" in out
     assert "https://example.org/archive" in out
-    told = json.loads(bench("--json")[1])
-    assert [one["at_hand"] for one in told["logs"]] == [True] * 4
+    content = json.loads(bench("--json")[1])
+    assert [log["at_hand"] for log in content["logs"]] == [True] * 4
 
 
 def test_a_bench_is_one_table_and_twice_the_same(bench, tmp_path):
     code, out, _ = bench("--out", str(tmp_path / "a"), "-d", "easy-slowdown", "-p", "user-history")
     assert code == 0
-    said = " ".join(out.split())
-    assert "requested: requests" in said
-    assert "4 logs are too few to say who is ahead; 6 are needed." in said
-    assert "runtimes known" in said
-    assert "lower bound" in said
-    assert "EASY with user-history" in said
-    assert "chosen on other jobs of three" in said
+    text = " ".join(out.split())
+    assert "requested: requests" in text
+    assert "4 logs are too few to say who is ahead; 6 are needed." in text
+    assert "runtimes known" in text
+    assert "lower bound" in text
+    assert "EASY with user-history" in text
+    assert "chosen on other jobs of three" in text
     first = contents(tmp_path / "a")
     assert set(first) == {f"{name}.{end}" for name in ("requested", "predicted", "true")
                           for end in ("csv", "tex")}  # fmt: skip
@@ -162,15 +162,15 @@ def test_a_bench_grows(bench, cpsched, tmp_path):
     # The logs that were brought are in the folder.
     code, out, _ = cpsched("bench", *quick, "--track", "true", "-d", "ljf", "--json")
     assert code == 0
-    told = json.loads((folder / "bench.json").read_text())
-    assert told["tracks"] == ["requested", "true"]
-    assert [one["name"] for one in told["entries"]] == ["sjf", "ljf"]
-    assert told["missing"] == []
+    description = json.loads((folder / "bench.json").read_text())
+    assert description["tracks"] == ["requested", "true"]
+    assert [entry["name"] for entry in description["entries"]] == ["sjf", "ljf"]
+    assert description["missing"] == []
     for track in json.loads(out)["tracks"]:
         assert {"sjf", "ljf"} <= {row["name"] for row in track["entries"]}
     assert bench(*quick, "--track", "true", "-d", "sjf")[0] == 0
-    told = json.loads((folder / "bench.json").read_text())
-    assert [one["name"] for one in told["entries"]] == ["ljf", "sjf"]
+    description = json.loads((folder / "bench.json").read_text())
+    assert [entry["name"] for entry in description["entries"]] == ["ljf", "sjf"]
 
 
 def test_runs_are_made_elsewhere(bench, tmp_path):

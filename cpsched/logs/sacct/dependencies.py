@@ -26,7 +26,7 @@ from cpsched.util.types import MISSING, DependencyType, Status
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from cpsched.logs.collect import Jobs
+    from cpsched.logs.collect import JobCollector
     from cpsched.util.types import IntArray
 
 _TYPES = {
@@ -52,7 +52,7 @@ _ID = re.compile(r"([0-9]+)(?:_([0-9]+)|\+([0-9]+))?(?:@([0-9]+))?(?:#([0-9]+))?
 Targets: TypeAlias = "tuple[tuple[DependencyType, str], ...]"
 
 
-class Wanted(NamedTuple):
+class RequestedDependency(NamedTuple):
     """
     What ``--dependency`` asks for.
 
@@ -72,12 +72,12 @@ class _Waiting(NamedTuple):
     """A job that waited for others: its row, what it asked for, and when it was eligible."""
 
     row: int
-    wanted: Wanted
+    wanted: RequestedDependency
     eligible: int
 
 
 @dataclass(slots=True)
-class Waits:
+class Dependencies:
     """
     The jobs of a log that waited for other jobs; those are looked up when all have been read.
 
@@ -105,7 +105,7 @@ class Waits:
         rows = self._members.get(job_id)
         return rows[0] if rows else None
 
-    def add(self, row: int, wanted: Wanted, eligible: int) -> None:
+    def add(self, row: int, wanted: RequestedDependency, eligible: int) -> None:
         """Take a job that waits for others."""
         self._waiting.append(_Waiting(row, wanted, eligible))
 
@@ -113,7 +113,7 @@ class Waits:
         """Take a further attempt of a job: it waits for the end of the one before."""
         self._attempts.append((row, before))
 
-    def columns(self, jobs: Jobs) -> Mapping[str, IntArray]:
+    def columns(self, jobs: JobCollector) -> Mapping[str, IntArray]:
         """
         Return ``dependency`` and ``dependency_type``, in the order in which jobs were added.
 
@@ -149,7 +149,7 @@ class Waits:
                 dependency[row] = earlier
         return {"dependency": dependency, "dependency_type": kind}
 
-    def _rows(self, jobs: Jobs, target: str, submit: int) -> Sequence[int]:
+    def _rows(self, jobs: JobCollector, target: str, submit: int) -> Sequence[int]:
         """Return the rows of a number as it stood at a second, for numbers are used again."""
         fits: Sequence[int] = ()
         for name in generations(target):
@@ -198,10 +198,10 @@ def form_not_modelled(text: str) -> str:
     return ""
 
 
-def wanted_of(text: str, job_id: str) -> Wanted | None:
+def requested_dependency(text: str, job_id: str) -> RequestedDependency | None:
     """Return what ``--dependency`` waits for; None if it cannot be said by jobs that all end."""
     if not text:
-        return Wanted()
+        return RequestedDependency()
     if form_not_modelled(text):
         return None
     if _NUMBERS.fullmatch(text):
@@ -224,10 +224,10 @@ def wanted_of(text: str, job_id: str) -> Wanted | None:
             targets.append((_TYPES[name], name_of))
         if not ids and name != _SINGLETON:
             return None
-    return Wanted(tuple(targets), singleton)
+    return RequestedDependency(tuple(targets), singleton)
 
 
-def _before(jobs: Jobs, singles: Sequence[int]) -> dict[int, list[int]]:
+def _before(jobs: JobCollector, singles: Sequence[int]) -> dict[int, list[int]]:
     """
     Return the jobs of the same user and name that each job of ``singleton`` waits for.
 
@@ -260,7 +260,7 @@ def _before(jobs: Jobs, singles: Sequence[int]) -> dict[int, list[int]]:
     return before_of
 
 
-def _order(jobs: Jobs, rows: Sequence[int]) -> dict[int, tuple[int, ...]]:
+def _order(jobs: JobCollector, rows: Sequence[int]) -> dict[int, tuple[int, ...]]:
     """
     Return what sorts jobs as Slurm numbers them; the first four are equal for components of one.
 
@@ -279,12 +279,12 @@ def _order(jobs: Jobs, rows: Sequence[int]) -> dict[int, tuple[int, ...]]:
     return keys
 
 
-def _end(jobs: Jobs, row: int) -> int:
+def _end(jobs: JobCollector, row: int) -> int:
     start = jobs.value("start", row)
     return jobs.value("cancel", row) if start == MISSING else start + jobs.value("runtime", row)
 
 
-def _holds(jobs: Jobs, row: int, other: int, kind: DependencyType) -> bool:
+def _holds(jobs: JobCollector, row: int, other: int, kind: DependencyType) -> bool:
     """Tell whether a job can have waited so: if it started, what it waited for had happened."""
     start = jobs.value("start", row)
     if start == MISSING:

@@ -18,9 +18,9 @@ def line(job_id, times, state="COMPLETED", command=""):
     """Return a job; its submit, eligible, start and end are minutes of one hour, - unknown."""
     clock = ["Unknown" if t == "-" else f"2024-03-01T10:{t:>02}:00" for t in times.split()]
     tres = "cpu=1,node=1"
-    held = "" if clock[2] == "Unknown" else tres
+    allocated = "" if clock[2] == "Unknown" else tres
     return "|".join(
-        [job_id, "a", state, *clock, "30", tres, held, "None", f"sbatch {command} a.sh"]
+        [job_id, "a", state, *clock, "30", tres, allocated, "None", f"sbatch {command} a.sh"]
     )
 
 
@@ -77,8 +77,8 @@ def test_dependencies_are_jobs_of_the_log(log, dependency, target, kind):
     )  # fmt: skip
     ids = workload.job_id.tolist()
     row = ids.index("80")
-    found = int(workload.dependency[row])
-    assert (ids[found] if found >= 0 else None) == target
+    needed = int(workload.dependency[row])
+    assert (ids[needed] if needed >= 0 else None) == target
     assert of(workload, "begin")["80"] == (6 if target is None else None)
     if target is not None:
         assert workload.dependency_type[row] == kind
@@ -174,13 +174,18 @@ def test_what_was_lost_by_preemption_is_no_job(log):
 
 def test_jobs_may_be_requeued_as_slurm_has_it_by_default(log):
     commands = ["", "--no-requeue", "--no-requeue --requeue", "--requeue"]
-    rows = [line(str(at), "0 0 1 3", command=one) for at, one in enumerate(commands, start=1)]
-    rows += [line(str(at), "0 0 1 3").replace("sbatch", one) for at, one in ((5, "srun"), (6, "x"))]
+    rows = [
+        line(str(at), "0 0 1 3", command=command) for at, command in enumerate(commands, start=1)
+    ]
+    rows += [
+        line(str(at), "0 0 1 3").replace("sbatch", command)
+        for at, command in ((5, "srun"), (6, "x"))
+    ]
     assert read(log, *rows).restartable.tolist() == [True, False, True, True, False, True]
 
 
 @pytest.mark.parametrize(
-    ("command", "component", "found"),
+    ("command", "component", "expected"),
     [
         ("", 0, {}),
         ("sbatch -N2 -p a,b --nice job.sh --nice=3", 0, {"nodes": "2", "partition": "a,b", "nice": ""}),
@@ -193,8 +198,8 @@ def test_jobs_may_be_requeued_as_slurm_has_it_by_default(log):
         ("salloc -- a", 0, {}),
     ],
 )  # fmt: skip
-def test_options_end_at_the_script(command, component, found):
-    assert options(command, component) == found
+def test_options_end_at_the_script(command, component, expected):
+    assert options(command, component) == expected
 
 
 def test_a_short_line_cannot_list_jobs_without_end(log, monkeypatch):
